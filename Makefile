@@ -1,0 +1,48 @@
+# `make help` tells what these three are for.
+PYTHON  ?=
+WORKERS ?= 2
+ARGS    ?=
+
+VENV  := .venv
+STAMP := $(VENV)/.installed
+TYPED := pytest_miniwob_agent $(wildcard benchmarks)
+
+.DEFAULT_GOAL := help
+.PHONY: help install check check-format check-lint check-types test replay browser
+
+help: ## show this text
+	@echo 'usage: make TARGET [ARGS="..."] [WORKERS=2] [PYTHON=python3.12]'
+	@echo
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' Makefile
+	@echo
+	@echo '  ARGS     further arguments for pytest, for example ARGS="-x -q"'
+	@echo '  WORKERS  number of pytest-xdist workers, 0 for none'
+	@echo '  PYTHON   the Python for a new .venv; remove .venv to change it'
+
+install: $(STAMP) browser ## set up all that is missing: .venv, the package, Chromium
+
+check: check-format check-lint check-types ## formatting, lint rules, types
+
+check-format: $(STAMP)
+	$(VENV)/bin/ruff format --check .
+
+check-lint: $(STAMP)
+	$(VENV)/bin/ruff check .
+
+check-types: $(STAMP)
+	$(VENV)/bin/mypy $(TYPED)
+
+test: $(STAMP) browser ## run the whole test suite
+	$(VENV)/bin/pytest -n $(WORKERS) $(ARGS)
+
+# No key and no gateway: the shipped cassettes answer. In a fixed order, so that two runs read alike.
+replay: $(STAMP) browser ## replay the n-screen tasks from the shipped cassettes, offline
+	env -u OPENAI_API_KEY -u OPENAI_BASE_URL \
+		$(VENV)/bin/pytest -p no:randomly -n $(WORKERS) -k n-screen $(ARGS)
+
+browser:
+	@bash .ci/install-chromium
+
+$(STAMP): pyproject.toml
+	@PYTHON='$(PYTHON)' bash .ci/install-package $(VENV)
+	@touch $@
