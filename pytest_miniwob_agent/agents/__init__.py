@@ -1,0 +1,49 @@
+"""Agents by name."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+from pytest_miniwob_agent.core import Agent, UsageError, nearest
+
+BUILT_IN = {"reflective": "pytest_miniwob_agent.agents.reflective:ReflectiveAgent"}
+"""The agents of this package: what `--miniwob-agent` calls them, and where they are."""
+
+
+def load_agent(name: str, prompts: str | Path | None = None) -> Agent:
+    """The agent of that name, or an instance of `package.module:Class`.
+
+    The class is called without arguments, or with `prompts=FOLDER` where a folder of the user's
+    own prompt texts is given.
+
+    Raises:
+        UsageError: no such name, or the class can't be imported or is no agent.
+    """
+    target = BUILT_IN.get(name, name)
+    if ":" not in target:
+        raise UsageError(
+            f"no agent is called {name!r}" + nearest(name, list(BUILT_IN))
+            + f": give one of {', '.join(BUILT_IN)} or package.module:Class"
+        )  # fmt: skip
+    module_name, _, class_name = target.partition(":")
+    try:
+        module = importlib.import_module(module_name)
+    except ImportError as error:
+        raise UsageError(f"agent {name!r}: can't import {module_name}: {error}") from error
+    try:
+        factory = getattr(module, class_name)
+    except AttributeError:
+        names = [each for each in vars(module) if not each.startswith("_")]
+        raise UsageError(
+            f"agent {name!r}: {module_name} has no {class_name!r}" + nearest(class_name, names)
+        ) from None
+    try:
+        agent = factory() if prompts is None else factory(prompts=prompts)
+    except TypeError as error:
+        raise UsageError(f"agent {name!r}: can't be made: {error}") from error
+    if not isinstance(agent, Agent):
+        raise UsageError(
+            f"agent {name!r}: {class_name} lacks a `name` or a method solve(env, llm, note)"
+        )
+    return agent

@@ -1,0 +1,326 @@
+"""Chromium through selenium: the MiniWoB++ page as an `Environment`, actions as native input.
+
+The page's clock is virtual (`Emulation.setVirtualTimePolicy` of the DevTools protocol): it stands
+still from the moment the seed is set and is advanced by `SETTLE_MS` after each action, so that
+animations and delays are over before the page is read, however fast the machine or the model is.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import importlib.util
+import os
+import shutil
+import signal
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from selenium import webdriver
+from selenium.common.exceptions import WebDriverException
+from selenium.webdriver import ActionChains, Keys
+from urllib3.exceptions import HTTPError
+
+from pytest_miniwob_agent.catalogue import html_folder
+from pytest_miniwob_agent.core import (
+    Action,
+    BrowserError,
+    Case,
+    Click,
+    Element,
+    Enter,
+    Hold,
+    Observation,
+    Press,
+    Release,
+    Transition,
+)
+
+VIEWPORT = (640, 480)
+"""Width and height of the page in CSS pixels; a task's own area is 160 x 210."""
+
+SETTLE_MS = 2000
+"""Virtual milliseconds that pass after an action. The slowest animation of the tasks, the wheel of
+`click-pie`, takes 1,500."""
+
+EPOCH_MS = 1_600_000_000_000
+"""The instant at which the page's clock starts in every trial, in milliseconds since 1970."""
+
+TIMEOUT = 30.0
+"""Real seconds after which a page that does not answer is given up."""
+
+MAX_PRESSES = 100
+"""A `Press` of more than that is refused: no list of a task is as long."""
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+
+_SWITCHES = (
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-dev-shm-usage",
+    "--disable-gpu",
+    "--disable-sync",
+    "--font-render-hinting=none",
+    "--force-device-scale-factor=1",
+    "--force-prefers-reduced-motion",
+    "--hide-scrollbars",
+    "--host-resolver-rules=MAP * ~NOTFOUND",
+    "--lang=en-US",
+    "--no-default-browser-check",
+    "--no-first-run",
+    "--window-size=800,720",
+)
+
+_KEYS = {
+    **{name: getattr(Keys, name) for name in ("ENTER", "TAB", "SPACE", "ESCAPE", "BACKSPACE")},
+    **{name: getattr(Keys, name) for name in ("DELETE", "HOME", "END")},
+    **{f"ARROW{way}": getattr(Keys, f"ARROW_{way}") for way in ("UP", "DOWN", "LEFT", "RIGHT")},
+    **{f"PAGE{way}": getattr(Keys, f"PAGE_{way}") for way in ("UP", "DOWN")},
+    "CTRL": Keys.CONTROL,
+    "SHIFT": Keys.SHIFT,
+    "ALT": Keys.ALT,
+}
+
+
+@cache
+def _page_script() -> str:
+    """What runs in every new document, with the font of the `font-roboto` package in it."""
+    spec = importlib.util.find_spec("font_roboto")
+    if spec is None or spec.origin is None:
+        raise BrowserError("the font-roboto package is not installed: pip install font-roboto")
+    font = (Path(spec.origin).parent / "files" / "Roboto-Regular.ttf").read_bytes()
+    source = Path(__file__).with_name("page.js").read_text(encoding="utf-8")
+    constants = f'const FONT = "{base64.b64encode(font).decode()}", BUDGET = {SETTLE_MS};'
+    return f"{{ {constants}\n{source} }}"
+
+
+def find_browser(path: str | None = None) -> str:
+    """The browser to start: `path`, `$MINIWOB_BROWSER`, or the first of `BROWSERS` on the path.
+
+    Raises:
+        BrowserError: there is none; the message says how to install one.
+    """
+    if path := path or os.environ.get("MINIWOB_BROWSER"):
+        if found := shutil.which(path):
+            return found
+        raise BrowserError(f"no browser at {path!r} (--miniwob-browser or MINIWOB_BROWSER)")
+    for name in BROWSERS:
+        if found := shutil.which(name):
+            return found
+    app = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
+    if Path(app).exists():
+        return app
+    raise BrowserError(
+        f"no Chromium or Chrome found (looked for {', '.join(BROWSERS)}): install one, on Debian "
+        "and Ubuntu with `apt-get install chromium chromium-driver`, or name it with "
+        "--miniwob-browser PATH"
+    )
+
+
+class Browser:
+    """One Chromium for a session or an xdist worker; started when first needed.
+
+    A browser that crashed or hangs is ended, and the next page gets a new one.
+
+    Args:
+        path: the browser's executable; None looks for one.
+        headed: show the window.
+        timeout: real seconds after which a page that does not answer is given up.
+    """
+
+    def __init__(
+        self, path: str | None = None, *, headed: bool = False, timeout: float = TIMEOUT
+    ) -> None:
+        self._path = path
+        self._headed = headed
+        self._timeout = timeout
+        self._driver: webdriver.Chrome | None = None
+        self._process: Any = None
+
+    @property
+    def driver(self) -> webdriver.Chrome:
+        """The running WebDriver."""
+        if self._driver is None:
+            self._driver = self._start()
+        return self._driver
+
+    def _start(self) -> webdriver.Chrome:
+        options = webdriver.ChromeOptions()
+        options.binary_location = find_browser(self._path)
+        options.unhandled_prompt_behavior = "dismiss"
+        for switch in _SWITCHES:
+            options.add_argument(switch)
+        if not self._headed:
+            options.add_argument("--headless=new")
+        if hasattr(os, "geteuid") and os.geteuid() == 0:
+            options.add_argument("--no-sandbox")  # Chromium refuses to sandbox itself for root
+        # A process group of their own, so that Ctrl-C reaches pytest only and `kill` all of them.
+        service = webdriver.ChromeService(
+            shutil.which("chromedriver"), popen_kw={"start_new_session": True}
+        )
+        try:
+            driver = webdriver.Chrome(options=options, service=service)
+        except (WebDriverException, OSError) as error:
+            raise BrowserError(
+                f"{options.binary_location} did not start: {_first_line(error)}. Its driver must "
+                "be of the same version: on Debian and Ubuntu `apt-get install chromium-driver`"
+            ) from error
+        self._process = service.process
+        driver.command_executor.client_config.timeout = self._timeout + 5  # type: ignore[union-attr]
+        driver.set_page_load_timeout(self._timeout)
+        driver.set_script_timeout(self._timeout)
+        for command, arguments in (
+            ("Emulation.setDeviceMetricsOverride",
+             {"width": VIEWPORT[0], "height": VIEWPORT[1], "deviceScaleFactor": 1,
+              "mobile": False}),
+            ("Emulation.setTimezoneOverride", {"timezoneId": "UTC"}),
+            ("Emulation.setLocaleOverride", {"locale": "en-US"}),
+            ("Page.addScriptToEvaluateOnNewDocument", {"source": _page_script()}),
+        ):  # fmt: skip
+            driver.execute_cdp_cmd(command, arguments)
+        return driver
+
+    @contextlib.contextmanager
+    def guard(self, doing: str) -> Iterator[webdriver.Chrome]:
+        """Use the driver; whatever goes wrong ends the browser and is a `BrowserError`."""
+        try:
+            yield self.driver
+        except (WebDriverException, HTTPError, OSError) as error:
+            self.kill()
+            raise BrowserError(
+                f"the browser failed while {doing}: {_first_line(error)}. "
+                "The next item gets a new browser"
+            ) from error
+
+    def environment(self, case: Case) -> MiniwobEnvironment:
+        """The case's page in this browser."""
+        return MiniwobEnvironment(self, case)
+
+    def kill(self) -> None:
+        """End the browser and its driver at once, whatever state they are in."""
+        process, self._process, self._driver = self._process, None, None
+        if process is None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            if hasattr(os, "killpg"):
+                os.killpg(process.pid, signal.SIGKILL)
+            else:
+                process.kill()
+        process.wait()
+
+    def close(self) -> None:
+        """Quit the browser, and make sure of it."""
+        if self._driver is not None:
+            with contextlib.suppress(WebDriverException, HTTPError, OSError):
+                self._driver.quit()
+        self.kill()
+
+
+class MiniwobEnvironment:
+    """A case's page: an `Environment` of `core`.
+
+    `reset` loads the page afresh, so that no trial sees anything of an earlier one. Elements keep
+    their ids for the length of a trial.
+    """
+
+    def __init__(self, browser: Browser, case: Case) -> None:
+        self._browser = browser
+        self._case = case
+        self._points: dict[int, list[int] | None] = {}
+        self._held: set[str] = set()
+        self._url = (html_folder() / f"{case.task}.html").as_uri()
+
+    def reset(self) -> Observation:
+        """Load the page, freeze its clock, set the seed, generate the problem and read it.
+
+        Raises:
+            BrowserError: the page could not be loaded, or is not a task's page.
+        """
+        with self._browser.guard(f"loading {self._case.task}") as driver:
+            self._park(driver)
+            # Nothing may run ahead while files are being read, and a paused page never loads.
+            _set_clock(driver, policy="pauseIfNetworkFetchesPending")
+            driver.get(self._url)
+            _set_clock(driver, policy="pause")
+            driver.execute_script("miniwobAgent.start(...arguments)", self._case.seed, EPOCH_MS)
+            return self._settle(driver).observation
+
+    def step(self, action: Action) -> Transition:
+        """Carry out an action with native input, let the page settle, and read it.
+
+        Raises:
+            BrowserError: the browser crashed or the page hangs.
+        """
+        with self._browser.guard(f"doing {action}") as driver:
+            chain = ActionChains(driver, duration=0)
+            error = self._add(action, chain, driver)
+            if error is None:
+                chain.perform()
+            return self._settle(driver, error)
+
+    def _add(self, action: Action, chain: ActionChains, driver: webdriver.Chrome) -> str | None:
+        """Add the action's input to the chain; return why it is impossible."""
+        match action:
+            case Click(element):
+                return self._add_click(element, chain, driver)
+            case Enter(text, element):
+                chain_error = self._add_click(element, chain, driver)
+                chain.send_keys(text)
+                return chain_error
+            case Press(key, times):
+                if not 1 <= times <= MAX_PRESSES:
+                    return f"a key can be pressed 1 to {MAX_PRESSES} times, not {times}"
+                chain.send_keys(_KEYS[key] * times)
+            case Hold(key):
+                self._held.add(key)
+                chain.key_down(_KEYS[key])
+            case Release(key):
+                if key not in self._held:
+                    return f"{key} is not held"
+                self._held.remove(key)
+                chain.key_up(_KEYS[key])
+        return None
+
+    def _add_click(self, id_: int, chain: ActionChains, driver: webdriver.Chrome) -> str | None:
+        if id_ not in self._points:
+            return f"there is no element with id={id_} on the screen"
+        point = self._points[id_] or driver.execute_script(
+            "return miniwobAgent.reveal(...arguments)", id_
+        )
+        if point is None:
+            return f"the element with id={id_} has left the screen"
+        chain.w3c_actions.pointer_action.move_to_location(*point)
+        chain.w3c_actions.key_action.pause()
+        chain.click()
+        return None
+
+    def _settle(self, driver: webdriver.Chrome, error: str | None = None) -> Transition:
+        """Advance the page's clock and read the page."""
+        _set_clock(driver, policy="pauseIfNetworkFetchesPending", budget=SETTLE_MS + 1)
+        seen = driver.execute_script("return miniwobAgent.read()")
+        self._points = {one["id"]: one.pop("point") for one in seen["elements"]}
+        self._points.pop(None, None)  # type: ignore[call-overload]
+        elements = tuple(Element(**one) for one in seen["elements"])
+        return Transition(
+            Observation(seen["goal"], elements), float(seen["reward"]), seen["done"], error
+        )
+
+    def _park(self, driver: webdriver.Chrome) -> None:
+        """Let go of every key and put the pointer where it hovers over nothing."""
+        chain = ActionChains(driver, duration=0)
+        for key in sorted(self._held):
+            chain.key_up(_KEYS[key])
+        self._held.clear()
+        chain.w3c_actions.pointer_action.move_to_location(VIEWPORT[0] - 1, VIEWPORT[1] - 1)
+        chain.perform()
+
+
+def _set_clock(driver: webdriver.Chrome, **policy: Any) -> None:
+    driver.execute_cdp_cmd("Emulation.setVirtualTimePolicy", policy)
+
+
+def _first_line(error: BaseException) -> str:
+    text = str(getattr(error, "msg", None) or error).strip()
+    return text.splitlines()[0] if text else type(error).__name__

@@ -1,0 +1,105 @@
+"""Which tasks there are, in which categories, and how selectors and seeds pick cases from them."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+
+from pytest_miniwob_agent.core import Case, UsageError, nearest
+
+CATEGORIES: dict[str, tuple[str, ...]] = {
+    "1-screen-1-step": (
+        "click-button", "click-dialog", "click-dialog-2", "click-link", "click-tab", "click-test",
+        "click-test-2", "click-widget", "focus-text", "focus-text-2",
+    ),
+    "1-screen-n-step": (
+        "click-button-sequence", "click-checkboxes", "click-checkboxes-large",
+        "click-checkboxes-soft", "click-checkboxes-transfer", "click-collapsible", "click-option",
+        "click-scroll-list", "enter-password", "enter-text", "enter-text-2", "enter-text-dynamic",
+        "find-word", "login-user", "multi-layouts", "multi-orderings", "read-table",
+        "read-table-2", "social-media-all", "social-media-some",
+    ),
+    "n-screen-n-step": (
+        "click-collapsible-2", "click-menu-2", "click-pie", "click-tab-2", "click-tab-2-hard",
+        "email-inbox", "email-inbox-forward-nl", "email-inbox-forward-nl-turk",
+        "email-inbox-nl-turk", "navigate-tree", "search-engine", "social-media",
+        "use-autocomplete",
+    ),
+}  # fmt: skip
+"""The 43 tasks of the reflective agent's paper (tables 10 to 12), as `miniwob` names them."""
+
+OTHER = "other"
+"""The category of every other task of the installed `miniwob` package."""
+
+
+def html_folder() -> Path:
+    """The folder of the installed `miniwob` package that holds one HTML file a task."""
+    spec = importlib.util.find_spec("miniwob")
+    if spec is None or spec.origin is None:
+        raise UsageError("the miniwob package is not installed: pip install miniwob")
+    return Path(spec.origin).parent / "html" / "miniwob"
+
+
+@cache
+def tasks() -> dict[str, str]:
+    """Every installed task and its category, by name."""
+    category = {task: name for name, members in CATEGORIES.items() for task in members}
+    return {
+        path.stem: category.get(path.stem, OTHER) for path in sorted(html_folder().glob("*.html"))
+    }
+
+
+def select(selectors: Iterable[str]) -> list[tuple[str, str]]:
+    """Pairs of category and task for task names, category names and globs over both, each once.
+
+    Raises:
+        UsageError: a selector matches nothing; the message has the nearest names.
+    """
+    known = tasks()
+    picked: dict[tuple[str, str], None] = {}
+    for selector in selectors:
+        matches = [
+            (category, task)
+            for task, category in known.items()
+            if fnmatchcase(task, selector) or fnmatchcase(category, selector)
+        ]
+        if not matches:
+            names = [*known, *CATEGORIES, OTHER]
+            raise UsageError(
+                f"no MiniWoB++ task, category or glob matches {selector!r}"
+                + nearest(selector, names)
+                + f"; categories are {', '.join([*CATEGORIES, OTHER])}"
+            )
+        picked.update(dict.fromkeys(matches))
+    return list(picked)
+
+
+def parse_seeds(text: str) -> list[int]:
+    """Seeds from a list of numbers and inclusive ranges: `1000-1024,7`.
+
+    Raises:
+        UsageError: the part that is neither.
+    """
+    seeds: dict[int, None] = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        match = re.fullmatch(r"(\d+)(?:-(\d+))?", part)
+        if not match:
+            raise UsageError(
+                f"seeds {text!r}: {part!r} is no number or range (such as 1000-1024,7)"
+            )
+        first, last = int(match[1]), int(match[2] or match[1])
+        if last < first:
+            raise UsageError(f"seeds {text!r}: the range {part!r} runs backwards")
+        seeds.update(dict.fromkeys(range(first, last + 1)))
+    if not seeds:
+        raise UsageError(f"seeds {text!r}: none given (such as 1000-1024,7)")
+    return list(seeds)
+
+
+def cases(selectors: Iterable[str], seeds: Sequence[int]) -> list[Case]:
+    """Every selected task at every seed."""
+    return [Case(task, category, seed) for category, task in select(selectors) for seed in seeds]

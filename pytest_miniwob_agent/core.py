@@ -1,0 +1,463 @@
+"""The types that every other module speaks: cases, screens, actions, events, episodes, protocols.
+
+Standard library only.
+
+Errors of this package::
+
+    MiniwobError              could not tell whether the agent solves the task (pytest: E)
+    ├── UsageError            an option, marker, file or name that makes no sense
+    ├── BrowserError          no browser, a crashed one, a page that hangs or is not the task's
+    ├── CassetteError         a model call that can't be replayed, or a cassette that can't be read
+    │   └── Pending           deferred recording: the call waits for a completion (pytest: s)
+    └── ModelError            the model's server could not be reached or refused the call
+
+    LimitReached              the run's own limits; ends a trial or the episode, never an error
+    ├── StepLimit             the trial has used its actions
+    ├── TrialLimit            the episode has used its trials
+    └── CallLimit             the episode has used its model calls
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from enum import StrEnum
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+
+class MiniwobError(Exception):
+    """The run could not show whether the agent solves the task."""
+
+
+class UsageError(MiniwobError):
+    """An option, a marker's argument, a prompt file or a name is wrong; the message says which."""
+
+
+class BrowserError(MiniwobError):
+    """The page could not be opened, driven or read."""
+
+
+class CassetteError(MiniwobError):
+    """A model call can't be replayed from the item's cassette."""
+
+
+class Pending(CassetteError):
+    """Deferred recording: this call has no completion yet.
+
+    `request` is the call as one line of a Batch API input file.
+    """
+
+    def __init__(self, request: Mapping[str, Any]) -> None:
+        super().__init__("waiting for a completion")
+        self.request = dict(request)
+
+
+class ModelError(MiniwobError):
+    """The model's server gave no usable completion."""
+
+
+class LimitReached(Exception):
+    """One of the run's `Limits` is used up."""
+
+
+class StepLimit(LimitReached):
+    """The trial has used its actions; a new trial may begin."""
+
+
+class TrialLimit(LimitReached):
+    """The episode has used its trials."""
+
+
+class CallLimit(LimitReached):
+    """The episode has used its model calls."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One problem: a task of a category, generated from a seed."""
+
+    task: str
+    category: str
+    seed: int
+
+    @property
+    def id(self) -> str:
+        """The pytest item's id, for instance `n-screen-n-step/click-menu-2/1000`."""
+        return f"{self.category}/{self.task}/{self.seed}"
+
+    def __str__(self) -> str:
+        return self.id
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """A visible leaf of the page.
+
+    `id` numbers the elements of a trial from 1 in the order in which they were first seen; text
+    that stands beside other elements has none. `value` is what a form field holds, for check
+    boxes and radio buttons whether they are checked, for options whether they are selected.
+    `x` and `y` are the centre in CSS pixels from the page's top left corner.
+    """
+
+    id: int | None
+    tag: str
+    text: str = ""
+    classes: str = ""
+    dom_id: str = ""
+    placeholder: str = ""
+    value: str | bool | None = None
+    x: float = 0.0
+    y: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What a person would see: the goal as the page words it, and the visible elements."""
+
+    goal: str
+    elements: tuple[Element, ...] = ()
+
+
+KEYS = (
+    "ENTER", "TAB", "SPACE", "ESCAPE", "BACKSPACE", "DELETE", "HOME", "END", "PAGEUP", "PAGEDOWN",
+    "ARROWUP", "ARROWDOWN", "ARROWLEFT", "ARROWRIGHT",
+)  # fmt: skip
+"""Names of the keys that `Press` knows."""
+
+MODIFIERS = ("CTRL", "SHIFT", "ALT")
+"""Names of the keys that `Hold` and `Release` know."""
+
+
+@dataclass(frozen=True, slots=True)
+class Click:
+    """Move the mouse to the middle of an element and click."""
+
+    element: int
+
+    def __str__(self) -> str:
+        return f"click id={self.element}"
+
+
+@dataclass(frozen=True, slots=True)
+class Enter:
+    """Click an element, then type the text, key by key."""
+
+    text: str
+    element: int
+
+    def __str__(self) -> str:
+        return f'enter "{self.text}" to id={self.element}'
+
+
+@dataclass(frozen=True, slots=True)
+class Press:
+    """Press and release one of `KEYS`, `times` times, wherever the focus is."""
+
+    key: str
+    times: int = 1
+
+    def __str__(self) -> str:
+        return f"press {self.key}" + (f" x {self.times}" if self.times > 1 else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Press one of `MODIFIERS` and keep it down."""
+
+    key: str
+
+    def __str__(self) -> str:
+        return f"hold {self.key}"
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """Let go of one of `MODIFIERS`."""
+
+    key: str
+
+    def __str__(self) -> str:
+        return f"release {self.key}"
+
+
+Action = Click | Enter | Press | Hold | Release
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """What an action did.
+
+    `reward` is the page's raw reward, from -1 to 1, and 0 until the page is `done`. `error` says
+    why the action was impossible; nothing was done then.
+    """
+
+    observation: Observation
+    reward: float = 0.0
+    done: bool = False
+    error: str | None = None
+
+    @property
+    def solved(self) -> bool:
+        """Whether the page paid its full reward."""
+        return self.done and self.reward >= 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """A model's answer. Token counts are None where the server did not say."""
+
+    text: str
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+
+class Ending(StrEnum):
+    """How a trial ended (section 3.4 of the reflective agent's paper)."""
+
+    CORRECT = "correct"
+    CYCLE = "cycle"
+    NO_CHANGE = "no-change"
+    INCOMPLETE = "incomplete"
+    EXCEPTION = "exception"
+    FAILED = "failed"
+    STEP_LIMIT = "step-limit"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Counts, never clocks: trials an episode, actions a trial, model calls an episode."""
+
+    trials: int = 5
+    steps: int = 30
+    calls: int = 500
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            if getattr(self, each.name) < 1:
+                raise UsageError(f"{each.name} must be at least 1, not {getattr(self, each.name)}")
+
+
+@dataclass(frozen=True, slots=True)
+class TrialStarted:
+    """A fresh page. `trial` counts from 1, here and in every event."""
+
+    kind: ClassVar[str] = "trial"
+    trial: int
+    observation: Observation
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """A model call, made when the trial had taken `step` actions."""
+
+    kind: ClassVar[str] = "call"
+    trial: int
+    step: int
+    purpose: str
+    prompt: str
+    completion: Completion
+
+
+@dataclass(frozen=True, slots=True)
+class Acted:
+    """An action and what it did. `step` counts from 0 within the trial."""
+
+    kind: ClassVar[str] = "act"
+    trial: int
+    step: int
+    action: Action
+    transition: Transition
+
+
+@dataclass(frozen=True, slots=True)
+class Reflected:
+    """What a reflection changed.
+
+    `step` is the action to correct and `action` what is enforced there, both None where the reply
+    could not be read. `disabled` are the ids that may not be clicked at that step any more.
+    """
+
+    kind: ClassVar[str] = "reflect"
+    step: int | None
+    action: str | None
+    disabled: tuple[int, ...] = ()
+    trial: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TrialEnded:
+    """How the trial ended; `detail` has the reason of an exception."""
+
+    kind: ClassVar[str] = "end"
+    ending: Ending
+    detail: str = ""
+    trial: int = 0
+
+
+Event = TrialStarted | Called | Acted | Reflected | TrialEnded
+Note = Reflected | TrialEnded
+
+
+class Environment(Protocol):
+    """A page that judges. A new trial is a `reset`."""
+
+    def reset(self) -> Observation:
+        """Load the page afresh and generate the case's problem."""
+        ...
+
+    def step(self, action: Action) -> Transition:
+        """Carry out one action; an impossible one is a `Transition` with an `error`."""
+        ...
+
+
+class LLM(Protocol):
+    """A language model behind one chat message."""
+
+    def complete(self, prompt: str, purpose: str) -> Completion:
+        """Answer a prompt; `purpose` says what the call is for (`plan`, `reflect`, ...)."""
+        ...
+
+
+@runtime_checkable
+class Agent(Protocol):
+    """Something that works on a page through a model. `name` is the folder of its cassettes."""
+
+    name: str
+
+    def solve(self, env: Environment, llm: LLM, note: Callable[[Note], None]) -> None:
+        """Play trials until the page is solved or a limit is reached.
+
+        Begin each trial with `env.reset()`. `note` is for what only the agent knows: how a trial
+        ended and what a reflection changed. `LimitReached` may be caught (a `StepLimit`, to
+        reflect on the trial) or left to the caller.
+        """
+        ...
+
+
+def to_data(value: Any) -> Any:
+    """Turn events and what they hold into plain JSON types; dataclasses gain their `kind`."""
+    if hasattr(value, "__dataclass_fields__"):
+        data = {each.name: to_data(getattr(value, each.name)) for each in fields(value)}
+        if isinstance(value, Action):
+            data["kind"] = type(value).__name__.lower()
+        elif hasattr(value, "kind"):
+            data["kind"] = value.kind
+        return data
+    if isinstance(value, tuple | list):
+        return [to_data(each) for each in value]
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """Everything that happened on one case, as one linear list of events."""
+
+    case: Case
+    agent: str
+    model: str
+    events: tuple[Event, ...] = field(repr=False)
+
+    def _of(self, kind: type[Any]) -> Iterator[Any]:
+        return (event for event in self.events if isinstance(event, kind))
+
+    @property
+    def trials(self) -> int:
+        """Trials begun."""
+        return sum(1 for _ in self._of(TrialStarted))
+
+    @property
+    def solved_at(self) -> int | None:
+        """The trial that got the full reward, counting from 1, or None."""
+        return next((e.trial for e in self._of(Acted) if e.transition.solved), None)
+
+    @property
+    def solved(self) -> bool:
+        """Whether a trial got the full reward of 1."""
+        return self.solved_at is not None
+
+    @property
+    def reward(self) -> float:
+        """The best raw reward of any trial; above 0 is what the paper's code counted as correct."""
+        return max((e.transition.reward for e in self._of(Acted) if e.transition.done), default=0.0)
+
+    @property
+    def steps(self) -> int:
+        """Actions taken, over all trials."""
+        return sum(1 for _ in self._of(Acted))
+
+    @property
+    def calls(self) -> int:
+        """Model calls, over all trials."""
+        return sum(1 for _ in self._of(Called))
+
+    @property
+    def tokens(self) -> int | None:
+        """Prompt and completion tokens; None where the server of any call did not say."""
+        counts = [
+            count
+            for event in self._of(Called)
+            for count in (event.completion.prompt_tokens, event.completion.completion_tokens)
+        ]
+        return None if None in counts else sum(counts)
+
+    @property
+    def endings(self) -> tuple[Ending, ...]:
+        """How each trial ended."""
+        return tuple(event.ending for event in self._of(TrialEnded))
+
+    def to_data(self) -> dict[str, Any]:
+        """The episode in plain JSON types; equal episodes give equal data."""
+        return {
+            "case": self.case.id,
+            "agent": self.agent,
+            "model": self.model,
+            "solved": self.solved,
+            "solved_at": self.solved_at,
+            "reward": self.reward,
+            "trials": self.trials,
+            "steps": self.steps,
+            "calls": self.calls,
+            "tokens": self.tokens,
+            "endings": [str(ending) for ending in self.endings],
+            "events": to_data(self.events),
+        }
+
+    def explain(self) -> str:
+        """Tell the episode in a few lines: the goal, each trial's actions and its ending."""
+        verdict = (
+            f"solved in trial {self.solved_at}"
+            if self.solved
+            else f"not solved in {self.trials} trials, best reward {self.reward:g}"
+        )
+        lines = [f"{self.case.id}: {verdict}"]
+        for event in self.events:
+            match event:
+                case TrialStarted(trial=trial, observation=observation):
+                    if trial == 1:
+                        lines.append(f"goal: {observation.goal}")
+                    lines.append(f"trial {trial}")
+                case Acted(step=step, action=action, transition=transition):
+                    result = f"  -> {transition.error}" if transition.error else ""
+                    if transition.done:
+                        result = f"  -> reward {transition.reward:g}"
+                    lines.append(f"  {step}. {action}{result}")
+                case TrialEnded(ending=ending, detail=detail):
+                    lines.append(f"  {ending}" + (f": {detail}" if detail else ""))
+                case Reflected(step=step, action=action):
+                    said = "could not be read" if step is None else f"for action {step}, {action}"
+                    lines.append(f"  reflection: {said}")
+        return "\n".join(lines)
+
+
+def canonical_json(data: Any) -> str:
+    """JSON with sorted keys and no spaces: equal data gives equal text."""
+    return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def nearest(name: str, names: Sequence[str], limit: int = 3) -> str:
+    """Name what was probably meant: ` (did you mean a, b?)`, or nothing."""
+    import difflib
+
+    close = difflib.get_close_matches(name, names, n=limit, cutoff=0.5)
+    return f" (did you mean {', '.join(close)}?)" if close else ""

@@ -1,0 +1,117 @@
+"""One episode: an agent on an environment with a model, recorded and kept within limits."""
+
+from __future__ import annotations
+
+from pytest_miniwob_agent.core import (
+    LLM,
+    Acted,
+    Action,
+    Agent,
+    Called,
+    CallLimit,
+    Case,
+    Completion,
+    Ending,
+    Environment,
+    Episode,
+    Event,
+    LimitReached,
+    Limits,
+    Note,
+    Observation,
+    Reflected,
+    StepLimit,
+    Transition,
+    TrialEnded,
+    TrialLimit,
+    TrialStarted,
+)
+
+
+def run_episode(
+    case: Case,
+    agent: Agent,
+    env: Environment,
+    llm: LLM,
+    limits: Limits,
+    *,
+    model: str,
+) -> Episode:
+    """Let the agent work on the case until it returns or a limit is reached.
+
+    What the environment and the model raise (`MiniwobError`) passes through.
+    """
+    recorder = _Recorder(env, llm, limits)
+    try:
+        agent.solve(recorder, recorder, recorder.note)
+    except LimitReached as limit:
+        recorder.end_trial(limit)
+    else:
+        recorder.end_trial()
+    return Episode(case, agent.name, model, tuple(recorder.events))
+
+
+class _Recorder:
+    """The environment and the model as the agent sees them: counted, limited, written down."""
+
+    def __init__(self, env: Environment, llm: LLM, limits: Limits) -> None:
+        self.events: list[Event] = []
+        self._env = env
+        self._llm = llm
+        self._limits = limits
+        self._trial = 0
+        self._step = 0
+        self._calls = 0
+        self._last: Transition | None = None
+        self._ended = True
+
+    def reset(self) -> Observation:
+        self.end_trial()
+        if self._trial == self._limits.trials:
+            raise TrialLimit(f"{self._limits.trials} trials are used up")
+        observation = self._env.reset()
+        self._trial += 1
+        self._step = 0
+        self._last = Transition(observation)
+        self._ended = False
+        self.events.append(TrialStarted(self._trial, observation))
+        return observation
+
+    def step(self, action: Action) -> Transition:
+        if self._last is None:
+            raise RuntimeError("the agent must reset() the environment before its first step()")
+        if self._last.done:
+            raise RuntimeError("the page has judged this trial: reset() begins another")
+        if self._step == self._limits.steps:
+            raise StepLimit(f"{self._limits.steps} actions are used up")
+        self._last = self._env.step(action)
+        self.events.append(Acted(self._trial, self._step, action, self._last))
+        self._step += 1
+        return self._last
+
+    def complete(self, prompt: str, purpose: str) -> Completion:
+        if self._calls == self._limits.calls:
+            raise CallLimit(f"{self._limits.calls} model calls are used up")
+        completion = self._llm.complete(prompt, purpose)
+        self._calls += 1
+        self.events.append(Called(self._trial, self._step, purpose, prompt, completion))
+        return completion
+
+    def note(self, note: Note) -> None:
+        match note:
+            case TrialEnded(ending, detail):
+                if not self._ended:
+                    self._ended = True
+                    self.events.append(TrialEnded(ending, detail, self._trial))
+            case Reflected(step, action, disabled):
+                self.events.append(Reflected(step, action, disabled, self._trial))
+
+    def end_trial(self, limit: LimitReached | None = None) -> None:
+        """Say how the trial ended where the agent did not."""
+        if self._last is None or self._ended:
+            return
+        if self._last.done:
+            ending = Ending.CORRECT if self._last.solved else Ending.FAILED
+        else:
+            ending = Ending.STEP_LIMIT if isinstance(limit, StepLimit) else Ending.INCOMPLETE
+        self.note(TrialEnded(ending, str(limit or "")))

@@ -1,0 +1,86 @@
+"""One chat call through the `openai` client, to any server that speaks its protocol."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import httpx2
+import openai
+
+from pytest_miniwob_agent.core import Completion, MiniwobError, ModelError, UsageError
+
+RETRIES = 5
+"""How often a refused or dropped live call is sent again, with the client's own back-off."""
+
+
+class OpenAILLM:
+    """A model behind an OpenAI-compatible chat completions server.
+
+    Args:
+        model: the model's id.
+        params: further parameters of every request, such as `temperature`.
+        base_url: the server; None leaves it to `OPENAI_BASE_URL` or the client's default.
+        transport: carries the requests, for instance `cassette.CassetteTransport`.
+        live: whether calls may reach a server; without, no key is needed and nothing is retried.
+
+    Raises:
+        UsageError: a live model of OpenAI's own without `OPENAI_API_KEY`.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        params: Mapping[str, Any],
+        *,
+        base_url: str | None = None,
+        transport: httpx2.BaseTransport | None = None,
+        live: bool = True,
+    ) -> None:
+        key = os.environ.get("OPENAI_API_KEY")
+        if live and not key and not (base_url or os.environ.get("OPENAI_BASE_URL")):
+            raise UsageError(
+                "calling a model needs OPENAI_API_KEY in the environment, or a server of your own "
+                "named by OPENAI_BASE_URL or --miniwob-base-url"
+            )
+        self.model = model
+        self._params = dict(params)
+        self._client = openai.OpenAI(
+            api_key=key or "none",
+            base_url=base_url,
+            max_retries=RETRIES if live else 0,
+            http_client=openai.DefaultHttpxClient(transport=transport) if transport else None,
+        )
+
+    def complete(self, prompt: str, purpose: str) -> Completion:
+        """Send the prompt as the only message.
+
+        Raises:
+            ModelError: the server can't be reached, refuses the call or answers no text.
+            MiniwobError: whatever the transport raises of it.
+        """
+        try:
+            answer = self._client.chat.completions.create(
+                model=self.model,
+                messages=[{"role": "user", "content": prompt}],
+                **self._params,
+            )
+        except openai.APIConnectionError as error:
+            if isinstance(error.__cause__, MiniwobError):
+                raise error.__cause__ from None
+            cause = error.__cause__ or error
+            raise ModelError(f"{self._client.base_url} can't be reached: {cause}") from error
+        except openai.APIStatusError as error:
+            raise ModelError(f"{self._client.base_url} refused the call: {error}") from error
+        except openai.OpenAIError as error:
+            raise ModelError(f"the {purpose} call failed: {error}") from error
+        text = answer.choices[0].message.content if getattr(answer, "choices", None) else None
+        if not isinstance(text, str):
+            raise ModelError(f"the answer to the {purpose} call is no chat completion with a text")
+        usage = answer.usage
+        return Completion(
+            text,
+            usage.prompt_tokens if usage else None,
+            usage.completion_tokens if usage else None,
+        )

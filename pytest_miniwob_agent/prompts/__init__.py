@@ -1,0 +1,63 @@
+"""Prompt texts, one file a prompt: the user's folder first, then the built-in ones beside this.
+
+A text is a `string.Template`: `$goal` or `${goal}` stands for a value, `$$` for a dollar sign.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from string import Template
+
+from pytest_miniwob_agent.core import UsageError, nearest
+
+
+class Prompts:
+    """The prompt texts of one built-in agent.
+
+    Args:
+        agent: name of the folder with the built-in texts.
+        folder: the user's texts; each file replaces the built-in one of the same name.
+
+    Raises:
+        UsageError: the folder is not there, or a file in it has no built-in counterpart.
+    """
+
+    def __init__(self, agent: str, folder: str | Path | None = None) -> None:
+        self._files = {path.stem: path for path in Path(__file__).parent.glob(f"{agent}/*.txt")}
+        if folder is None:
+            return
+        folder = Path(folder)
+        if not folder.is_dir():
+            raise UsageError(f"--miniwob-prompts: {folder} is no folder")
+        for path in sorted(folder.glob("*.txt")):
+            if path.stem not in self._files:
+                known = sorted(f"{name}.txt" for name in self._files)
+                raise UsageError(
+                    f"--miniwob-prompts: {path}: the {agent} agent has no such prompt"
+                    + nearest(path.name, known) + f"; it has {', '.join(known)}"
+                )  # fmt: skip
+            self._files[path.stem] = path
+
+    def fill(self, name: str, **given: str) -> str:
+        """The text of a prompt with its values filled in.
+
+        Raises:
+            UsageError: the text names a value that there is not, or leaves one out.
+        """
+        path = self._files[name]
+        template = Template(path.read_text(encoding="utf-8").strip())
+        if not template.is_valid():
+            raise UsageError(f"{path}: a $ that begins no name; write $$ for a dollar sign")
+        named = set(template.get_identifiers())
+        for wrong, what in ((named - given.keys(), "knows no"), (given.keys() - named, "lacks")):
+            if wrong:
+                raise UsageError(
+                    f"{path}: this prompt {what} {_list(wrong)}; "
+                    f"it is filled with {_list(given) or 'nothing'}"
+                )
+        return template.substitute(given)
+
+
+def _list(names: Iterable[str]) -> str:
+    return ", ".join(f"${name}" for name in sorted(names))

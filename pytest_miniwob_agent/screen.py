@@ -1,0 +1,56 @@
+"""What a language model is shown of a page: compact pseudo-HTML, one visible leaf a line.
+
+Section 3.2 of the reflective agent's paper: each leaf keeps its id, class, text, placeholder, value
+and its cell of a 3 x 3 grid. Built with lxml, so that no text of a page can break out of its line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+
+from lxml import etree
+
+from pytest_miniwob_agent.core import Element
+
+AREA = (160, 210)
+"""Width and height of a task's area in CSS pixels, which the grid divides."""
+
+_ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def cell(x: float, y: float) -> str:
+    """The grid cell of a point in CSS pixels; points beyond the area count to its edge."""
+    column = min(2, max(0, int(x * 3 / AREA[0])))
+    row = min(2, max(0, int(y * 3 / AREA[1])))
+    names = ["top", "", "bottom"][row], ["left", "", "right"][column]
+    return "-".join(filter(None, names)) or "center"
+
+
+def render(elements: Iterable[Element], disabled: Collection[int] = ()) -> str:
+    """One line for each element; elements in `disabled` are shown without their id (5.2)."""
+    return "\n".join(_line(element, element.id in disabled) for element in elements)
+
+
+def _line(element: Element, disabled: bool) -> str:
+    node = etree.Element(re.sub(r"[^a-z0-9_-]", "_", element.tag.lower()))
+    flag = "selected" if element.tag == "option" else "checked"
+    attributes = {
+        "id": "" if element.id is None or disabled else str(element.id),
+        "class": element.classes or element.dom_id,
+        "placeholder": element.placeholder,
+        flag: str(element.value).lower() if isinstance(element.value, bool) else "",
+        "pos": cell(element.x, element.y),
+    }
+    for name, value in attributes.items():
+        if value:
+            node.set(name, _legal(value))
+    if isinstance(element.value, str):
+        node.set("value", _legal(element.value))
+    node.text = _legal(element.text)
+    return etree.tostring(node, encoding="unicode").replace("\n", "&#10;")
+
+
+def _legal(text: str) -> str:
+    """The text with what XML can't hold replaced by U+FFFD."""
+    return _ILLEGAL.sub("\ufffd", text)

@@ -1,0 +1,97 @@
+"""Fakes for testing agents: a page without a browser, a model without a server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from pytest_miniwob_agent.core import (
+    Action,
+    Click,
+    Completion,
+    Element,
+    Enter,
+    Observation,
+    Transition,
+)
+
+
+class FakeEnvironment:
+    """A page as a graph of screens.
+
+    Args:
+        goal: what the page asks for.
+        screens: the elements of each screen, by the screen's name; the first one is the start.
+        moves: where an action leads, by screen and action in its text form
+            (`("start", "click id=1"): "menu"`). An action that is not listed changes nothing.
+        rewards: the raw reward of the actions that end a trial, by screen and action.
+    """
+
+    def __init__(
+        self,
+        goal: str,
+        screens: Mapping[str, Sequence[Element]],
+        moves: Mapping[tuple[str, str], str] | None = None,
+        rewards: Mapping[tuple[str, str], float] | None = None,
+    ) -> None:
+        self.goal = goal
+        self.screens = screens
+        self.moves = moves or {}
+        self.rewards = rewards or {}
+        self.actions: list[list[Action]] = []
+        """The actions of each trial so far."""
+        self._screen = ""
+
+    def reset(self) -> Observation:
+        """Begin at the first screen."""
+        self._screen = next(iter(self.screens))
+        self.actions.append([])
+        return self._observation()
+
+    def step(self, action: Action) -> Transition:
+        """Follow `moves` and `rewards`; an element that is not on the screen is an error."""
+        self.actions[-1].append(action)
+        here = self._screen, str(action)
+        if isinstance(action, Click | Enter) and all(
+            element.id != action.element for element in self.screens[self._screen]
+        ):
+            error = f"there is no element with id={action.element} on the screen"
+            return Transition(self._observation(), error=error)
+        if here in self.rewards:
+            return Transition(Observation(self.goal), self.rewards[here], done=True)
+        self._screen = self.moves.get(here, self._screen)
+        return Transition(self._observation())
+
+    def _observation(self) -> Observation:
+        return Observation(self.goal, tuple(self.screens[self._screen]))
+
+
+class ScriptedLLM:
+    """A model that gives fixed replies.
+
+    Args:
+        replies: the replies in order, or a function of prompt and purpose.
+    """
+
+    def __init__(self, replies: Iterable[str] | Callable[[str, str], str]) -> None:
+        self._reply = replies if callable(replies) else None
+        self._replies = iter(()) if callable(replies) else iter(replies)
+        self.prompts: list[tuple[str, str]] = []
+        """Purpose and prompt of each call so far."""
+
+    @property
+    def purposes(self) -> list[str]:
+        """What each call was for."""
+        return [purpose for purpose, _ in self.prompts]
+
+    def complete(self, prompt: str, purpose: str) -> Completion:
+        """The next reply.
+
+        Raises:
+            AssertionError: there is none left.
+        """
+        self.prompts.append((purpose, prompt))
+        if self._reply:
+            return Completion(self._reply(prompt, purpose))
+        reply = next(self._replies, None)
+        assert reply is not None, f"the script has no reply to this {purpose} call:\n{prompt}"
+        return Completion(reply)
