@@ -137,7 +137,7 @@ class Browser:
         self._headed = headed
         self._timeout = timeout
         self._driver: webdriver.Chrome | None = None
-        self._process: Any = None
+        self._service: webdriver.ChromeService | None = None
 
     @property
     def driver(self) -> webdriver.Chrome:
@@ -167,7 +167,7 @@ class Browser:
                 f"{options.binary_location} did not start: {_first_line(error)}. Its driver must "
                 "be of the same version: on Debian and Ubuntu `apt-get install chromium-driver`"
             ) from error
-        self._process = service.process
+        self._service = service
         driver.command_executor.client_config.timeout = self._timeout + 5  # type: ignore[union-attr]
         driver.set_page_load_timeout(self._timeout)
         driver.set_script_timeout(self._timeout)
@@ -200,8 +200,11 @@ class Browser:
 
     def kill(self) -> None:
         """End the browser and its driver at once, whatever state they are in."""
-        process, self._process, self._driver = self._process, None, None
-        if process is None:
+        driver, service = self._driver, self._service
+        self._driver = self._service = None
+        if driver is not None and not isinstance(driver.command_executor, str):
+            driver.command_executor.close()
+        if service is None or (process := service.process) is None:
             return
         with contextlib.suppress(ProcessLookupError):
             if hasattr(os, "killpg"):
@@ -209,6 +212,10 @@ class Browser:
             else:
                 process.kill()
         process.wait()
+        if process.stdin is not None:
+            process.stdin.close()
+        # Or it would try to stop it politely, later.
+        service.process = None  # type: ignore[assignment]
 
     def close(self) -> None:
         """Quit the browser, and make sure of it."""

@@ -255,10 +255,18 @@ class _Yaml:
 
     @staticmethod
     def serialize(cassette: dict[str, Any]) -> str:
-        for interaction in cassette["interactions"]:
-            request, response = interaction["request"], interaction["response"]
-            request["body"] = json.loads(request["body"])
-            response["body"] = json.loads(response["body"]["string"])
+        # What is given belongs to the tape and stays as it is.
+        interactions = [
+            {
+                "request": {**each["request"], "body": json.loads(each["request"]["body"])},
+                "response": {
+                    **each["response"],
+                    "body": json.loads(each["response"]["body"]["string"]),
+                },
+            }
+            for each in cassette["interactions"]
+        ]
+        cassette = {**cassette, "interactions": interactions}
         return yaml.dump(
             cassette, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1_000_000
         )

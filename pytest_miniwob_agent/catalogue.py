@@ -48,9 +48,8 @@ def html_folder() -> Path:
 def tasks() -> dict[str, str]:
     """Every installed task and its category, by name."""
     category = {task: name for name, members in CATEGORIES.items() for task in members}
-    return {
-        path.stem: category.get(path.stem, OTHER) for path in sorted(html_folder().glob("*.html"))
-    }
+    names = sorted(path.stem for path in html_folder().glob("*.html"))
+    return {name: category.get(name, OTHER) for name in names}
 
 
 def select(selectors: Iterable[str]) -> list[tuple[str, str]]:

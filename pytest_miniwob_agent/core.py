@@ -346,7 +346,7 @@ def to_data(value: Any) -> Any:
         return data
     if isinstance(value, tuple | list):
         return [to_data(each) for each in value]
-    return value
+    return str(value) if isinstance(value, StrEnum) else value
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import openai
 from pytest_miniwob_agent.core import Completion, MiniwobError, ModelError, UsageError
 
 RETRIES = 5
-"""How often a refused or dropped live call is sent again, with the client's own back-off."""
+"""Enough for a minute of rate limiting."""
 
 
 class OpenAILLM:
@@ -24,6 +24,7 @@ class OpenAILLM:
         base_url: the server; None leaves it to `OPENAI_BASE_URL` or the client's default.
         transport: carries the requests, for instance `cassette.CassetteTransport`.
         live: whether calls may reach a server; without, no key is needed and nothing is retried.
+        retries: how often a refused or dropped call is sent again, with the client's own back-off.
 
     Raises:
         UsageError: a live model of OpenAI's own without `OPENAI_API_KEY`.
@@ -37,6 +38,7 @@ class OpenAILLM:
         base_url: str | None = None,
         transport: httpx2.BaseTransport | None = None,
         live: bool = True,
+        retries: int = RETRIES,
     ) -> None:
         key = os.environ.get("OPENAI_API_KEY")
         if live and not key and not (base_url or os.environ.get("OPENAI_BASE_URL")):
@@ -49,7 +51,7 @@ class OpenAILLM:
         self._client = openai.OpenAI(
             api_key=key or "none",
             base_url=base_url,
-            max_retries=RETRIES if live else 0,
+            max_retries=retries if live else 0,
             http_client=openai.DefaultHttpxClient(transport=transport) if transport else None,
         )
 
@@ -73,7 +75,7 @@ class OpenAILLM:
             raise ModelError(f"{self._client.base_url} can't be reached: {cause}") from error
         except openai.APIStatusError as error:
             raise ModelError(f"{self._client.base_url} refused the call: {error}") from error
-        except openai.OpenAIError as error:
+        except (openai.OpenAIError, ValueError) as error:
             raise ModelError(f"the {purpose} call failed: {error}") from error
         text = answer.choices[0].message.content if getattr(answer, "choices", None) else None
         if not isinstance(text, str):

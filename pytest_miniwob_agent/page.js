@@ -153,6 +153,23 @@
     return seen;
   };
 
+  // Images that only a rule such as :hover brings in. Unless they are there before the pointer is,
+  // the element has no size while its image loads, and the click goes through it.
+  const preload = () => {
+    const images = [];
+    for (const sheet of document.styleSheets) {
+      if (sheet.href) continue; // not readable from file://; jquery-ui's, backgrounds only
+      for (const { cssText } of sheet.cssRules) {
+        for (const [, url] of cssText.matchAll(/url\("([^"]+)"\)/g)) {
+          const image = new Image();
+          image.src = url;
+          images.push(image);
+        }
+      }
+    }
+    return images;
+  };
+
   window.miniwobAgent = {
     // Generate the problem. The page's clock is already frozen; from here on it starts at the
     // same instant every time.
@@ -169,6 +186,7 @@
       };
       core.EPISODE_MAX_TIME = 2 ** 31 - 1;
       core.setDataMode?.("train");
+      window.miniwobAgent.images = preload(); // held, or they would be dropped again
       Math.seedrandom(seed);
       core.startEpisodeReal();
       arm();

@@ -127,21 +127,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     for option in OPTIONS:
         text = option.help.replace("%", "%%")
         about = f"default of --miniwob-{option.name}"
-        parser.addini(option.ini, about, "bool" if option.flag else "string", None)
         if option.flag:
+            parser.addini(option.ini, about, "bool", None)
             group.addoption(
                 f"--miniwob-{option.name}", action="store_true", default=None, help=text
             )
-            continue
-        if option.default:
-            text += f" (default: {option.default})"
-        group.addoption(
-            f"--miniwob-{option.name}",
-            default=None,
-            choices=option.choices,
-            metavar=option.metavar,
-            help=text,
-        )
+        else:
+            parser.addini(option.ini, about, "string", None)
+            group.addoption(
+                f"--miniwob-{option.name}",
+                default=None,
+                choices=option.choices,
+                metavar=option.metavar,
+                help=text + (f" (default: {option.default})" if option.default else ""),
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,7 +326,10 @@ def _as_error() -> Iterator[None]:
     try:
         yield
     except MiniwobError as error:
-        pytest.fail(str(error), pytrace=False)
+        message = str(error)
+    else:
+        return
+    pytest.fail(message, pytrace=False)
 
 
 @pytest.fixture(scope="session")

@@ -89,9 +89,7 @@ def parse_command(line: str) -> Command:
     Raises:
         Unreadable: the line begins no action, or leaves out what one needs.
     """
-    plain = line.translate(_QUOTES)
-    plain = plain[match.end() :] if (match := _LEAD.match(plain)) else plain
-    plain = plain.strip().strip("`*").rstrip(" .,;!")
+    plain = _bare(line.translate(_QUOTES)).rstrip(" .,;!`*")
     verb = plain.partition(" ")[0].lower()
     if verb == "click":
         match = _ID.search(plain) or _BARE_ID.fullmatch(plain)
@@ -120,9 +118,8 @@ def parse_plan(reply: str) -> list[Command]:
     Raises:
         Unreadable: a line begins an action but is none, or no line does.
     """
-    lines = [line for line in reply.splitlines() if not line.strip().startswith("```")]
-    bodies = [_LEAD.sub("", line, count=1).strip() for line in lines]
-    commands = [parse_command(body) for body in bodies if _VERB.match(body)]
+    lines = reply.splitlines()
+    commands = [parse_command(line) for line in lines if _VERB.match(_bare(line))]
     if not commands and not _NOTHING.fullmatch(reply):
         raise Unreadable(f"no action in the reply: {_short(reply)}")
     return commands
@@ -138,6 +135,12 @@ def parse_suggestion(reply: str) -> tuple[int, Command]:
         if verb := _VERB.search(match[2]):
             return int(match[1]), parse_command(match[2][verb.start() :])
     raise Unreadable(f"no suggestion in the reply: {_short(reply)}")
+
+
+def _bare(line: str) -> str:
+    """The line without what stands before an action: bullets, numbers, code marks."""
+    lead = _LEAD.match(line)
+    return line[lead.end() :] if lead else line
 
 
 def _number(match: re.Match[str]) -> int:

@@ -1,0 +1,129 @@
+"""What several test modules need: a model server over real HTTP, and projects to run pytest in."""
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+# Loaded before any inner run: pytester forgets modules that an inner run was first to import, and
+# compiled ones can't be loaded twice.
+from pytest_miniwob_agent import browser, cassette, llm, screen  # noqa: F401
+
+
+class ChatServer:
+    """An OpenAI-compatible server on loopback whose answers a test decides.
+
+    `reply` maps a prompt to a text, a ready body (dict or bytes), or a status code.
+    """
+
+    def __init__(self):
+        self.reply = lambda prompt: "DONE"
+        self.requests = []
+        self.headers = []
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                server.requests.append(body)
+                server.headers.append({k.lower(): v for k, v in self.headers.items()})
+                answer = server.reply(body["messages"][0]["content"])
+                status = answer if isinstance(answer, int) else 200
+                if isinstance(answer, str):
+                    answer = server.completion(answer, body["model"])
+                elif isinstance(answer, int):
+                    answer = {"error": {"message": f"status {status}"}}
+                data = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
+                self.send_response(status)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(data)))
+                self.send_header("Set-Cookie", "session=secret-cookie")
+                self.end_headers()
+                self.wfile.write(data)
+
+            def log_message(self, *args):
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.01,), daemon=True
+        )
+        self._thread.start()
+        self.url = f"http://127.0.0.1:{self._server.server_port}/v1"
+
+    def completion(self, text, model="m"):
+        return {
+            "id": f"chatcmpl-{len(self.requests)}",
+            "created": 1_700_000_000 + len(self.requests),
+            "object": "chat.completion",
+            "model": model,
+            "choices": [
+                {
+                    "index": 0,
+                    "finish_reason": "stop",
+                    "message": {"role": "assistant", "content": text},
+                }
+            ],
+            "usage": {"prompt_tokens": 11, "completion_tokens": 3, "total_tokens": 14},
+        }
+
+    def close(self):
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+@pytest.fixture
+def chat_server():
+    server = ChatServer()
+    yield server
+    server.close()
+
+
+@pytest.fixture(autouse=True)
+def no_key(monkeypatch):
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+
+
+FAKE_PAGE = """
+    import pytest
+    from pytest_miniwob_agent.core import Element
+    from pytest_miniwob_agent.testing import FakeEnvironment
+
+    @pytest.fixture
+    def miniwob_environment(miniwob_case):
+        '''A menu to open, with an entry to click.'''
+        menu = Element(1, "button", "Menu")
+        return FakeEnvironment(
+            f"Open the menu and click Save, for {miniwob_case.task} {miniwob_case.seed}",
+            {"start": [menu], "open": [menu, Element(2, "a", "Save"), Element(3, "a", "Quit")]},
+            {("start", "click id=1"): "open"},
+            {("open", "click id=2"): 1.0, ("open", "click id=3"): -1.0},
+        )
+"""
+
+TEST_FILE = """
+    import pytest
+
+    @pytest.mark.miniwob("click-menu-2", "click-tab*", seeds=[1, 2])
+    def test_solves(miniwob_episode):
+        assert miniwob_episode.solved, miniwob_episode.explain()
+"""
+
+
+@pytest.fixture
+def project(pytester):
+    """A user's project whose pages are fakes, so that no browser is needed."""
+    pytester.makeconftest(FAKE_PAGE)
+    pytester.makepyfile(TEST_FILE)
+    pytester.makeini("[pytest]\nminiwob_model = m\naddopts = -p no:randomly\n")
+    return pytester
+
+
+def solve_menu(prompt):
+    """A model that solves the fake page."""
+    if "Say in one short sentence" in prompt:
+        return "The menu was opened."
+    return "click id=2" if ">Save<" in prompt else "click id=1"

@@ -1,0 +1,74 @@
+"""The compact screen text."""
+
+import pytest
+from lxml import etree
+
+from pytest_miniwob_agent.core import Element
+from pytest_miniwob_agent.screen import cell, render
+
+
+@pytest.mark.parametrize(
+    ("element", "line"),
+    [
+        (Element(6, "button", "yes", x=20, y=138), '<button id="6" pos="left">yes</button>'),
+        (Element(1, "span", dom_id="more"), '<span id="1" class="more" pos="top-left"></span>'),
+        (
+            Element(1, "span", classes="icon big", dom_id="more"),
+            '<span id="1" class="icon big" pos="top-left"></span>',
+        ),
+        (
+            Element(2, "input_text", placeholder="Name", value="", x=80, y=100),
+            '<input_text id="2" placeholder="Name" pos="center" value=""></input_text>',
+        ),
+        (
+            Element(3, "input_checkbox", value=True, x=159, y=209),
+            '<input_checkbox id="3" checked="true" pos="bottom-right"></input_checkbox>',
+        ),
+        (
+            Element(4, "option", "Ida", value=False, x=80, y=0),
+            '<option id="4" selected="false" pos="top">Ida</option>',
+        ),
+        (Element(None, "text", "or", x=0, y=300), '<text pos="bottom-left">or</text>'),
+    ],
+)
+def test_what_a_line_holds(element, line):
+    assert render([element]).replace("/>", f"></{element.tag}>") == line
+
+
+def test_disabled_elements_keep_everything_but_their_id():
+    elements = [Element(1, "a", "one"), Element(2, "a", "two")]
+    assert render(elements, disabled={2}) == (
+        '<a id="1" pos="top-left">one</a>\n<a pos="top-left">two</a>'
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "</button>\n<button id='9'>",
+        "a & b < c",
+        "\x00\x08\x1b[0m",
+        "\ud800",
+        'quo"tes',
+        "\U0001f600",
+        "]]>",
+    ],
+)
+def test_no_text_breaks_out_of_its_line(text):
+    element = Element(1, "od d:tag", text, text, text, text, text)
+    line = render([element])
+    assert "\n" not in line
+    node = etree.fromstring(line)
+    assert node.get("id") == "1"
+    assert len(node) == 0
+
+
+def test_grid():
+    rows = [" ".join(cell(x, y) for x in (10, 80, 150)) for y in (10, 105, 200)]
+    assert rows == [
+        "top-left top top-right",
+        "left center right",
+        "bottom-left bottom bottom-right",
+    ]
+    assert cell(-5, -5) == "top-left"
+    assert cell(900, 900) == "bottom-right"
