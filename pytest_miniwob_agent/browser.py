@@ -138,6 +138,8 @@ class Browser:
         self._timeout = timeout
         self._driver: webdriver.Chrome | None = None
         self._service: webdriver.ChromeService | None = None
+        self.held: set[str] = set()
+        """Names of the keys that are down."""
 
     @property
     def driver(self) -> webdriver.Chrome:
@@ -202,6 +204,7 @@ class Browser:
         """End the browser and its driver at once, whatever state they are in."""
         driver, service = self._driver, self._service
         self._driver = self._service = None
+        self.held.clear()
         if driver is not None and not isinstance(driver.command_executor, str):
             driver.command_executor.close()
         if service is None or (process := service.process) is None:
@@ -236,7 +239,6 @@ class MiniwobEnvironment:
         self._browser = browser
         self._case = case
         self._points: dict[int, list[int] | None] = {}
-        self._held: set[str] = set()
         self._url = (html_folder() / f"{case.task}.html").as_uri()
 
     def reset(self) -> Observation:
@@ -246,7 +248,7 @@ class MiniwobEnvironment:
             BrowserError: the page could not be loaded, or is not a task's page.
         """
         with self._browser.guard(f"loading {self._case.task}") as driver:
-            self._park(driver)
+            self._release_keys(driver)
             # Nothing may run ahead while files are being read, and a paused page never loads.
             _set_clock(driver, policy="pauseIfNetworkFetchesPending")
             driver.get(self._url)
@@ -281,12 +283,12 @@ class MiniwobEnvironment:
                     return f"a key can be pressed 1 to {MAX_PRESSES} times, not {times}"
                 chain.send_keys(_KEYS[key] * times)
             case Hold(key):
-                self._held.add(key)
+                self._browser.held.add(key)
                 chain.key_down(_KEYS[key])
             case Release(key):
-                if key not in self._held:
+                if key not in self._browser.held:
                     return f"{key} is not held"
-                self._held.remove(key)
+                self._browser.held.remove(key)
                 chain.key_up(_KEYS[key])
         return None
 
@@ -314,14 +316,14 @@ class MiniwobEnvironment:
             Observation(seen["goal"], elements), float(seen["reward"]), seen["done"], error
         )
 
-    def _park(self, driver: webdriver.Chrome) -> None:
-        """Let go of every key and put the pointer where it hovers over nothing."""
-        chain = ActionChains(driver, duration=0)
-        for key in sorted(self._held):
-            chain.key_up(_KEYS[key])
-        self._held.clear()
-        chain.w3c_actions.pointer_action.move_to_location(VIEWPORT[0] - 1, VIEWPORT[1] - 1)
-        chain.perform()
+    def _release_keys(self, driver: webdriver.Chrome) -> None:
+        """Let go of every key. The pointer needs no care: a new page does not know where it is."""
+        if self._browser.held:
+            chain = ActionChains(driver, duration=0)
+            for key in sorted(self._browser.held):
+                chain.key_up(_KEYS[key])
+            chain.perform()
+            self._browser.held.clear()
 
 
 def _set_clock(driver: webdriver.Chrome, **policy: Any) -> None:

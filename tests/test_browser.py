@@ -204,14 +204,26 @@ class TestActing:
 
 
 class TestIsolation:
-    def test_held_keys_are_let_go_of(self, browser):
+    @pytest.mark.parametrize("next_item", [False, True])
+    def test_held_keys_are_let_go_of(self, browser, next_item):
         env = page(browser, "click-scroll-list")
         env.reset()
         env.step(Hold("CTRL"))
+        if next_item:
+            env = page(browser, "click-scroll-list")
         env.reset()
         env.step(Click(1))
         observation = env.step(Click(2)).observation
         assert [e.id for e in observation.elements if e.value is True] == [2]
+
+    def test_the_pointer_hovers_over_nothing_at_the_start(self, browser):
+        env = page(browser, "social-media")
+        first = env.reset()
+        env.step(Click(9))
+        assert env.reset() == first
+        assert (
+            browser.driver.execute_script("return document.querySelectorAll(':hover').length") == 0
+        )
 
     def test_a_trial_sees_nothing_of_an_earlier_one(self, browser):
         env = page(browser, "click-menu-2")
@@ -269,7 +281,7 @@ class TestFailure:
                 else driver.service.process.pid
             )
             os.kill(pid, signal.SIGKILL)
-            with pytest.raises(BrowserError, match="while doing click id=1: .*new browser"):
+            with pytest.raises(BrowserError, match=r"while doing click id=1: .*new browser"):
                 env.step(Click(1))
             assert page(browser, "click-menu-2").reset() == before
             assert browser.driver is not driver

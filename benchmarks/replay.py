@@ -1,0 +1,217 @@
+"""Where the time of a replay goes, and how it compares to a bare selenium loop.
+
+    python benchmarks/replay.py [-k EXPRESSION] [--rounds N]
+
+Replays the shipped suite in this process and takes the time that is spent in the browser, in the
+model's client with its cassette, in the agent and in pytest. Then a bare loop loads the same pages
+in the same browser, sends the same inputs at the same places and reads the page as often, with no
+waiting. Both alternate for some rounds; starting Chromium counts for neither. Figures are medians
+over the rounds; compare ratios, not milliseconds, between machines.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import statistics
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from selenium import webdriver
+from selenium.webdriver import ActionChains, Keys
+
+from pytest_miniwob_agent import browser, cassette, catalogue, episode, llm
+from pytest_miniwob_agent.core import Action, Case, Click, Enter, Hold, Press, Release
+
+ROOT = Path(__file__).parent.parent
+
+
+@dataclass
+class Page:
+    """One load of a page and the inputs that it got: actions with the point that was clicked."""
+
+    case: Case
+    inputs: list[tuple[Action, list[int] | None]] = field(default_factory=list)
+
+
+@dataclass
+class Times:
+    """Seconds by part, and by item, of one round."""
+
+    parts: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    items: dict[str, float] = field(default_factory=dict)
+    pages: list[Page] = field(default_factory=list)
+
+
+class Watch:
+    """Takes the time of methods while the suite is replayed."""
+
+    def __init__(self) -> None:
+        self.times = Times()
+        self._running: list[str] = []
+        for owner, name, part in (
+            (browser.Browser, "_start", "start of Chromium"),
+            (browser.MiniwobEnvironment, "reset", "browser"),
+            (browser.MiniwobEnvironment, "step", "browser"),
+            (cassette.ItemCassette, "__init__", "model client and cassette"),
+            (llm.OpenAILLM, "__init__", "model client and cassette"),
+            (llm.OpenAILLM, "complete", "model client and cassette"),
+        ):
+            setattr(owner, name, self._timed(getattr(owner, name), part))
+        episode.run_episode = self._timed(episode.run_episode, "agent")
+        self._watch_inputs()
+
+    def _timed(self, function: Callable[..., Any], part: str) -> Callable[..., Any]:
+        def timed(*args: Any, **kwargs: Any) -> Any:
+            begin = time.perf_counter()
+            self._running.append(part)
+            try:
+                return function(*args, **kwargs)
+            finally:
+                self._running.pop()
+                took = time.perf_counter() - begin
+                self.times.parts[part] += took
+                if self._running:  # what is inside another part counts for itself only
+                    self.times.parts[self._running[-1]] -= took
+
+        return timed
+
+    def _watch_inputs(self) -> None:
+        reset, step = browser.MiniwobEnvironment.reset, browser.MiniwobEnvironment.step
+
+        def watched_reset(env: Any) -> Any:
+            self.times.pages.append(Page(env._case))
+            return reset(env)
+
+        def watched_step(env: Any, action: Action) -> Any:
+            point = env._points.get(getattr(action, "element", None))
+            self.times.pages[-1].inputs.append((action, point))
+            return step(env, action)
+
+        browser.MiniwobEnvironment.reset = watched_reset  # type: ignore[assignment]
+        browser.MiniwobEnvironment.step = watched_step  # type: ignore[assignment]
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        before = dict(self.times.parts)
+        begin = time.perf_counter()
+        result = yield
+        took = time.perf_counter() - begin
+        inside = sum(self.times.parts.values()) - sum(before.values())
+        start = self.times.parts["start of Chromium"] - before.get("start of Chromium", 0)
+        self.times.items[item.name.partition("[")[2][:-1]] = took - start
+        self.times.parts["pytest"] += took - inside
+        return result
+
+    def replay(self, expression: str) -> Times:
+        self.times = Times()
+        output = io.StringIO()
+        rewriting = "-Wignore::pytest.PytestAssertRewriteWarning"  # imported above already
+        arguments = [
+            "-q",
+            rewriting,
+            "-p",
+            "no:randomly",
+            "-p",
+            "no:cacheprovider",
+            "-k",
+            expression,
+        ]
+        with contextlib.redirect_stdout(output):
+            status = pytest.main([str(ROOT / "tests/test_suite.py"), *arguments], plugins=[self])
+        if status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+            sys.exit(output.getvalue())
+        return self.times
+
+
+def bare(driver: webdriver.Chrome, pages: list[Page]) -> float:
+    """Seconds that the pages and inputs take by selenium alone."""
+    folder = catalogue.html_folder()
+    begin = time.perf_counter()
+    for page in pages:
+        driver.get((folder / f"{page.case.task}.html").as_uri())
+        driver.execute_script(
+            "Math.seedrandom(arguments[0]); core.startEpisodeReal()", page.case.seed
+        )
+        read(driver)
+        for action, point in page.inputs:
+            chain = ActionChains(driver, duration=0)
+            if isinstance(action, Click | Enter):
+                x, y = point or (80, 105)
+                chain.w3c_actions.pointer_action.move_to_location(x, y)
+                chain.w3c_actions.key_action.pause()
+                chain.click()
+            match action:
+                case Enter(text):
+                    chain.send_keys(text)
+                case Press(key, times):
+                    chain.send_keys(browser._KEYS[key] * times)
+                case Hold(key):
+                    chain.key_down(browser._KEYS[key])
+                case Release(key):
+                    chain.key_up(browser._KEYS[key])
+            chain.perform()
+            read(driver)
+        ActionChains(driver, duration=0).key_up(Keys.CONTROL).perform()
+    return time.perf_counter() - begin
+
+
+def read(driver: webdriver.Chrome) -> Any:
+    return driver.execute_script(
+        "return [core.getUtterance(), WOB_DONE_GLOBAL, WOB_RAW_REWARD_GLOBAL, core.getDOMInfo()]"
+    )
+
+
+def report(rounds: list[Times], bares: list[float]) -> None:
+    first = rounds[0]
+    items, pages = len(first.items), len(first.pages)
+    actions = sum(len(page.inputs) for page in first.pages)
+    ours = statistics.median(sum(each.items.values()) for each in rounds)
+    plain = statistics.median(bares)
+    print(f"{items} items, {pages} page loads, {actions} actions; {len(rounds)} rounds")
+    print(f"  replay           {ours:7.2f} s  {1000 * ours / items:6.0f} ms an item")
+    for part in ("browser", "model client and cassette", "agent", "pytest"):
+        seconds = statistics.median(each.parts[part] for each in rounds)
+        print(f"    {part:<26}{seconds:7.2f} s  {100 * seconds / ours:5.1f} %")
+    print(f"  bare selenium    {plain:7.2f} s  {1000 * plain / items:6.0f} ms an item")
+    print(f"  ratio            {ours / plain:7.2f}    (browser part alone ", end="")
+    print(f"{statistics.median(each.parts['browser'] for each in rounds) / plain:.2f})")
+    loads = defaultdict(list)
+    for page in first.pages:
+        loads[page.case.id].append(len(page.inputs))
+    single = {case: counts[0] for case, counts in loads.items() if len(counts) == 1}
+    if len(set(single.values())) > 1:
+        costs = [statistics.median(each.items[case] for each in rounds) for case in single]
+        per_action, fixed = statistics.linear_regression(list(single.values()), costs)
+        print(
+            f"  an item of one trial: {1000 * fixed:.0f} ms + {1000 * per_action:.0f} ms an action"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("-k", default="", metavar="EXPRESSION", help="items, as pytest's -k")
+    parser.add_argument("--rounds", type=int, default=5, help="how often (default: 5)")
+    options = parser.parse_args()
+    watch = Watch()
+    watch.replay(options.k)  # imports and file caches
+    rounds, bares = [], []
+    for _ in range(options.rounds):
+        rounds.append(watch.replay(options.k))
+        plain = browser.Browser()
+        try:
+            bares.append(bare(plain.driver, rounds[-1].pages))
+        finally:
+            plain.close()
+    report(rounds, bares)
+
+
+if __name__ == "__main__":
+    main()
