@@ -4,7 +4,7 @@
 
 Replays the shipped suite in this process and takes the time that is spent in the browser, in the
 model's client with its cassette, in the agent and in pytest. Then a bare loop loads the same pages
-in the same browser, sends the same inputs at the same places and reads the page as often, with no
+in a plain browser, sends the same inputs at the same places and reads the page as often, with no
 waiting. Both alternate for some rounds; starting Chromium counts for neither. Figures are medians
 over the rounds; compare ratios, not milliseconds, between machines.
 """
@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
+import shutil
 import statistics
 import sys
 import time
@@ -131,6 +132,15 @@ class Watch:
         return self.times
 
 
+def plain_driver() -> webdriver.Chrome:
+    """Chromium as a script of one's own would start it."""
+    options = webdriver.ChromeOptions()
+    options.binary_location = browser.find_browser()
+    for switch in ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=800,720"):
+        options.add_argument(switch)
+    return webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
+
+
 def bare(driver: webdriver.Chrome, pages: list[Page]) -> float:
     """Seconds that the pages and inputs take by selenium alone."""
     folder = catalogue.html_folder()
@@ -205,11 +215,11 @@ def main() -> None:
     rounds, bares = [], []
     for _ in range(options.rounds):
         rounds.append(watch.replay(options.k))
-        plain = browser.Browser()
+        driver = plain_driver()
         try:
-            bares.append(bare(plain.driver, rounds[-1].pages))
+            bares.append(bare(driver, rounds[-1].pages))
         finally:
-            plain.close()
+            driver.quit()
     report(rounds, bares)
 
 

@@ -1,8 +1,8 @@
 """Chromium through selenium: the MiniWoB++ page as an `Environment`, actions as native input.
 
-The page's clock is virtual (`Emulation.setVirtualTimePolicy` of the DevTools protocol): it stands
-still from the moment the seed is set and is advanced by `SETTLE_MS` after each action, so that
-animations and delays are over before the page is read, however fast the machine or the model is.
+The page has a clock of its own (page.js): it stands still while the agent thinks and is moved on
+after each action, so that animations and delays are over before the page is read, however fast the
+machine or the model is.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ VIEWPORT = (640, 480)
 """Width and height of the page in CSS pixels; a task's own area is 160 x 210."""
 
 SETTLE_MS = 2000
-"""Virtual milliseconds that pass after an action. The slowest animation of the tasks, the wheel of
-`click-pie`, takes 1,500."""
+"""Milliseconds of the page's clock in which an action's consequences come to rest. The slowest
+animation of the tasks, the wheel of `click-pie`, takes 1,500."""
 
 EPOCH_MS = 1_600_000_000_000
-"""The instant at which the page's clock starts in every trial, in milliseconds since 1970."""
+"""Where the page's clock starts in every trial, in milliseconds since 1970."""
 
 TIMEOUT = 30.0
 """Real seconds after which a page that does not answer is given up."""
@@ -92,7 +92,8 @@ def _page_script() -> str:
         raise BrowserError("the font-roboto package is not installed: pip install font-roboto")
     font = (Path(spec.origin).parent / "files" / "Roboto-Regular.ttf").read_bytes()
     source = Path(__file__).with_name("page.js").read_text(encoding="utf-8")
-    constants = f'const FONT = "{base64.b64encode(font).decode()}", BUDGET = {SETTLE_MS};'
+    encoded = base64.b64encode(font).decode()
+    constants = f'const FONT = "{encoded}", EPOCH = {EPOCH_MS}, SETTLE = {SETTLE_MS};'
     return f"{{ {constants}\n{source} }}"
 
 
@@ -242,19 +243,16 @@ class MiniwobEnvironment:
         self._url = (html_folder() / f"{case.task}.html").as_uri()
 
     def reset(self) -> Observation:
-        """Load the page, freeze its clock, set the seed, generate the problem and read it.
+        """Load the page, set the seed, generate the problem, let it settle and read it.
 
         Raises:
             BrowserError: the page could not be loaded, or is not a task's page.
         """
         with self._browser.guard(f"loading {self._case.task}") as driver:
             self._release_keys(driver)
-            # Nothing may run ahead while files are being read, and a paused page never loads.
-            _set_clock(driver, policy="pauseIfNetworkFetchesPending")
             driver.get(self._url)
-            _set_clock(driver, policy="pause")
-            driver.execute_script("miniwobAgent.start(...arguments)", self._case.seed, EPOCH_MS)
-            return self._settle(driver).observation
+            seen = driver.execute_script("return miniwobAgent.start(...arguments)", self._case.seed)
+        return self._transition(seen).observation
 
     def step(self, action: Action) -> Transition:
         """Carry out an action with native input, let the page settle, and read it.
@@ -267,7 +265,8 @@ class MiniwobEnvironment:
             error = self._add(action, chain, driver)
             if error is None:
                 chain.perform()
-            return self._settle(driver, error)
+            seen = driver.execute_script("return miniwobAgent.read()")
+        return self._transition(seen, error)
 
     def _add(self, action: Action, chain: ActionChains, driver: webdriver.Chrome) -> str | None:
         """Add the action's input to the chain; return why it is impossible."""
@@ -305,10 +304,8 @@ class MiniwobEnvironment:
         chain.click()
         return None
 
-    def _settle(self, driver: webdriver.Chrome, error: str | None = None) -> Transition:
-        """Advance the page's clock and read the page."""
-        _set_clock(driver, policy="pauseIfNetworkFetchesPending", budget=SETTLE_MS + 1)
-        seen = driver.execute_script("return miniwobAgent.read()")
+    def _transition(self, seen: dict[str, Any], error: str | None = None) -> Transition:
+        """What the page says of itself; keeps where its elements are to be clicked."""
         self._points = {one["id"]: one.pop("point") for one in seen["elements"]}
         self._points.pop(None, None)  # type: ignore[call-overload]
         elements = tuple(Element(**one) for one in seen["elements"])
@@ -324,10 +321,6 @@ class MiniwobEnvironment:
                 chain.key_up(_KEYS[key])
             chain.perform()
             self._browser.held.clear()
-
-
-def _set_clock(driver: webdriver.Chrome, **policy: Any) -> None:
-    driver.execute_cdp_cmd("Emulation.setVirtualTimePolicy", policy)
 
 
 def _first_line(error: BaseException) -> str:

@@ -1,9 +1,101 @@
-// Runs in every new document, before the task's own scripts: fixes how the page looks and how it is
-// read. `FONT` and `BUDGET` are filled in by browser.py.
+// Runs in every new document, before the task's own scripts: fixes the page's clock and its look, and
+// reads it. `FONT`, `EPOCH` and `SETTLE` are filled in by browser.py.
 (() => {
   "use strict";
+
+  // --- Time: a clock of the page's own. It stands still until `settle` runs what is due. ---
+
+  const RealDate = Date;
+  const realFrame = window.requestAnimationFrame.bind(window);
+  let now = EPOCH;
+  let nextTimer = 1;
+  const timers = new Map(); // id -> { at, id, run, every }
+
+  const add = (callback, delay, every, args) => {
+    const run = typeof callback === "function" ? () => callback(...args) : new Function(callback);
+    const wait = Math.max(every ? 4 : 1, Math.ceil(Number(delay) || 0));
+    timers.set(nextTimer, { at: now + wait, id: nextTimer, run, every: every ? wait : 0 });
+    return nextTimer++;
+  };
+  const remove = (id) => void timers.delete(id);
+  window.setTimeout = (callback, delay, ...args) => add(callback, delay, false, args);
+  window.setInterval = (callback, delay, ...args) => add(callback, delay, true, args);
+  // Nobody watches an animation, so that ten frames a second will do.
+  window.requestAnimationFrame = (callback) => add(() => callback(performance.now()), 100, false, []);
+  window.requestIdleCallback = (callback) =>
+    add(() => callback({ didTimeout: false, timeRemaining: () => 50 }), 1, false, []);
+  window.clearTimeout = window.clearInterval = remove;
+  window.cancelAnimationFrame = window.cancelIdleCallback = remove;
+  performance.now = () => now - EPOCH;
+  window.Date = class Date extends RealDate {
+    constructor(...args) {
+      super(...(args.length ? args : [now]));
+    }
+    static now() {
+      return now;
+    }
+  };
+
+  // Let `duration` ms pass: run the timers that fall due, in order, and what they promise.
+  const pass = async (duration) => {
+    const end = now + duration;
+    for (;;) {
+      let next = null;
+      for (const timer of timers.values()) {
+        if (timer.at <= end && (!next || timer.at < next.at)) next = timer;
+      }
+      if (!next) break;
+      now = Math.max(now, next.at);
+      if (next.every) next.at = now + next.every;
+      else timers.delete(next.id);
+      try {
+        next.run();
+      } catch (error) {
+        console.error(error); // as the browser does with an error in a timer
+      }
+      await null;
+    }
+    now = end;
+  };
+
+  // Images are the only thing that a page waits for in real time.
+  let images = [];
+  const loaded = () => Promise.all([...document.images, ...images].map((image) => image.complete
+    || new Promise((resolve) => {
+      image.addEventListener("load", resolve);
+      image.addEventListener("error", resolve);
+    })));
+
+  // Where the layout has changed under a pointer at rest, the browser says so to the page with the
+  // next frame, a matter of real time: wait for it.
+  let pointer = null;
+  window.addEventListener("mousemove", (event) => { pointer = [event.clientX, event.clientY]; }, true);
+  const hover = async () => {
+    if (!pointer) return;
+    const under = document.elementFromPoint(...pointer);
+    const hovered = [...document.querySelectorAll(":hover")].pop() ?? null;
+    if (under !== hovered) await new Promise(realFrame);
+  };
+
+  const settle = async () => {
+    await loaded();
+    await pass(SETTLE);
+    await hover();
+    await pass(SETTLE);
+    await loaded();
+  };
+
+  // Nobody is there to answer a dialog, or to look at another window.
+  window.alert = window.print = () => undefined;
+  window.confirm = () => false;
+  window.prompt = window.open = () => null;
+
+  // --- Look: one font for everything, nothing that moves by itself. ---
+
   const family = "miniwob-agent";
-  const bytes = Uint8Array.from(atob(FONT), (c) => c.charCodeAt(0));
+  const bytes = Uint8Array.fromBase64 // many times faster; Chromium 140 and later
+    ? Uint8Array.fromBase64(FONT)
+    : Uint8Array.from(atob(FONT), (character) => character.charCodeAt(0));
   // One face for all weights and styles: no bold or italic file, so no other metrics.
   document.fonts.add(new FontFace(family, bytes.buffer, { weight: "1 1000" }));
   const sheet = new CSSStyleSheet();
@@ -17,22 +109,13 @@
   }`);
   document.adoptedStyleSheets = [sheet];
 
-  // Frames come in real time, which the virtual clock does not rule; timers it does. Nobody watches
-  // an animation, so that ten frames a second will do.
-  window.requestAnimationFrame = (callback) => setTimeout(() => callback(performance.now()), 100);
-  window.cancelAnimationFrame = (id) => clearTimeout(id);
+  // --- Reading ---
 
   const IGNORED_IDS = new Set(["reward-display", "sync-task-cover", "click-canvas", "query"]);
   const IGNORED_TAGS = new Set(["script", "style", "br", "hr", "template", "defs", "title", "wbr"]);
   const ids = new WeakMap(); // element -> id
   const byId = new Map(); // id -> element
   let nextId = 1;
-  let settled = null;
-
-  // The virtual clock stands still; this promise is kept once it has been advanced by BUDGET ms.
-  const arm = () => {
-    settled = new Promise((resolve) => setTimeout(resolve, BUDGET));
-  };
 
   // Whether a person could bring a box inside `parent` into sight by scrolling alone: not of size 0
   // and not cut off by an ancestor that hides what overflows it.
@@ -144,63 +227,60 @@
 
   const read = () => {
     const utterance = core.getUtterance();
-    const seen = {
+    return {
       goal: utterance.utterance ?? utterance,
       done: WOB_DONE_GLOBAL,
       reward: WOB_DONE_GLOBAL ? WOB_RAW_REWARD_GLOBAL : 0,
       elements: WOB_DONE_GLOBAL ? [] : leaves(document.body),
     };
-    arm();
-    return seen;
   };
 
   // Images that only a rule such as :hover brings in. Unless they are there before the pointer is,
   // the element has no size while its image loads, and the click goes through it.
   const preload = () => {
-    const images = [];
     for (const sheet of document.styleSheets) {
       if (sheet.href) continue; // not readable from file://; jquery-ui's, backgrounds only
       for (const { cssText } of sheet.cssRules) {
         for (const [, url] of cssText.matchAll(/url\("([^"]+)"\)/g)) {
           const image = new Image();
           image.src = url;
-          images.push(image);
+          images.push(image); // held, or the browser would drop it again
         }
       }
     }
-    return images;
   };
 
   window.miniwobAgent = {
-    // Generate the problem. The page's clock is already frozen; from here on it starts at the
-    // same instant every time.
-    start: (seed, now) => {
-      const RealDate = Date;
-      const skew = now - RealDate.now();
-      window.Date = class Date extends RealDate {
-        constructor(...args) {
-          super(...(args.length ? args : [RealDate.now() + skew]));
-        }
-        static now() {
-          return RealDate.now() + skew;
-        }
-      };
+    // Generate the problem and read it.
+    start: async (seed) => {
+      preload();
+      await loaded();
+      await pass(SETTLE); // what the page's own scripts put off until it is loaded
       core.EPISODE_MAX_TIME = 2 ** 31 - 1;
       core.setDataMode?.("train");
-      window.miniwobAgent.images = preload(); // held, or they would be dropped again
       Math.seedrandom(seed);
       core.startEpisodeReal();
-      arm();
+      await settle();
+      return read();
     },
-    read: () => settled.then(read),
+    // Read what an action led to.
+    read: async () => {
+      await settle();
+      return read();
+    },
     // Scroll an element into sight; the point to click, or null where it has left the page.
-    reveal: (id) => {
+    reveal: async (id) => {
       const element = byId.get(id);
       if (!element?.isConnected || !visible(element)) return null;
-      element.scrollIntoView({ block: "center", inline: "center", behavior: "instant" });
-      const rect = element.getBoundingClientRect();
-      return target(element)
-        ?? [Math.floor(rect.left + rect.width / 2), Math.floor(rect.top + rect.height / 2)];
+      let point = null;
+      for (let tries = 0; tries < 5 && !point; tries++) {
+        element.scrollIntoView({ block: "center", inline: "center", behavior: "instant" });
+        // A list scrolls back to what was selected last, a few frames later.
+        for (let frames = 0; frames < 3; frames++) await new Promise(realFrame);
+        point = target(element);
+      }
+      const { left, top, width, height } = element.getBoundingClientRect();
+      return point ?? [Math.floor(left + width / 2), Math.floor(top + height / 2)];
     },
   };
 })();

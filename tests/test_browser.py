@@ -243,12 +243,13 @@ class TestIsolation:
         assert browser.driver.execute_script(read) == first
         assert first[1:] == [0, "en-US"]
 
-    def test_an_alert_does_not_hang_the_page(self, browser):
+    @pytest.mark.parametrize("call", ["alert('stop')", "confirm('?')", "prompt('?')", "open('x')"])
+    def test_dialogs_and_windows_do_not_hang_the_page(self, browser, call):
         env = page(browser, "click-button")
         before = env.reset()
-        browser.driver.execute_script("setTimeout(() => alert('stop'), 10)")
-        transition = env.step(Press("TAB"))
-        assert transition.observation.goal == before.goal
+        browser.driver.execute_script(f"document.addEventListener('keydown', () => {call})")
+        assert env.step(Press("TAB")).observation == before
+        assert len(browser.driver.window_handles) == 1
 
 
 class TestFailure:
