@@ -326,10 +326,7 @@ def _as_error() -> Iterator[None]:
     try:
         yield
     except MiniwobError as error:
-        message = str(error)
-    else:
-        return
-    pytest.fail(message, pytrace=False)
+        raise pytest.fail.Exception(str(error), pytrace=False) from None
 
 
 @pytest.fixture(scope="session")
@@ -452,7 +449,13 @@ def _add_command(error: MiniwobError, item: pytest.Item, cassette: ItemCassette 
     from pytest_miniwob_agent.core import CassetteError
 
     if isinstance(error, CassetteError) and cassette is not None:
-        command = shlex.join(["pytest", "--miniwob-record=new_episodes", item.nodeid])
+        given = [
+            f"--miniwob-{option.name}" + ("" if option.flag else f"={value}")
+            for option in OPTIONS
+            if option.name not in ("record", "answers")
+            and (value := item.config.getoption(option.ini)) is not None
+        ]
+        command = shlex.join(["pytest", "--miniwob-record=new_episodes", *given, item.nodeid])
         error.args = (f"{error}\nRecord it with: {command}",)
 
 
