@@ -3,7 +3,7 @@
 (() => {
   "use strict";
 
-  // --- Time: a clock of the page's own. It stands still until `settle` runs what is due. ---
+  // --- Time and chance: a clock of the page's own, which stands still until `pass` moves it on. ---
 
   const RealDate = Date;
   const realFrame = window.requestAnimationFrame.bind(window);
@@ -27,13 +27,18 @@
   window.clearTimeout = window.clearInterval = remove;
   window.cancelAnimationFrame = window.cancelIdleCallback = remove;
   performance.now = () => now - EPOCH;
-  window.Date = class Date extends RealDate {
-    constructor(...args) {
-      super(...(args.length ? args : [now]));
-    }
-    static now() {
-      return now;
-    }
+  window.Date = new Proxy(RealDate, {
+    construct: (target, args, newTarget) =>
+      Reflect.construct(target, args.length ? args : [now], newTarget),
+    apply: () => new RealDate(now).toString(),
+    get: (target, name) => (name === "now" ? () => now : target[name]),
+  });
+
+  // What is random before the seed is set: a linear congruential generator, the same every time.
+  let state = 1;
+  Math.random = () => {
+    state = (state * 48271) % 2147483647;
+    return state / 2147483647;
   };
 
   // Let `duration` ms pass: run the timers that fall due, in order, and what they promise.
@@ -59,7 +64,7 @@
   };
 
   // Images are the only thing that a page waits for in real time.
-  let images = [];
+  const images = [];
   const loaded = () => Promise.all([...document.images, ...images].map((image) => image.complete
     || new Promise((resolve) => {
       image.addEventListener("load", resolve);
