@@ -117,7 +117,11 @@ OPTIONS = (
         "the Chromium or Chrome to use (default: MINIWOB_BROWSER, or the first one found)",
         metavar="PATH",
     ),
-    Option("headed", "show the browser's window", flag=True),
+    Option(
+        "headed",
+        "show the browser's window; without -n, as windows take each other's focus",
+        flag=True,
+    ),
 )
 
 

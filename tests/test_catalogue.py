@@ -49,7 +49,7 @@ def test_a_category_and_a_glob_over_categories():
     ("selector", "hint"),
     [
         ("click-meny-2", "did you mean click-menu-2"),
-        ("n-screen-n-steps", "did you mean n-screen-n-step"),
+        ("1-screen-1-steps", "did you mean 1-screen-1-step"),
         ("clack-*", "matches 'clack-*'"),
         ("", "categories are 1-screen-1-step"),
     ],
