@@ -19,7 +19,7 @@ from pytest_miniwob_agent.cassette import (
     completion_of,
     write_atomically,
 )
-from pytest_miniwob_agent.core import UsageError
+from pytest_miniwob_agent.core import CassetteError, UsageError
 
 
 def read_pending(path: Path) -> dict[str, dict[str, Any]]:
@@ -129,7 +129,10 @@ def _take(
 ) -> str | None:
     """Record one answer; return why that can't be."""
     stem = str(id_).partition("#")[0]
-    cassette = ItemCassette(cassettes, stem, Record.DEFER)
+    try:
+        cassette = ItemCassette(cassettes, stem, Record.DEFER)
+    except CassetteError as error:
+        return f"{error}, still waiting"
     if cassette.holds(id_):
         taken.already += 1
         waiting.pop(id_, None)

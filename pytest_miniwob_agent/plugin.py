@@ -180,6 +180,10 @@ def _read(config: pytest.Config) -> Settings:
         if key in ("seeds", "trials", "steps"):
             ini[key] = in_file
             given[key] = value
+        elif key in ("prompts", "answers", "cassettes"):  # relative to where they were written
+            base = config.invocation_params.dir if value is not None else config.rootpath
+            path = value or in_file or option.default
+            given[key] = base / path if path else None
         else:
             given[key] = value if value is not None else in_file or option.default
     choices = OPTIONS[0].choices or ()
@@ -198,13 +202,12 @@ def _read(config: pytest.Config) -> Settings:
         ) from None
     if not isinstance(given["llm_params"], dict):
         raise UsageError('--miniwob-llm-params: not a JSON object, such as {"temperature": 0}')
-    given["seeds"] = catalogue.parse_seeds(given["seeds"]) if given["seeds"] else None
+    if given["seeds"] is not None:
+        given["seeds"] = catalogue.parse_seeds(given["seeds"])
     for name in ("trials", "steps"):
-        given[name] = _count(f"--miniwob-{name}", given[name]) if given[name] else None
+        if given[name] is not None:
+            given[name] = _count(f"--miniwob-{name}", given[name])
     given["headed"] = bool(given["headed"])
-    start = config.invocation_params.dir
-    for name, base in (("prompts", start), ("answers", start), ("cassettes", config.rootpath)):
-        given[name] = base / given[name] if given[name] else None
     return Settings(**given, pending=config.rootpath / PENDING, ini=ini)
 
 

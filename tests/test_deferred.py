@@ -135,6 +135,20 @@ def test_an_error_inside_the_file_leaves_the_request_waiting(files, part):
     assert not (cassettes / f"{STEM}.yaml").exists()
 
 
+def test_a_damaged_cassette_holds_up_only_its_own_answer(files):
+    answers, batch, cassettes, request = files
+    other = pending(cassettes, "two", "reflective/m/click-tab/1")
+    update_pending(batch, set(), [other])
+    path = cassettes / f"{STEM}.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text("<<<<<<< HEAD\n")
+    write(answers, answer(request), answer(other))
+    taken = take_answers(answers, batch, cassettes)
+    assert taken.recorded == 1
+    assert "is no cassette" in taken.problems[0]
+    assert list(read_pending(batch)) == [request["custom_id"]]
+
+
 def test_a_truncated_last_line(files):
     answers, batch, cassettes, request = files
     other = pending(cassettes, "two", "reflective/m/click-tab/1")

@@ -133,6 +133,7 @@ class TestCollection:
         ("args", "message"),
         [
             (["--miniwob-seeds=1000-"], "*'1000-' is no number or range*"),
+            (["--miniwob-seeds="], "*seeds '': none given*"),
             (["--miniwob-llm-params={"], "*--miniwob-llm-params: '{' is no JSON*"),
             (["--miniwob-llm-params=[]"], "*not a JSON object*"),
             (["--miniwob-trials=none"], "*--miniwob-trials: 'none' is no number from 1 up*"),
@@ -353,6 +354,18 @@ class TestSettings:
             "--miniwob-cassettes=tapes", "-k", "click-menu-2/1",
         ).assert_outcomes(passed=1)  # fmt: skip
         assert (project.path / "tapes/reflective/m/click-menu-2/1.yaml").exists()
+
+    def test_paths_are_relative_to_where_they_are_written(self, record):
+        record.makeini(
+            "[pytest]\nminiwob_model = m\naddopts = -p no:randomly\nminiwob_prompts = mine\n"
+        )
+        record.mkdir("mine").joinpath("actions.txt").write_text("Just click.")
+        below = record.mkdir("below")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(below)
+            result = record.runpytest("..", "-k", "click-menu-2/1")
+        result.assert_outcomes(errors=1)
+        result.stdout.fnmatch_lines(["+Just click."])
 
     def test_an_agent_of_the_users_own(self, project):
         project.makepyfile(
