@@ -68,7 +68,11 @@ OPTIONS = (
         "none",
         choices=("none", "once", "new_episodes", "all", "defer"),
     ),
-    Option("model", "the model's id, as its server calls it; also a folder of the cassettes"),
+    Option(
+        "model",
+        "the model's id, as its server calls it; also a folder of the cassettes",
+        metavar="ID",
+    ),
     Option(
         "base-url",
         "any OpenAI-compatible server, such as http://127.0.0.1:8000/v1 (default: OPENAI_BASE_URL "
@@ -537,6 +541,7 @@ class Summary:
         terminalreporter.line(f"model calls: {replayed} replayed, {recorded} recorded")
         if self._waiting:
             terminalreporter.line(
-                f"waiting for completions: {self._waiting} requests in {self._settings.pending}; "
-                "have them answered and run again with --miniwob-answers=FILE"
+                f"requests that wait for a completion: {self._waiting}, in "
+                f"{self._settings.pending}; have them answered and run again with "
+                "--miniwob-answers=FILE"
             )

@@ -197,7 +197,7 @@ def test_rounds_record_a_suite(project, workers):
             break
         waiting = [json.loads(line) for line in batch.read_text(encoding="utf-8").splitlines()]
         result.assert_outcomes(skipped=len(waiting))
-        result.stdout.fnmatch_lines([f"waiting for completions: {len(waiting)} requests in *"])
+        result.stdout.fnmatch_lines([f"requests that wait for a completion: {len(waiting)}, in *"])
         asked.append(len(waiting))
         write(
             project.path / "answers.jsonl",
