@@ -11,6 +11,7 @@ import base64
 import contextlib
 import importlib.util
 import os
+import re
 import shutil
 import signal
 from collections.abc import Iterator
@@ -53,6 +54,13 @@ TIMEOUT = 30.0
 
 MAX_PRESSES = 100
 """A `Press` of more than that is refused: no list of a task is as long."""
+
+MAX_TEXT = 2000
+"""An `Enter` of more characters than that is refused: typing them would take longer than `TIMEOUT`
+allows on a slow machine."""
+
+_NO_KEY = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ue000-\uf8ff]")
+"""Characters that no key types; WebDriver takes those from U+E000 on for keys such as CTRL."""
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 
@@ -274,9 +282,13 @@ class MiniwobEnvironment:
             case Click(element):
                 return self._add_click(element, chain, driver)
             case Enter(text, element):
-                chain_error = self._add_click(element, chain, driver)
+                if len(text) > MAX_TEXT:
+                    return f"a text can have {MAX_TEXT} characters, not {len(text)}"
+                if match := _NO_KEY.search(text):
+                    return f"no key types the character U+{ord(match[0]):04X}"
+                error = self._add_click(element, chain, driver)
                 chain.send_keys(text)
-                return chain_error
+                return error
             case Press(key, times):
                 if not 1 <= times <= MAX_PRESSES:
                     return f"a key can be pressed 1 to {MAX_PRESSES} times, not {times}"

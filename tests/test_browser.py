@@ -191,6 +191,26 @@ class TestActing:
         assert transition.observation == before
         assert env.step(Click(1)).error is None
 
+    @pytest.mark.parametrize(
+        ("text", "error"),
+        [
+            ("\x00", "no key types the character U+0000"),
+            ("a\ud800", "no key types the character U+D800"),
+            ("\ue009a", "no key types the character U+E009"),
+            ("x" * 2001, "a text can have 2000 characters, not 2001"),
+            ("x" * 2000, None),
+            ("\u00fc \u20ac \u6f22 \U0001f600 e\u0301", None),
+            ("", None),
+        ],
+    )
+    def test_texts(self, browser, text, error):
+        env = page(browser, "enter-text")
+        field = find(env.reset(), tag="input_text")
+        transition = env.step(Enter(text, field.id))
+        assert transition.error == error
+        written = find(transition.observation, tag="input_text").value
+        assert written == ("" if error else text)
+
     def test_rewards(self, browser):
         env = page(browser, "click-checkboxes", 1000)
         submit = find(env.reset(), text="Submit")
