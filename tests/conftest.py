@@ -4,10 +4,11 @@ import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import httpcore2  # noqa: F401
 import pytest
 
-# Loaded before any inner run: pytester forgets modules that an inner run was first to import, and
-# compiled ones can't be loaded twice.
+# Loaded before any inner run, as is httpcore2: pytester forgets modules that an inner run was first
+# to import, and some can't be loaded twice.
 from pytest_miniwob_agent import browser, cassette, llm, screen  # noqa: F401
 
 
