@@ -28,6 +28,7 @@ from pytest_miniwob_agent.catalogue import html_folder
 from pytest_miniwob_agent.core import (
     Action,
     BrowserError,
+    BrowserLost,
     Case,
     Click,
     Element,
@@ -69,6 +70,7 @@ _SWITCHES = (
     "--disable-component-update",
     "--disable-dev-shm-usage",
     "--disable-gpu",
+    "--disable-smooth-scrolling",
     "--disable-sync",
     "--font-render-hinting=none",
     "--force-device-scale-factor=1",
@@ -195,15 +197,12 @@ class Browser:
 
     @contextlib.contextmanager
     def guard(self, doing: str) -> Iterator[webdriver.Chrome]:
-        """Use the driver; whatever goes wrong ends the browser and is a `BrowserError`."""
+        """Use the driver; whatever goes wrong ends the browser and is a `BrowserLost`."""
         try:
             yield self.driver
         except (WebDriverException, HTTPError, OSError) as error:
             self.kill()
-            raise BrowserError(
-                f"the browser failed while {doing}: {_first_line(error)}. "
-                "The next item gets a new browser"
-            ) from error
+            raise BrowserLost(f"the browser failed while {doing}: {_first_line(error)}") from error
 
     def environment(self, case: Case) -> MiniwobEnvironment:
         """The case's page in this browser."""
@@ -254,7 +253,7 @@ class MiniwobEnvironment:
         """Load the page, set the seed, generate the problem, let it settle and read it.
 
         Raises:
-            BrowserError: the page could not be loaded, or is not a task's page.
+            BrowserLost: the page could not be loaded, or is not a task's page.
         """
         with self._browser.guard(f"loading {self._case.task}") as driver:
             self._release_keys(driver)
@@ -266,7 +265,7 @@ class MiniwobEnvironment:
         """Carry out an action with native input, let the page settle, and read it.
 
         Raises:
-            BrowserError: the browser crashed or the page hangs.
+            BrowserLost: the browser crashed or the page hangs.
         """
         with self._browser.guard(f"doing {action}") as driver:
             chain = ActionChains(driver, duration=0)
@@ -310,7 +309,7 @@ class MiniwobEnvironment:
             "return miniwobAgent.reveal(...arguments)", id_
         )
         if point is None:
-            return f"the element with id={id_} has left the screen"
+            return f"the element with id={id_} can't be brought into sight"
         chain.w3c_actions.pointer_action.move_to_location(*point)
         chain.w3c_actions.key_action.pause()
         chain.click()

@@ -91,6 +91,12 @@ class ItemCassette:
             self.record is Record.ONCE and not self.found
         )
 
+    def rewind(self) -> None:
+        """Begin again: what is recorded by now is replayed from its start."""
+        self._tape.rewind()
+        self._tape.rewound = True  # in `all`, vcrpy would not replay what it has just recorded
+        self.replayed = 0
+
     def replay(self, body: bytes) -> dict[str, Any] | None:
         """The recorded response to a request body, each once and in order; None where none is."""
         request = _request(body)

@@ -6,7 +6,8 @@ Errors of this package::
 
     MiniwobError              could not tell whether the agent solves the task (pytest: E)
     ├── UsageError            an option, marker, file or name that makes no sense
-    ├── BrowserError          no browser, a crashed one, a page that hangs or is not the task's
+    ├── BrowserError          no browser, or none that starts
+    │   └── BrowserLost       it crashed or hangs in the middle of an item
     ├── CassetteError         a model call that can't be replayed, or a cassette that can't be read
     │   └── Pending           deferred recording: the call waits for a completion (pytest: s)
     └── ModelError            the model's server could not be reached or refused the call
@@ -35,7 +36,11 @@ class UsageError(MiniwobError):
 
 
 class BrowserError(MiniwobError):
-    """The page could not be opened, driven or read."""
+    """There is no browser to open the page in."""
+
+
+class BrowserLost(BrowserError):
+    """The browser crashed, or its page does not answer; the next page gets a new one."""
 
 
 class CassetteError(MiniwobError):

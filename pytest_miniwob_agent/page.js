@@ -273,7 +273,7 @@
       await settle();
       return read();
     },
-    // Scroll an element into sight; the point to click, or null where it has left the page.
+    // Scroll an element into sight; the point to click, or null where it can't be brought there.
     reveal: async (id) => {
       const element = byId.get(id);
       if (!element?.isConnected || !visible(element)) return null;
@@ -284,8 +284,10 @@
         for (let frames = 0; frames < 3; frames++) await new Promise(realFrame);
         point = target(element);
       }
+      if (point) return point;
       const { left, top, width, height } = element.getBoundingClientRect();
-      return point ?? [Math.floor(left + width / 2), Math.floor(top + height / 2)];
+      const [x, y] = [Math.floor(left + width / 2), Math.floor(top + height / 2)];
+      return x >= 0 && y >= 0 && x < innerWidth && y < innerHeight ? [x, y] : null;
     },
   };
 })();

@@ -20,7 +20,9 @@ from pytest_miniwob_agent import catalogue
 from pytest_miniwob_agent.core import (
     LLM,
     Agent,
+    BrowserLost,
     Case,
+    CassetteError,
     Environment,
     Episode,
     Limits,
@@ -32,7 +34,6 @@ from pytest_miniwob_agent.core import (
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.browser import Browser
-    from pytest_miniwob_agent.cassette import ItemCassette
 
 SEEDS = "1000-1024"
 """The seeds where neither option, marker nor ini file names any: those of the paper (6.1)."""
@@ -420,30 +421,42 @@ def miniwob_episode(
     miniwob_llm: LLM,
     miniwob_environment: Environment,
 ) -> Episode:
-    """What the agent did on the item's page: an `Episode` with `solved` and `explain()`."""
+    """What the agent did on the item's page: an `Episode` with `solved` and `explain()`.
+
+    An item whose browser is lost is begun again in a new one, once, with the calls that are
+    recorded by then replayed.
+    """
     from pytest_miniwob_agent.episode import run_episode
 
     item = request.node
     outcome: dict[str, Any] = {"category": miniwob_case.category}
     item.stash[_OUTCOME] = outcome
     cassette = item.stash.get(_CASSETTE, None)
+
+    def run() -> Episode:
+        return run_episode(
+            miniwob_case,
+            miniwob_agent,
+            miniwob_environment,
+            miniwob_llm,
+            miniwob_limits,
+            model=getattr(miniwob_llm, "model", type(miniwob_llm).__name__),
+        )
+
     try:
-        with _as_error():
-            try:
-                episode = run_episode(
-                    miniwob_case,
-                    miniwob_agent,
-                    miniwob_environment,
-                    miniwob_llm,
-                    miniwob_limits,
-                    model=getattr(miniwob_llm, "model", type(miniwob_llm).__name__),
-                )
-            except Pending as pending:
-                outcome["pending"] = pending.request
-                pytest.skip("waiting for a completion")
-            except MiniwobError as error:
-                _add_command(error, item, cassette)
+        try:
+            episode = run()
+        except BrowserLost:
+            if cassette is None:  # a model of the user's own can't be asked the same again
                 raise
+            cassette.rewind()
+            episode = run()
+    except Pending as pending:
+        outcome["pending"] = pending.request
+        pytest.skip("waiting for a completion")
+    except MiniwobError as error:
+        message = f"{error}{_how_to_record(error, item)}"
+        raise pytest.fail.Exception(message, pytrace=False) from None
     finally:
         if cassette is not None:
             outcome |= {
@@ -455,19 +468,18 @@ def miniwob_episode(
     return episode
 
 
-def _add_command(error: MiniwobError, item: pytest.Item, cassette: ItemCassette | None) -> None:
-    """Say how to record a call that could not be replayed."""
-    from pytest_miniwob_agent.core import CassetteError
-
-    if isinstance(error, CassetteError) and cassette is not None:
-        given = [
-            f"--miniwob-{option.name}" + ("" if option.flag else f"={value}")
-            for option in OPTIONS
-            if option.name not in ("record", "answers")
-            and (value := item.config.getoption(option.ini)) is not None
-        ]
-        command = shlex.join(["pytest", "--miniwob-record=new_episodes", *given, item.nodeid])
-        error.args = (f"{error}\nRecord it with: {command}",)
+def _how_to_record(error: MiniwobError, item: pytest.Item) -> str:
+    """The command that records a call that could not be replayed."""
+    if not isinstance(error, CassetteError):
+        return ""
+    given = [
+        f"--miniwob-{option.name}" + ("" if option.flag else f"={value}")
+        for option in OPTIONS
+        if option.name not in ("record", "answers")
+        and (value := item.config.getoption(option.ini)) is not None
+    ]
+    command = shlex.join(["pytest", "--miniwob-record=new_episodes", *given, item.nodeid])
+    return f"\nRecord it with: {command}"
 
 
 # --- Reports ---

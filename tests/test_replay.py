@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -77,39 +78,113 @@ def test_all_43_tasks_have_a_solved_episode(plain):
     assert len(solved) == 43
 
 
-def test_a_browser_that_dies_makes_its_item_an_error_and_the_next_gets_a_new_one(pytester):
+CLUMSY = """
+    import os, signal
+    import pytest
+    from pytest_miniwob_agent.core import Click, Press
+    from pytest_miniwob_agent.testing import ScriptedLLM
+
+    class Clumsy:
+        '''Asks, kills its browser or the driver as it is told, and asks again.'''
+
+        name = "clumsy"
+
+        def __init__(self, browser, kills):
+            self.browser, self.kills = browser, kills
+
+        def solve(self, env, llm, note):
+            env.reset()
+            llm.complete("first", "plan")
+            if self.kills:
+                victim = self.kills.pop()
+                driver = self.browser.driver
+                pid = (
+                    driver.capabilities["goog:processID"]
+                    if victim == "browser"
+                    else driver.service.process.pid
+                )
+                os.kill(pid, signal.SIGKILL)
+            env.step(Press("TAB"))
+            llm.complete("second", "plan")
+
+    KILLS = []
+
+    @pytest.fixture
+    def miniwob_agent(miniwob_browser, miniwob_case):
+        return Clumsy(miniwob_browser, list(KILLS) if miniwob_case.seed == 2 else [])
+
+    @pytest.mark.miniwob("click-button", seeds=[1, 2, 3])
+    def test_runs(miniwob_episode):
+        assert (miniwob_episode.steps, miniwob_episode.calls) == (1, 2)
+"""
+
+
+@pytest.mark.parametrize("victim", ["browser", "driver"])
+def test_an_item_whose_browser_dies_is_begun_again_and_loses_no_completion(
+    pytester, chat_server, victim
+):
+    pytester.makepyfile(CLUMSY.replace("KILLS = []", f"KILLS = [{victim!r}]"))
+    pytester.makeini("[pytest]\nminiwob_model = m\naddopts = -p no:randomly\n")
+    result = pytester.runpytest_subprocess(
+        "--miniwob-record=new_episodes", f"--miniwob-base-url={chat_server.url}"
+    )
+    result.assert_outcomes(passed=3)
+    assert len(chat_server.requests) == 6  # no call was made twice
+    result.stdout.fnmatch_lines(["model calls: 1 replayed, 6 recorded"])
+    result = pytester.runpytest_subprocess()
+    result.assert_outcomes(passed=3)
+    result.stdout.fnmatch_lines(["model calls: 6 replayed, 0 recorded"])
+
+
+def test_a_browser_that_dies_again_makes_its_item_an_error_and_the_next_gets_a_new_one(
+    pytester, chat_server
+):
+    pytester.makepyfile(CLUMSY.replace("KILLS = []", "KILLS = ['browser'] * 2"))
+    pytester.makeini("[pytest]\nminiwob_model = m\naddopts = -p no:randomly\n")
+    result = pytester.runpytest_subprocess(
+        "--miniwob-record=new_episodes", f"--miniwob-base-url={chat_server.url}"
+    )
+    result.assert_outcomes(passed=2, errors=1)
+    result.stdout.fnmatch_lines(["the browser failed while doing press TAB: *"])
+
+
+def test_the_pace_of_the_model_makes_no_difference(pytester, chat_server):
+    """A model that takes its time and one that takes none give the same episodes to the letter."""
     pytester.makepyfile(
         """
-        import os, signal
+        import json
         import pytest
-        from pytest_miniwob_agent.core import Click, Press
-        from pytest_miniwob_agent.testing import ScriptedLLM
 
-        class Clumsy:
-            name = "clumsy"
-
-            def __init__(self, browser, kill):
-                self.browser, self.kill = browser, kill
-
-            def solve(self, env, llm, note):
-                env.reset()
-                if self.kill:
-                    os.kill(self.browser.driver.capabilities["goog:processID"], signal.SIGKILL)
-                env.step(Press("TAB"))
-
-        @pytest.fixture
-        def miniwob_agent(miniwob_browser, miniwob_case):
-            return Clumsy(miniwob_browser, kill=miniwob_case.seed == 2)
-
-        @pytest.fixture
-        def miniwob_llm():
-            return ScriptedLLM([])
-
-        @pytest.mark.miniwob("click-button", seeds=[1, 2, 3])
-        def test_runs(miniwob_episode):
-            assert miniwob_episode.steps == 1
+        @pytest.mark.miniwob("use-autocomplete", "click-collapsible-2", "click-pie", seeds=[1, 2])
+        def test_runs(miniwob_case, miniwob_episode):
+            with open(f"{miniwob_case.task}-{miniwob_case.seed}.json", "w") as file:
+                json.dump(miniwob_episode.to_data(), file)
         """
     )
-    result = pytester.runpytest_subprocess("-p", "no:randomly")
-    result.assert_outcomes(passed=2, errors=1)
-    result.stdout.fnmatch_lines(["the browser failed while doing press TAB: *new browser"])
+    pytester.makeini("[pytest]\nminiwob_model = m\naddopts = -p no:randomly\n")
+
+    delays = []
+
+    def reply(prompt):
+        time.sleep(delays[-1])
+        if "Say in one short sentence" in prompt:
+            return "Something was done."
+        if "Answer with one line of this form" in prompt:
+            return "For action index=0, you should click id=2."
+        return 'enter "Al" to id=2\npress ARROWDOWN' if "Enter an item" in prompt else "click id=1"
+
+    chat_server.reply = reply
+    episodes = []
+    for delay in (0, 0.3):
+        delays.append(delay)
+        result = pytester.runpytest_subprocess(
+            "--miniwob-record=all",
+            f"--miniwob-base-url={chat_server.url}",
+            "--miniwob-trials=2",
+            "--miniwob-steps=4",
+        )
+        result.assert_outcomes(passed=6)
+        files = sorted(pytester.path.glob("*.json"))
+        episodes.append([file.read_text() for file in files])
+    assert len(episodes[0]) == 6
+    assert episodes[0] == episodes[1]
