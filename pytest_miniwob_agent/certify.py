@@ -109,7 +109,7 @@ def certify(
     Verdicts come in the order of the cases, each after the last pass over it. `progress` is told
     what is being done.
     """
-    passes = []
+    passes: list[dict[Case, list[Seen] | str]] = []
     for order in (cases, list(reversed(cases))):
         with closing(browser()) as one:
             seen = {}

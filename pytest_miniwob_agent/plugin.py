@@ -34,6 +34,7 @@ from pytest_miniwob_agent.core import (
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.browser import Browser
+    from pytest_miniwob_agent.cassette import ItemCassette
 
 SEEDS = "1000-1024"
 """The seeds where neither option, marker nor ini file names any: those of the paper (6.1)."""
@@ -229,7 +230,7 @@ def _count(what: str, value: Any) -> int:
 _SETTINGS = pytest.StashKey[Settings]()
 _OUTCOME = pytest.StashKey[dict[str, Any]]()
 """What an item tells the controller, see `pytest_runtest_makereport`."""
-_CASSETTE = pytest.StashKey["ItemCassette"]()
+_CASSETTE: pytest.StashKey[ItemCassette] = pytest.StashKey()
 
 
 def pytest_configure(config: pytest.Config) -> None:
