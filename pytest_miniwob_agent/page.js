@@ -111,7 +111,11 @@
     transition: none !important;
     animation: none !important;
     scroll-behavior: auto !important;
-  }`);
+  }
+  /* Widths of the font's own, not the machine's; but the text of pictures is scaled, and what is
+     scaled to nothing would get a size. */
+  * { text-rendering: geometricPrecision !important; }
+  svg, svg * { text-rendering: auto !important; }`);
   document.adoptedStyleSheets = [sheet];
 
   // --- Reading ---

@@ -53,6 +53,26 @@ def test_a_replay_does_not_sleep(plain):
     assert plain[1] == ""
 
 
+FONTS = """<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig>
+  <dir>/usr/share/fonts</dir>
+  <cachedir>{folder}</cachedir>
+  <match target="pattern">
+    <edit name="family" mode="assign" binding="strong"><string>monospace</string></edit>
+    <edit name="weight" mode="assign" binding="strong"><const>bold</const></edit>
+  </match>
+</fontconfig>
+"""
+
+
+def test_the_machines_fonts_make_no_difference(plain, tmp_path):
+    config = tmp_path / "fonts.conf"
+    config.write_text(FONTS.format(folder=tmp_path))
+    outcomes, _ = replay(tmp_path, "-p", "no:randomly", "-n", "2", FONTCONFIG_FILE=str(config))
+    assert outcomes == plain[0]
+
+
 @pytest.mark.parametrize(
     ("args", "env"),
     [
