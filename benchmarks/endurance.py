@@ -27,7 +27,7 @@ def resident(pid: int) -> float:
 
 
 def group(pid: int) -> list[int]:
-    """The processes of a process group."""
+    """The living processes of a process group."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -35,7 +35,7 @@ def group(pid: int) -> list[int]:
                 fields = (entry / "stat").read_text().rpartition(")")[2].split()
             except OSError:
                 continue
-            if int(fields[2]) == pid:
+            if int(fields[2]) == pid and fields[0] != "Z":
                 found.append(int(entry.name))
     return found
 

@@ -1,5 +1,6 @@
 """What several test modules need: a model server over real HTTP, and projects to run pytest in."""
 
+import contextlib
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -40,8 +41,9 @@ class ChatServer:
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(data)))
                 self.send_header("Set-Cookie", "session=secret-cookie")
-                self.end_headers()
-                self.wfile.write(data)
+                with contextlib.suppress(ConnectionError):  # the client may be gone by now
+                    self.end_headers()
+                    self.wfile.write(data)
 
             def log_message(self, *args):
                 pass
