@@ -31,7 +31,9 @@ def read_pending(path: Path) -> dict[str, dict[str, Any]]:
     if not path.exists():
         return {}
     waiting = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(_lines(path), start=1):
+        if not line.strip():
+            continue
         try:
             request = json.loads(line)
             waiting[request["custom_id"]] = request
@@ -41,6 +43,11 @@ def read_pending(path: Path) -> dict[str, dict[str, Any]]:
                 "with --miniwob-record=defer writes it again"
             ) from None
     return waiting
+
+
+def _lines(path: Path) -> list[str]:
+    """The lines of a file of JSON lines; other line separators may stand inside of a text."""
+    return path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
 
 
 def write_pending(path: Path, requests: Iterable[Mapping[str, Any]]) -> None:
@@ -101,14 +108,14 @@ def take_answers(answers: Path, pending: Path, cassettes: Path) -> Taken:
         raise UsageError(f"--miniwob-answers: there is no file {answers}")
     waiting = read_pending(pending)
     taken = Taken()
-    lines = answers.read_text(encoding="utf-8").splitlines()
+    lines = _lines(answers)
     for number, line in enumerate(lines, start=1):
         where = f"{answers}:{number}"
         if not line.strip():
             continue
         try:
             answer = json.loads(line)
-            id_ = answer["custom_id"]
+            id_ = str(answer["custom_id"])
         except (ValueError, KeyError, TypeError):
             what = "is cut off" if number == len(lines) else "is no answer of a batch file"
             taken.problems.append(f"{where} {what}: passed over")
@@ -128,7 +135,7 @@ def _take(
     taken: Taken,
 ) -> str | None:
     """Record one answer; return why that can't be."""
-    stem = str(id_).partition("#")[0]
+    stem = id_.partition("#")[0]
     try:
         cassette = ItemCassette(cassettes, stem, Record.DEFER)
     except CassetteError as error:
@@ -139,7 +146,9 @@ def _take(
         return None
     if id_ not in waiting:
         return "no request with this id is waiting"
-    response = answer.get("response") or {}
+    response = answer.get("response")
+    if not isinstance(response, dict):
+        response = {}
     completion = completion_of(response.get("status_code", 0), response.get("body") or {})
     if completion is None:
         why = answer.get("error") or response.get("body") or "no response"

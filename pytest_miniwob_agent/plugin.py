@@ -244,10 +244,13 @@ def pytest_configure(config: pytest.Config) -> None:
     try:
         settings = config.stash[_SETTINGS] = _read(config)
         taken = None
-        if settings.answers and not hasattr(config, "workerinput"):
-            from pytest_miniwob_agent.deferred import take_answers
+        if settings.record == "defer" and not hasattr(config, "workerinput"):
+            from pytest_miniwob_agent.deferred import read_pending, take_answers
 
-            taken = take_answers(settings.answers, settings.pending, settings.cassettes)
+            if settings.answers:
+                taken = take_answers(settings.answers, settings.pending, settings.cassettes)
+            else:
+                read_pending(settings.pending)  # a damaged file is told of before the run
     except MiniwobError as error:
         raise pytest.UsageError(str(error)) from None
     if not hasattr(config, "workerinput"):
@@ -490,10 +493,9 @@ def _how_to_record(error: MiniwobError, item: pytest.Item) -> str:
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, Any]:
     """Let the item's outcome travel with its last report of setup or call, as plain data."""
     report = yield
-    if _OUTCOME in item.stash and report.when != "teardown":
-        last = report.when == "call" or not report.passed
-        if last:
-            report.miniwob = item.stash[_OUTCOME]
+    last = report.when == "call" or (report.when == "setup" and not report.passed)
+    if last and _OUTCOME in item.stash:
+        report.miniwob = item.stash[_OUTCOME]
     return report
 
 
@@ -507,11 +509,8 @@ class Summary:
         self._waiting = 0
 
     def pytest_report_header(self) -> list[str]:
-        """Which agent and model run, where that matters."""
-        lines = []
-        if self._taken is not None:
-            lines.append(f"miniwob answers: {self._taken}")
-        return lines
+        """What became of the answer file."""
+        return [] if self._taken is None else [f"miniwob answers: {self._taken}"]
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep what an item's report carries."""

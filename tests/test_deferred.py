@@ -103,6 +103,7 @@ def test_a_second_sample_of_an_equal_prompt_has_an_id_of_its_own(files):
     [
         ({"custom_id": "a/b/c/1#0123-0", "response": None}, "no request with this id is waiting"),
         ({"response": None}, "is no answer of a batch file"),
+        ({"custom_id": ["x"]}, "no request with this id is waiting"),
         ("[1]", "is no answer of a batch file"),
         ("words", "is no answer of a batch file"),
     ],
@@ -123,6 +124,7 @@ def test_lines_of_no_use_are_told_and_the_others_taken(files, line, problem):
         {"response": None, "error": {"code": "batch_expired", "message": "too late"}},
         {"response": {"status_code": 429, "body": {"error": {"message": "too late"}}}},
         {"response": {"status_code": 200, "body": {"too late": 1}}},
+        {"response": "too late", "error": "too late"},
     ],
 )
 def test_an_error_inside_the_file_leaves_the_request_waiting(files, part):
@@ -158,6 +160,27 @@ def test_a_truncated_last_line(files):
     assert taken.recorded == 1
     assert taken.problems == [f"{answers}:2 is cut off: passed over"]
     assert list(read_pending(batch)) == [other["custom_id"]]
+
+
+def test_line_separators_inside_of_texts(tmp_path):
+    """U+2028 and its like end no line of a JSON lines file."""
+    text = "one\u2028two\x85three\x0cfour"
+    request = pending(tmp_path, text)
+    batch, answers = tmp_path / "pending.jsonl", tmp_path / "answers.jsonl"
+    update_pending(batch, set(), [request])
+    assert read_pending(batch) == {request["custom_id"]: request}
+    answers.write_text(json.dumps(answer(request, text), ensure_ascii=False), encoding="utf-8")
+    assert take_answers(answers, batch, tmp_path).recorded == 1
+    replayed = ItemCassette(tmp_path, STEM, Record.NONE).replay(json.dumps(body(text)).encode())
+    assert json.loads(replayed["body"]["string"])["choices"][0]["message"]["content"] == text
+
+
+def test_a_damaged_batch_file_is_told_of_before_the_run(project):
+    folder = project.mkdir(".miniwob")
+    folder.joinpath("pending.jsonl").write_text("garbage\n")
+    result = project.runpytest("--miniwob-record=defer")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*pending.jsonl:1 is no request of a batch file*"])
 
 
 def test_no_answer_file(files):
