@@ -1,39 +1,38 @@
-"""Model calls on disk: one vcrpy cassette an item, replayed, recorded, or filled from a batch file.
+"""The model calls of one item: replayed from its cassette, recorded into it, or told to be missing.
 
 Nothing is patched: `CassetteTransport` is the transport of the item's own client, so that neither
-the browser driver's traffic nor anybody else's is touched. What is stored is what counts for a
-match (the whole request body) and what the agent reads (the completion), and neither hosts, keys,
-times nor random ids.
+the browser driver's traffic nor anybody else's is touched.
+
+While an item is being recorded its calls are in a file beside the cassette (`1000.partial.yaml`),
+whole after every call; it takes the cassette's place when the item has come to its end. So a
+recording that breaks off loses nothing, and damages nothing that was there.
 """
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
-import os
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 import httpx2
-import yaml
-from vcr.cassette import Cassette
-from vcr.persisters.filesystem import CassetteNotFoundError
-from vcr.record_mode import RecordMode
-from vcr.request import Request
-from vcr.serialize import deserialize, serialize
 
-from pytest_miniwob_agent.core import CassetteError, Pending, canonical_json
-
-URL = "/v1/chat/completions"
-"""The endpoint as cassettes and batch files name it: without a host."""
-
-KEPT = ("object", "model", "choices", "usage")
-"""What is stored of a response body; the rest (ids, times) differs at every call."""
+from pytest_miniwob_agent import drift, secrets, tape
+from pytest_miniwob_agent.budget import Budget
+from pytest_miniwob_agent.core import (
+    Case,
+    CassetteError,
+    Limits,
+    Origin,
+    Pending,
+    canonical_json,
+)
+from pytest_miniwob_agent.ledger import Usage
+from pytest_miniwob_agent.tape import Call, completion_of, usage
 
 
 class Record(StrEnum):
@@ -46,9 +45,11 @@ class Record(StrEnum):
     DEFER = "defer"
 
 
-def stem(agent: str, model: str, task: str, seed: int) -> str:
+def stem(agent: str, model: str, case: Case) -> str:
     """An item's cassette below the cassette folder, without its ending."""
-    return "/".join(re.sub(r"[^\w.-]+", "_", part) for part in (agent, model, task, str(seed)))
+    return "/".join(
+        re.sub(r"[^\w.-]+", "_", part) for part in (agent, model, case.task, case.sample)
+    )
 
 
 class ItemCassette:
@@ -65,144 +66,221 @@ class ItemCassette:
 
     def __init__(self, folder: Path, stem: str, record: Record) -> None:
         self.path = folder / f"{stem}.yaml"
+        self.aside = folder / f"{stem}.partial.yaml"
         self.stem = stem
         self.record = record
-        self.replayed = 0
-        self.recorded = 0
         self.found = self.path.exists()
-        options: dict[str, Any] = {
-            "path": str(self.path),
-            "record_mode": RecordMode.NEW_EPISODES,  # what may be recorded is decided here
-            "match_on": (_same_body,),
-            "serializer": _Yaml,
-            "persister": _Files,
-        }
-        try:
-            self._tape = Cassette(**options) if record is Record.ALL else Cassette.load(**options)
-        except (yaml.YAMLError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise CassetteError(
-                f"{self.path} is no cassette: {type(error).__name__}: {error}"
-            ) from error
+        self.writes = record is not Record.NONE and not (record is Record.ONCE and self.found)
+        self.live = self.writes and record is not Record.DEFER
+        """Whether a call that is not recorded may go to the server."""
+        self._origin: Origin | None = None
+        self._played: list[Call] = []
+        self._recorded: list[Call] = []
+        self._rest = self._load()
+
+    def _load(self) -> list[Call]:
+        """What there is to replay: what an earlier recording left, then the cassette."""
+        kept = tape.read(self.path) if self.found and self.record is not Record.ALL else []
+        if not (self.writes and self.aside.exists()):
+            return kept
+        left, about = tape.load(self.aside)
+        if self.record is Record.ALL:  # an earlier `all` is gone on with, nothing older
+            return left if about.get("recording") == Record.ALL else []
+        held = Counter(_content(call) for call in left)
+        for call in kept:
+            if held[_content(call)]:
+                held[_content(call)] -= 1
+            else:
+                left.append(call)
+        return left
 
     @property
-    def live(self) -> bool:
-        """Whether a call that is not recorded may go to the server."""
-        return self.record in (Record.NEW_EPISODES, Record.ALL) or (
-            self.record is Record.ONCE and not self.found
-        )
+    def _shown(self) -> str:
+        """The file as messages name it."""
+        here = Path.cwd()
+        return str(self.path.relative_to(here) if self.path.is_relative_to(here) else self.path)
+
+    @property
+    def calls(self) -> Sequence[Call]:
+        """All calls: those of this run in their order, then those not replayed."""
+        return [*self._played, *self._rest]
+
+    @property
+    def replayed(self) -> Usage:
+        """What was answered from the file."""
+        return usage(call for call in self._played if call not in self._recorded)
+
+    @property
+    def recorded(self) -> Usage:
+        """What was answered by a server."""
+        return usage(self._recorded)
+
+    @property
+    def left(self) -> Usage:
+        """The recorded calls that were not made, lengths standing in for missing token counts."""
+        return usage(self._rest, reckon=True)
 
     def rewind(self) -> None:
         """Begin again: what is recorded by now is replayed from its start."""
-        self._tape.rewind()
-        self._tape.rewound = True  # in `all`, vcrpy would not replay what it has just recorded
-        self.replayed = 0
+        self._rest = [*self._played, *self._rest]
+        self._played = []
 
-    def replay(self, body: bytes) -> dict[str, Any] | None:
-        """The recorded response to a request body, each once and in order; None where none is."""
-        request = _request(body)
-        if not self._tape.can_play_response_for(request):
-            return None
-        self.replayed += 1
-        response: dict[str, Any] = self._tape.play_response(request)
-        return response
+    def announce(self, origin: Origin) -> None:
+        """Say where the next call comes from."""
+        self._origin = origin
 
-    def add(self, body: bytes, answer: Mapping[str, Any]) -> None:
-        """Record a completion and write the file."""
-        kept = {key: answer[key] for key in KEPT if key in answer}
-        response = {
-            "status": {"code": 200, "message": "OK"},
-            "headers": {"Content-Type": ["application/json"]},
-            "body": {"string": json.dumps(kept, ensure_ascii=False).encode()},
-        }
-        self._tape.append(_request(body), response)
-        # Equal prompts are separate samples: this one has had its turn.
-        self._tape.play_counts[len(self._tape) - 1] += 1
-        self.recorded += 1
-        _Files.save_cassette(
-            self.path,
-            {"requests": self._tape.requests, "responses": self._tape.responses},
-            _Yaml,
-        )
+    def replay(self, body: bytes) -> Call | None:
+        """The recorded call with this request, each once and in order; None where none is."""
+        key = canonical_json(json.loads(body))
+        call = next((call for call in self._rest if call.key == key), None)
+        if call is not None:
+            self._rest.remove(call)
+            self._play(call)
+        return call
+
+    def add(self, body: bytes, answer: Mapping[str, Any]) -> Call:
+        """Record a call that was just made, and write the file.
+
+        Raises:
+            CassetteError: the completion holds a key; nothing is kept of it.
+        """
+        call = Call(json.loads(body), answer, self._origin)
+        self._save([*self._played, call, *self._rest])
+        self._play(call)
+        self._recorded.append(call)
+        return call
+
+    def put(self, body: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
+        """Keep a completion for the next run, and write the file.
+
+        Raises:
+            CassetteError: the completion holds a key; nothing is kept of it.
+        """
+        call = Call(body, answer)
+        self._save([*self.calls, call])
+        self._rest.append(call)
+
+    def finish(self, limits: Limits) -> None:
+        """The item has come to its end. What is left over is dropped where recording is allowed.
+
+        Calls beyond the run's limits are neither drift nor dropped, unless others are recorded now.
+
+        Raises:
+            Drift: recorded calls were not made.
+        """
+        beyond = [
+            call
+            for number, call in enumerate(self._rest, start=len(self._played) + 1)
+            if number > limits.calls or (call.origin and call.origin.trial > limits.trials)
+        ]
+        if not self.writes:
+            if left := [call for call in self._rest if call not in beyond]:
+                raise drift.of_rest(self._shown, self.calls, len(self._played), left)
+            return
+        kept = [*self._played, *([] if self._recorded else beyond)]
+        if not kept:
+            self.path.unlink(missing_ok=True)
+        elif not (self.found and self.path.read_text("utf-8") == tape.dump(kept)):
+            tape.write(self.path, kept)
+        self.aside.unlink(missing_ok=True)
 
     def holds(self, id_: str) -> bool:
         """Whether the request with this id in a batch file is recorded."""
         seen: Counter[str] = Counter()
-        for request in self._tape.requests:
-            digest = _digest(request.body)
+        for call in self.calls:
+            digest = _digest(call.key)
             if id_ == f"{self.stem}#{digest}-{seen[digest]}":
                 return True
             seen[digest] += 1
         return False
 
     def miss(self, body: bytes) -> CassetteError:
-        """What to raise at a call that can't be replayed."""
+        """What to raise at a call that is not recorded and may not be made."""
+        data = json.loads(body)
+        key = canonical_json(data)
         if self.record is Record.DEFER:
-            earlier = sum(_same_request(body, request.body) for request in self._tape.requests)
+            self.check(body)
+            earlier = sum(call.key == key for call in self.calls)
             return Pending(
                 # The id says which cassette, which request, and how many equal ones precede it.
                 {
-                    "custom_id": f"{self.stem}#{_digest(body)}-{earlier}",
+                    "custom_id": f"{self.stem}#{_digest(key)}-{earlier}",
                     "method": "POST",
-                    "url": URL,
-                    "body": json.loads(body),
+                    "url": tape.URL,
+                    "body": data,
                 }
             )
         if not self.found:
-            return CassetteError(f"there is no cassette {self.path}")
-        call = self.replayed + 1
-        head = f"{self.path} does not hold call {call} of this item"
-        if not len(self._tape):
-            return CassetteError(f"{head}: it is empty")
-        return CassetteError(f"{head}. {self._difference(body)}")
+            broken_off = f"; a recording that broke off is in {self.aside}"
+            return CassetteError(
+                f"there is no cassette {self._shown}" + (broken_off if self.aside.exists() else "")
+            )
+        return drift.of_call(self._shown, data, self._origin, self.calls, len(self._played))
 
-    def _difference(self, body: bytes) -> str:
-        """How the request differs from the recorded one that is most like it."""
-        now = _lines(body)
-        nearest = max(
-            range(len(self._tape)),
-            key=lambda index: difflib.SequenceMatcher(
-                None, _lines(self._tape.requests[index].body), now, autojunk=False
-            ).ratio(),
-        )
-        recorded = _lines(self._tape.requests[nearest].body)
-        if recorded == now:
-            return f"It is equal to call {nearest + 1}, which was replayed already"
-        diff = difflib.unified_diff(
-            recorded, now, f"recorded as call {nearest + 1}", "now", n=1, lineterm=""
-        )
-        return "\n".join(["What changed:", *diff])
+    def check(self, body: bytes) -> None:
+        """Whether a request may leave this machine and be kept.
+
+        Raises:
+            CassetteError: it holds a key.
+        """
+        if leaks := secrets.find(body.decode()):
+            where = f" ({self._origin})" if self._origin else ""
+            raise CassetteError(
+                f"the call was not made{where}: its request holds what looks like a secret "
+                f"({leaks[0][0]}), which would be kept in {self.path}"
+            )
+
+    def _play(self, call: Call) -> None:
+        call.origin = self._origin or call.origin
+        self._played.append(call)
+
+    def _save(self, calls: Sequence[Call]) -> None:
+        about = {"recording": str(self.record)} if self.record is Record.ALL else {}
+        tape.write(self.aside, calls, **about)
 
 
 class CassetteTransport(httpx2.BaseTransport):
     """The transport of an item's model client: the cassette first, the server if that is allowed.
 
+    Args:
+        cassette: the item's calls.
+        budget: limits the calls that the server gets; None for no limit.
+
     Raises (wrapped by the client):
-        CassetteError: the call is not recorded and none may be made.
+        CassetteError: the call is not recorded and none may be made, or it holds a key.
         Pending: the call is not recorded and waits for a completion.
+        BudgetReached: the run may make no more calls.
     """
 
-    def __init__(self, cassette: ItemCassette) -> None:
+    def __init__(self, cassette: ItemCassette, budget: Budget | None = None) -> None:
         self._cassette = cassette
+        self._budget = budget
         self._server: httpx2.HTTPTransport | None = None
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """Answer a request from the cassette, or record the server's answer in it."""
         body = request.read()
-        if (recorded := self._cassette.replay(body)) is not None:
-            return httpx2.Response(
-                recorded["status"]["code"],
-                headers=[(k, v) for k, values in recorded["headers"].items() for v in values],
-                content=recorded["body"]["string"],
-            )
+        if (call := self._cassette.replay(body)) is not None:
+            return httpx2.Response(200, json=call.answer)
         if not self._cassette.live:
             raise self._cassette.miss(body)
+        self._cassette.check(body)
+        if self._budget is None:
+            return self._ask(request, body)[0]
+        with self._budget.call() as spent:
+            response, call = self._ask(request, body)
+            if call is not None:
+                spent(usage([call]))
+        return response
+
+    def _ask(self, request: httpx2.Request, body: bytes) -> tuple[httpx2.Response, Call | None]:
+        """The server's response, and the call if that was a completion."""
         if self._server is None:
             self._server = httpx2.HTTPTransport()
         response = self._server.handle_request(request)
         response.read()
-        if (answer := completion_of(response.status_code, response.content)) is not None:
-            self._cassette.add(body, answer)
-        return response
+        answer = completion_of(response.status_code, response.content)
+        return response, None if answer is None else self._cassette.add(body, answer)
 
     def close(self) -> None:
         """Close the connection to the server."""
@@ -210,107 +288,9 @@ class CassetteTransport(httpx2.BaseTransport):
             self._server.close()
 
 
-def completion_of(status: int, body: bytes | Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The body of a response if it is a chat completion with a text: only those are recorded."""
-    if status != 200:
-        return None
-    try:
-        answer = json.loads(body) if isinstance(body, bytes) else body
-        text = answer["choices"][0]["message"]["content"]
-    except (ValueError, KeyError, IndexError, TypeError):
-        return None
-    return answer if isinstance(text, str) else None
+def _digest(key: str) -> str:
+    return hashlib.sha256(key.encode()).hexdigest()[:16]
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Write beside, then rename, so that no reader and no crash meets half a file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    beside.write_text(text, encoding="utf-8")
-    beside.replace(path)
-
-
-def _digest(body: bytes) -> str:
-    return hashlib.sha256(canonical_json(json.loads(body)).encode()).hexdigest()[:16]
-
-
-def _request(body: bytes) -> Request:
-    return Request("POST", URL, body, {})
-
-
-def _same_request(one: bytes, other: bytes) -> bool:
-    return one == other or canonical_json(json.loads(one)) == canonical_json(json.loads(other))
-
-
-def _same_body(now: Request, recorded: Request) -> None:
-    assert _same_request(now.body, recorded.body)
-
-
-def _lines(body: bytes) -> list[str]:
-    """A request as lines to compare: parameters first, then the messages as they read."""
-    data = json.loads(body)
-    messages = data.pop("messages", [])
-    lines = [f"{key}: {canonical_json(value)}" for key, value in sorted(data.items())]
-    for message in messages:
-        lines += str(message.get("content", "")).splitlines()
-    return lines
-
-
-class _Yaml:
-    """A vcrpy serializer: JSON bodies as YAML, texts as blocks with real line breaks."""
-
-    @staticmethod
-    def serialize(cassette: dict[str, Any]) -> str:
-        # What is given belongs to the tape and stays as it is.
-        interactions = [
-            {
-                "request": {**each["request"], "body": json.loads(each["request"]["body"])},
-                "response": {
-                    **each["response"],
-                    "body": json.loads(each["response"]["body"]["string"]),
-                },
-            }
-            for each in cassette["interactions"]
-        ]
-        cassette = {**cassette, "interactions": interactions}
-        return yaml.dump(
-            cassette, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1_000_000
-        )
-
-    @staticmethod
-    def deserialize(text: str) -> Any:
-        data = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-        for interaction in data["interactions"]:
-            request, response = interaction["request"], interaction["response"]
-            request["body"] = json.dumps(request["body"], ensure_ascii=False)
-            response["body"] = {"string": json.dumps(response["body"], ensure_ascii=False)}
-        return data
-
-
-class _Dumper(yaml.SafeDumper):
-    def ignore_aliases(self, data: Any) -> bool:
-        return True
-
-
-def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    style = "|" if "\n" in text else None
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
-
-
-_Dumper.add_representer(str, _text)
-
-
-class _Files:
-    """A vcrpy persister: UTF-8 on every machine, and no half-written file."""
-
-    @staticmethod
-    def load_cassette(path: str | Path, serializer: Any) -> Any:
-        try:
-            text = Path(path).read_text(encoding="utf-8")
-        except FileNotFoundError:
-            raise CassetteNotFoundError from None
-        return deserialize(text, serializer)
-
-    @staticmethod
-    def save_cassette(path: str | Path, cassette: dict[str, Any], serializer: Any) -> None:
-        write_atomically(Path(path), serialize(cassette, serializer))
+def _content(call: Call) -> str:
+    return call.key + canonical_json(call.answer)

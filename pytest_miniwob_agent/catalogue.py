@@ -99,6 +99,11 @@ def parse_seeds(text: str) -> list[int]:
     return list(seeds)
 
 
-def cases(selectors: Iterable[str], seeds: Sequence[int]) -> list[Case]:
-    """Every selected task at every seed."""
-    return [Case(task, category, seed) for category, task in select(selectors) for seed in seeds]
+def cases(selectors: Iterable[str], seeds: Sequence[int], repeats: int = 1) -> list[Case]:
+    """Every selected task at every seed, as often as samples of it are wanted."""
+    return [
+        Case(task, category, seed, repeat)
+        for category, task in select(selectors)
+        for seed in seeds
+        for repeat in range(1, repeats + 1)
+    ]

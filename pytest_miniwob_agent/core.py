@@ -8,9 +8,11 @@ Errors of this package::
     ├── UsageError            an option, marker, file or name that makes no sense
     ├── BrowserError          no browser, or none that starts
     │   └── BrowserLost       it crashed or hangs in the middle of an item
-    ├── CassetteError         a model call that can't be replayed, or a cassette that can't be read
+    ├── CassetteError         there is no cassette, or none that can be read or written
+    │   ├── Drift             the calls are not those that are recorded (pytest: D)
     │   └── Pending           deferred recording: the call waits for a completion (pytest: s)
-    └── ModelError            the model's server could not be reached or refused the call
+    ├── ModelError            the model's server could not be reached or refused the call
+    └── BudgetReached         the run may make no more model calls (pytest: s)
 
     LimitReached              the run's own limits; ends a trial or the episode, never an error
     ├── StepLimit             the trial has used its actions
@@ -20,6 +22,7 @@ Errors of this package::
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -44,7 +47,34 @@ class BrowserLost(BrowserError):
 
 
 class CassetteError(MiniwobError):
-    """A model call can't be replayed from the item's cassette."""
+    """The item's cassette is not there, can't be read, or may not be written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Why calls are not those that are recorded.
+
+    `kind` is one of `prompt`, `page`, `agent`, `model`, `rest` (recorded calls were not made) and
+    `unknown`; `what` names the prompt files, the elements, the parameters or the calls.
+    """
+
+    kind: str
+    what: str
+
+
+class Drift(CassetteError):
+    """The item's model calls are not, or not all, those of its cassette.
+
+    Args:
+        report: what differs, for people.
+        causes: why, most telling first.
+        changes: the lines that differ; items with equal ones have the same drift.
+    """
+
+    def __init__(self, report: str, causes: Sequence[Cause], changes: Sequence[str] = ()) -> None:
+        super().__init__(report)
+        self.causes = tuple(causes)
+        self.changes = tuple(changes)
 
 
 class Pending(CassetteError):
@@ -60,6 +90,10 @@ class Pending(CassetteError):
 
 class ModelError(MiniwobError):
     """The model's server gave no usable completion."""
+
+
+class BudgetReached(MiniwobError):
+    """The run may make no more model calls, or spend no more on them."""
 
 
 class LimitReached(Exception):
@@ -80,16 +114,25 @@ class CallLimit(LimitReached):
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One problem: a task of a category, generated from a seed."""
+    """One problem: a task of a category, generated from a seed.
+
+    `repeat` counts from 1 the samples that are recorded of the same problem.
+    """
 
     task: str
     category: str
     seed: int
+    repeat: int = 1
+
+    @property
+    def sample(self) -> str:
+        """Seed and repeat: `1000`, and `1000-2` for the second sample."""
+        return str(self.seed) if self.repeat == 1 else f"{self.seed}-{self.repeat}"
 
     @property
     def id(self) -> str:
         """The pytest item's id, for instance `n-screen-n-step/click-menu-2/1000`."""
-        return f"{self.category}/{self.task}/{self.seed}"
+        return f"{self.category}/{self.task}/{self.sample}"
 
     def __str__(self) -> str:
         return self.id
@@ -244,6 +287,26 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a model call comes from.
+
+    `trial` and `step` are those of `Called`. `prompts` are the digests of the prompt files that its
+    text was made of, by file name; `actions` and `page` digest all actions of the episode so far,
+    and all that was seen of the page.
+    """
+
+    purpose: str
+    trial: int
+    step: int
+    prompts: Mapping[str, str]
+    actions: str
+    page: str
+
+    def __str__(self) -> str:
+        return f"{self.purpose}, trial {self.trial}, step {self.step}"
+
+
+@dataclass(frozen=True, slots=True)
 class TrialStarted:
     """A fresh page. `trial` counts from 1, here and in every event."""
 
@@ -351,6 +414,8 @@ def to_data(value: Any) -> Any:
         return data
     if isinstance(value, tuple | list):
         return [to_data(each) for each in value]
+    if isinstance(value, Mapping):
+        return {key: to_data(value[key]) for key in sorted(value)}
     return str(value) if isinstance(value, StrEnum) else value
 
 
@@ -458,6 +523,11 @@ class Episode:
 def canonical_json(data: Any) -> str:
     """JSON with sorted keys and no spaces: equal data gives equal text."""
     return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def digest(text: str) -> str:
+    """Enough of a text's hash to tell it from others."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
 def nearest(name: str, names: Sequence[str], limit: int = 3) -> str:

@@ -13,13 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pytest_miniwob_agent.cassette import (
-    ItemCassette,
-    Record,
-    completion_of,
-    write_atomically,
-)
+from pytest_miniwob_agent.cassette import ItemCassette, Record
 from pytest_miniwob_agent.core import CassetteError, UsageError
+from pytest_miniwob_agent.secrets import redact
+from pytest_miniwob_agent.tape import completion_of, write_atomically
 
 
 def read_pending(path: Path) -> dict[str, dict[str, Any]]:
@@ -152,7 +149,12 @@ def _take(
     completion = completion_of(response.get("status_code", 0), response.get("body") or {})
     if completion is None:
         why = answer.get("error") or response.get("body") or "no response"
-        return f"holds no completion ({json.dumps(why, ensure_ascii=False)[:200]}), still waiting"
-    cassette.add(json.dumps(waiting.pop(id_)["body"], ensure_ascii=False).encode(), completion)
+        said = redact(json.dumps(why, ensure_ascii=False))[:200]
+        return f"holds no completion ({said}), still waiting"
+    try:
+        cassette.put(waiting[id_]["body"], completion)
+    except CassetteError as error:
+        return f"{error}, still waiting"
+    del waiting[id_]
     taken.recorded += 1
     return None

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Callable
+
 from pytest_miniwob_agent.core import (
     LLM,
     Acted,
@@ -19,12 +22,15 @@ from pytest_miniwob_agent.core import (
     Limits,
     Note,
     Observation,
+    Origin,
     Reflected,
     StepLimit,
     Transition,
     TrialEnded,
     TrialLimit,
     TrialStarted,
+    canonical_json,
+    to_data,
 )
 
 
@@ -36,12 +42,14 @@ def run_episode(
     limits: Limits,
     *,
     model: str,
+    announce: Callable[[Origin], None] = lambda origin: None,
 ) -> Episode:
     """Let the agent work on the case until it returns or a limit is reached.
 
-    What the environment and the model raise (`MiniwobError`) passes through.
+    Before each model call, `announce` is told where it comes from. What the environment and the
+    model raise (`MiniwobError`) passes through.
     """
-    recorder = _Recorder(env, llm, limits)
+    recorder = _Recorder(env, llm, limits, announce)
     try:
         agent.solve(recorder, recorder, recorder.note)
     except LimitReached as limit:
@@ -54,11 +62,16 @@ def run_episode(
 class _Recorder:
     """The environment and the model as the agent sees them: counted, limited, written down."""
 
-    def __init__(self, env: Environment, llm: LLM, limits: Limits) -> None:
+    def __init__(
+        self, env: Environment, llm: LLM, limits: Limits, announce: Callable[[Origin], None]
+    ) -> None:
         self.events: list[Event] = []
         self._env = env
         self._llm = llm
         self._limits = limits
+        self._announce = announce
+        self._actions = hashlib.sha256()
+        self._page = hashlib.sha256()
         self._trial = 0
         self._step = 0
         self._calls = 0
@@ -74,6 +87,8 @@ class _Recorder:
         self._step = 0
         self._last = Transition(observation)
         self._ended = False
+        self._actions.update(b"reset\n")
+        self._see(self._last)
         self.events.append(TrialStarted(self._trial, observation))
         return observation
 
@@ -85,6 +100,8 @@ class _Recorder:
         if self._step == self._limits.steps:
             raise StepLimit(f"{self._limits.steps} actions are used up")
         self._last = self._env.step(action)
+        self._actions.update(f"{action}\n".encode("utf-8", "surrogatepass"))
+        self._see(self._last)
         self.events.append(Acted(self._trial, self._step, action, self._last))
         self._step += 1
         return self._last
@@ -92,10 +109,25 @@ class _Recorder:
     def complete(self, prompt: str, purpose: str) -> Completion:
         if self._calls == self._limits.calls:
             raise CallLimit(f"{self._limits.calls} model calls are used up")
+        self._announce(
+            Origin(
+                purpose,
+                self._trial,
+                self._step,
+                getattr(prompt, "files", {}),
+                self._actions.hexdigest()[:12],
+                self._page.hexdigest()[:12],
+            )
+        )
+        prompt = str(prompt)
         completion = self._llm.complete(prompt, purpose)
         self._calls += 1
         self.events.append(Called(self._trial, self._step, purpose, prompt, completion))
         return completion
+
+    def _see(self, transition: Transition) -> None:
+        text = canonical_json(to_data(transition))
+        self._page.update(text.encode("utf-8", "surrogatepass"))
 
     def note(self, note: Note) -> None:
         match note:

@@ -10,6 +10,7 @@ import httpx2
 import openai
 
 from pytest_miniwob_agent.core import Completion, MiniwobError, ModelError, UsageError
+from pytest_miniwob_agent.secrets import redact
 
 RETRIES = 5
 """Enough for a minute of rate limiting."""
@@ -72,17 +73,21 @@ class OpenAILLM:
             if isinstance(error.__cause__, MiniwobError):
                 raise error.__cause__ from None
             cause = error.__cause__ or error
-            raise ModelError(f"{self._client.base_url} can't be reached: {cause}") from error
+            raise self._failed(purpose, f"can't be reached: {cause}") from None
         except openai.APIStatusError as error:
-            raise ModelError(f"{self._client.base_url} refused the call: {error}") from error
+            raise self._failed(purpose, f"refused the call: {error}") from None
         except (openai.OpenAIError, ValueError) as error:
-            raise ModelError(f"the {purpose} call failed: {error}") from error
+            raise self._failed(purpose, f"gave no completion: {error}") from None
         text = answer.choices[0].message.content if getattr(answer, "choices", None) else None
         if not isinstance(text, str):
-            raise ModelError(f"the answer to the {purpose} call is no chat completion with a text")
+            raise self._failed(purpose, "answered with no chat completion that has a text")
         usage = answer.usage
         return Completion(
             text,
             usage.prompt_tokens if usage else None,
             usage.completion_tokens if usage else None,
         )
+
+    def _failed(self, purpose: str, what: str) -> ModelError:
+        """An error without a key in it, also where the server's own words hold one."""
+        return ModelError(redact(f"{purpose} call: {self._client.base_url} {what}"))

@@ -1,28 +1,29 @@
-"""The pytest plugin: options, the marker, one item a case, fixtures, what the terminal shows.
+"""The pytest plugin: the marker, one item a case, fixtures, what an item tells the run.
 
-F means that the agent failed the task; E that the run could not tell (no browser, no cassette, a
-call that is not recorded); s that the item waits for completions of deferred recording.
+F means that the agent failed the task; E that the run could not tell (no browser, no cassette); D
+that the item's model calls are not those of its cassette (drift); s that the item waits, for
+completions of deferred recording or for a larger budget.
 """
 
 from __future__ import annotations
 
-import json
-import shlex
+import tempfile
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_miniwob_agent import catalogue
+from pytest_miniwob_agent import catalogue, options
 from pytest_miniwob_agent.core import (
     LLM,
     Agent,
     BrowserLost,
+    BudgetReached,
     Case,
     CassetteError,
+    Drift,
     Environment,
     Episode,
     Limits,
@@ -30,221 +31,43 @@ from pytest_miniwob_agent.core import (
     Pending,
     UsageError,
     nearest,
+    to_data,
 )
+from pytest_miniwob_agent.options import Settings
+from pytest_miniwob_agent.summary import Summary
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.browser import Browser
     from pytest_miniwob_agent.cassette import ItemCassette
 
-SEEDS = "1000-1024"
-"""The seeds where neither option, marker nor ini file names any: those of the paper (6.1)."""
-
-PENDING = Path(".miniwob/pending.jsonl")
-"""Where deferred recording puts what waits for a completion, below the root folder."""
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """An option of the command line, and its twin in the ini file (`miniwob_record`)."""
-
-    name: str
-    help: str
-    default: str | None = None
-    metavar: str | None = None
-    choices: tuple[str, ...] | None = None
-    flag: bool = False
-
-    @property
-    def ini(self) -> str:
-        """Its name in the ini file, and of its attribute."""
-        return "miniwob_" + self.name.replace("-", "_")
-
-
-OPTIONS = (
-    Option(
-        "record",
-        "what to do at a model call: none = replay only, a call that is not recorded is an error; "
-        "once = record items that have no cassette; new_episodes = replay what is recorded and "
-        "record the rest; all = record everything anew; defer = replay, and write calls without a "
-        f"completion to {PENDING} as a batch file (see --miniwob-answers)",
-        "none",
-        choices=("none", "once", "new_episodes", "all", "defer"),
-    ),
-    Option(
-        "model",
-        "the model's id, as its server calls it; also a folder of the cassettes",
-        metavar="ID",
-    ),
-    Option(
-        "base-url",
-        "any OpenAI-compatible server, such as http://127.0.0.1:8000/v1 (default: OPENAI_BASE_URL "
-        "or OpenAI's own; the key is in OPENAI_API_KEY)",
-        metavar="URL",
-    ),
-    Option(
-        "llm-params",
-        "further parameters of every model call, as JSON; '{}' for models that refuse a "
-        "temperature",
-        '{"temperature": 0}',
-        metavar="JSON",
-    ),
-    Option("agent", "the agent: reflective, or package.module:Class", "reflective", metavar="NAME"),
-    Option(
-        "prompts",
-        "a folder of prompt texts that replace the agent's own, file by file (plan.txt, ...)",
-        metavar="DIR",
-    ),
-    Option(
-        "seeds",
-        "the seeds of every task, such as 1000-1024,7; on the command line for all tests, in the "
-        f"ini file for those whose marker names none (default: {SEEDS})",
-        metavar="SEEDS",
-    ),
-    Option(
-        "trials",
-        "how often the agent may try an item; on the command line for all tests, in the ini file "
-        f"for those whose marker says nothing (default: {Limits().trials})",
-        metavar="N",
-    ),
-    Option(
-        "steps",
-        f"how many actions a trial may have; likewise (default: {Limits().steps})",
-        metavar="N",
-    ),
-    Option("cassettes", "the folder of recorded model calls", "cassettes", metavar="DIR"),
-    Option(
-        "answers",
-        "with --miniwob-record=defer: first put the completions of this Batch API output file "
-        "into the cassettes that wait for them",
-        metavar="FILE",
-    ),
-    Option(
-        "browser",
-        "the Chromium or Chrome to use (default: MINIWOB_BROWSER, or the first one found)",
-        metavar="PATH",
-    ),
-    Option(
-        "headed",
-        "show the browser's window; without -n, as windows take each other's focus",
-        flag=True,
-    ),
-)
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add every option and its ini twin; the command line wins over the ini file."""
-    group = parser.getgroup("miniwob", "MiniWoB++ agents (pytest-miniwob-agent)")
-    for option in OPTIONS:
-        text = option.help.replace("%", "%%")
-        about = f"default of --miniwob-{option.name}"
-        if option.flag:
-            parser.addini(option.ini, about, "bool", None)
-            group.addoption(
-                f"--miniwob-{option.name}", action="store_true", default=None, help=text
-            )
-        else:
-            parser.addini(option.ini, about, "string", None)
-            group.addoption(
-                f"--miniwob-{option.name}",
-                default=None,
-                choices=option.choices,
-                metavar=option.metavar,
-                help=text + (f" (default: {option.default})" if option.default else ""),
-            )
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """The options, read once. `None` where there is neither an option nor a default."""
-
-    record: str
-    model: str | None
-    base_url: str | None
-    llm_params: dict[str, Any]
-    agent: str
-    prompts: Path | None
-    seeds: list[int] | None
-    trials: int | None
-    steps: int | None
-    cassettes: Path
-    answers: Path | None
-    browser: str | None
-    headed: bool
-    pending: Path
-    ini: dict[str, str | None]
-    """What the ini file says of seeds, trials and steps, for markers that say nothing."""
-
-
-def _read(config: pytest.Config) -> Settings:
-    """The settings of a run; a wrong value is a `UsageError` that names its option."""
-    given: dict[str, Any] = {}
-    ini: dict[str, str | None] = {}
-    for option in OPTIONS:
-        value = config.getoption(option.ini)
-        in_file = config.getini(option.ini) or None
-        key = option.ini.removeprefix("miniwob_")
-        if key in ("seeds", "trials", "steps"):
-            ini[key] = in_file
-            given[key] = value
-        elif key in ("prompts", "answers", "cassettes"):  # relative to where they were written
-            base = config.invocation_params.dir if value is not None else config.rootpath
-            path = value or in_file or option.default
-            given[key] = base / path if path else None
-        else:
-            given[key] = value if value is not None else in_file or option.default
-    choices = OPTIONS[0].choices or ()
-    if given["record"] not in choices:
-        raise UsageError(
-            f"miniwob_record = {given['record']}: not one of {', '.join(choices)}"
-            + nearest(given["record"], choices)
-        )
-    if given["answers"] and given["record"] != "defer":
-        raise UsageError("--miniwob-answers goes with --miniwob-record=defer")
-    try:
-        given["llm_params"] = json.loads(given["llm_params"])
-    except ValueError as error:
-        raise UsageError(
-            f"--miniwob-llm-params: {given['llm_params']!r} is no JSON: {error}"
-        ) from None
-    if not isinstance(given["llm_params"], dict):
-        raise UsageError('--miniwob-llm-params: not a JSON object, such as {"temperature": 0}')
-    if given["seeds"] is not None:
-        given["seeds"] = catalogue.parse_seeds(given["seeds"])
-    for name in ("trials", "steps"):
-        if given[name] is not None:
-            given[name] = _count(f"--miniwob-{name}", given[name])
-    given["headed"] = bool(given["headed"])
-    return Settings(**given, pending=config.rootpath / PENDING, ini=ini)
-
-
-def _count(what: str, value: Any) -> int:
-    try:
-        count = int(value)
-    except (TypeError, ValueError):
-        count = 0
-    if count < 1:
-        raise UsageError(f"{what}: {value!r} is no number from 1 up")
-    return count
-
-
 _SETTINGS = pytest.StashKey[Settings]()
 _OUTCOME = pytest.StashKey[dict[str, Any]]()
 """What an item tells the controller, see `pytest_runtest_makereport`."""
 _CASSETTE: pytest.StashKey[ItemCassette] = pytest.StashKey()
+_SHARED = pytest.StashKey[Path]()
+"""A folder of this run, for what its workers count together."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add every option and its ini twin."""
+    options.add(parser)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker, read the settings, take answers, and watch the reports."""
     config.addinivalue_line(
         "markers",
-        "miniwob(*selectors, seeds=..., trials=..., steps=...): run the test on every selected "
-        "MiniWoB++ task (task names, category names or globs) at every seed; the test asks for "
-        "the fixture miniwob_episode",
+        "miniwob(*selectors, seeds=..., trials=..., steps=..., repeats=...): run the test on every "
+        "selected MiniWoB++ task (task names, category names or globs) at every seed; the test "
+        "asks for the fixture miniwob_episode",
     )
     try:
-        settings = config.stash[_SETTINGS] = _read(config)
+        settings = config.stash[_SETTINGS] = options.read(config)
+        if hasattr(config, "workerinput"):
+            config.stash[_SHARED] = Path(config.workerinput["miniwob_shared"])
+            return
         taken = None
-        if settings.record == "defer" and not hasattr(config, "workerinput"):
+        if settings.record == "defer":
             from pytest_miniwob_agent.deferred import read_pending, take_answers
 
             if settings.answers:
@@ -253,8 +76,16 @@ def pytest_configure(config: pytest.Config) -> None:
                 read_pending(settings.pending)  # a damaged file is told of before the run
     except MiniwobError as error:
         raise pytest.UsageError(str(error)) from None
-    if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(Summary(settings, taken), "miniwob-summary")
+    shared = tempfile.TemporaryDirectory(prefix="miniwob-")
+    config.add_cleanup(shared.cleanup)
+    config.stash[_SHARED] = Path(shared.name)
+    config.pluginmanager.register(Summary(config, settings, taken), "miniwob-summary")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell each xdist worker of the folder that they share."""
+    node.workerinput["miniwob_shared"] = str(node.config.stash[_SHARED])
 
 
 # --- Collection ---
@@ -298,7 +129,7 @@ def _check_agent(settings: Settings) -> None:
 
 def _cases_of(marker: pytest.Mark, settings: Settings) -> Iterator[tuple[Case, Limits]]:
     """The cases of a marker; option, marker, ini file and default count in that order."""
-    known = ("seeds", "trials", "steps")
+    known = options.BY_MARKER
     for name in marker.kwargs:
         if name not in known:
             raise UsageError(
@@ -311,14 +142,16 @@ def _cases_of(marker: pytest.Mark, settings: Settings) -> Iterator[tuple[Case, L
         if not isinstance(selector, str):
             raise UsageError(f"the miniwob marker's selector {selector!r} is no text")
     seeds = settings.seeds or _marker_seeds(marker.kwargs.get("seeds"))
-    seeds = seeds or catalogue.parse_seeds(settings.ini["seeds"] or SEEDS)
-    limits = {}
-    for name in ("trials", "steps"):
+    seeds = seeds or catalogue.parse_seeds(settings.ini["seeds"] or options.SEEDS)
+    counts = {}
+    for name in ("trials", "steps", "repeats"):
         value = getattr(settings, name) or marker.kwargs.get(name, settings.ini[name])
         if value is not None:
-            limits[name] = _count(name, value)
-    for case in catalogue.cases(marker.args, seeds):
-        yield case, Limits(**limits)
+            counts[name] = options.count(name, value)
+    repeats = counts.pop("repeats", 1)
+    limits = Limits(**counts)
+    for case in catalogue.cases(marker.args, seeds, repeats):
+        yield case, limits
 
 
 def _marker_seeds(seeds: Any) -> list[int] | None:
@@ -393,6 +226,7 @@ def miniwob_llm(
     request: pytest.FixtureRequest, miniwob_agent: Agent, miniwob_case: Case
 ) -> Iterator[LLM]:
     """The model, behind the item's cassette. Override it for a model of your own."""
+    from pytest_miniwob_agent.budget import Budget
     from pytest_miniwob_agent.cassette import CassetteTransport, ItemCassette, Record, stem
     from pytest_miniwob_agent.llm import OpenAILLM
 
@@ -403,10 +237,17 @@ def miniwob_llm(
                 "no model is named: give --miniwob-model, or miniwob_model in the ini file. "
                 "Recorded ones are folders of " + str(settings.cassettes / miniwob_agent.name)
             )
-        name = stem(miniwob_agent.name, settings.model, miniwob_case.task, miniwob_case.seed)
+        name = stem(miniwob_agent.name, settings.model, miniwob_case)
         cassette = ItemCassette(settings.cassettes, name, Record(settings.record))
         request.node.stash[_CASSETTE] = cassette
-        with CassetteTransport(cassette) as transport:
+        budget = Budget(
+            request.config.stash[_SHARED],
+            calls=settings.max_calls,
+            cost=settings.max_cost,
+            price=settings.price,
+            concurrency=settings.concurrency,
+        )
+        with CassetteTransport(cassette, budget) as transport:
             yield OpenAILLM(
                 settings.model,
                 settings.llm_params,
@@ -433,9 +274,11 @@ def miniwob_episode(
     from pytest_miniwob_agent.episode import run_episode
 
     item = request.node
-    outcome: dict[str, Any] = {"category": miniwob_case.category}
+    model = getattr(miniwob_llm, "model", type(miniwob_llm).__name__)
+    outcome: dict[str, Any] = {"case": miniwob_case.id, "category": miniwob_case.category}
     item.stash[_OUTCOME] = outcome
     cassette = item.stash.get(_CASSETTE, None)
+    announce = {"announce": cassette.announce} if cassette else {}
 
     def run() -> Episode:
         return run_episode(
@@ -444,7 +287,8 @@ def miniwob_episode(
             miniwob_environment,
             miniwob_llm,
             miniwob_limits,
-            model=getattr(miniwob_llm, "model", type(miniwob_llm).__name__),
+            model=model,
+            **announce,
         )
 
     try:
@@ -455,18 +299,31 @@ def miniwob_episode(
                 raise
             cassette.rewind()
             episode = run()
+        if cassette is not None:
+            cassette.finish(miniwob_limits)
     except Pending as pending:
         outcome["pending"] = pending.request
         pytest.skip("waiting for a completion")
+    except BudgetReached as reached:
+        outcome["budget"] = str(reached)
+        pytest.skip(f"{reached}; run again to go on from here")
     except MiniwobError as error:
+        if isinstance(error, Drift):
+            outcome["drift"] = {
+                "report": str(error),
+                "causes": to_data(error.causes),
+                "changes": list(error.changes),
+            }
         message = f"{error}{_how_to_record(error, item)}"
         raise pytest.fail.Exception(message, pytrace=False) from None
     finally:
         if cassette is not None:
             outcome |= {
                 "cassette": cassette.stem,
-                "replayed": cassette.replayed,
-                "recorded": cassette.recorded,
+                "model": model,
+                "replayed": cassette.replayed.to_data(),
+                "recorded": cassette.recorded.to_data(),
+                "left": cassette.left.to_data(),
             }
     outcome["episode"] = episode.to_data()
     return episode
@@ -476,14 +333,7 @@ def _how_to_record(error: MiniwobError, item: pytest.Item) -> str:
     """The command that records a call that could not be replayed."""
     if not isinstance(error, CassetteError):
         return ""
-    given = [
-        f"--miniwob-{option.name}" + ("" if option.flag else f"={value}")
-        for option in OPTIONS
-        if option.name not in ("record", "answers")
-        and (value := item.config.getoption(option.ini)) is not None
-    ]
-    command = shlex.join(["pytest", "--miniwob-record=new_episodes", *given, item.nodeid])
-    return f"\nRecord it with: {command}"
+    return f"\nRecord it with: {options.command(item.config, item.nodeid)}"
 
 
 # --- Reports ---
@@ -499,61 +349,9 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, Any]:
     return report
 
 
-class Summary:
-    """What the run's reports add up to; lives in the controller only."""
-
-    def __init__(self, settings: Settings, taken: Any) -> None:
-        self._settings = settings
-        self._taken = taken
-        self._outcomes: list[dict[str, Any]] = []
-        self._waiting = 0
-
-    def pytest_report_header(self) -> list[str]:
-        """What became of the answer file."""
-        return [] if self._taken is None else [f"miniwob answers: {self._taken}"]
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep what an item's report carries."""
-        if (outcome := getattr(report, "miniwob", None)) is not None:
-            self._outcomes.append(outcome)
-
-    def pytest_sessionfinish(self) -> None:
-        """Write what waits for a completion."""
-        if self._settings.record != "defer" or not self._outcomes:
-            return
-        from pytest_miniwob_agent.deferred import update_pending
-
-        self._waiting = update_pending(
-            self._settings.pending,
-            {outcome["cassette"] for outcome in self._outcomes if "cassette" in outcome},
-            [outcome["pending"] for outcome in self._outcomes if "pending" in outcome],
-        )
-
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Solved items by category, calls, and what waits."""
-        if not self._outcomes or terminalreporter.verbosity < 0:
-            return
-        terminalreporter.section("MiniWoB++ episodes")
-        for category in [*catalogue.CATEGORIES, catalogue.OTHER]:
-            episodes = [
-                outcome["episode"]
-                for outcome in self._outcomes
-                if outcome["category"] == category and "episode" in outcome
-            ]
-            if episodes:
-                solved = sum(episode["solved"] for episode in episodes)
-                first = sum(episode["solved_at"] == 1 for episode in episodes)
-                terminalreporter.line(
-                    f"{category:<16} {solved:>4}/{len(episodes)} solved, {first} in the first "
-                    f"trial; {sum(each['calls'] for each in episodes)} model calls, "
-                    f"{sum(each['steps'] for each in episodes)} actions"
-                )
-        replayed = sum(outcome.get("replayed", 0) for outcome in self._outcomes)
-        recorded = sum(outcome.get("recorded", 0) for outcome in self._outcomes)
-        terminalreporter.line(f"model calls: {replayed} replayed, {recorded} recorded")
-        if self._waiting:
-            terminalreporter.line(
-                f"requests that wait for a completion: {self._waiting}, in "
-                f"{self._settings.pending}; have them answered and run again with "
-                "--miniwob-answers=FILE"
-            )
+@pytest.hookimpl(tryfirst=True)
+def pytest_report_teststatus(report: Any) -> tuple[str, str, Any] | None:
+    """Count drift apart from errors; `Summary` tells of it, once for all items."""
+    if getattr(report, "failed", False) and "drift" in getattr(report, "miniwob", ()):
+        return "drifted", "D", ("DRIFTED", {"red": True})
+    return None

@@ -16,11 +16,14 @@ from pytest_miniwob_agent import browser, cassette, llm, screen  # noqa: F401
 class ChatServer:
     """An OpenAI-compatible server on loopback whose answers a test decides.
 
-    `reply` maps a prompt to a text, a ready body (dict or bytes), or a status code.
+    `reply` maps a prompt to a text, a ready body (dict or bytes), a status code, or a status code
+    with a body; `encode` compresses what is sent, and `retry_after` goes with refusals, in seconds.
     """
 
     def __init__(self):
         self.reply = lambda prompt: "DONE"
+        self.encode = None
+        self.retry_after = None
         self.requests = []
         self.headers = []
         server = self
@@ -31,13 +34,20 @@ class ChatServer:
                 server.requests.append(body)
                 server.headers.append({k.lower(): v for k, v in self.headers.items()})
                 answer = server.reply(body["messages"][0]["content"])
-                status = answer if isinstance(answer, int) else 200
+                status = 200
+                if isinstance(answer, int):
+                    answer = (answer, {"error": {"message": f"status {answer}"}})
+                if isinstance(answer, tuple):
+                    status, answer = answer
                 if isinstance(answer, str):
                     answer = server.completion(answer, body["model"])
-                elif isinstance(answer, int):
-                    answer = {"error": {"message": f"status {status}"}}
                 data = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
                 self.send_response(status)
+                if server.retry_after and status != 200:
+                    self.send_header("Retry-After-Ms", str(1000 * server.retry_after))
+                if server.encode:
+                    data = server.encode(data)
+                    self.send_header("Content-Encoding", "gzip")
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(data)))
                 self.send_header("Set-Cookie", "session=secret-cookie")
@@ -123,6 +133,17 @@ def project(pytester):
     pytester.makepyfile(TEST_FILE)
     pytester.makeini("[pytest]\nminiwob_model = m\naddopts = -p no:randomly\n")
     return pytester
+
+
+@pytest.fixture
+def record(project, chat_server):
+    """Record the project's items from a model that solves the page; returns the project."""
+    chat_server.reply = solve_menu
+    result = project.runpytest(
+        "--miniwob-record=new_episodes", f"--miniwob-base-url={chat_server.url}"
+    )
+    result.assert_outcomes(passed=12)
+    return project
 
 
 def solve_menu(prompt):

@@ -3,29 +3,16 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from conftest import FAKE_PAGE, solve_menu
-from pytest_miniwob_agent import prompts as built_in
 
 IDS = [
     "n-screen-n-step/click-menu-2/1",
     "n-screen-n-step/click-menu-2/2",
     "1-screen-1-step/click-tab/1",
 ]
-
-
-@pytest.fixture
-def record(project, chat_server):
-    """Record the project's items from a model that solves the page; returns the project."""
-    chat_server.reply = solve_menu
-    result = project.runpytest(
-        "--miniwob-record=new_episodes", f"--miniwob-base-url={chat_server.url}"
-    )
-    result.assert_outcomes(passed=12)
-    return project
 
 
 def ids_of(result):
@@ -235,33 +222,20 @@ class TestOutcomes:
         result.stdout.fnmatch_lines(
             [
                 "*there is no cassette *click-menu-2*1.yaml",
-                "Record it with: pytest --miniwob-record=new_episodes '*click-menu-2/1]'",
+                "Record it with: pytest '*click-menu-2/1]' --miniwob-record=new_episodes",
             ]
         )
         result.stdout.no_fnmatch_line("*Traceback*")
         result.stdout.no_fnmatch_line("*plugin.py:*")
-
-    def test_a_changed_prompt_is_an_error_that_shows_the_change(self, record):
-        prompts = record.mkdir("my-prompts")
-
-        text = (
-            Path(built_in.__file__)
-            .with_name("reflective")
-            .joinpath("plan.txt")
-            .read_text(encoding="utf-8")
-            .replace("Done so far:", "Done until now:")
-        )
-        (prompts / "plan.txt").write_text(text, encoding="utf-8")
-        result = record.runpytest("--miniwob-prompts=my-prompts", "-k", "click-menu-2/1")
-        result.assert_outcomes(errors=1)
-        result.stdout.fnmatch_lines(["-Done so far:", "+Done until now:"])
 
     def test_one_damaged_cassette_leaves_the_rest_of_the_run_alone(self, record):
         path = record.path / "cassettes/reflective/m/click-menu-2/1.yaml"
         path.write_text("<<<<<<< HEAD\n")
         result = record.runpytest("-k", "n-screen")
         result.assert_outcomes(passed=5, errors=1)
-        result.stdout.fnmatch_lines(["*click-menu-2*1.yaml is no cassette*"])
+        result.stdout.fnmatch_lines(
+            ["*click-menu-2/1.yaml:1: not a cassette that can be read: a git conflict*"]
+        )
 
     def test_last_failed_and_first_failure(self, record):
         for seed in (1, 2):
@@ -364,8 +338,8 @@ class TestSettings:
         with pytest.MonkeyPatch.context() as patch:
             patch.chdir(below)
             result = record.runpytest("..", "-k", "click-menu-2/1")
-        result.assert_outcomes(errors=1)
-        result.stdout.fnmatch_lines(["+Just click."])
+        assert result.parseoutcomes() == {"drifted": 1, "deselected": 11}
+        result.stdout.fnmatch_lines(["+ Just click."])
 
     def test_an_agent_of_the_users_own(self, project):
         project.makepyfile(
@@ -405,7 +379,8 @@ class TestSettings:
         text = result.stdout.str()
         for name in (
             "record", "model", "base-url", "llm-params", "agent", "prompts", "seeds", "trials",
-            "steps", "cassettes", "answers", "browser", "headed",
+            "steps", "repeats", "cassettes", "answers", "max-calls", "max-cost", "concurrency",
+            "prices", "browser", "headed",
         ):  # fmt: skip
             assert f"--miniwob-{name}" in text
             assert f"miniwob_{name.replace('-', '_')} (" in text

@@ -5,11 +5,18 @@ A text is a `string.Template`: `$goal` or `${goal}` stands for a value, `$$` for
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from string import Template
 
-from pytest_miniwob_agent.core import UsageError, nearest
+from pytest_miniwob_agent.core import UsageError, digest, nearest
+
+
+class Prompt(str):
+    """A text that knows the prompt files that it was made of: their digests by name."""
+
+    __slots__ = ("files",)
+    files: Mapping[str, str]
 
 
 class Prompts:
@@ -39,14 +46,15 @@ class Prompts:
                 )  # fmt: skip
             self._files[path.stem] = path
 
-    def fill(self, name: str, **given: str) -> str:
-        """The text of a prompt with its values filled in.
+    def fill(self, name: str, **given: str) -> Prompt:
+        """The text of a prompt with its values filled in; a value may be a `Prompt` itself.
 
         Raises:
             UsageError: the text names a value that there is not, or leaves one out.
         """
         path = self._files[name]
-        template = Template(path.read_text(encoding="utf-8").strip())
+        text = path.read_text(encoding="utf-8").strip()
+        template = Template(text)
         if not template.is_valid():
             raise UsageError(f"{path}: a $ that begins no name; write $$ for a dollar sign")
         named = set(template.get_identifiers())
@@ -56,7 +64,11 @@ class Prompts:
                     f"{path}: this prompt {what} {_list(wrong)}; "
                     f"it is filled with {_list(given) or 'nothing'}"
                 )
-        return template.substitute(given)
+        prompt = Prompt(template.substitute(given))
+        prompt.files = {f"{name}.txt": digest(text)}
+        for value in given.values():
+            prompt.files |= getattr(value, "files", {})
+        return prompt
 
 
 def _list(names: Iterable[str]) -> str:

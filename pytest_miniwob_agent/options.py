@@ -1,0 +1,295 @@
+"""The options: each on the command line, in the ini file, and read once into `Settings`."""
+
+from __future__ import annotations
+
+import json
+import math
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_miniwob_agent import catalogue
+from pytest_miniwob_agent.core import Limits, UsageError, nearest
+from pytest_miniwob_agent.ledger import Price, parse_prices
+from pytest_miniwob_agent.secrets import redact
+
+if TYPE_CHECKING:
+    import pytest
+
+SEEDS = "1000-1024"
+"""The seeds where neither option, marker nor ini file names any: those of the paper (6.1)."""
+
+PENDING = Path(".miniwob/pending.jsonl")
+"""Where deferred recording puts what waits for a completion, below the root folder."""
+
+
+BY_MARKER = ("seeds", "trials", "steps", "repeats")
+"""Options that a marker may set: the command line goes before it, the ini file after it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option of the command line, and its twin in the ini file (`miniwob_record`)."""
+
+    name: str
+    help: str
+    default: str | None = None
+    metavar: str | None = None
+    choices: tuple[str, ...] | None = None
+    flag: bool = False
+
+    @property
+    def ini(self) -> str:
+        """Its name in the ini file, and of its attribute."""
+        return "miniwob_" + self.name.replace("-", "_")
+
+
+OPTIONS = (
+    Option(
+        "record",
+        "what to do at a model call: none = replay only, a call that is not recorded is an error; "
+        "once = record items that have no cassette; new_episodes = replay what is recorded, record "
+        "the rest and drop what is no longer used; all = record everything anew; defer = replay, "
+        f"and write calls without a completion to {PENDING} as a batch file (see "
+        "--miniwob-answers)",
+        "none",
+        choices=("none", "once", "new_episodes", "all", "defer"),
+    ),
+    Option(
+        "model",
+        "the model's id, as its server calls it; also a folder of the cassettes",
+        metavar="ID",
+    ),
+    Option(
+        "base-url",
+        "any OpenAI-compatible server, such as http://127.0.0.1:8000/v1 (default: OPENAI_BASE_URL "
+        "or OpenAI's own; the key is in OPENAI_API_KEY)",
+        metavar="URL",
+    ),
+    Option(
+        "llm-params",
+        "further parameters of every model call, as JSON; '{}' for models that refuse a "
+        "temperature",
+        '{"temperature": 0}',
+        metavar="JSON",
+    ),
+    Option("agent", "the agent: reflective, or package.module:Class", "reflective", metavar="NAME"),
+    Option(
+        "prompts",
+        "a folder of prompt texts that replace the agent's own, file by file (plan.txt, ...)",
+        metavar="DIR",
+    ),
+    Option(
+        "seeds",
+        "the seeds of every task, such as 1000-1024,7; on the command line for all tests, in the "
+        f"ini file for those whose marker names none (default: {SEEDS})",
+        metavar="SEEDS",
+    ),
+    Option(
+        "trials",
+        "how often the agent may try an item; on the command line for all tests, in the ini file "
+        f"for those whose marker says nothing (default: {Limits().trials})",
+        metavar="N",
+    ),
+    Option(
+        "steps",
+        f"how many actions a trial may have; likewise (default: {Limits().steps})",
+        metavar="N",
+    ),
+    Option(
+        "repeats",
+        "how many samples of every item are recorded, each its own item (.../1000, .../1000-2, "
+        "...); likewise (default: 1)",
+        metavar="N",
+    ),
+    Option("cassettes", "the folder of recorded model calls", "cassettes", metavar="DIR"),
+    Option(
+        "answers",
+        "with --miniwob-record=defer: first put the completions of this Batch API output file "
+        "into the cassettes that wait for them",
+        metavar="FILE",
+    ),
+    Option(
+        "max-calls",
+        "record at most N model calls, over all workers; items that need more are skipped, and the "
+        "next run goes on from there",
+        metavar="N",
+    ),
+    Option(
+        "max-cost",
+        "record until model calls have cost this many US dollars, over all workers; likewise. "
+        "Needs miniwob_prices",
+        metavar="USD",
+    ),
+    Option(
+        "concurrency",
+        "at most N model calls at a time, over all workers (default: one each worker)",
+        metavar="N",
+    ),
+    Option(
+        "prices",
+        "what models cost: 'MODEL PROMPT COMPLETION', US dollars for a million tokens; several "
+        "with commas, in the ini file one a line",
+        metavar="PRICES",
+    ),
+    Option(
+        "browser",
+        "the Chromium or Chrome to use (default: MINIWOB_BROWSER, or the first one found)",
+        metavar="PATH",
+    ),
+    Option(
+        "headed",
+        "show the browser's window; without -n, as windows take each other's focus",
+        flag=True,
+    ),
+)
+
+
+def add(parser: pytest.Parser) -> None:
+    """Add every option and its ini twin; the command line wins over the ini file."""
+    group = parser.getgroup("miniwob", "MiniWoB++ agents (pytest-miniwob-agent)")
+    for option in OPTIONS:
+        text = option.help.replace("%", "%%")
+        about = f"default of --miniwob-{option.name}"
+        if option.flag:
+            parser.addini(option.ini, about, "bool", None)
+            group.addoption(
+                f"--miniwob-{option.name}", action="store_true", default=None, help=text
+            )
+        else:
+            parser.addini(option.ini, about, "string", None)
+            group.addoption(
+                f"--miniwob-{option.name}",
+                default=None,
+                choices=option.choices,
+                metavar=option.metavar,
+                help=text + (f" (default: {option.default})" if option.default else ""),
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The options, read once. `None` where there is neither an option nor a default."""
+
+    record: str
+    model: str | None
+    base_url: str | None
+    llm_params: dict[str, Any]
+    agent: str
+    prompts: Path | None
+    seeds: list[int] | None
+    trials: int | None
+    steps: int | None
+    repeats: int | None
+    cassettes: Path
+    answers: Path | None
+    max_calls: int | None
+    max_cost: float | None
+    concurrency: int | None
+    prices: Mapping[str, Price]
+    browser: str | None
+    headed: bool
+    pending: Path
+    ini: dict[str, str | None]
+    """What the ini file says of `BY_MARKER`, for markers that say nothing."""
+
+    @property
+    def price(self) -> Price | None:
+        """What calls of the model cost, if that is known."""
+        return self.prices.get(self.model or "")
+
+
+def read(config: pytest.Config) -> Settings:
+    """The settings of a run.
+
+    Raises:
+        UsageError: a wrong value; the message names its option.
+    """
+    given: dict[str, Any] = {}
+    ini: dict[str, str | None] = {}
+    for option in OPTIONS:
+        value = config.getoption(option.ini)
+        in_file = config.getini(option.ini) or None
+        key = option.ini.removeprefix("miniwob_")
+        if key in BY_MARKER:
+            ini[key] = in_file
+            given[key] = value
+        elif key in ("prompts", "answers", "cassettes"):  # relative to where they were written
+            base = config.invocation_params.dir if value is not None else config.rootpath
+            path = value or in_file or option.default
+            given[key] = base / path if path else None
+        else:
+            given[key] = value if value is not None else in_file or option.default
+    choices = OPTIONS[0].choices or ()
+    if given["record"] not in choices:
+        raise UsageError(
+            f"miniwob_record = {given['record']}: not one of {', '.join(choices)}"
+            + nearest(given["record"], choices)
+        )
+    if given["answers"] and given["record"] != "defer":
+        raise UsageError("--miniwob-answers goes with --miniwob-record=defer")
+    try:
+        given["llm_params"] = json.loads(given["llm_params"])
+    except ValueError as error:
+        raise UsageError(
+            f"--miniwob-llm-params: {given['llm_params']!r} is no JSON: {error}"
+        ) from None
+    if not isinstance(given["llm_params"], dict):
+        raise UsageError('--miniwob-llm-params: not a JSON object, such as {"temperature": 0}')
+    if given["seeds"] is not None:
+        given["seeds"] = catalogue.parse_seeds(given["seeds"])
+    for name in ("trials", "steps", "repeats", "max_calls", "concurrency"):
+        if given[name] is not None:
+            given[name] = count(f"--miniwob-{name.replace('_', '-')}", given[name])
+    given["prices"] = parse_prices(given["prices"] or "")
+    if given["max_cost"] is not None:
+        given["max_cost"] = _dollars(given["max_cost"])
+        if given["model"] not in given["prices"]:
+            raise UsageError(
+                f"--miniwob-max-cost needs the price of {given['model']}: add "
+                f"'{given['model']} PROMPT COMPLETION' to miniwob_prices, in US dollars for a "
+                "million tokens"
+            )
+    given["headed"] = bool(given["headed"])
+    return Settings(**given, pending=config.rootpath / PENDING, ini=ini)
+
+
+def count(what: str, value: Any) -> int:
+    """A number from 1 up.
+
+    Raises:
+        UsageError: it is none.
+    """
+    try:
+        number = int(value)
+    except (TypeError, ValueError):
+        number = 0
+    if number < 1:
+        raise UsageError(f"{what}: {value!r} is no number from 1 up")
+    return number
+
+
+def _dollars(value: str) -> float:
+    try:
+        amount = float(value)
+    except ValueError:
+        amount = math.nan
+    if not 0 < amount < math.inf:
+        raise UsageError(f"--miniwob-max-cost: {value!r} is no amount of US dollars above 0")
+    return amount
+
+
+def command(config: pytest.Config, item: str | None = None) -> str:
+    """The pytest command that records what this run lacks, for one item or for all."""
+    if item is None:
+        given = list(map(str, config.invocation_params.args))
+    else:
+        given = [item] + [
+            f"--miniwob-{option.name}" + ("" if option.flag else f"={value}")
+            for option in OPTIONS
+            if option.name not in ("record", "answers")
+            and (value := config.getoption(option.ini)) is not None
+        ]
+    return redact(shlex.join(["pytest", *given, "--miniwob-record=new_episodes"]))

@@ -1,0 +1,200 @@
+"""What the terminal shows at the end of a run: drift, solved items, the ledger of model calls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pytest_miniwob_agent import catalogue, options
+from pytest_miniwob_agent.core import Cause
+from pytest_miniwob_agent.ledger import Usage, cost_of, money
+from pytest_miniwob_agent.options import Settings
+
+if TYPE_CHECKING:
+    import pytest
+
+NAMED = 3
+"""Items that are named of a group; all with -v."""
+
+SHOWN = 10
+"""Groups whose drift is shown in full; all with -v."""
+
+Outcome = Mapping[str, Any]
+
+
+class Summary:
+    """What the run's reports add up to; lives in the controller only."""
+
+    def __init__(self, config: pytest.Config, settings: Settings, taken: Any) -> None:
+        self._config = config
+        self._settings = settings
+        self._taken = taken
+        self._outcomes: list[Outcome] = []
+        self._waiting = 0
+
+    def pytest_report_header(self) -> list[str]:
+        """What became of the answer file."""
+        return [] if self._taken is None else [f"miniwob answers: {self._taken}"]
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep what an item's report carries."""
+        if (outcome := getattr(report, "miniwob", None)) is not None:
+            self._outcomes.append(outcome)
+
+    def pytest_sessionfinish(self) -> None:
+        """Write what waits for a completion."""
+        if self._settings.record != "defer" or not self._outcomes:
+            return
+        from pytest_miniwob_agent.deferred import update_pending
+
+        self._waiting = update_pending(
+            self._settings.pending,
+            {outcome["cassette"] for outcome in self._outcomes if "cassette" in outcome},
+            [outcome["pending"] for outcome in self._outcomes if "pending" in outcome],
+        )
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Show what drifted, what was solved, and what the calls amount to."""
+        if not self._outcomes:
+            return
+        self._outcomes.sort(key=lambda outcome: str(outcome["case"]))
+        drifted = [outcome for outcome in self._outcomes if "drift" in outcome]
+        if drifted and self._config.option.tbstyle != "no":
+            self._show_drift(terminalreporter, drifted)
+        if terminalreporter.verbosity >= 0:
+            terminalreporter.section("MiniWoB++ episodes")
+            self._show_episodes(terminalreporter)
+            self._show_ledger(terminalreporter)
+
+    # --- Drift ---
+
+    def _show_drift(self, terminal: pytest.TerminalReporter, drifted: Sequence[Outcome]) -> None:
+        """Once for each cause: how many items, an example, and what recording them again takes."""
+        verbose = terminal.verbosity > 0
+        groups: dict[str, dict[tuple[str, ...], list[Outcome]]] = {}
+        for outcome in drifted:
+            changes = tuple(outcome["drift"]["changes"])
+            groups.setdefault(_cause(outcome), {}).setdefault(changes, []).append(outcome)
+        terminal.section("MiniWoB++ drift", red=True)
+        terminal.line(f"{_items(len(drifted))} no longer fit the recorded model calls:")
+        for cause, alike in groups.items():
+            cases = sorted(outcome["case"] for same in alike.values() for outcome in same)
+            terminal.line(f"{len(cases):>6}  {cause}", bold=True)
+            named = cases if verbose else cases[:NAMED]
+            for case in named:
+                terminal.line(f"        {case}")
+            if len(cases) > len(named):
+                terminal.line(f"        and {len(cases) - len(named)} more (all with -v)")
+        examples = [
+            (cause, same) for cause, alike in groups.items()
+            for same in (list(alike.values()) if verbose else [max(alike.values(), key=len)])
+        ]  # fmt: skip
+        for cause, same in examples if verbose else examples[:SHOWN]:
+            terminal.line("")
+            terminal.line(f"--- {same[0]['case']}: {cause} ---", bold=True)
+            for line in same[0]["drift"]["report"].splitlines():
+                sign = line[:2]
+                terminal.line(line, red=sign == "- ", green=sign == "+ ")
+        terminal.line("")
+        terminal.line(self._takes(drifted))
+        terminal.line(options.command(self._config))
+
+    def _takes(self, drifted: Sequence[Outcome]) -> str:
+        """What recording again will take, if it goes as it went before."""
+        usage = _total(
+            outcome["left"]
+            for outcome in drifted
+            if any(cause["kind"] != "rest" for cause in outcome["drift"]["causes"])
+        )
+        if not usage.calls:
+            return "Recording them again takes no model call:"
+        how = ""
+        if usage.uncounted:
+            how = f" (reckoned from lengths for {usage.uncounted} that hold no counts)"
+        counted = Usage(usage.calls, usage.prompt, usage.completion)
+        cost = cost_of(counted, self._settings.price)
+        dear = "" if cost is None else f", {money(cost)}"
+        return (
+            f"By the old cassettes, recording them again takes about {_calls(usage.calls)} and "
+            f"{usage.tokens:,} tokens{how}{dear}:"
+        )
+
+    # --- Episodes ---
+
+    def _show_episodes(self, terminal: pytest.TerminalReporter) -> None:
+        for category in [*catalogue.CATEGORIES, catalogue.OTHER]:
+            episodes = [
+                outcome["episode"]
+                for outcome in self._outcomes
+                if outcome["category"] == category and "episode" in outcome
+            ]
+            if episodes:
+                solved = sum(episode["solved"] for episode in episodes)
+                first = sum(episode["solved_at"] == 1 for episode in episodes)
+                terminal.line(
+                    f"{category:<16} {solved:>4}/{len(episodes)} solved, {first} in the first "
+                    f"trial; {sum(each['calls'] for each in episodes)} model calls, "
+                    f"{sum(each['steps'] for each in episodes)} actions"
+                )
+
+    # --- Ledger ---
+
+    def _show_ledger(self, terminal: pytest.TerminalReporter) -> None:
+        """Calls, tokens and money of the run."""
+        recorded, replayed, left = (
+            _total(outcome[kind] for outcome in self._outcomes if kind in outcome)
+            for kind in ("recorded", "replayed", "left")
+        )
+        drifted = sum("drift" in outcome for outcome in self._outcomes)
+        parts = [f"{replayed.calls} replayed", f"{recorded.calls} recorded"]
+        if self._settings.record == "defer":
+            parts.append(f"{self._waiting} waiting")
+        if drifted:
+            parts.append(f"{drifted} drifted")
+        if left.calls:
+            parts.append(f"{left.calls} left over")
+        terminal.line("model calls: " + ", ".join(parts))
+        if recorded.calls or replayed.calls:
+            price = self._settings.price
+            terminal.line(f"tokens: {_tokens(recorded)} spent, {_tokens(replayed)} avoided")
+            if price is None:
+                dear = f"unknown, as miniwob_prices has no {self._settings.model}"
+            else:
+                spent, saved = cost_of(recorded, price), cost_of(replayed, price)
+                dear = f"{money(spent)} spent, {money(saved)} avoided"
+            terminal.line(f"money: {dear}")
+        stopped = sorted({outcome["budget"] for outcome in self._outcomes if "budget" in outcome})
+        for reason in stopped:
+            count = sum(outcome.get("budget") == reason for outcome in self._outcomes)
+            terminal.line(f"budget: {reason}, {_items(count)} skipped; run again to go on")
+        if self._waiting:
+            terminal.line(
+                f"requests that wait for a completion: {self._waiting}, in "
+                f"{self._settings.pending}; have them answered and run again with "
+                "--miniwob-answers=FILE"
+            )
+
+
+def _cause(outcome: Outcome) -> str:
+    from pytest_miniwob_agent.drift import heading
+
+    return ", and ".join(heading(Cause(**cause)) for cause in outcome["drift"]["causes"])
+
+
+def _total(usages: Any) -> Usage:
+    return sum((Usage(**usage) for usage in usages), Usage())
+
+
+def _tokens(usage: Usage) -> str:
+    """Tokens to read; calls without a count are told of, not taken for nothing."""
+    if usage.calls and usage.uncounted == usage.calls:
+        return "unknown"
+    return f"{usage.tokens:,}" + (" and unknown" if usage.uncounted else "")
+
+
+def _items(count: int) -> str:
+    return f"{count} item{'s' if count != 1 else ''}"
+
+
+def _calls(count: int) -> str:
+    return f"{count} model call{'s' if count != 1 else ''}"
