@@ -16,6 +16,25 @@ RETRIES = 5
 """Enough for a minute of rate limiting."""
 
 
+def api_key(base_url: str | None, option: str) -> str:
+    """The key in `OPENAI_API_KEY`; a server of one's own needs none and is sent another word.
+
+    Args:
+        base_url: the server, where the caller names one.
+        option: the option by which the caller names one.
+
+    Raises:
+        UsageError: there is no key, and the server is OpenAI's own.
+    """
+    key = os.environ.get("OPENAI_API_KEY")
+    if not key and not (base_url or os.environ.get("OPENAI_BASE_URL")):
+        raise UsageError(
+            "calling a model needs OPENAI_API_KEY in the environment, or a server of your own "
+            f"named by OPENAI_BASE_URL or {option}"
+        )
+    return key or "none"
+
+
 class OpenAILLM:
     """A model behind an OpenAI-compatible chat completions server.
 
@@ -41,16 +60,10 @@ class OpenAILLM:
         live: bool = True,
         retries: int = RETRIES,
     ) -> None:
-        key = os.environ.get("OPENAI_API_KEY")
-        if live and not key and not (base_url or os.environ.get("OPENAI_BASE_URL")):
-            raise UsageError(
-                "calling a model needs OPENAI_API_KEY in the environment, or a server of your own "
-                "named by OPENAI_BASE_URL or --miniwob-base-url"
-            )
         self.model = model
         self._params = dict(params)
         self._client = openai.OpenAI(
-            api_key=key or "none",
+            api_key=api_key(base_url, "--miniwob-base-url") if live else "none",
             base_url=base_url,
             max_retries=retries if live else 0,
             http_client=openai.DefaultHttpxClient(transport=transport) if transport else None,
