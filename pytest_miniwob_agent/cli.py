@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_miniwob_agent import catalogue
-from pytest_miniwob_agent.core import MiniwobError
+from pytest_miniwob_agent.core import MiniwobError, UsageError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -32,6 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     certify.add_argument("--output", type=Path, metavar="FILE", help="write the verdicts as JSON")
     certify.add_argument("--browser", metavar="PATH", help="the Chromium or Chrome to use")
     certify.set_defaults(run=_certify)
+    _add_batch(commands)
     options = parser.parse_args(arguments)
     try:
         result: int = options.run(options)
@@ -39,6 +40,69 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"miniwob-agent: {error}", file=sys.stderr)
         return 2
     return result
+
+
+def _add_batch(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    batch = commands.add_parser(
+        "batch",
+        help="have the calls of deferred recording answered by a provider's Batch API",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description=_BATCH,
+    )
+    steps = batch.add_subparsers(required=True, metavar="STEP", dest="step")
+    for step, text in {
+        "submit": "submit the requests that wait and are in no batch yet",
+        "status": "tell how the batches stand",
+        "fetch": "put the answers of batches that are over into answers.jsonl",
+    }.items():
+        parser = steps.add_parser(step, help=text, description=text[0].upper() + text[1:] + ".")
+        parser.add_argument(
+            "--pending", type=Path, metavar="FILE", default=Path(".miniwob/pending.jsonl"),
+            help="the batch file; batches.json and answers.jsonl lie beside it (%(default)s)",
+        )  # fmt: skip
+        parser.add_argument(
+            "--base-url", metavar="URL", help="the server (default: OPENAI_BASE_URL, or OpenAI's)"
+        )
+        if step == "status":
+            parser.add_argument("--wait", action="store_true", help="until all batches are over")
+        parser.set_defaults(run=_batch)
+
+
+_BATCH = """\
+Have the calls of deferred recording answered by a provider's Batch API.
+
+  pytest --miniwob-record=defer        writes the calls without a completion to
+                                       .miniwob/pending.jsonl
+  miniwob-agent batch submit           hands them to the provider
+  miniwob-agent batch status --wait    waits until they are answered
+  miniwob-agent batch fetch            brings the answers to .miniwob/answers.jsonl
+  pytest --miniwob-record=defer --miniwob-answers=.miniwob/answers.jsonl
+                                       records them and goes on to the next calls
+
+Repeat the last four until nothing waits. Every step can be interrupted and called again: no
+request is in two batches at a time, and none that is answered is submitted again. The key is
+taken from OPENAI_API_KEY.
+"""
+
+
+def _batch(options: argparse.Namespace) -> int:
+    from pytest_miniwob_agent.batch import Batches
+
+    batches = Batches(options.pending, options.base_url, lambda line: print(line, flush=True))
+    try:
+        if options.step == "submit":
+            batches.submit()
+            return 0
+        if options.step == "fetch":
+            return 0 if batches.fetch() else 1
+        well = batches.status(_progress if options.wait else None)
+    except OSError as error:
+        raise UsageError(str(error)) from error
+    except KeyboardInterrupt:
+        _progress("")
+        print("interrupted; nothing is lost, call it again to go on", file=sys.stderr)
+        return 130
+    return 0 if well else 1
 
 
 def _certify(options: argparse.Namespace) -> int:
