@@ -401,6 +401,18 @@ def test_a_reply_without_a_text_is_an_error(folder, server, batch):
     assert code == 1
     assert "no completion: " in out
     assert not (folder / ".miniwob/answers.jsonl").exists()
+    assert batch("submit")[1] == "batch_2  1 request for m, submitted\n"
+
+
+def test_a_batch_that_expired_without_an_answer(folder, server, batch):
+    server.auto = False
+    write(folder, request(1))
+    batch("submit")
+    server.batches["batch_1"]["status"] = "expired"
+    out = batch("submit")[1]
+    assert "batch_1 expired without an answer: `" in out
+    assert "batch_2  1 request for m, submitted" in out
+    assert "1 request already in flight" in batch("submit")[1]
 
 
 def test_status_of_several(folder, server, batch):
