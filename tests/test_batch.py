@@ -240,6 +240,15 @@ def test_a_lost_state(folder, server, batch):
     assert set(answers(folder)) == set(ids)
 
 
+def test_fresh_samples(folder, server, batch):
+    """Without the state and the file on the server, there is nothing to be found again."""
+    write(folder, request(1))
+    batch("submit")
+    (folder / ".miniwob/batches.json").unlink()
+    del server.files["file-1"]
+    assert batch("submit")[1] == "batch_2  1 request for m, submitted\n"
+
+
 def test_two_at_once(folder, server):
     server.auto = False
     ids = write(folder, request(1), request(2))
