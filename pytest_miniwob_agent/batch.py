@@ -30,10 +30,11 @@ from openai.pagination import SyncCursorPage
 from openai.types import Batch as Remote
 from openai.types import FileObject
 
-from pytest_miniwob_agent.cassette import completion_of, write_atomically
 from pytest_miniwob_agent.core import MiniwobError, ModelError, UsageError, canonical_json
 from pytest_miniwob_agent.deferred import read_pending
 from pytest_miniwob_agent.llm import RETRIES, api_key
+from pytest_miniwob_agent.secrets import redact
+from pytest_miniwob_agent.tape import completion_of, write_atomically
 
 MOST_REQUESTS = 50_000
 """How many requests the API takes in one file."""
@@ -529,7 +530,7 @@ def _counts(remote: Remote) -> tuple[int, int, int]:
 
 def _one_line(text: str) -> str:
     """A text of the server as it may be shown."""
-    text = " ".join(text.split())
+    text = " ".join(redact(text).split())
     return text if len(text) <= 300 else text[:299] + "…"
 
 
