@@ -32,6 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     certify.add_argument("--output", type=Path, metavar="FILE", help="write the verdicts as JSON")
     certify.add_argument("--browser", metavar="PATH", help="the Chromium or Chrome to use")
     certify.set_defaults(run=_certify)
+    _add_cassettes(commands)
     _add_batch(commands)
     options = parser.parse_args(arguments)
     try:
@@ -40,6 +41,132 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"miniwob-agent: {error}", file=sys.stderr)
         return 2
     return result
+
+
+def _add_cassettes(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    steps = commands.add_parser(
+        "cassettes",
+        help="check, count, tidy up and read recorded model calls",
+        description="Check, count, tidy up and read recorded model calls.",
+    ).add_subparsers(required=True, metavar="STEP", dest="step")
+    for step, run, brief, text in (
+        (
+            "lint", _lint, "tell what is wrong with them",
+            "Tell what is wrong with the cassettes of the items that pytest collects here: keys in "
+            "them, damaged and outdated files, and files that no item uses. Exits with 1 if "
+            "anything has to be mended.",
+        ),
+        (
+            "prune", _prune, "remove those that no item uses",
+            "Remove the cassettes that no item uses, after asking. Other agents' and models' "
+            "cassettes are left alone; name them after --, for instance -- --miniwob-model=gpt-5.",
+        ),
+    ):  # fmt: skip
+        parser = steps.add_parser(step, help=brief, description=text)
+        parser.add_argument(
+            "pytest_args", nargs="*", metavar="-- PYTEST ARGUMENTS",
+            help="which items are meant, as you would run them (default: all of this folder's)",
+        )  # fmt: skip
+        if step == "prune":
+            parser.add_argument("--yes", action="store_true", help="do not ask")
+        parser.set_defaults(run=run)
+    folder = argparse.ArgumentParser(add_help=False)
+    folder.add_argument(
+        "--cassettes", type=Path, default=Path("cassettes"), metavar="DIR",
+        help="the folder of cassettes (%(default)s)",
+    )  # fmt: skip
+    stats = steps.add_parser(
+        "stats", parents=[folder], help="count items, calls, tokens and bytes",
+        description="Count items, calls, tokens and bytes, by agent, model and category.",
+    )  # fmt: skip
+    stats.set_defaults(run=_stats)
+    show = steps.add_parser(
+        "show", parents=[folder], help="print the calls of an item as a conversation",
+        description="Print the calls of an item as a conversation.",
+    )  # fmt: skip
+    show.add_argument(
+        "case", metavar="CASE",
+        help="an item's id (n-screen-n-step/click-menu-2/1000), its end, or a file",
+    )  # fmt: skip
+    show.set_defaults(run=_show)
+
+
+def _lint(options: argparse.Namespace) -> int:
+    from pytest_miniwob_agent import shelf
+    from pytest_miniwob_agent.collecting import collect
+
+    used = collect(options.pytest_args)
+    findings = shelf.lint(used)
+    for finding in findings:
+        note = " (note)" if finding.note else ""
+        print(f"{_shown(finding.path)}: {finding.kind}{note}: {finding.what}")
+    for head, count in shelf.unseen(used).items():
+        print(
+            f"{_shown(used.folder / head)}: not looked at: {count} cassettes of an agent and a "
+            "model that no item here uses"
+        )
+    wrong = sum(not finding.note for finding in findings)
+    print(f"{len(shelf.files(used.folder))} cassettes, {wrong} to mend")
+    return 1 if wrong else 0
+
+
+def _prune(options: argparse.Namespace) -> int:
+    from pytest_miniwob_agent import shelf
+    from pytest_miniwob_agent.collecting import collect
+
+    used = collect(options.pytest_args)
+    paths = shelf.prunable(used)
+    if not paths:
+        print("nothing to remove: every cassette is used by an item")
+        return 0
+    for path in paths:
+        print(_shown(path))
+    if not options.yes:
+        try:
+            answer = input(f"Remove these {len(paths)} files? [y/N] ")
+        except EOFError:
+            answer = ""
+        if answer.strip().lower() not in ("y", "yes"):
+            print("nothing removed; --yes does not ask")
+            return 1
+    shelf.remove(used.folder, paths)
+    print(f"{len(paths)} removed")
+    return 0
+
+
+def _stats(options: argparse.Namespace) -> int:
+    from pytest_miniwob_agent import shelf
+
+    rows = shelf.stats(options.cassettes)
+    if not rows:
+        raise UsageError(f"{options.cassettes} holds no cassettes; name their folder: --cassettes")
+    last = ""
+    for (head, category), row in rows.items():
+        if head != last:
+            print(f"{head}")
+        last = head
+        calls = ", ".join(f"{count} {purpose}" for purpose, count in sorted(row.purposes.items()))
+        tokens = "unknown" if row.usage.uncounted == row.usage.calls else f"{row.usage.tokens:,}"
+        print(
+            f"  {category:<16} {row.items:>4} items  {row.usage.calls:>5} calls: {calls}\n"
+            f"  {'':<16} {'':>4}        {tokens} tokens, {row.size / 1000:,.0f} kB"
+        )
+    return 0
+
+
+def _show(options: argparse.Namespace) -> int:
+    from pytest_miniwob_agent import shelf
+
+    path = shelf.find(options.cassettes, options.case)
+    print(_shown(path))
+    for text in shelf.conversation(path):
+        print(f"\n{text}")
+    return 0
+
+
+def _shown(path: Path) -> Path:
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def _add_batch(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     from pytest_miniwob_agent.browser import Browser
     from pytest_miniwob_agent.cassette import ItemCassette
 
-_SETTINGS = pytest.StashKey[Settings]()
+SETTINGS = pytest.StashKey[Settings]()
+"""Where a run's configuration keeps its settings."""
 _OUTCOME = pytest.StashKey[dict[str, Any]]()
 """What an item tells the controller, see `pytest_runtest_makereport`."""
 _CASSETTE: pytest.StashKey[ItemCassette] = pytest.StashKey()
@@ -62,7 +63,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "asks for the fixture miniwob_episode",
     )
     try:
-        settings = config.stash[_SETTINGS] = options.read(config)
+        settings = config.stash[SETTINGS] = options.read(config)
         if hasattr(config, "workerinput"):
             config.stash[_SHARED] = Path(config.workerinput["miniwob_shared"])
             return
@@ -106,7 +107,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             f"{metafunc.definition.nodeid} asks for a miniwob fixture but selects no tasks: "
             'mark it, for instance @pytest.mark.miniwob("n-screen-n-step")'
         )
-    settings = metafunc.config.stash[_SETTINGS]
+    settings = metafunc.config.stash[SETTINGS]
     try:
         _check_agent(settings)
         limited = {
@@ -183,7 +184,7 @@ def miniwob_browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
     """The worker's Chromium; started by the first item that needs it."""
     from pytest_miniwob_agent.browser import Browser
 
-    settings = request.config.stash[_SETTINGS]
+    settings = request.config.stash[SETTINGS]
     browser = Browser(settings.browser, headed=settings.headed)
     yield browser
     browser.close()
@@ -216,7 +217,7 @@ def miniwob_agent(request: pytest.FixtureRequest) -> Agent:
     """A new agent, the one that `--miniwob-agent` names. Override it for one with arguments."""
     from pytest_miniwob_agent.agents import load_agent
 
-    settings = request.config.stash[_SETTINGS]
+    settings = request.config.stash[SETTINGS]
     with _as_error():
         return load_agent(settings.agent, settings.prompts)
 
@@ -230,7 +231,7 @@ def miniwob_llm(
     from pytest_miniwob_agent.cassette import CassetteTransport, ItemCassette, Record, stem
     from pytest_miniwob_agent.llm import OpenAILLM
 
-    settings = request.config.stash[_SETTINGS]
+    settings = request.config.stash[SETTINGS]
     with _as_error():
         if settings.model is None:
             raise UsageError(
