@@ -27,6 +27,7 @@ from pytest_miniwob_agent.core import (
     Case,
     CassetteError,
     Limits,
+    NotRecorded,
     Origin,
     Pending,
     canonical_json,
@@ -212,7 +213,7 @@ class ItemCassette:
             )
         if not self.found:
             broken_off = f"; a recording that broke off is in {self.aside}"
-            return CassetteError(
+            return NotRecorded(
                 f"there is no cassette {self._shown}" + (broken_off if self.aside.exists() else "")
             )
         return drift.of_call(self._shown, data, self._origin, self.calls, len(self._played))

@@ -9,7 +9,8 @@ Errors of this package::
     ├── BrowserError          no browser, or none that starts
     │   └── BrowserLost       it crashed or hangs in the middle of an item
     ├── CassetteError         there is no cassette, or none that can be read or written
-    │   ├── Drift             the calls are not those that are recorded (pytest: D)
+    │   ├── NotRecorded       the item was never recorded
+    │   │   └── Drift         the calls are not those that are recorded (pytest: D)
     │   └── Pending           deferred recording: the call waits for a completion (pytest: s)
     ├── ModelError            the model's server could not be reached or refused the call
     └── BudgetReached         the run may make no more model calls (pytest: s)
@@ -62,7 +63,11 @@ class Cause:
     what: str
 
 
-class Drift(CassetteError):
+class NotRecorded(CassetteError):
+    """A call can't be replayed, and recording it would mend that."""
+
+
+class Drift(NotRecorded):
     """The item's model calls are not, or not all, those of its cassette.
 
     Args:

@@ -22,12 +22,12 @@ from pytest_miniwob_agent.core import (
     BrowserLost,
     BudgetReached,
     Case,
-    CassetteError,
     Drift,
     Environment,
     Episode,
     Limits,
     MiniwobError,
+    NotRecorded,
     Pending,
     UsageError,
     nearest,
@@ -332,7 +332,7 @@ def miniwob_episode(
 
 def _how_to_record(error: MiniwobError, item: pytest.Item) -> str:
     """The command that records a call that could not be replayed."""
-    if not isinstance(error, CassetteError):
+    if not isinstance(error, NotRecorded):
         return ""
     return f"\nRecord it with: {options.command(item.config, item.nodeid)}"
 
