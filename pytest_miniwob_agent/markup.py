@@ -1,0 +1,95 @@
+"""Text for terminals, Markdown and GitHub's log: tables, and foreign text made harmless in them.
+
+Ids and reasons come from files and pages. In a terminal they must not move the cursor, in Markdown
+not become markup or call people, in a log not become a command of the workflow runner.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterable, Sequence
+
+Rows = Sequence[Sequence[str]]
+
+
+def plain(text: object) -> str:
+    """One line without control characters that no workflow runner takes for a command."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in str(text)).split())
+    return re.sub(r"(?<!\S)::", ": :", line).replace("##[", "## [")
+
+
+def cell(text: object) -> str:
+    """Foreign text for Markdown, in a table or outside: code, with nothing in it that is markup."""
+    inside = re.sub(r"[^\w .,;()/=+%'-]|_", lambda found: f"&#{ord(found[0])};", plain(text))
+    return f"<code>{inside}</code>" if inside else ""
+
+
+def command(kind: str, title: str, message: str) -> str:
+    """A command for GitHub's workflow runner: an annotation of a `kind` (error, warning, notice).
+
+    https://docs.github.com/actions/reference/workflow-commands-for-github-actions
+    """
+
+    def escape(text: str, more: str = "") -> str:
+        shown = (c if c.isprintable() or c in "\r\n" else " " for c in text)
+        return "".join(f"%{ord(c):02X}" if c in "%\r\n" + more else c for c in shown)
+
+    return f"::{kind} title={escape(title, ':,')}::{escape(message)}"
+
+
+def wrap(text: str, width: int, indent: int = 0) -> list[str]:
+    """Lines of at most `width` columns; those after an indented first are indented by two more."""
+    lines = textwrap.wrap(
+        plain(text), max(width, 20), initial_indent=" " * indent,
+        subsequent_indent=" " * (indent + 2 if indent else 0), break_on_hyphens=False,
+    )  # fmt: skip
+    return [re.sub(r"^(\s*)::", r"\1:", line) for line in lines]  # where a long word was broken
+
+
+def text_table(rows: Rows, width: int) -> list[str]:
+    """Columns with two spaces between, the first flush left; the first row is the heading.
+
+    Where `width` columns do not suffice, the first column is cut short.
+    """
+    if not rows:
+        return []
+    rows = [[plain(each) for each in row] for row in rows]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    spare = width - sum(widths[1:]) - 2 * (len(widths) - 1)
+    widths[0] = max(8, min(widths[0], spare))
+    lines = []
+    for first, *others in rows:
+        name = first if len(first) <= widths[0] else first[: widths[0] - 1] + "…"
+        columns = [each.rjust(size) for each, size in zip(others, widths[1:], strict=True)]
+        lines.append("  ".join([name.ljust(widths[0]), *columns]).rstrip())
+    return lines
+
+
+def markdown_table(rows: Rows) -> list[str]:
+    """A Markdown table; cells are taken as they are, so foreign text must come from `cell`."""
+    if not rows:
+        return []
+    head, *body = ["| " + " | ".join(row) + " |" for row in rows]
+    return [head, "|" + " :-- |" + " --: |" * (len(rows[0]) - 1), *body]
+
+
+def percent(share: float) -> str:
+    """A share in percent, to three digits, without the sign."""
+    return f"{100 * share:.3g}"
+
+
+def points(change: float) -> str:
+    """A change in percentage points, with its sign and one decimal."""
+    return f"{100 * change:+.1f}"
+
+
+def p_value(value: float) -> str:
+    """A p-value to two digits."""
+    return f"{value:.2g}"
+
+
+def names(items: Iterable[str], most: int = 5) -> str:
+    """The first few names of a list, and how many more there are."""
+    every = list(items)
+    return ", ".join(every[:most]) + (f" and {len(every) - most} more" if every[most:] else "")
