@@ -7,9 +7,12 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 from pytest_miniwob_agent import catalogue
 from pytest_miniwob_agent.core import MiniwobError, UsageError
+
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -34,6 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     certify.set_defaults(run=_certify)
     _add_cassettes(commands)
     _add_batch(commands)
+    _add_compare(commands)
+    _add_tables(commands)
     options = parser.parse_args(arguments)
     try:
         result: int = options.run(options)
@@ -43,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return result
 
 
-def _add_cassettes(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_cassettes(commands: Commands) -> None:
     steps = commands.add_parser(
         "cassettes",
         help="check, count, tidy up and read recorded model calls",
@@ -169,7 +174,7 @@ def _shown(path: Path) -> Path:
     return path.relative_to(here) if path.is_relative_to(here) else path
 
 
-def _add_batch(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_batch(commands: Commands) -> None:
     batch = commands.add_parser(
         "batch",
         help="have the calls of deferred recording answered by a provider's Batch API",
@@ -230,6 +235,53 @@ def _batch(options: argparse.Namespace) -> int:
         print("interrupted; nothing is lost, call it again to go on", file=sys.stderr)
         return 130
     return 0 if well else 1
+
+
+def _add_compare(commands: Commands) -> None:
+    compare = commands.add_parser(
+        "compare",
+        help="say what got better and worse between two runs",
+        description="Compare two results files item by item: what changed, the solved rates with "
+        "their intervals, calls and tokens. On GitHub Actions it also writes the job's summary.",
+        epilog="A file is a path, git:REF:PATH for the file as it was at a commit, or git:REF for "
+        "the other one's path there: miniwob-agent compare git:main results.jsonl",
+    )
+    compare.add_argument("base", metavar="BASE", help="the results before")
+    compare.add_argument("head", metavar="HEAD", help="the results after")
+    _add_output(compare, ["text", "markdown", "json"])
+    compare.add_argument(
+        "--gate", metavar="KIND",
+        help="exit with 1 where this gate is red: items[:M], paired[:ALPHA] or rate:POINTS",
+    )  # fmt: skip
+    compare.set_defaults(run=_compare)
+
+
+def _add_tables(commands: Commands) -> None:
+    tables = commands.add_parser(
+        "tables",
+        help="set a run beside the published figures",
+        description="Completion with 1, 3 and 5 trials by task, the significance of more trials "
+        "and the planner calls that staging saves, each beside what was published.",
+    )
+    tables.add_argument("results", metavar="RESULTS", help="a results file, or git:REF:PATH")
+    _add_output(tables, ["text", "markdown", "json", "csv"])
+    tables.set_defaults(run=_tables)
+
+
+def _add_output(parser: argparse.ArgumentParser, formats: list[str]) -> None:
+    parser.add_argument("--format", choices=formats, default="text", help="(default: %(default)s)")
+
+
+def _compare(options: argparse.Namespace) -> int:
+    from pytest_miniwob_agent.compare import run
+
+    return run(options)
+
+
+def _tables(options: argparse.Namespace) -> int:
+    from pytest_miniwob_agent.tables import run
+
+    return run(options)
 
 
 def _certify(options: argparse.Namespace) -> int:
