@@ -304,7 +304,7 @@ def run(options: Namespace) -> int:
     verdict = judge(baseline, head, gate) if gate else None
     summary = Summary(Comparison(baseline, head), verdict)
     if options.format == "json":
-        text = json.dumps(summary.data(), indent=1, ensure_ascii=False) + "\n"
+        text = json.dumps(summary.data(), indent=1) + "\n"
     else:
         text = (
             summary.markdown()

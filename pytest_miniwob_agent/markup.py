@@ -19,9 +19,14 @@ def plain(text: object) -> str:
     return re.sub(r"(?<!\S)::", ": :", line).replace("##[", "## [")
 
 
+def escape(text: object) -> str:
+    """Foreign text for Markdown with nothing in it that is markup; for headings."""
+    return re.sub(r"[^\w .,;()/=+%'-]|_", lambda found: f"&#{ord(found[0])};", plain(text))
+
+
 def cell(text: object) -> str:
-    """Foreign text for Markdown, in a table or outside: code, with nothing in it that is markup."""
-    inside = re.sub(r"[^\w .,;()/=+%'-]|_", lambda found: f"&#{ord(found[0])};", plain(text))
+    """Foreign text for Markdown as code, in a table or outside; it calls no person and no issue."""
+    inside = escape(text)
     return f"<code>{inside}</code>" if inside else ""
 
 
@@ -31,11 +36,11 @@ def command(kind: str, title: str, message: str) -> str:
     https://docs.github.com/actions/reference/workflow-commands-for-github-actions
     """
 
-    def escape(text: str, more: str = "") -> str:
+    def encode(text: str, more: str = "") -> str:
         shown = (c if c.isprintable() or c in "\r\n" else " " for c in text)
         return "".join(f"%{ord(c):02X}" if c in "%\r\n" + more else c for c in shown)
 
-    return f"::{kind} title={escape(title, ':,')}::{escape(message)}"
+    return f"::{kind} title={encode(title, ':,')}::{encode(message)}"
 
 
 def wrap(text: str, width: int, indent: int = 0) -> list[str]:

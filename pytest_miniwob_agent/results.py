@@ -160,7 +160,9 @@ class Results:
         beside = path.with_name(f".{path.name}.{os.getpid()}")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            beside.write_text(self.text(), encoding="utf-8", newline="\n")
+            # Half of a surrogate pair, which a page may hold, is then written as JSON escapes it.
+            data = self.text().encode("utf-8", errors="backslashreplace")
+            beside.write_bytes(data)
             beside.replace(path)
         except OSError as error:
             beside.unlink(missing_ok=True)

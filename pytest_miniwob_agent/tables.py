@@ -60,7 +60,7 @@ class Tables:
         for row in self.paper.completion():
             for setting, rate in row["completion"].items():
                 cells = row["category"], row["task"], system, setting, f"{rate:.4g}"
-                writer.writerow(cells)
+                writer.writerow(map(markup.plain, cells))
         return text.getvalue()
 
     def _name(self, field: str) -> str:
@@ -147,7 +147,7 @@ class Tables:
         """For a terminal of `width` columns."""
         lines = [line for remark in self._remarks() for line in markup.wrap(remark, width)]
         for section in self.sections(every=False):
-            lines += ["", section.title, *markup.wrap(section.remark, width), ""]
+            lines += ["", markup.plain(section.title), *markup.wrap(section.remark, width), ""]
             lines += markup.text_table(section.rows, width)
         return "\n".join(lines) + "\n"
 
@@ -170,7 +170,7 @@ class Tables:
         for section in self.sections(every=True):
             head, *body = section.rows
             rows = [head, *((markup.cell(row[0]), *row[1:]) for row in body)]
-            lines += ["", f"### {section.title}", "", section.remark, ""]
+            lines += ["", f"### {markup.escape(section.title)}", "", section.remark, ""]
             lines += markup.markdown_table(rows)
         return "\n".join(lines) + "\n"
 
@@ -214,7 +214,7 @@ def run(options: Namespace) -> int:
         raise UsageError(f"{options.results} holds no item that is solved or unsolved")
     tables = Tables(paper)
     if options.format == "json":
-        sys.stdout.write(json.dumps(tables.data(), indent=1, ensure_ascii=False) + "\n")
+        sys.stdout.write(json.dumps(tables.data(), indent=1) + "\n")
     elif options.format == "csv":
         sys.stdout.write(tables.csv())
     elif options.format == "markdown":

@@ -16,7 +16,10 @@ from pytest_miniwob_agent.comparison import Comparison
 from pytest_miniwob_agent.gate import Gate, judge
 from pytest_miniwob_agent.results import Result, Results
 
-EVIL = "a|b`<img src=x>`\r\n::error::gone %0A @someone #1 _x_ [l](http://e) \x1b[31m## ::set-env"
+EVIL = (
+    "a|b`<img src=x>`\r\n::error::gone %0A @someone #1 _x_ [l](http://e) \x1b[31m## ::set-env "
+    "\ud83d"
+)
 """What would be markup, a mention, a terminal's escape or a workflow command."""
 
 
@@ -265,6 +268,7 @@ class TestMarkdown:
             assert len({len(row) for row in table}) == 1
         assert "\x1b" not in text
         assert "\r" not in text
+        text.encode()
         assert not re.search(r"@someone|(?<!&)#1|\[l\]|http:|<img|`<|_x_|a\|b", text)
         assert text.count("a&#124;b&#96;&#60;img src=x&#62;&#96;") >= 4
         # A browser shows what was there, less what moves cursors and ends lines.

@@ -242,6 +242,18 @@ class TestPaired:
         if red:
             assert "by more than the safeguard's" in verdict.reasons[0].text
 
+    def test_the_safeguards_risk_is_shared_among_the_categories(self):
+        # 2 of 3 lost are red for a suite of their own, not for one of two categories; 3 of 3 are.
+        assert not judge(run("+++"), run("--+"), Gate.parse("paired")).passed
+        other = run("+" * 60, "1-screen-1-step")
+        base = both(other, run("+++"))
+        assert judge(base, both(other, run("--+")), Gate.parse("paired")).passed
+        (reason,) = judge(base, both(other, run("---")), Gate.parse("paired")).reasons
+        assert reason.text == (
+            "n-screen-n-step: the solved rate fell from 100 to 0 % over 3 items, by more than the "
+            "safeguard's 70 points"
+        )
+
     def test_the_safeguard_over_many_items_is_ten_points(self):
         # 90 lost and 67 gained of 200 (11.5 points, p = 0.04) at a level that this does not meet.
         base = run("+" * 100 + "-" * 100)

@@ -127,6 +127,12 @@ def test_a_line_separator_in_a_text_is_no_end_of_line():
     assert parse_results(results.text(), "f") == results
 
 
+def test_any_text_is_written_and_read_again(tmp_path):
+    results = Results((result(outcome="error", reason="half a pair \ud83d, \x00, \r\n, \\, é"),))
+    results.write(tmp_path / "r.jsonl")
+    assert read_results(tmp_path / "r.jsonl") == results
+
+
 def test_no_such_file(tmp_path):
     with pytest.raises(UsageError, match=r"there is no results file .*pytest --miniwob-results="):
         read_results(tmp_path / "none.jsonl")

@@ -211,10 +211,14 @@ class TestTheCommand:
         assert "holds no item that is solved or unsolved" in capsys.readouterr().err
 
     def test_foreign_names_break_no_table(self, capsys):
-        evil = "a|b\n<c>\x1b[1m"
-        tables = Tables(Paper(Results((sample("n-screen-n-step", evil, 1, 1),), (evil,))))
-        assert "\x1b" not in tables.text()
-        for line in tables.markdown().splitlines():
-            assert "<c>" not in line
-            if "&#124;b" in line and line.startswith("|"):
-                assert line.count("|") in (5, 7)
+        evil = "a|b\n# <c>\x1b[1m\ud83d"
+        tables = Tables(Paper(Results((sample(evil, evil, 1, 1, model=evil),), (evil,))))
+        for text in (tables.text(), tables.markdown(), tables.csv()):
+            assert "\x1b" not in text
+            text.encode()
+        lines = tables.markdown().splitlines()
+        assert not [line for line in lines if "<c>" in line or line.startswith("# ")]
+        for before, line in pairwise(lines):
+            if before.startswith("|") and line.startswith("|"):
+                assert before.count("|") == line.count("|")
+        assert "### Completion, a&#124;b &#35; &#60;c&#62; &#91;1m" in lines
