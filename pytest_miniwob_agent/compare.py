@@ -74,23 +74,23 @@ class Summary:
             word = "passed" if self.verdict.passed else "**failed**"
             lines += [f"Gate `{self.verdict.gate}`: {word}", ""]
             for reason in self.verdict.reasons:
-                lines.append(f"- {markup.cell(reason.text)}")
+                lines.append(f"- {markup.escape(reason.text)}")
                 # The items that got worse have a table of their own below.
                 details = () if reason.kind == "regressed" else reason.details
                 lines += [f"  - {markup.cell(detail)}" for detail in details[:most]]
                 if details[most:]:
                     lines.append(f"  - and {len(details) - most} more")
                 if reason.cure:
-                    lines.append(f"  - → {markup.cell(reason.cure)}")
-            lines += [f"- {markup.cell(note)}" for note in self.verdict.notes]
+                    lines.append(f"  - → {markup.escape(reason.cure)}")
+            lines += [f"- {markup.escape(note)}" for note in self.verdict.notes]
             if self.verdict.reasons or self.verdict.notes:
                 lines.append("")
         head = ("", "before", "after")
-        named = [tuple(map(markup.cell, row)) for row in self.both.setup]
+        named = [(markup.escape(row[0]), *map(markup.cell, row[1:])) for row in self.both.setup]
         lines += [*markup.markdown_table([head, *named]), ""]
-        lines += [*markup.markdown_table(_first_as_code(self._rates())), ""]
+        lines += [*markup.markdown_table(_first_escaped(self._rates())), ""]
         if rows := self._repeats(self.both):
-            lines += [*markup.markdown_table(_first_as_code(rows)), ""]
+            lines += [*markup.markdown_table(_first_escaped(rows)), ""]
         for title, pairs in zip(("Worse", "Better"), self.changed, strict=True):
             if pairs:
                 rows = [("item", "before", "after")]
@@ -100,7 +100,7 @@ class Summary:
                 lines += [f"#### {title} ({len(pairs)})", "", *markup.markdown_table(rows), ""]
                 if pairs[most:]:
                     lines += [f"and {len(pairs) - most} more", ""]
-        lines += [f"- {name}: {markup.cell(value)}" for name, value in self._remarks()]
+        lines += [f"- {name}: {markup.escape(value)}" for name, value in self._remarks()]
         return "\n".join(lines).rstrip() + "\n"
 
     def data(self) -> dict[str, Any]:
@@ -233,9 +233,9 @@ def _rate(rate: float, interval: tuple[float, float]) -> str:
     return f"{markup.percent(rate)} ({100 * interval[0]:.0f}–{100 * interval[1]:.0f})"
 
 
-def _first_as_code(rows: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
+def _first_escaped(rows: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
     head, *body = rows
-    return [head, *((markup.cell(row[0]), *row[1:]) for row in body)]
+    return [head, *((markup.escape(row[0]), *row[1:]) for row in body)]
 
 
 def _number(value: int | None) -> str:

@@ -20,12 +20,14 @@ def plain(text: object) -> str:
 
 
 def escape(text: object) -> str:
-    """Foreign text for Markdown with nothing in it that is markup; for headings."""
-    return re.sub(r"[^\w .,;()/=+%'-]|_", lambda found: f"&#{ord(found[0])};", plain(text))
+    """Foreign text for Markdown with nothing in it that is markup or calls a person or an issue."""
+    inert = re.sub(r"[^\w .,;()/=+%'-]|_", lambda found: f"&#{ord(found[0])};", plain(text))
+    # GitHub looks for names and numbers after these signs in what is already rendered.
+    return re.sub(r"(&#(?:64|35);)(?=\w)", r"\1<!-- -->", inert)
 
 
 def cell(text: object) -> str:
-    """Foreign text for Markdown as code, in a table or outside; it calls no person and no issue."""
+    """The same as code, for ids and outcomes."""
     inside = escape(text)
     return f"<code>{inside}</code>" if inside else ""
 

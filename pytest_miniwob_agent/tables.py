@@ -166,10 +166,10 @@ class Tables:
 
     def markdown(self) -> str:
         """With every published system."""
-        lines = [markup.cell(line) + "  " for line in self._remarks()]
+        lines = [markup.escape(line) + "  " for line in self._remarks()]
         for section in self.sections(every=True):
             head, *body = section.rows
-            rows = [head, *((markup.cell(row[0]), *row[1:]) for row in body)]
+            rows = [head, *((markup.escape(row[0]), *row[1:]) for row in body)]
             lines += ["", f"### {markup.escape(section.title)}", "", section.remark, ""]
             lines += markup.markdown_table(rows)
         return "\n".join(lines) + "\n"

@@ -239,12 +239,14 @@ class TestMarkdown:
         arguments = ["compare", "old.jsonl", "new.jsonl", "--format", "markdown"]
         assert main([*arguments, "--gate", "items"]) == 1
         text = capsys.readouterr().out
-        assert text.startswith("### MiniWoB++ results\n\nGate `items`: **failed**\n\n- <code>2 ite")
+        assert text.startswith(
+            "### MiniWoB++ results\n\nGate `items`: **failed**\n\n- 2 items solved"
+        )
         setup, rates, worse, better = tables_of(text)
         assert setup[0] == ["", "before", "after"]
         assert rates[0] == ["", "items", "before", "after", "points", "p"]
         assert rates[1] == [":--", *["--:"] * 5]
-        assert rates[2][:3] == ["<code>whole</code>", "30", "93.3 (79–98)"]
+        assert rates[2][:3] == ["whole", "30", "93.3 (79–98)"]
         assert [row[0] for row in worse[2:]] == [
             "<code>n-screen-n-step/click-pie/5</code>",
             "<code>n-screen-n-step/click-pie/6</code>",
@@ -269,11 +271,16 @@ class TestMarkdown:
         assert "\x1b" not in text
         assert "\r" not in text
         text.encode()
-        assert not re.search(r"@someone|(?<!&)#1|\[l\]|http:|<img|`<|_x_|a\|b", text)
+        assert not re.search(
+            r"@someone|(?<!&)#1|&#64;someone|&#35;1|\[l\]|http:|<img|`<|_x_|a\|b", text
+        )
         assert text.count("a&#124;b&#96;&#60;img src=x&#62;&#96;") >= 4
         # A browser shows what was there, less what moves cursors and ends lines.
-        shown = lxml.html.fromstring(markup.cell(EVIL)).text_content()
+        node = lxml.html.fromstring(f"<p>{markup.escape(EVIL)}</p>")
+        shown = node.text_content()
         assert shown == markup.plain(EVIL)
+        assert [each.tag for each in node] == [lxml.html.etree.Comment] * 2
+        assert node[0].tail.startswith("someone")  # apart from the sign that would call him
         assert shown.startswith("a|b`<img src=x>` : :error::gone %0A @someone #1 _x_ [l](http://e)")
 
 
