@@ -212,8 +212,8 @@ def _at_commit(ref: str, path: Path) -> str:
         raise UsageError(
             f"git:{ref}:{path}: {Path.cwd()} is in no git repository ({top.stderr.strip()})"
         )
-    commit = git("rev-parse", "--verify", "--quiet", "--end-of-options", ref + "^{commit}")
-    if commit.returncode:
+    commit = git("rev-parse", "--verify", "--quiet", ref + "^{commit}")
+    if ref.startswith("-") or commit.returncode:  # no ref begins like an option
         raise UsageError(
             f"git:{ref}:{path}: there is no commit {ref} here; fetch it first, for instance "
             f"git fetch origin {ref} (a clone made by CI often holds one commit only)"

@@ -142,6 +142,14 @@ class TestText:
         assert "error after: 1 (n-screen-n-step/click-pie/8)" in lines
         assert "partial run after: -x" in lines
 
+    def test_tokens_are_known_only_if_all_of_them_are(self, files, capsys):
+        some = [result(1), result(2, tokens={"prompt": None, "completion": 7})]
+        Results(tuple(some)).write(files / "old.jsonl")
+        Results((result(1), result(2))).write(files / "new.jsonl")
+        assert main(["compare", "old.jsonl", "new.jsonl"]) == 0
+        printed = capsys.readouterr().out
+        assert "tokens: completion 17 -> 20; prompt unknown -> 2,000\n" in printed
+
     def test_nothing_in_common(self, files, capsys):
         Results((result(77),)).write(files / "new.jsonl")
         for form in ("text", "markdown", "json"):

@@ -127,6 +127,23 @@ class TestIntervals:
         found = stats.difference_interval(*pairs(36, 12, 2, 0), (50, 50))
         assert found == pytest.approx((-0.3404, -0.0569), abs=5e-5)
 
+    @pytest.mark.parametrize("table", [(50, 5, 3, 42), (10, 3, 2, 6), (20, 9, 4, 17), (6, 5, 4, 5)])
+    def test_newcombes_method_10_in_terms_of_the_table(self, table):
+        # His formulas as printed, with the four counts; ad > bc, so phi is corrected by n/2.
+        a, b, c, d = table
+        n = sum(table)
+        assert a * d > b * c
+        product = (a + b) * (c + d) * (a + c) * (b + d)
+        phi = max(a * d - b * c - n / 2, 0) / sqrt(product)
+        (l1, u1), (l2, u2) = (
+            scipy_stats.binomtest(k, n).proportion_ci(method="wilson") for k in (a + b, a + c)
+        )
+        p1, p2 = (a + b) / n, (a + c) / n
+        low = sqrt((p1 - l1) ** 2 - 2 * phi * (p1 - l1) * (u2 - p2) + (u2 - p2) ** 2)
+        high = sqrt((u1 - p1) ** 2 - 2 * phi * (u1 - p1) * (p2 - l2) + (p2 - l2) ** 2)
+        found = stats.difference_interval(*pairs(*table), (n, n))
+        assert found == pytest.approx((-(p1 - p2 + high), -(p1 - p2 - low)))
+
     def test_nothing_that_changed(self):
         # All pairs alike and solved: l = 50/(50+z²), so half the width is 1 - l, twice squared.
         least = 50 / (50 + 1.959964**2)

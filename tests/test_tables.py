@@ -188,7 +188,9 @@ class TestTheCommand:
 
     def test_csv_has_the_columns_of_the_published_figures(self, file, capsys):
         assert main(["tables", file, "--format", "csv"]) == 0
-        ours = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+        printed = capsys.readouterr().out
+        assert "\r" not in printed
+        ours = list(csv.DictReader(io.StringIO(printed)))
         assert list(ours[0]) == list(published("results.csv")[0])
         assert len(ours) == 3 * 43
         theirs = {
