@@ -284,6 +284,15 @@ class TestThePapersFigures:
     def test_one_of_them_is_what_three_pairs_would_give(self):
         assert f"{stats.matched_chi_square(moves(0, 3)):.3f}" == "0.042"
 
+    def test_one_of_them_is_that_of_a_one_tailed_t_test(self):
+        assert f"{stats.paired_t(moves(0, 13, 12)) / 2:.1e}" == "1.6e-05"
+
+    def test_the_exact_test_beside_them(self):
+        found = [stats.worse(moves(gained, 0)) for gained in (10, 6, 8, 1, 4, 13, 41, 7, 48)]
+        assert [f"{each:.2g}" for each in found] == [
+            "0.00098", "0.016", "0.0039", "0.5", "0.062", "0.00012", "4.5e-13", "0.0078", "3.6e-15",
+        ]  # fmt: skip
+
     def test_the_t_test_over_all_tasks(self):
         # 235, 276 and 283 of 325 by table 12.
         for gained, printed, ours in ((41, "2e-10", "4e-11"), (7, "0.002", "0.008")):
