@@ -30,11 +30,17 @@ from openai.pagination import SyncCursorPage
 from openai.types import Batch as Remote
 from openai.types import FileObject
 
-from pytest_miniwob_agent.core import MiniwobError, ModelError, UsageError, canonical_json
+from pytest_miniwob_agent.core import (
+    MiniwobError,
+    ModelError,
+    UsageError,
+    canonical_json,
+    write_atomically,
+)
 from pytest_miniwob_agent.deferred import read_pending
 from pytest_miniwob_agent.llm import RETRIES, api_key
 from pytest_miniwob_agent.secrets import redact
-from pytest_miniwob_agent.tape import completion_of, write_atomically
+from pytest_miniwob_agent.tape import completion_of
 
 MOST_REQUESTS = 50_000
 """How many requests the API takes in one file."""

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from pytest_miniwob_agent.core import Case, UsageError, nearest
 
@@ -107,3 +108,10 @@ def cases(selectors: Iterable[str], seeds: Sequence[int], repeats: int = 1) -> l
         for seed in seeds
         for repeat in range(1, repeats + 1)
     ]
+
+
+def case_of(item: Any) -> Case | None:
+    """The case of a pytest item, None where it is none of ours."""
+    callspec = getattr(item, "callspec", None)
+    found = callspec.params.get("miniwob_case") if callspec else None
+    return found[0] if found else None

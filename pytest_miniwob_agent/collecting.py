@@ -12,11 +12,11 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from pytest_miniwob_agent.core import Case, UsageError
+from pytest_miniwob_agent.catalogue import case_of
+from pytest_miniwob_agent.core import UsageError
 from pytest_miniwob_agent.shelf import Used
 
 _FILE = "MINIWOB_COLLECTED"
@@ -61,12 +61,9 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     agent = load_agent(settings.agent, settings.prompts).name
     stems, tails = [], []
     for item in session.items:
-        if not isinstance(item, pytest.Function) or not hasattr(item, "callspec"):
+        case = case_of(item)
+        if case is None or not isinstance(item, pytest.Function):
             continue
-        params: dict[str, Any] = item.callspec.params
-        if "miniwob_case" not in params:
-            continue
-        case: Case = params["miniwob_case"][0]
         fixtures = item._fixtureinfo.name2fixturedefs
         if any(
             fixtures[name][-1].func.__module__ != plugin.__name__

@@ -25,9 +25,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 
@@ -528,6 +530,17 @@ class Episode:
 def canonical_json(data: Any) -> str:
     """JSON with sorted keys and no spaces: equal data gives equal text."""
     return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write beside, then rename, so that no reader and no crash meets half a file.
+
+    Half of a surrogate pair, which a page may hold, is written as JSON and Python escape it.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    beside.write_bytes(text.encode("utf-8", errors="backslashreplace"))
+    beside.replace(path)
 
 
 def digest(text: str) -> str:

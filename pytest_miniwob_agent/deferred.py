@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from pytest_miniwob_agent.cassette import ItemCassette, Record
-from pytest_miniwob_agent.core import CassetteError, UsageError
+from pytest_miniwob_agent.core import CassetteError, UsageError, write_atomically
 from pytest_miniwob_agent.secrets import redact
-from pytest_miniwob_agent.tape import completion_of, write_atomically
+from pytest_miniwob_agent.tape import completion_of
 
 
 def read_pending(path: Path) -> dict[str, dict[str, Any]]:

@@ -29,6 +29,10 @@ BY_MARKER = ("seeds", "trials", "steps", "repeats")
 """Options that a marker may set: the command line goes before it, the ini file after it."""
 
 
+PATHS = ("prompts", "cassettes", "answers", "results", "baseline")
+"""Options that name a file or a folder."""
+
+
 @dataclass(frozen=True, slots=True)
 class Option:
     """An option of the command line, and its twin in the ini file (`miniwob_record`)."""
@@ -135,6 +139,25 @@ OPTIONS = (
         metavar="PRICES",
     ),
     Option(
+        "results",
+        "write what became of each item to this file, one line of JSON an item",
+        metavar="FILE",
+    ),
+    Option(
+        "baseline",
+        "results to judge this run by, written by --miniwob-results: a file, git:REF for that file "
+        "as it was at a commit, or git:REF:PATH",
+        metavar="FILE",
+    ),
+    Option(
+        "gate",
+        "when the run fails against its baseline: items[:M] = an item is no longer solved (with "
+        "repeats: by M samples); paired[:ALPHA] = the change is significantly for the worse, for "
+        "runs that were recorded again; rate:POINTS = the solved rate fell by more than that",
+        "items",
+        metavar="KIND",
+    ),
+    Option(
         "browser",
         "the Chromium or Chrome to use (default: MINIWOB_BROWSER, or the first one found)",
         metavar="PATH",
@@ -189,11 +212,23 @@ class Settings:
     max_cost: float | None
     concurrency: int | None
     prices: Mapping[str, Price]
+    results: Path | None
+    baseline: Path | str | None
+    """A file, or `git:REF` or `git:REF:PATH`."""
+    gate: str
     browser: str | None
     headed: bool
     pending: Path
     ini: dict[str, str | None]
     """What the ini file says of `BY_MARKER`, for markers that say nothing."""
+
+    ini_baseline: Path | None
+    """The baseline of the ini file, where that is a file."""
+
+    @property
+    def baseline_file(self) -> Path | None:
+        """The file whose earlier version a baseline of the form `git:REF` means."""
+        return self.ini_baseline or self.results
 
     @property
     def price(self) -> Price | None:
@@ -216,7 +251,9 @@ def read(config: pytest.Config) -> Settings:
         if key in BY_MARKER:
             ini[key] = in_file
             given[key] = value
-        elif key in ("prompts", "answers", "cassettes"):  # relative to where they were written
+        elif key == "baseline" and (value or in_file or "").startswith("git:"):
+            given[key] = value or in_file
+        elif key in PATHS:  # relative to where they were written
             base = config.invocation_params.dir if value is not None else config.rootpath
             path = value or in_file or option.default
             given[key] = base / path if path else None
@@ -253,7 +290,13 @@ def read(config: pytest.Config) -> Settings:
                 "million tokens"
             )
     given["headed"] = bool(given["headed"])
-    return Settings(**given, pending=config.rootpath / PENDING, ini=ini)
+    in_file = config.getini("miniwob_baseline")
+    return Settings(
+        **given,
+        pending=config.rootpath / PENDING,
+        ini=ini,
+        ini_baseline=config.rootpath / in_file if in_file and in_file[:4] != "git:" else None,
+    )
 
 
 def count(what: str, value: Any) -> int:

@@ -1,8 +1,9 @@
 """The pytest plugin: the marker, one item a case, fixtures, what an item tells the run.
 
 F means that the agent failed the task; E that the run could not tell (no browser, no cassette); D
-that the item's model calls are not those of its cassette (drift); s that the item waits, for
-completions of deferred recording or for a larger budget.
+that the item's model calls are not those of its cassette (drift); w that it waits for completions
+of deferred recording, and b for a larger budget. Against a baseline, P is solved now and was not;
+R was solved and is not, where the gate judges all items together.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_miniwob_agent import catalogue, options
+from pytest_miniwob_agent.catalogue import case_of
 from pytest_miniwob_agent.core import (
     LLM,
     Agent,
@@ -28,6 +30,7 @@ from pytest_miniwob_agent.core import (
     Limits,
     MiniwobError,
     NotRecorded,
+    Origin,
     Pending,
     UsageError,
     nearest,
@@ -64,6 +67,10 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     try:
         settings = config.stash[SETTINGS] = options.read(config)
+        if settings.baseline or settings.results:
+            from pytest_miniwob_agent.judging import Judgement
+
+            config.pluginmanager.register(Judgement(config, settings), "miniwob-judgement")
         if hasattr(config, "workerinput"):
             config.stash[_SHARED] = Path(config.workerinput["miniwob_shared"])
             return
@@ -276,10 +283,13 @@ def miniwob_episode(
 
     item = request.node
     model = getattr(miniwob_llm, "model", type(miniwob_llm).__name__)
-    outcome: dict[str, Any] = {"case": miniwob_case.id, "category": miniwob_case.category}
-    item.stash[_OUTCOME] = outcome
+    outcome = item.stash[_OUTCOME] = _outcome(item, miniwob_agent.name, model)
     cassette = item.stash.get(_CASSETTE, None)
-    announce = {"announce": cassette.announce} if cassette else {}
+
+    def announce(origin: Origin) -> None:
+        outcome["item"]["prompts"].update(origin.prompts)
+        if cassette is not None:
+            cassette.announce(origin)
 
     def run() -> Episode:
         return run_episode(
@@ -289,7 +299,7 @@ def miniwob_episode(
             miniwob_llm,
             miniwob_limits,
             model=model,
-            **announce,
+            announce=announce,
         )
 
     try:
@@ -315,19 +325,40 @@ def miniwob_episode(
                 "causes": to_data(error.causes),
                 "changes": list(error.changes),
             }
+        outcome["error"] = type(error).__name__
         message = f"{error}{_how_to_record(error, item)}"
         raise pytest.fail.Exception(message, pytrace=False) from None
     finally:
         if cassette is not None:
             outcome |= {
                 "cassette": cassette.stem,
-                "model": model,
                 "replayed": cassette.replayed.to_data(),
                 "recorded": cassette.recorded.to_data(),
                 "left": cassette.left.to_data(),
             }
     outcome["episode"] = episode.to_data()
     return episode
+
+
+def _outcome(item: pytest.Item, agent: str, model: str) -> dict[str, Any]:
+    """What an item tells the run of itself, before anything has become of it."""
+    case = case_of(item)
+    assert case is not None
+    settings = item.config.stash[SETTINGS]
+    return {
+        "case": case.id,
+        "category": case.category,
+        "item": {
+            "category": case.category,
+            "task": case.task,
+            "seed": case.seed,
+            "repeat": case.repeat,
+            "agent": agent,
+            "model": model,
+            "params": settings.llm_params,
+            "prompts": {},
+        },
+    }
 
 
 def _how_to_record(error: MiniwobError, item: pytest.Item) -> str:
@@ -341,18 +372,39 @@ def _how_to_record(error: MiniwobError, item: pytest.Item) -> str:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, Any]:
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, Any, Any]:
     """Let the item's outcome travel with its last report of setup or call, as plain data."""
     report = yield
     last = report.when == "call" or (report.when == "setup" and not report.passed)
-    if last and _OUTCOME in item.stash:
-        report.miniwob = item.stash[_OUTCOME]
+    if not last or case_of(item) is None:
+        return report
+    settings = item.config.stash[SETTINGS]
+    if (outcome := item.stash.get(_OUTCOME, None)) is None and report.failed:
+        outcome = _outcome(item, settings.agent, settings.model or "")
+    if outcome is not None:
+        if report.failed and call.excinfo and "episode" not in outcome:
+            outcome.setdefault("error", call.excinfo.typename)
+        report.miniwob = outcome
     return report
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_report_teststatus(report: Any) -> tuple[str, str, Any] | None:
-    """Count drift apart from errors; `Summary` tells of it, once for all items."""
-    if getattr(report, "failed", False) and "drift" in getattr(report, "miniwob", ()):
-        return "drifted", "D", ("DRIFTED", {"red": True})
+    """Count distinct things apart; what happened to them is told at the end, once for all."""
+    outcome = getattr(report, "miniwob", {})
+    match report.outcome:
+        case "failed" if "drift" in outcome:
+            return "drifted", "D", ("DRIFTED", {"red": True})
+        case "failed" if outcome.get("change") == "regressed":
+            return "failed", "F", ("REGRESSED", {"red": True})
+        case "skipped" if outcome.get("change") == "regressed":
+            return "regressed", "R", ("REGRESSED", {"yellow": True})
+        case "skipped" if "pending" in outcome:
+            return "waiting", "w", ("WAITING", {"yellow": True})
+        case "skipped" if "budget" in outcome:
+            return "budget", "b", ("BUDGET", {"yellow": True})
+        case "passed" if outcome.get("change") == "progressed":
+            return "progressed", "P", ("PROGRESSED", {"green": True})
     return None

@@ -10,7 +10,6 @@ why. Every other line is a `Result`, sorted by case id::
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
@@ -20,7 +19,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from pytest_miniwob_agent.core import UsageError, canonical_json, nearest
+from pytest_miniwob_agent.core import UsageError, canonical_json, nearest, write_atomically
 
 VERSION = 1
 """The format of the file; a reader refuses one that it does not know."""
@@ -157,15 +156,9 @@ class Results:
         Raises:
             UsageError: the file can't be written.
         """
-        beside = path.with_name(f".{path.name}.{os.getpid()}")
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            # Half of a surrogate pair, which a page may hold, is then written as JSON escapes it.
-            data = self.text().encode("utf-8", errors="backslashreplace")
-            beside.write_bytes(data)
-            beside.replace(path)
+            write_atomically(path, self.text())
         except OSError as error:
-            beside.unlink(missing_ok=True)
             raise UsageError(f"{path} can't be written: {error}") from None
 
 

@@ -8,7 +8,6 @@ no part in matching.
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +20,13 @@ from vcr.request import Request
 from vcr.serialize import deserialize, serialize
 
 from pytest_miniwob_agent import secrets
-from pytest_miniwob_agent.core import CassetteError, Origin, canonical_json, to_data
+from pytest_miniwob_agent.core import (
+    CassetteError,
+    Origin,
+    canonical_json,
+    to_data,
+    write_atomically,
+)
 from pytest_miniwob_agent.ledger import Usage
 
 URL = "/v1/chat/completions"
@@ -190,15 +195,6 @@ def dump(calls: Sequence[Call], **about: Any) -> str:
     }
     text: str = serialize(data, Serializer([call.origin for call in calls], about))
     return text
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write beside, then rename, so that no reader and no crash meets half a file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    with beside.open("w", encoding="utf-8", newline="\n") as file:
-        file.write(text)
-    beside.replace(path)
 
 
 class Serializer:

@@ -7,8 +7,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import httpcore2  # noqa: F401
 import pytest
+import scipy.stats  # noqa: F401
 
-# Loaded before any inner run, as is httpcore2: pytester forgets modules that an inner run was first
+# Loaded before any inner run, as are httpcore2 and scipy: pytester forgets modules that an inner run was first
 # to import, and some can't be loaded twice.
 from pytest_miniwob_agent import browser, cassette, llm, screen  # noqa: F401
 

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from conftest import FAKE_PAGE
-from pytest_miniwob_agent import cli, tape
+from pytest_miniwob_agent import cli
 
 FOLDER = "cassettes/reflective/m"
 MENU = f"{FOLDER}/click-menu-2/1.yaml"
@@ -185,7 +185,13 @@ def test_stats_of_nothing(run, tmp_path):
 class TestShow:
     @pytest.mark.parametrize(
         "case",
-        ["n-screen-n-step/click-menu-2/1", "click-menu-2/1", "reflective/m/click-menu-2/1", MENU],
+        [
+            "n-screen-n-step/click-menu-2/1",
+            "click-menu-2/1",
+            "reflective/m/click-menu-2/1",
+            MENU,
+        ],
+        ids=["id", "end", "stem", "file"],
     )
     def test_an_item_reads_as_a_conversation(self, run, case):
         status, out, _ = run("show", case)
@@ -217,7 +223,7 @@ class TestShow:
         assert "name one of reflective/m/click-menu-2/1, reflective/other/click-menu-2/1" in err
 
     def test_a_damaged_one(self, record, run):
-        tape.write_atomically(record.path / MENU, "")
+        (record.path / MENU).write_text("")
         status, _, err = run("show", MENU)
         assert status == 2
         assert "it is empty" in err
