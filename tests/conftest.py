@@ -9,8 +9,8 @@ import httpcore2  # noqa: F401
 import pytest
 import scipy.stats  # noqa: F401
 
-# Loaded before any inner run, as are httpcore2 and scipy: pytester forgets modules that an inner run was first
-# to import, and some can't be loaded twice.
+# Loaded before any inner run, as are httpcore2 and scipy: pytester forgets modules that an inner
+# run was first to import, and some can't be loaded twice.
 from pytest_miniwob_agent import browser, cassette, llm, screen  # noqa: F401
 
 
