@@ -1,7 +1,11 @@
 """What several test modules need: a model server over real HTTP, and projects to run pytest in."""
 
 import contextlib
+import ctypes
 import json
+import os
+import shutil
+import subprocess
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -99,6 +103,60 @@ def chat_server():
 def no_key(monkeypatch):
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
+
+
+class Display:
+    """A screen that nobody looks at, by Xvfb, with a mouse that a test can move."""
+
+    def __init__(self):
+        if shutil.which("Xvfb") is None:
+            pytest.fail(
+                "no Xvfb on PATH, on which this test opens the browser's window: install it, on "
+                "Debian and Ubuntu with `apt-get install xvfb`",
+                pytrace=False,
+            )
+        readable, writable = os.pipe()
+        self._server = subprocess.Popen(
+            [
+                "Xvfb",
+                "-displayfd",
+                str(writable),
+                "-screen",
+                "0",
+                "1024x768x24",
+                "-nolisten",
+                "tcp",
+            ],
+            pass_fds=[writable],
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        os.close(writable)
+        with open(readable) as number:  # of a free display; written once the server can be used
+            self.name = f":{number.read().strip()}"
+        if self.name == ":":
+            pytest.fail(f"Xvfb did not start: {self._server.communicate()[1]}", pytrace=False)
+
+    def move_mouse(self, x, y):
+        """Move the mouse as a hand would, by the library that Chromium itself draws with."""
+        x11 = ctypes.CDLL("libX11.so.6")
+        x11.XOpenDisplay.restype = ctypes.c_void_p
+        connection = ctypes.c_void_p(x11.XOpenDisplay(self.name.encode()))
+        x11.XDefaultRootWindow.restype = ctypes.c_ulong
+        root = ctypes.c_ulong(x11.XDefaultRootWindow(connection))
+        x11.XWarpPointer(connection, ctypes.c_ulong(0), root, 0, 0, 0, 0, x, y)
+        x11.XCloseDisplay(connection)  # sends what is waiting
+
+    def close(self):
+        self._server.terminate()
+        self._server.communicate()
+
+
+@pytest.fixture
+def display():
+    server = Display()
+    yield server
+    server.close()
 
 
 FAKE_PAGE = """

@@ -73,6 +73,13 @@ def test_the_machines_fonts_make_no_difference(plain, tmp_path):
     assert outcomes == plain[0]
 
 
+def test_a_window_makes_no_difference(plain, tmp_path, display):
+    """Without -n: two windows on one display would take each other's focus."""
+    display.move_mouse(60, 250)  # over the task, as a mouse may well be
+    outcomes, _ = replay(tmp_path, "-p", "no:randomly", "--miniwob-headed", DISPLAY=display.name)
+    assert outcomes == plain[0]
+
+
 @pytest.mark.parametrize(
     ("args", "env"),
     [
