@@ -193,7 +193,21 @@ class Browser:
             ("Page.addScriptToEvaluateOnNewDocument", {"source": _page_script()}),
         ):  # fmt: skip
             driver.execute_cdp_cmd(command, arguments)
+        if self._headed:
+            self._ignore_input(driver, True)
         return driver
+
+    def perform(self, chain: ActionChains) -> None:
+        """Carry out native input; at all other times a window is deaf to mouse and keyboard."""
+        if not self._headed:
+            chain.perform()
+            return
+        self._ignore_input(self.driver, False)
+        chain.perform()
+        self._ignore_input(self.driver, True)
+
+    def _ignore_input(self, driver: webdriver.Chrome, ignore: bool) -> None:
+        driver.execute_cdp_cmd("Input.setIgnoreInputEvents", {"ignore": ignore})
 
     @contextlib.contextmanager
     def guard(self, doing: str) -> Iterator[webdriver.Chrome]:
@@ -271,7 +285,7 @@ class MiniwobEnvironment:
             chain = ActionChains(driver, duration=0)
             error = self._add(action, chain, driver)
             if error is None:
-                chain.perform()
+                self._browser.perform(chain)
             seen = driver.execute_script("return miniwobAgent.read()")
         return self._transition(seen, error)
 
@@ -330,7 +344,7 @@ class MiniwobEnvironment:
             chain = ActionChains(driver, duration=0)
             for key in sorted(self._browser.held):
                 chain.key_up(_KEYS[key])
-            chain.perform()
+            self._browser.perform(chain)
             self._browser.held.clear()
 
 

@@ -272,6 +272,28 @@ class TestIsolation:
         assert len(browser.driver.window_handles) == 1
 
 
+class TestWindow:
+    def test_a_mouse_that_is_moved_over_the_page_does_not_show(self, browser, display, monkeypatch):
+        headless = page(browser, "click-menu-2")
+        expected = [headless.reset(), headless.step(Click(1))]
+        monkeypatch.setenv("DISPLAY", display.name)
+        window = Browser(headed=True)
+        try:
+            env = page(window, "click-menu-2")
+            seen = [env.reset()]
+            window.driver.execute_script(
+                "window.moves = 0; addEventListener('mousemove', () => moves++, true)"
+            )
+            for y in range(100, 600, 10):  # wherever below the tabs the page begins
+                display.move_mouse(60, y)
+            time.sleep(0.3)  # for the display to tell the browser
+            assert window.driver.execute_script("return moves") == 0
+            seen.append(env.step(Click(1)))
+            assert seen == expected
+        finally:
+            window.close()
+
+
 class TestFailure:
     def test_no_browser(self):
         with pytest.raises(BrowserError, match=r"no browser at '/no/such/chrome'"):
