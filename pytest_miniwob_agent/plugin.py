@@ -8,6 +8,7 @@ R was solved and is not, where the gate judges all items together.
 
 from __future__ import annotations
 
+import gc
 import tempfile
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
@@ -97,6 +98,18 @@ def pytest_configure_node(node: Any) -> None:
 
 
 # --- Collection ---
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, Any, Any]:
+    """Collect without looking for garbage: items are made by the ten thousand, and all are kept."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

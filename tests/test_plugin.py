@@ -41,6 +41,20 @@ class TestCollection:
     def test_selection(self, project, args, count):
         assert len(ids_of(project.runpytest("--collect-only", "-q", *args))) == count
 
+    def test_garbage_is_collected_again_once_items_run(self, pytester):
+        pytester.makepyfile(
+            """
+            import gc
+
+            SEEN = gc.isenabled()
+
+            def test_enabled():
+                assert not SEEN
+                assert gc.isenabled()
+            """
+        )
+        pytester.runpytest_subprocess().assert_outcomes(passed=1)
+
     def test_collecting_imports_neither_browser_nor_client(self, project):
         code = (
             "import sys, pytest; pytest.main(['--collect-only', '-q']); "
