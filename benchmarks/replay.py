@@ -143,10 +143,9 @@ def plain_driver() -> webdriver.Chrome:
 
 def bare(driver: webdriver.Chrome, pages: list[Page]) -> float:
     """Seconds that the pages and inputs take by selenium alone."""
-    folder = catalogue.html_folder()
     begin = time.perf_counter()
     for page in pages:
-        driver.get((folder / f"{page.case.task}.html").as_uri())
+        driver.get(catalogue.page(page.case.task).as_uri())
         driver.execute_script(
             "Math.seedrandom(arguments[0]); core.startEpisodeReal()", page.case.seed
         )

@@ -24,7 +24,7 @@ from selenium.common.exceptions import WebDriverException
 from selenium.webdriver import ActionChains, Keys
 from urllib3.exceptions import HTTPError
 
-from pytest_miniwob_agent.catalogue import html_folder
+from pytest_miniwob_agent import catalogue
 from pytest_miniwob_agent.core import (
     Action,
     BrowserError,
@@ -66,6 +66,7 @@ _NO_KEY = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ue000-\uf8ff]")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 
 _SWITCHES = (
+    "--allow-file-access-from-files",  # or a flight task could not look into its own frame
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-dev-shm-usage",
@@ -261,7 +262,7 @@ class MiniwobEnvironment:
         self._browser = browser
         self._case = case
         self._points: dict[int, list[int] | None] = {}
-        self._url = (html_folder() / f"{case.task}.html").as_uri()
+        self._url = catalogue.page(case.task).as_uri()
 
     def reset(self) -> Observation:
         """Load the page, set the seed, generate the problem, let it settle and read it.

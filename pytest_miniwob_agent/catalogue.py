@@ -37,20 +37,28 @@ OTHER = "other"
 """The category of every other task of the installed `miniwob` package."""
 
 
-def html_folder() -> Path:
-    """The folder of the installed `miniwob` package that holds one HTML file a task."""
+def page(task: str) -> Path:
+    """The HTML file of a task. The flight tasks have a folder each, by the part after the dot."""
+    if task.startswith("flight."):
+        return _html() / "flight" / task.removeprefix("flight.") / "wrapper.html"
+    return _html() / "miniwob" / f"{task}.html"
+
+
+def _html() -> Path:
+    """The folder of the installed `miniwob` package that holds all pages."""
     spec = importlib.util.find_spec("miniwob")
     if spec is None or spec.origin is None:
         raise UsageError("the miniwob package is not installed: pip install miniwob")
-    return Path(spec.origin).parent / "html" / "miniwob"
+    return Path(spec.origin).parent / "html"
 
 
 @cache
 def tasks() -> dict[str, str]:
     """Every installed task and its category, by name."""
     category = {task: name for name, members in CATEGORIES.items() for task in members}
-    names = sorted(path.stem for path in html_folder().glob("*.html"))
-    return {name: category.get(name, OTHER) for name in names}
+    names = [path.stem for path in _html().glob("miniwob/*.html")]
+    names += [f"flight.{path.parent.name}" for path in _html().glob("flight/*/wrapper.html")]
+    return {name: category.get(name, OTHER) for name in sorted(names)}
 
 
 def select(selectors: Iterable[str]) -> list[tuple[str, str]]:

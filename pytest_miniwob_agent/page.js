@@ -94,6 +94,22 @@
   window.alert = window.print = () => undefined;
   window.confirm = () => false;
   window.prompt = window.open = () => null;
+  // As the browser would say it, but by the page's clock.
+  navigator.geolocation.getCurrentPosition = navigator.geolocation.watchPosition = (_, failed) =>
+    add(() => failed?.({ code: 1, message: "User denied Geolocation" }), 1, false, []);
+
+  // A flight task's page is in a frame of the task's. Its list of airports is loaded when it is first
+  // asked for: have it wait. Where the page leads elsewhere, the task ends the trial once the other
+  // page is there: end it at once. Both would be matters of real time.
+  if (window !== top) {
+    const { open } = XMLHttpRequest.prototype;
+    XMLHttpRequest.prototype.open = function (method, url) { open.call(this, method, url, false); };
+    navigation.addEventListener("navigate", (event) => {
+      if (event.hashChange) return;
+      event.preventDefault();
+      parent.core.endEpisode(-1, false, "navigated away");
+    });
+  }
 
   // --- Look: one font for everything, nothing that moves by itself. ---
 
@@ -115,7 +131,9 @@
   /* Widths of the font's own, not the machine's; but the text of pictures is scaled, and what is
      scaled to nothing would get a size. */
   * { text-rendering: geometricPrecision !important; }
-  svg, svg * { text-rendering: auto !important; }`);
+  svg, svg * { text-rendering: auto !important; }
+  /* Of flight tasks: in the corner of the viewport and no higher, so that all of it can be clicked. */
+  iframe#wrap { position: fixed !important; inset: 0 !important; height: 100vh !important; }`);
   document.adoptedStyleSheets = [sheet];
 
   // --- Reading ---
@@ -234,13 +252,23 @@
     return leaf(element, found.map((one) => one.text).join(" "));
   };
 
+  // The document that shows the task: this one, or that in the frame of a flight task. The frame's
+  // coordinates are the viewport's.
+  const page = () => document.querySelector("iframe#wrap")?.contentWindow.miniwobAgent
+    ?? window.miniwobAgent;
+
+  const settled = async () => {
+    await settle();
+    if (page() !== window.miniwobAgent) await page().settle();
+  };
+
   const read = () => {
     const utterance = core.getUtterance();
     return {
       goal: utterance.utterance ?? utterance,
       done: WOB_DONE_GLOBAL,
       reward: WOB_DONE_GLOBAL ? WOB_RAW_REWARD_GLOBAL : 0,
-      elements: WOB_DONE_GLOBAL ? [] : leaves(document.body),
+      elements: WOB_DONE_GLOBAL ? [] : page().leaves(),
     };
   };
 
@@ -269,16 +297,20 @@
       core.setDataMode?.("train");
       Math.seedrandom(seed);
       core.startEpisodeReal();
-      await settle();
+      while (!WOB_TASK_READY) await new Promise(realFrame); // a flight task's frame loads
+      await settled();
       return read();
     },
     // Read what an action led to.
     read: async () => {
-      await settle();
+      await settled();
       return read();
     },
+    reveal: (id) => page().reach(id),
+    settle,
+    leaves: () => leaves(document.body),
     // Scroll an element into sight; the point to click, or null where it can't be brought there.
-    reveal: async (id) => {
+    reach: async (id) => {
       const element = byId.get(id);
       if (!element?.isConnected || !visible(element)) return null;
       let point = null;

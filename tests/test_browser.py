@@ -1,5 +1,6 @@
 """The MiniWoB++ page in a real Chromium."""
 
+import json
 import os
 import signal
 import subprocess
@@ -221,6 +222,51 @@ class TestActing:
         assert failed.done
         assert not failed.solved
         assert failed.observation.elements == ()
+
+
+class TestFlights:
+    """Their pages are in frames, and are pages of their own rather than made for the task."""
+
+    def test_one_is_solved(self, browser):
+        env = page(browser, "flight.Alaska-auto-medium", 1000)
+        observation = env.reset()
+        assert json.loads(observation.goal) == {
+            "Departure City": "Phoenix",
+            "Destination City": "Buffalo",
+            "Ticket Type": "One-way",
+            "Departure Day": 5,
+            "Passengers": 3,
+        }
+
+        def click(**wanted):
+            transition = env.step(Click(find(observation, **wanted).id))
+            assert transition.error is None
+            return transition
+
+        for field, city in (("geo-from", "Phoenix"), ("geo-to", "Buffalo")):
+            entered = env.step(Enter(city, find(observation, dom_id=field).id)).observation
+            [listed] = [e for e in entered.elements if e.text.startswith(f"{city}, ")]
+            observation = env.step(Click(listed.id)).observation
+        for wanted in (
+            {"text": "One-way"}, {"dom_id": "departure-date"}, {"text": "5"}, {"text": "Done"},
+            {"text": "+"}, {"text": "+"},
+        ):  # fmt: skip
+            observation = click(**wanted).observation
+        assert click(value="Find Flights").solved  # below the viewport's lower edge
+
+    @pytest.mark.parametrize("task", ["flight.AA", "flight.Alaska"])
+    def test_leaving_the_page_ends_the_trial(self, browser, task):
+        env = page(browser, task)
+        first = env.reset()
+        away = env.step(Click(find(first, text="Full site").id))
+        assert (away.done, away.reward) == (True, -1)
+        assert env.reset() == first
+
+    def test_what_is_loaded_late_is_waited_for(self, browser):
+        env = page(browser, "flight.AA")
+        field = find(env.reset(), dom_id="segments0.destination")
+        listed = env.step(Enter("Boston", field.id)).observation
+        assert any("BOS" in element.text for element in listed.elements)
 
 
 class TestIsolation:

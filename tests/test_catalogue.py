@@ -5,7 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from pytest_miniwob_agent.catalogue import CATEGORIES, OTHER, cases, parse_seeds, select, tasks
+from pytest_miniwob_agent.catalogue import (
+    CATEGORIES,
+    OTHER,
+    cases,
+    page,
+    parse_seeds,
+    select,
+    tasks,
+)
 from pytest_miniwob_agent.core import UsageError
 
 
@@ -22,8 +30,11 @@ def test_the_papers_tasks_are_installed():
 
 def test_the_rest_of_the_catalogue_is_what_the_package_has():
     spec = importlib.util.find_spec("miniwob")
-    files = Path(spec.origin).parent.glob("html/miniwob/*.html")
-    assert set(tasks()) == {path.stem for path in files}
+    html = Path(spec.origin).parent / "html"
+    flights = {"AA", "Alaska", "Alaska-auto", "Alaska-auto-medium"}
+    names = {path.stem for path in html.glob("miniwob/*.html")}
+    assert set(tasks()) == names | {f"flight.{name}" for name in flights}
+    assert all(page(task).is_file() for task in tasks())
     assert tasks()["choose-list"] == OTHER
 
 
