@@ -4,13 +4,15 @@
 
 Plays short episodes on the paper's tasks, one after the other, in one Chromium, and prints the
 resident memory of Python, the driver and all of Chromium, and the open files of Python, as it goes.
-Linux only: reads /proc.
+Exit status 1 if anything is left open or running at the end, or if memory grew by more than
+`BOUNDS` once a fifth of the episodes was over. Linux only: reads /proc.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import sys
 from pathlib import Path
 
 from pytest_miniwob_agent import catalogue
@@ -19,6 +21,9 @@ from pytest_miniwob_agent.certify import explore
 from pytest_miniwob_agent.core import Case
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
+
+BOUNDS = {"Python": 10, "chromedriver": 10, "Chromium": 250}
+"""MB by which each may grow; Chromium keeps for a while what it could let go of."""
 
 
 def resident(pid: int) -> float:
@@ -40,32 +45,52 @@ def group(pid: int) -> list[int]:
     return found
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--episodes", type=int, default=2000, help="how many (default: 2000)")
-    options = parser.parse_args()
+def open_files() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+def play(episodes: int) -> list[str]:
+    """Play and print; what was wrong."""
     tasks = catalogue.select(catalogue.CATEGORIES)
+    wrong = []
+    files = open_files()
+    warm: dict[str, float] = {}
     browser = Browser()
-    print("episodes   Python  chromedriver  Chromium  (MB)   processes  open files")
+    print(f"episodes {''.join(f'{name:>14}' for name in BOUNDS)} (MB)  processes  open files")
     try:
         driver = browser.driver.service.process.pid
-        for count in range(options.episodes + 1):
-            if count % (options.episodes // 10 or 1) == 0:
+        for count in range(episodes + 1):
+            if count % (episodes // 10 or 1) == 0:
                 others = [pid for pid in group(driver) if pid != driver]
+                sizes = (resident(os.getpid()), resident(driver), sum(map(resident, others)))
                 print(
-                    f"{count:8} {resident(os.getpid()):8.0f} {resident(driver):13.0f} "
-                    f"{sum(map(resident, others)):9.0f} {'':7} {len(others):9} "
-                    f"{len(os.listdir('/proc/self/fd')):11}",
+                    f"{count:8} {''.join(f'{size:14.0f}' for size in sizes)}      "
+                    f"{len(others):9} {open_files():11}",
                     flush=True,
                 )
+                if count >= episodes / 5:
+                    for name, size in zip(BOUNDS, sizes, strict=True):
+                        if size > warm.setdefault(name, size) + BOUNDS[name]:
+                            wrong.append(f"{name} grew from {warm[name]:.0f} to {size:.0f} MB")
             category, task = tasks[count % len(tasks)]
             explore(browser.environment(Case(task, category, count)))
             if browser.driver.service.process.pid != driver:
-                raise SystemExit(f"the browser was lost at episode {count}")
+                return [*wrong, f"the browser was lost at episode {count}"]
     finally:
         browser.close()
-    left = group(driver)
-    print(f"processes left: {len(left)}")
+    if left := group(driver):
+        wrong.append(f"processes that are left: {len(left)}")
+    if open_files() > files:
+        wrong.append(f"open files that are left: {open_files() - files}")
+    return wrong
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--episodes", type=int, default=2000, help="how many (default: 2000)")
+    wrong = play(parser.parse_args().episodes)
+    if wrong:
+        sys.exit("\n".join(wrong))
 
 
 if __name__ == "__main__":

@@ -390,6 +390,17 @@ class TestFailure:
             browser.close()
 
 
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads /proc")
+def test_many_episodes_leave_nothing_behind():
+    """No memory beyond the bounds that the benchmark states, no process, no open file."""
+    result = subprocess.run(
+        [sys.executable, "benchmarks/endurance.py", "--episodes", "60"],
+        cwd=Path(__file__).parent.parent, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert result.stdout.splitlines()[-1].split()[0] == "60"
+
+
 def marked(mark):
     """Processes that inherited the environment variable MARK=mark."""
     found = []
