@@ -175,6 +175,87 @@ def test_a_browser_that_dies_again_makes_its_item_an_error_and_the_next_gets_a_n
     result.stdout.fnmatch_lines(["the browser failed while doing press TAB: *"])
 
 
+DOOMED = """
+    import json, os, random, signal, threading
+    import pytest
+
+    KILLED = []
+
+    class Doomed:
+        # A page that loses its browser or the driver once, in or after one of its calls.
+
+        def __init__(self, browser, case):
+            self.browser, self.page = browser, browser.environment(case)
+            chance = random.Random(case.id)
+            with open("plain.txt") as file:
+                steps = {id_: episode["steps"] for id_, episode in map(json.loads, file)}
+            self.calls = chance.randrange(steps[case.id] + 1)
+            self.delay = chance.uniform(0, 0.05)
+            self.victim = chance.choice(["browser", "driver"])
+
+        def call(self, method, *args):
+            self.calls -= 1
+            if self.calls != -1:
+                return method(*args)
+            driver = self.browser.driver
+            pid = (
+                driver.capabilities["goog:processID"]
+                if self.victim == "browser"
+                else driver.service.process.pid
+            )
+            timer = threading.Timer(self.delay, os.kill, (pid, signal.SIGKILL))
+            timer.start()
+            try:
+                return method(*args)
+            finally:
+                timer.join()
+                KILLED.append(self.victim)
+
+        def reset(self):
+            return self.call(self.page.reset)
+
+        def step(self, action):
+            return self.call(self.page.step, action)
+
+    @pytest.fixture
+    def miniwob_environment(miniwob_browser, miniwob_case):
+        # Every second item only: a browser that dies after an item's last call fails the next one.
+        if "KILL" in os.environ and miniwob_case.seed == 1000:
+            return Doomed(miniwob_browser, miniwob_case)
+        return miniwob_browser.environment(miniwob_case)
+
+    @pytest.mark.miniwob(
+        "click-menu-2", "click-pie", "click-tab-2", "email-inbox", "navigate-tree",
+        "search-engine", "social-media", "use-autocomplete", seeds=[1000, 1001], trials=5,
+    )
+    def test_runs(miniwob_case, miniwob_episode):
+        with open("episodes.txt", "a") as file:
+            print(json.dumps([miniwob_case.id, miniwob_episode.to_data()]), file=file)
+
+    def test_killed():
+        assert len(KILLED) == (8 if "KILL" in os.environ else 0)
+        assert not KILLED or set(KILLED) == {"browser", "driver"}
+"""
+
+
+def test_it_makes_no_difference_at_what_moment_the_browser_dies(pytester, monkeypatch):
+    pytester.makepyfile(DOOMED)
+    pytester.makeini(
+        "[pytest]\naddopts = -p no:randomly\nminiwob_model = claude\n"
+        f"miniwob_cassettes = {ROOT / 'cassettes'}\n"
+    )
+    episodes = []
+    for kill in (False, True):
+        if kill:
+            monkeypatch.setenv("KILL", "1")
+        pytester.runpytest_subprocess().assert_outcomes(passed=17)
+        written = pytester.path / "episodes.txt"
+        episodes.append(written.read_text().splitlines())
+        written.rename(pytester.path / "plain.txt")
+    assert len(episodes[0]) == 16
+    assert episodes[0] == episodes[1]
+
+
 def test_the_pace_of_the_model_makes_no_difference(pytester, chat_server):
     """A model that takes its time and one that takes none give the same episodes to the letter."""
     pytester.makepyfile(
