@@ -110,7 +110,7 @@ class TestReplay:
             llm.complete("three", "plan")
 
     def test_recorded_calls_that_are_left_over(self, tmp_path, recorded):
-        with pytest.raises(Drift, match=r"came to its end after 1\. Left over: call 2"):
+        with pytest.raises(Drift, match=r"came to its end after 1\. Left over:\s+call 2"):
             play(tmp_path, "none", "one")
 
     def test_calls_beyond_the_limits_are_neither_drift_nor_dropped(self, tmp_path, chat_server):
