@@ -5,6 +5,7 @@ import ctypes
 import json
 import os
 import shutil
+import socketserver
 import subprocess
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -92,6 +93,52 @@ class ChatServer:
         self._thread.join()
 
 
+class RawServer:
+    """A server on loopback that sends the bytes a test gives it, HTTP or not, and hangs up.
+
+    `answer` maps the number of a request, from 1 up, to the pieces that are sent one by one; it may
+    wait between them.
+    """
+
+    def __init__(self):
+        self.answer = lambda number: [b""]
+        self.requests = 0
+        server = self
+
+        class Handler(socketserver.StreamRequestHandler):
+            def handle(self):
+                length = 0
+                while (line := self.rfile.readline()) not in (b"\r\n", b""):
+                    name, _, value = line.partition(b":")
+                    if name.lower() == b"content-length":
+                        length = int(value)
+                self.rfile.read(length)
+                server.requests += 1
+                with contextlib.suppress(ConnectionError):  # the client may be gone by now
+                    for piece in server.answer(server.requests):
+                        self.wfile.write(piece)
+
+        self._server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.01,), daemon=True
+        )
+        self._thread.start()
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+
+    def close(self):
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+@pytest.fixture
+def raw_server():
+    server = RawServer()
+    yield server
+    server.close()
+
+
 @pytest.fixture
 def chat_server():
     server = ChatServer()
@@ -157,6 +204,17 @@ def display():
     server = Display()
     yield server
     server.close()
+
+
+OTHERS = ("llmock", "recording", "respx", "vcr")
+"""Plugins that are installed for test_coexistence.py; pyproject.toml keeps them out of this run."""
+
+
+@pytest.fixture
+def pytester(pytester, monkeypatch):
+    """Inner runs load what this run loads."""
+    monkeypatch.setenv("PYTEST_ADDOPTS", " ".join(f"-pno:{name}" for name in OTHERS))
+    return pytester
 
 
 FAKE_PAGE = """
