@@ -27,6 +27,7 @@ from pytest_miniwob_agent.core import (
     Case,
     CassetteError,
     Limits,
+    ModelError,
     NotRecorded,
     Origin,
     Pending,
@@ -251,6 +252,8 @@ class CassetteTransport(httpx2.BaseTransport):
         CassetteError: the call is not recorded and none may be made, or it holds a key.
         Pending: the call is not recorded and waits for a completion.
         BudgetReached: the run may make no more calls.
+        ModelError: the server's answer came through, but is no completion. Only an answer that did
+            not come through is asked for again, as each may have been paid for.
     """
 
     def __init__(self, cassette: ItemCassette, budget: Budget | None = None) -> None:
@@ -275,18 +278,45 @@ class CassetteTransport(httpx2.BaseTransport):
         return response
 
     def _ask(self, request: httpx2.Request, body: bytes) -> tuple[httpx2.Response, Call | None]:
-        """The server's response, and the call if that was a completion."""
+        """The response that the client gets, and the call if that is a completion."""
         if self._server is None:
             self._server = httpx2.HTTPTransport()
         response = self._server.handle_request(request)
-        response.read()
+        try:
+            response.read()
+        except httpx2.DecodingError as error:
+            raise ModelError(f"answered with a body that can't be decoded: {error}") from None
+        if response.status_code in _REDIRECTS and "location" in response.headers:
+            there = request.url.join(response.headers["location"])
+            raise ModelError(
+                f"redirects calls to {there}; give the server's own address with --miniwob-base-url"
+            )
+        if not response.is_success:
+            return response, None
         answer = completion_of(response.status_code, response.content)
-        return response, None if answer is None else self._cassette.add(body, answer)
+        if answer is None:
+            raise ModelError(
+                "answered with no chat completion that has a text: " + _beginning(response)
+            )
+        call = self._cassette.add(body, answer)
+        # Not the response itself: what the agent sees now is what it will see in replay.
+        return httpx2.Response(200, json=answer), call
 
     def close(self) -> None:
         """Close the connection to the server."""
         if self._server is not None:
             self._server.close()
+
+
+_REDIRECTS = (301, 302, 303)
+"""Those after which a client asks for a page and does not repeat the call."""
+
+
+def _beginning(response: httpx2.Response) -> str:
+    """What a response that is no completion begins with, on one line."""
+    text = secrets.redact(" ".join(response.content[:1000].decode("utf-8", "replace").split()))
+    status = "" if response.status_code == 200 else f"status {response.status_code}, "
+    return status + repr(text if len(text) <= 100 else text[:100] + "…")
 
 
 def _digest(key: str) -> str:

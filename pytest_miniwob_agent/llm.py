@@ -74,6 +74,7 @@ class OpenAILLM:
 
         Raises:
             ModelError: the server can't be reached, refuses the call or answers no text.
+            UsageError: the client does not know a parameter.
             MiniwobError: whatever the transport raises of it.
         """
         try:
@@ -82,6 +83,8 @@ class OpenAILLM:
                 messages=[{"role": "user", "content": prompt}],
                 **self._params,
             )
+        except ModelError as error:
+            raise self._failed(purpose, str(error)) from None
         except openai.APIConnectionError as error:
             if isinstance(error.__cause__, MiniwobError):
                 raise error.__cause__ from None
@@ -89,18 +92,28 @@ class OpenAILLM:
             raise self._failed(purpose, f"can't be reached: {cause}") from None
         except openai.APIStatusError as error:
             raise self._failed(purpose, f"refused the call: {error}") from None
+        except TypeError as error:
+            raise UsageError(
+                f'--miniwob-llm-params: {error}; what only this server knows goes into "extra_body"'
+            ) from None
         except (openai.OpenAIError, ValueError) as error:
             raise self._failed(purpose, f"gave no completion: {error}") from None
-        text = answer.choices[0].message.content if getattr(answer, "choices", None) else None
+        try:
+            text = answer.choices[0].message.content
+        except (AttributeError, IndexError, TypeError):  # the client does not check what it reads
+            text = None
         if not isinstance(text, str):
             raise self._failed(purpose, "answered with no chat completion that has a text")
-        usage = answer.usage
         return Completion(
-            text,
-            usage.prompt_tokens if usage else None,
-            usage.completion_tokens if usage else None,
+            text, *(_count(answer, name) for name in ("prompt_tokens", "completion_tokens"))
         )
 
     def _failed(self, purpose: str, what: str) -> ModelError:
         """An error without a key in it, also where the server's own words hold one."""
         return ModelError(redact(f"{purpose} call: {self._client.base_url} {what}"))
+
+
+def _count(answer: Any, name: str) -> int | None:
+    """A token count, or None where the server did not say, or not by a number."""
+    count = getattr(getattr(answer, "usage", None), name, None)
+    return count if isinstance(count, int) else None

@@ -75,7 +75,8 @@ OPTIONS = (
     Option(
         "llm-params",
         "further parameters of every model call, as JSON; '{}' for models that refuse a "
-        "temperature",
+        'temperature. "timeout" is how many seconds the server may be silent (600 unless given), '
+        'and is not sent; "extra_body" holds what only this server knows, such as {"top_k": 40}',
         '{"temperature": 0}',
         metavar="JSON",
     ),
@@ -275,6 +276,8 @@ def read(config: pytest.Config) -> Settings:
         ) from None
     if not isinstance(given["llm_params"], dict):
         raise UsageError('--miniwob-llm-params: not a JSON object, such as {"temperature": 0}')
+    if fixed := {"messages", "model", "stream"} & given["llm_params"].keys():
+        raise UsageError(f"--miniwob-llm-params: can't set {', '.join(sorted(fixed))}")
     if given["seeds"] is not None:
         given["seeds"] = catalogue.parse_seeds(given["seeds"])
     for name in ("trials", "steps", "repeats", "max_calls", "concurrency"):

@@ -83,7 +83,9 @@ def completion_of(status: int, body: bytes | Mapping[str, Any]) -> Mapping[str, 
     try:
         answer = json.loads(body) if isinstance(body, bytes) else body
         text = answer["choices"][0]["message"]["content"]
-    except (ValueError, KeyError, IndexError, TypeError):
+        # NaN, or half of a surrogate pair: Python reads them, but they could not be replayed.
+        json.dumps(answer, ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, KeyError, IndexError, TypeError, RecursionError):
         return None
     return answer if isinstance(text, str) else None
 
