@@ -281,11 +281,12 @@ class CassetteTransport(httpx2.BaseTransport):
         """The response that the client gets, and the call if that is a completion."""
         if self._server is None:
             self._server = httpx2.HTTPTransport()
-        response = self._server.handle_request(request)
-        try:
-            response.read()
-        except httpx2.DecodingError as error:
-            raise ModelError(f"answered with a body that can't be decoded: {error}") from None
+        with tape.apart():
+            response = self._server.handle_request(request)
+            try:
+                response.read()
+            except httpx2.DecodingError as error:
+                raise ModelError(f"answered with a body that can't be decoded: {error}") from None
         if response.status_code in _REDIRECTS and "location" in response.headers:
             there = request.url.join(response.headers["location"])
             raise ModelError(

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
 import yaml
+from vcr.patch import force_reset
 from vcr.request import Request
 from vcr.serialize import deserialize, serialize
 
@@ -197,6 +199,25 @@ def dump(calls: Sequence[Call], **about: Any) -> str:
     }
     text: str = serialize(data, Serializer([call.origin for call in calls], about))
     return text
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write beside, then rename, so that no reader and no crash meets half a file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    with beside.open("w", encoding="utf-8", newline="\n") as file:
+        file.write(text)
+    beside.replace(path)
+
+
+@contextmanager
+def apart() -> Iterator[None]:
+    """Nothing in here goes into a vcrpy cassette that a user's test has open, or comes from it.
+
+    vcrpy replaces the methods of HTTP clients, `httpx2` among them, while a cassette is open.
+    """
+    with force_reset():
+        yield
 
 
 class Serializer:
