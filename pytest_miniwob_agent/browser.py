@@ -14,7 +14,8 @@ import os
 import re
 import shutil
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -140,11 +141,18 @@ class Browser:
         path: the browser's executable; None looks for one.
         headed: show the window.
         timeout: real seconds after which a page that does not answer is given up.
+        apart: a context for talking to the driver, which is HTTP, as with `tape.apart`.
     """
 
     def __init__(
-        self, path: str | None = None, *, headed: bool = False, timeout: float = TIMEOUT
+        self,
+        path: str | None = None,
+        *,
+        headed: bool = False,
+        timeout: float = TIMEOUT,
+        apart: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext,
     ) -> None:
+        self._apart = apart
         self._path = path
         self._headed = headed
         self._timeout = timeout
@@ -214,7 +222,8 @@ class Browser:
     def guard(self, doing: str) -> Iterator[webdriver.Chrome]:
         """Use the driver; whatever goes wrong ends the browser and is a `BrowserLost`."""
         try:
-            yield self.driver
+            with self._apart():
+                yield self.driver
         except (WebDriverException, HTTPError, OSError) as error:
             self.kill()
             raise BrowserLost(f"the browser failed while {doing}: {_first_line(error)}") from error

@@ -203,9 +203,12 @@ def _as_error() -> Iterator[None]:
 def miniwob_browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
     """The worker's Chromium; started by the first item that needs it."""
     from pytest_miniwob_agent.browser import Browser
+    from pytest_miniwob_agent.tape import apart
 
     settings = request.config.stash[SETTINGS]
     browser = Browser(settings.browser, headed=settings.headed)
+    settings = request.config.stash[_SETTINGS]
+    browser = Browser(settings.browser, headed=settings.headed, apart=apart)
     yield browser
     browser.close()
 

@@ -4,6 +4,8 @@ The first two refuse to run together, so that each has runs of its own. They are
 runs only, each in a process of its own, as they patch HTTP clients.
 """
 
+from pathlib import Path
+
 import pytest
 
 from conftest import OTHERS, solve_menu
@@ -165,3 +167,33 @@ def test_recording_where_the_network_is_blocked(together):
     result.stdout.fnmatch_lines(["*Network is disabled for host '127.0.0.1'"])
     assert together.asked() == []
     assert together.cassettes() == ({}, {})
+
+
+@pytest.mark.parametrize(
+    ("plugin", "args"),
+    [
+        ("recording", ["--record-mode=once"]),
+        ("recording", ["--block-network", "--allowed-hosts=127.0.0.1,localhost"]),
+        ("vcr", ["--vcr-record=once"]),
+    ],
+)
+def test_the_browser(pytester, monkeypatch, plugin, args):
+    """Its driver is spoken to over HTTP, which is no business of the user's cassette either."""
+    out = [name for name in OTHERS if name != plugin]
+    monkeypatch.setenv("PYTEST_ADDOPTS", " ".join(f"-pno:{name}" for name in out))
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.vcr
+        @pytest.mark.miniwob("click-tab-2", seeds=[1000])
+        def test_both(miniwob_episode):
+            assert miniwob_episode.solved, miniwob_episode.explain()
+        """
+    )
+    shipped = Path(__file__).parents[1] / "cassettes"
+    result = pytester.runpytest_subprocess(
+        f"--miniwob-cassettes={shipped}", "--miniwob-model=claude", *args
+    )
+    result.assert_outcomes(passed=1)
+    assert not list(pytester.path.rglob("*.yaml"))
