@@ -317,6 +317,17 @@ class TestUnusual:
             assert llm.complete("one", "plan") == live
 
 
+def test_a_redirect_that_keeps_the_call_is_followed(one_item, raw_server, chat_server):
+    """The server that answers is not named in the cassette, and gets no key for another one."""
+    chat_server.reply = solve_menu
+    there = f"Location: {chat_server.url}/chat/completions"
+    raw_server.answer = lambda number: [response(b"", there, status="308 Permanent Redirect")]
+    one_item.run_item(raw_server).assert_outcomes(passed=1)
+    assert (raw_server.requests, len(chat_server.requests)) == (3, 3)
+    assert all("authorization" not in headers for headers in chat_server.headers)
+    one_item.run_item(record="none").assert_outcomes(passed=1)
+
+
 # Answers that did not come through: these are asked for again.
 CUT = {
     "no byte": [b""],
