@@ -99,12 +99,14 @@ def pytest_configure_node(node: Any) -> None:
 
 # --- Collection ---
 
+MANY = 1000
+"""Items that are worth collecting without a look for garbage."""
+
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, Any, Any]:
-    """Collect without looking for garbage: items are made by the ten thousand, and all are kept."""
+    """Look for garbage again after a collection that did without, see `pytest_generate_tests`."""
     enabled = gc.isenabled()
-    gc.disable()
     try:
         return (yield)
     finally:
@@ -137,6 +139,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         }
     except UsageError as error:
         raise pytest.Collector.CollectError(f"{metafunc.definition.nodeid}: {error}") from None
+    if len(limited) >= MANY:
+        gc.disable()  # all items are kept: looking for garbage among them took a third of the time
     metafunc.parametrize("miniwob_case", list(limited.values()), ids=list(limited), indirect=True)
 
 
@@ -206,8 +210,6 @@ def miniwob_browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
     from pytest_miniwob_agent.tape import apart
 
     settings = request.config.stash[SETTINGS]
-    browser = Browser(settings.browser, headed=settings.headed)
-    settings = request.config.stash[_SETTINGS]
     browser = Browser(settings.browser, headed=settings.headed, apart=apart)
     yield browser
     browser.close()
