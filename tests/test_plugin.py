@@ -41,19 +41,31 @@ class TestCollection:
     def test_selection(self, project, args, count):
         assert len(ids_of(project.runpytest("--collect-only", "-q", *args))) == count
 
-    def test_garbage_is_collected_again_once_items_run(self, pytester):
-        pytester.makepyfile(
+    @pytest.mark.parametrize(("seeds", "collecting"), [(999, True), (1000, False)])
+    def test_garbage_is_collected_but_while_many_items_are_made(self, pytester, seeds, collecting):
+        pytester.makeconftest(
             """
             import gc
 
-            SEEN = gc.isenabled()
+            def pytest_itemcollected(item):
+                item.config.seen = gc.isenabled()
+            """
+        )
+        pytester.makepyfile(
+            f"""
+            import gc
+            import pytest
 
-            def test_enabled():
-                assert not SEEN
+            @pytest.mark.miniwob("click-menu-2", seeds=range({seeds}))
+            def test_items(miniwob_episode): pass
+
+            def test_enabled(pytestconfig):
+                assert pytestconfig.seen is {collecting}
                 assert gc.isenabled()
             """
         )
-        pytester.runpytest_subprocess().assert_outcomes(passed=1)
+        result = pytester.runpytest_subprocess("-k", "test_enabled", "-p", "no:randomly")
+        result.assert_outcomes(passed=1, deselected=seeds)
 
     def test_collecting_imports_neither_browser_nor_client(self, project):
         code = (
