@@ -93,9 +93,9 @@ class OpenAILLM:
         except openai.APIStatusError as error:
             raise self._failed(purpose, f"refused the call: {error}") from None
         except TypeError as error:
-            raise UsageError(
-                f'--miniwob-llm-params: {error}; what only this server knows goes into "extra_body"'
-            ) from None
+            unknown = "unexpected keyword" in str(error)
+            hint = '; what only this server knows goes into "extra_body"' if unknown else ""
+            raise UsageError(f"--miniwob-llm-params: {error}{hint}") from None
         except (openai.OpenAIError, ValueError) as error:
             raise self._failed(purpose, f"gave no completion: {error}") from None
         try:

@@ -126,13 +126,16 @@ def remove(folder: Path, paths: Collection[Path]) -> None:
 
 
 def files(folder: Path) -> list[Path]:
-    """The cassettes of a folder, those of broken-off recordings among them."""
-    return sorted(path for path in folder.glob("**/*.yaml") if not path.name.startswith("."))
+    """The cassettes of a folder, those of broken-off recordings among them.
+
+    A folder of that name may hold cassettes of the user's own tests too, at another depth.
+    """
+    return sorted(path for path in folder.glob("*/*/*/*.yaml") if not path.name.startswith("."))
 
 
 def strays(folder: Path) -> list[Path]:
     """What a killed write left beside a cassette."""
-    return sorted(folder.glob("**/.*.yaml.*"))
+    return sorted(folder.glob("*/*/*/.*.yaml.*"))
 
 
 @dataclass(slots=True)

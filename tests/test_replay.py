@@ -157,7 +157,7 @@ def test_an_item_whose_browser_dies_is_begun_again_and_loses_no_completion(
     )
     result.assert_outcomes(passed=3)
     assert len(chat_server.requests) == 6  # no call was made twice
-    result.stdout.fnmatch_lines(["model calls: 1 replayed, 6 recorded"])
+    result.stdout.fnmatch_lines(["model calls: 0 replayed, 6 recorded"])
     result = pytester.runpytest_subprocess()
     result.assert_outcomes(passed=3)
     result.stdout.fnmatch_lines(["model calls: 6 replayed, 0 recorded"])

@@ -89,6 +89,13 @@ class TestLint:
         assert status == 1
         assert "cassettes/reflective/other/click-menu-2/1.yaml: orphan" in out
 
+    def test_cassettes_of_the_users_own_tests_are_none_of_ours(self, record, run):
+        folder = record.path / "cassettes/test_mine"
+        folder.mkdir()
+        (folder / "test_weather.yaml").write_text("interactions: []\nversion: 1\n")
+        assert run("lint")[0] == 0
+        assert run("prune", "--yes")[1].startswith("nothing to remove")
+
     def test_items_whose_agent_a_fixture_decides(self, record, run):
         record.makeconftest(
             FAKE_PAGE + "\n    @pytest.fixture\n    def miniwob_agent():\n        return None\n"
