@@ -539,8 +539,12 @@ def write_atomically(path: Path, text: str) -> None:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{os.getpid()}")
-    beside.write_bytes(text.encode("utf-8", errors="backslashreplace"))
-    beside.replace(path)
+    try:
+        beside.write_bytes(text.encode("utf-8", errors="backslashreplace"))
+        beside.replace(path)
+    except OSError:
+        beside.unlink(missing_ok=True)
+        raise
 
 
 def digest(text: str) -> str:
