@@ -207,9 +207,11 @@ def _at_commit(ref: str, path: Path) -> str:
         )
     commit = git("rev-parse", "--verify", "--quiet", ref + "^{commit}")
     if ref.startswith("-") or commit.returncode:  # no ref begins like an option
+        branch = ref.removeprefix("origin/")
+        what = ref if branch == ref else f"{branch}:refs/remotes/{ref}"
         raise UsageError(
             f"git:{ref}:{path}: there is no commit {ref} here; fetch it first, for instance "
-            f"git fetch origin {ref} (a clone made by CI often holds one commit only)"
+            f"git fetch origin {what} (a clone made by CI often holds one commit only)"
         )
     root = Path(top.stdout.removesuffix("\n")).resolve()
     try:

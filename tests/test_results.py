@@ -172,6 +172,7 @@ def test_a_file_as_it_was_at_a_commit(repository):
         ("git:main", "names no file; write it as git:REF:PATH"),
         ("git::r.jsonl", "names no file"),
         ("git:no-such:r.jsonl", "there is no commit no-such here; fetch it first.*fetch origin"),
+        ("git:origin/x:r.jsonl", "for instance git fetch origin x:refs/remotes/origin/x "),
         ("git:--help:r.jsonl", "there is no commit --help here"),
         ("git:main:none.jsonl", r"main has no file sub/none\.jsonl; .*commit it there"),
         ("git:main:../../r.jsonl", "the file is not inside the repository"),
