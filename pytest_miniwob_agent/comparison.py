@@ -182,7 +182,7 @@ class Comparison:
         """What was compared and what differs in it: name, before, after.
 
         Source, agent, model and samples an item are always there; parameters and prompt files
-        where they differ.
+        where they differ. A prompt file is not used where no call needed it.
         """
         rows = [
             ("results", self.baseline.source, self.head.source),
@@ -195,7 +195,7 @@ class Comparison:
             rows.append(("parameters", *parameters))
         before, after = _digests(self.baseline), _digests(self.head)
         for name in sorted(before.keys() | after.keys()):
-            one, other = before.get(name, "none"), after.get(name, "none")
+            one, other = before.get(name, "not used"), after.get(name, "not used")
             if one != other:
                 rows.append((f"prompt {name}", one, other))
         return rows

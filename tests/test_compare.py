@@ -72,7 +72,7 @@ class TestText:
             "model: m -> m2",
             "samples an item: 1",
             'parameters: {"temperature":0} -> {"temperature":1}',
-            "prompt extra.txt: none -> dd",
+            "prompt extra.txt: not used -> dd",
             "prompt plan.txt: aa -> cc",
         ]
         table = {line.split()[0]: line.split()[1:4] for line in lines if "(" in line}
