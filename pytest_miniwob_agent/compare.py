@@ -64,7 +64,7 @@ class Summary:
         for name, value in self._remarks():
             lines += markup.wrap(f"{name}: {value}", width)
         if self.verdict:
-            lines += ["", *self.verdict.lines(width, most=5)]
+            lines += ["", *self.verdict.lines(width, most=5, changes=False)]
         return "\n".join(lines) + "\n"
 
     def markdown(self, most: int = 100) -> str:

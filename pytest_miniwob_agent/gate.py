@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from pytest_miniwob_agent import markup, stats
@@ -120,19 +120,43 @@ class Verdict:
         """Whether nothing speaks against the run."""
         return not self.reasons
 
-    def lines(self, width: int = 80, most: int = 20) -> list[str]:
-        """The verdict for a terminal, at most `most` items a reason."""
+    def lines(
+        self, width: int = 80, most: int | None = 20, *, changes: bool = True, more: str = ""
+    ) -> list[str]:
+        """The verdict for a terminal.
+
+        Args:
+            width: columns.
+            most: how many items are named of a list, None for all.
+            changes: whether to name the items that changed.
+            more: how to see the others, told where some are left out.
+        """
+
+        def listed(details: Sequence[str]) -> None:
+            for detail in details[:most]:
+                lines.extend(markup.wrap(detail, width, 4))
+            if left := len(details) - len(details[:most]):
+                lines.append(f"    and {left} more" + (f" ({more})" if more else ""))
+
         lines = markup.wrap(f"gate {self.gate}: {'passed' if self.passed else 'FAILED'}", width)
+        named: set[str] = set()
         for reason in self.reasons:
             lines += markup.wrap(reason.text, width, 2)
-            for detail in reason.details[:most]:
-                lines += markup.wrap(detail, width, 4)
-            if reason.details[most:]:
-                lines.append(f"    and {len(reason.details) - most} more")
+            if changes or reason.kind != "regressed":
+                listed(reason.details)
+                named.update(reason.details)
             if reason.cure:
                 lines += markup.wrap(f"-> {reason.cure}", width, 2)
         for note in self.notes:
             lines += markup.wrap(note, width, 2)
+        for pairs, text in (
+            (self.regressed, "no longer solved, which this gate allows"),
+            (self.progressed, "solved now and not in the baseline"),
+        ):
+            others = [str(pair) for pair in pairs if str(pair) not in named]
+            if changes and others:
+                lines += markup.wrap(f"{_count(others)} {text}", width, 2)
+                listed(others)
         return lines
 
 
@@ -183,7 +207,9 @@ def judge(baseline: Results, head: Results, gate: Gate, deselected: Container[st
     reasons = _could_not_tell(both, missing)
     notes: list[str] = []
     if not both.pairs:
-        reasons.append(Reason("empty", "no item is in both result sets, so nothing was compared"))
+        shared = known.keys() & head.items.keys()
+        why = "could be told in both" if shared else "is in both result sets"
+        reasons.append(Reason("empty", f"no item {why}, so nothing was compared"))
     elif gate.kind == "items" and regressed:
         reasons.append(_regression(f"{_count(regressed)} solved before and no longer", regressed))
     elif gate.kind == "rate":
@@ -191,6 +217,11 @@ def judge(baseline: Results, head: Results, gate: Gate, deselected: Container[st
     elif gate.kind == "paired":
         found, notes = _paired(both, gate)
         reasons += found
+    if baseline.partial:
+        notes.append(
+            f"the baseline is of a partial run ({', '.join(baseline.partial)}); what it does not "
+            "have is not judged"
+        )
     if left_out:
         notes.append(f"left out on purpose: {_count(left_out)} of the baseline")
     if both.new:
@@ -233,7 +264,12 @@ def _could_not_tell(both: Comparison, missing: Sequence[str]) -> list[Reason]:
             if result.outcome == outcome and result.item in known and known[result.item].told
         ]  # fmt: skip
         if unclear:
-            details = tuple(f"{result.case}: {result.reason or outcome}" for result in unclear)
+            by_reason: dict[str, list[str]] = {}
+            for result in unclear:
+                by_reason.setdefault(result.reason or outcome, []).append(result.case)
+            details = tuple(
+                f"{reason}: {markup.names(alike)}" for reason, alike in by_reason.items()
+            )
             text = f"{_count(unclear)} could not be told: {outcome}"
             reasons.append(Reason("unclear", text, details, cure))
     return reasons
@@ -283,7 +319,7 @@ def _paired(both: Comparison, gate: Gate) -> tuple[list[Reason], list[str]]:
         (name, changes[name], p, parts[name], f", corrected for {len(parts)} categories")
         for name, p in zip(changes, corrected, strict=True)
     ]
-    reasons = []
+    red = []
     for name, found, p, pairs, how in groups:
         limit = max(float(SAFEGUARD), stats.by_chance(len(found.pairs), CALM, RISK / len(groups)))
         if p <= gate.alpha:
@@ -292,8 +328,15 @@ def _paired(both: Comparison, gate: Gate) -> tuple[list[Reason], list[str]]:
             text = f"{_fell(name, found)}, by more than the safeguard's {100 * limit:.0f} points"
         else:
             continue
-        reasons.append(_regression(text, _worse(pairs)))
-    return reasons, [] if reasons else _power(whole, gate)
+        red.append((name, text, pairs))
+    if not red:
+        return [], _power(whole, gate)
+    reasons = [
+        # The whole names the items of the categories too.
+        _regression(text, () if red[0][0] == "whole" != name else _worse(pairs))
+        for name, text, pairs in red
+    ]
+    return [*(replace(reason, cure="") for reason in reasons[:-1]), reasons[-1]], []
 
 
 def _power(whole: Change, gate: Gate) -> list[str]:

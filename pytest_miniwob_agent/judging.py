@@ -16,11 +16,15 @@ import pytest
 
 from pytest_miniwob_agent.catalogue import case_of
 from pytest_miniwob_agent.core import MiniwobError, UsageError
+from pytest_miniwob_agent.markup import wrap
 from pytest_miniwob_agent.options import Settings
 from pytest_miniwob_agent.results import Result, Results, read_results
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.compare import Summary
+
+NAMED = 20
+"""Items that the gate names of a list; all with -v."""
 
 Outcome = Mapping[str, Any]
 
@@ -159,20 +163,33 @@ class Judgement:
             terminal.section("MiniWoB++ results", red=True)
             terminal.line(self._problem, red=True)
         elif self._summary and (terminal.verbosity >= 0 or not self._verdict.passed):
-            passed = self._verdict.passed
-            terminal.section("MiniWoB++ gate", green=passed, red=not passed)
-            for line in self._verdict.lines(terminal._tw.fullwidth):
+            verdict = self._verdict
+            terminal.section("MiniWoB++ gate", green=verdict.passed, red=not verdict.passed)
+            width = terminal._tw.fullwidth
+            for name, before, after in self._summary.both.setup:
+                if before != after and name != "results" and "not used" not in (before, after):
+                    for line in wrap(f"{name}: {before} -> {after}", width):
+                        terminal.line(line)
+            most = None if terminal.verbosity > 0 else NAMED
+            for line in verdict.lines(width, most, more="all with -v"):
                 terminal.line(line)
-            changed = Counter(
-                change for outcome in self._outcomes if (change := outcome.get("change"))
-            )
-            if changed["progressed"]:
-                terminal.line(
-                    f"{_items(changed['progressed'])} solved that the baseline does not solve; "
-                    f"to keep that, write it again: --miniwob-results={self._settings.baseline}"
-                )
+            if verdict.passed and (verdict.progressed or verdict.regressed):
+                for line in wrap(self._how_to_keep(), width):
+                    terminal.line(line)
         if self._settings.results and self._selected and terminal.verbosity >= 0:
-            terminal.line(f"results: {self._settings.results}")
+            terminal.line(f"results: {_shown(self._settings.results)}")
+
+    def _how_to_keep(self) -> str:
+        """How what changed becomes what later runs are held to."""
+        source = self._settings.baseline
+        file = source if isinstance(source, Path) else self._settings.baseline_file
+        if isinstance(source, str) and (path := source.removeprefix("git:").partition(":")[2]):
+            file = Path.cwd() / path
+        name = _shown(file) if file else "FILE"
+        if file == self._settings.results and not self._partial():
+            return f"to make this run the baseline, commit {name}"
+        run = "all items" if self._partial() else "it again"
+        return f"to make this the baseline, run {run} with --miniwob-results={name} and commit that"
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +217,10 @@ def _baseline(settings: Settings) -> Results | None:
         isinstance(source, Path) and source == settings.results and not source.exists()
     ):
         return None
-    return read_results(source, beside=settings.baseline_file)
+    beside = settings.baseline_file
+    if isinstance(source, Path):
+        source = _shown(source)
+    return read_results(source, beside=beside and _shown(beside))
 
 
 def _unique(outcomes: Sequence[Outcome]) -> tuple[Result, ...]:
@@ -247,6 +267,12 @@ def result_of(outcome: Outcome) -> Result:
 def _sum(counts: Any) -> int | None:
     known = list(counts)
     return None if None in known else sum(known)
+
+
+def _shown(path: Path) -> Path:
+    """The path as it is written from here."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def _items(count: int) -> str:

@@ -120,7 +120,7 @@ class TestWhatCannotBeTold:
         assert kinds(verdict) == ["unclear"]
         assert verdict.regressed == ()
         assert verdict.outcomes == {"solved": 4, word: 1}
-        assert verdict.reasons[0].details == (f"n-screen-n-step/click-pie/5: because {letter}",)
+        assert verdict.reasons[0].details == (f"because {letter}: n-screen-n-step/click-pie/5",)
         assert cure in verdict.reasons[0].cure
 
     def test_one_sample_of_several_is_enough(self):
@@ -133,6 +133,23 @@ class TestWhatCannotBeTold:
             "1 item could not be told: error",
             "1 item solved before and no longer",
         ]
+
+    def test_equal_reasons_are_told_once(self):
+        (reason, empty) = judge(run("+" * 9), run("d" * 9), Gate()).reasons
+        assert reason.details == (
+            "because d: "
+            + ", ".join(f"n-screen-n-step/click-pie/{seed}" for seed in range(1, 6))
+            + " and 4 more",
+        )
+        assert empty.text == "no item could be told in both, so nothing was compared"
+
+    def test_a_baseline_of_a_partial_run_is_noted(self):
+        verdict = judge(run("+", partial=["9 items deselected"]), run("++"), Gate())
+        assert verdict.passed
+        assert verdict.notes[0] == (
+            "the baseline is of a partial run (9 items deselected); what it does not have is not "
+            "judged"
+        )
 
     def test_what_the_baseline_could_not_tell_is_only_noted(self):
         verdict = judge(run("+e"), run("++"), Gate())
@@ -319,3 +336,32 @@ def test_lines_fit_and_name_items_and_cure():
         "  -> mend the change; if the loss is wanted, write the baseline again",
     ]
     assert judge(run("+"), run("+"), Gate()).lines() == ["gate items: passed"]
+
+
+def test_lines_list_what_the_gate_allows():
+    verdict = judge(run("++++-+"), run("+--+++"), Gate.parse("rate:50"))
+    assert verdict.lines(200, most=1, more="all with -v") == [
+        "gate rate:50: passed",
+        "  2 items no longer solved, which this gate allows",
+        "    n-screen-n-step/click-pie/2: solved in trial 1 -> unsolved (cycle, failed)",
+        "    and 1 more (all with -v)",
+        "  1 item solved now and not in the baseline",
+        "    n-screen-n-step/click-pie/5: unsolved (cycle, failed) -> solved in trial 1",
+    ]
+    assert len(verdict.lines(200, most=None)) == 6
+    assert verdict.lines(200, changes=False) == ["gate rate:50: passed"]
+
+
+def test_lines_name_an_item_once():
+    """The whole names the items; a category that is red too does not name them again."""
+    base = both(run("+" * 40), run("+" * 40, "1-screen-1-step"))
+    head = both(run("-" * 12 + "+" * 28), run("-" + "+" * 39, "1-screen-1-step"))
+    verdict = judge(base, head, Gate.parse("paired"))
+    assert [reason.text.partition(":")[0] for reason in verdict.reasons] == [
+        "whole",
+        "n-screen-n-step",
+    ]
+    assert [bool(reason.cure) for reason in verdict.reasons] == [False, True]
+    lines = verdict.lines(200)
+    for pair in verdict.regressed:
+        assert lines.count(f"    {pair}") == 1

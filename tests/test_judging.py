@@ -2,11 +2,15 @@
 
 import json
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from conftest import FAKE_PAGE, solve_menu
+from pytest_miniwob_agent import prompts as built_in
 from pytest_miniwob_agent.results import parse_results, read_results
+
+PLAN = Path(built_in.__file__).with_name("reflective").joinpath("plan.txt")
 
 MENU = "n-screen-n-step/click-menu-2/1"
 OTHER_MENU = "n-screen-n-step/click-menu-2/2"
@@ -161,8 +165,9 @@ class TestItems:
         assert result.ret == pytest.ExitCode.OK
         result.stdout.fnmatch_lines(
             [
-                "1 item solved that the baseline does not solve; to keep that, write it again: "
-                "--miniwob-results=*base.jsonl"
+                "  1 item solved now and not in the baseline",
+                f"    {OTHER_MENU}: unsolved (failed ?2) -> solved in trial 1",
+                "to make this the baseline, run it again with --miniwob-results=base.jsonl and",
             ]
         )
 
@@ -226,6 +231,9 @@ class TestPaired:
                 "*click-menu-2/2* PROGRESSED *",
                 "gate paired:0.05: passed",
                 "  1 worse, 1 better: 12 items are too few to tell. *",
+                "  1 item no longer solved, which this gate allows",
+                f"    {MENU}: solved in trial 1 -> unsolved (failed ?2)",
+                "  1 item solved now and not in the baseline",
             ]
         )
 
@@ -257,6 +265,31 @@ class TestSettings:
         )
         run().stdout.fnmatch_lines(["gate paired:0.05: passed"])
         run("--miniwob-gate=rate:5").stdout.fnmatch_lines(["gate rate:5: passed"])
+
+    def test_what_differs_from_the_baseline_is_told(self, baseline, run, project):
+        project.makeini("[pytest]\nminiwob_model = m2\nminiwob_prompts = prompts\n")
+        project.mkdir("prompts").joinpath("plan.txt").write_text(
+            PLAN.read_text("utf-8").replace("Done so far", "Done until now"), "utf-8"
+        )
+        result = run("--miniwob-baseline=base.jsonl", lost=[])
+        result.stdout.fnmatch_lines(["model: m -> m2", "prompt plan.txt: * -> *"])
+        # No trial failed, so reflect.txt was not used; it is as it was.
+        result.stdout.no_fnmatch_line("*reflect.txt*")
+
+    def test_all_items_are_named_with_v(self, baseline, run):
+        args = ["--miniwob-baseline=base.jsonl", "-n0", "--miniwob-seeds=1-4"]
+        run(*args, "--miniwob-results=base.jsonl", lost=[])
+        for verbose in ("-q", "-v"):
+            result = run(*args, "--miniwob-gate=paired", verbose, lost=["1", "2", "3", "4"])
+            told = [line for line in result.outlines if line.endswith("(all with -v)")]
+            assert told == ([] if verbose == "-v" else ["    and 4 more (all with -v)"])
+
+    def test_a_partial_run_makes_no_baseline(self, baseline, run):
+        part = ["--miniwob-baseline=base.jsonl", "-k", "click-menu-2"]
+        result = run(*part, "--miniwob-results=part.jsonl", lost=[])
+        result.stdout.fnmatch_lines(
+            ["to make this the baseline, run all items with --miniwob-results=base.jsonl and"]
+        )
 
     def test_the_first_run_of_all_writes_its_baseline(self, baseline, run, project):
         new = project.path / "new.jsonl"
@@ -307,6 +340,7 @@ def test_github_actions(baseline, run, project, monkeypatch):
     result = run("--miniwob-baseline=base.jsonl", lost=["click-menu-2 1", "click-menu-2 2"])
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert "Gate `items`: **failed**" in summary.read_text()
+    assert "<code>base.jsonl</code>" in summary.read_text()
     result.stderr.fnmatch_lines([f"::error title=MiniWoB++ regression::{MENU}*"])
 
 
