@@ -505,7 +505,8 @@ class Episode:
         verdict = (
             f"solved in trial {self.solved_at}"
             if self.solved
-            else f"not solved in {self.trials} trials, best reward {self.reward:g}"
+            else f"not solved in {self.trials} trial{'s' if self.trials != 1 else ''}, "
+            f"best reward {self.reward:g}"
         )
         lines = [f"{self.case.id}: {verdict}"]
         for event in self.events:

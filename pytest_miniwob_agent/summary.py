@@ -168,11 +168,12 @@ class Summary:
             count = sum(outcome.get("budget") == reason for outcome in self._outcomes)
             terminal.line(f"budget: {reason}, {_items(count)} skipped; run again to go on")
         if self._waiting:
-            terminal.line(
-                f"requests that wait for a completion: {self._waiting}, in "
-                f"{self._settings.pending}; have them answered and run again with "
-                "--miniwob-answers=FILE"
-            )
+            pending = self._settings.pending
+            here = self._config.invocation_params.dir
+            if pending.is_relative_to(here):
+                pending = pending.relative_to(here)
+            terminal.line(f"requests that wait for a completion: {self._waiting}, in {pending};")
+            terminal.line("have them answered and run again with --miniwob-answers=FILE")
 
 
 def _cause(outcome: Outcome) -> str:
