@@ -35,6 +35,7 @@ from pytest_miniwob_agent.core import (
     ModelError,
     UsageError,
     canonical_json,
+    counted,
     write_atomically,
 )
 from pytest_miniwob_agent.deferred import read_pending
@@ -139,7 +140,7 @@ class Batches:
         }.items():
             if count := sum(state.get(id_) == word for id_ in waiting):
                 what = "in a batch that is over" if word == "over" else word
-                self._say(f"{_count(count, 'request')} already {what}: `{command}`")
+                self._say(f"{counted(count, 'request')} already {what}: `{command}`")
 
     def status(self, wait: Callable[[str], None] | None = None) -> bool:
         """Tell how each batch stands; nothing is changed by it.
@@ -161,7 +162,7 @@ class Batches:
                 break
             done = sum(_counts(remote)[0] for remote in running)
             total = sum(_counts(remote)[2] for remote in running)
-            wait(f"{_count(len(running), 'batch', 'es')} to go, {done} of {total} requests done")
+            wait(f"{counted(len(running), 'batch', 'es')} to go, {done} of {total} requests done")
             time.sleep(pause)
             pause = min(pause * 2, 60)  # a batch takes minutes or hours
         if wait:
@@ -169,7 +170,7 @@ class Batches:
         well = True
         for batch in self._batches:
             if batch.fetched:
-                self._say(f"{batch.id}  fetched  {_count(len(batch.requests), 'request')}")
+                self._say(f"{batch.id}  fetched  {counted(len(batch.requests), 'request')}")
             elif not batch.id:
                 well = False
                 self._say("(no id)  not made yet: `miniwob-agent batch submit` goes on with it")
@@ -213,10 +214,10 @@ class Batches:
         if not fetched:
             self._say("nothing new to fetch")
         if running:
-            said = _count(running, "batch", "es")
+            said = counted(running, "batch", "es")
             self._say(f"{said} not over yet: `miniwob-agent batch status --wait`")
         if ready:
-            self._say(f"{_count(len(ready), 'request')} answered. next: {self._next}")
+            self._say(f"{counted(len(ready), 'request')} answered. next: {self._next}")
         return well
 
     @property
@@ -322,7 +323,7 @@ class Batches:
         batch.fetched = True
         self._save()
         reason = _reason_of(remote)
-        count = _count(len(batch.requests), "request")
+        count = counted(len(batch.requests), "request")
         self._say(
             f"{batch.id} {remote.status} without an answer{f' ({reason})' if reason else ''}: "
             f"`miniwob-agent batch submit` submits its {count} again"
@@ -420,7 +421,7 @@ class Batches:
         self._tell(batch, how)
 
     def _tell(self, batch: Batch, how: str) -> None:
-        self._say(f"{batch.id}  {_count(len(batch.requests), 'request')} for {batch.model}, {how}")
+        self._say(f"{batch.id}  {counted(len(batch.requests), 'request')} for {batch.model}, {how}")
 
     # Fetching
 
@@ -444,8 +445,8 @@ class Batches:
         batch.fetched = True
         self._save()
         self._say(
-            f"{batch.id}  {remote.status}  {_count(len(answers), 'answer')}, "
-            f"{_count(len(errors), 'error')}"
+            f"{batch.id}  {remote.status}  {counted(len(answers), 'answer')}, "
+            f"{counted(len(errors), 'error')}"
         )
         for id_, error in list(errors.items())[:SHOWN]:
             self._say(f"  {id_}: {error}")
@@ -453,7 +454,7 @@ class Batches:
             self._say(f"  and {len(errors) - SHOWN} more")
         if errors:
             self._say(
-                f"  `miniwob-agent batch submit` submits {_count(len(errors), 'request')} again"
+                f"  `miniwob-agent batch submit` submits {counted(len(errors), 'request')} again"
             )
         return not errors
 
@@ -538,7 +539,3 @@ def _one_line(text: str) -> str:
     """A text of the server as it may be shown."""
     text = " ".join(redact(text).split())
     return text if len(text) <= 300 else text[:299] + "…"
-
-
-def _count(number: int, noun: str, plural: str = "s") -> str:
-    return f"{number} {noun}{plural if number != 1 else ''}"

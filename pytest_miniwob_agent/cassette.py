@@ -32,6 +32,7 @@ from pytest_miniwob_agent.core import (
     Origin,
     Pending,
     canonical_json,
+    shown,
 )
 from pytest_miniwob_agent.ledger import Usage
 from pytest_miniwob_agent.tape import Call, completion_of, usage
@@ -95,12 +96,6 @@ class ItemCassette:
             else:
                 left.append(call)
         return left
-
-    @property
-    def _shown(self) -> str:
-        """The file as messages name it."""
-        here = Path.cwd()
-        return str(self.path.relative_to(here) if self.path.is_relative_to(here) else self.path)
 
     @property
     def calls(self) -> Sequence[Call]:
@@ -177,7 +172,7 @@ class ItemCassette:
         ]
         if not self.writes:
             if left := [call for call in self._rest if call not in beyond]:
-                raise drift.of_rest(self._shown, self.calls, len(self._played), left)
+                raise drift.of_rest(shown(self.path), self.calls, len(self._played), left)
             return
         kept = [*self._played, *([] if self._recorded else beyond)]
         if not kept:
@@ -213,11 +208,12 @@ class ItemCassette:
                 }
             )
         if not self.found:
-            broken_off = f"; a recording that broke off is in {self.aside}"
+            broken_off = f"; a recording that broke off is in {shown(self.aside)}"
             return NotRecorded(
-                f"there is no cassette {self._shown}" + (broken_off if self.aside.exists() else "")
+                f"there is no cassette {shown(self.path)}"
+                + (broken_off if self.aside.exists() else "")
             )
-        return drift.of_call(self._shown, data, self._origin, self.calls, len(self._played))
+        return drift.of_call(shown(self.path), data, self._origin, self.calls, len(self._played))
 
     def check(self, body: bytes) -> None:
         """Whether a request may leave this machine and be kept.

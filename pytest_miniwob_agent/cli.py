@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from pytest_miniwob_agent import catalogue
-from pytest_miniwob_agent.core import MiniwobError, UsageError
+from pytest_miniwob_agent.core import MiniwobError, UsageError, shown
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
@@ -104,10 +104,10 @@ def _lint(options: argparse.Namespace) -> int:
     findings = shelf.lint(used)
     for finding in findings:
         note = " (note)" if finding.note else ""
-        print(f"{_shown(finding.path)}: {finding.kind}{note}: {finding.what}")
+        print(f"{shown(finding.path)}: {finding.kind}{note}: {finding.what}")
     for head, count in shelf.unseen(used).items():
         print(
-            f"{_shown(used.folder / head)}: not looked at: {count} cassettes of an agent and a "
+            f"{shown(used.folder / head)}: not looked at: {count} cassettes of an agent and a "
             "model that no item here uses"
         )
     wrong = sum(not finding.note for finding in findings)
@@ -125,7 +125,7 @@ def _prune(options: argparse.Namespace) -> int:
         print("nothing to remove: every cassette is used by an item")
         return 0
     for path in paths:
-        print(_shown(path))
+        print(shown(path))
     if not options.yes:
         try:
             answer = input(f"Remove these {len(paths)} files? [y/N] ")
@@ -163,15 +163,10 @@ def _show(options: argparse.Namespace) -> int:
     from pytest_miniwob_agent import shelf
 
     path = shelf.find(options.cassettes, options.case)
-    print(_shown(path))
+    print(shown(path))
     for text in shelf.conversation(path):
         print(f"\n{text}")
     return 0
-
-
-def _shown(path: Path) -> Path:
-    here = Path.cwd()
-    return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def _add_batch(commands: Commands) -> None:

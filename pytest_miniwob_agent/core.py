@@ -548,6 +548,17 @@ def write_atomically(path: Path, text: str) -> None:
         raise
 
 
+def shown(path: Path) -> Path:
+    """The path as it is written from the working directory."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
+
+
+def counted(number: int, noun: str, plural: str = "s") -> str:
+    """A number of things: `1 item`, `2 items`."""
+    return f"{number} {noun}{plural if number != 1 else ''}"
+
+
 def digest(text: str) -> str:
     """Enough of a text's hash to tell it from others."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]

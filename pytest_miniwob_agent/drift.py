@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
+from pathlib import Path
 from typing import Any
 
 from pytest_miniwob_agent.core import Cause, Drift, Origin, canonical_json
@@ -18,7 +19,7 @@ LONG = 160
 
 
 def of_call(
-    path: str, body: Mapping[str, Any], origin: Origin | None, calls: Sequence[Call], played: int
+    path: Path, body: Mapping[str, Any], origin: Origin | None, calls: Sequence[Call], played: int
 ) -> Drift:
     """Why a call can't be replayed.
 
@@ -50,7 +51,7 @@ def of_call(
     return Drift(report, causes, changes)
 
 
-def of_rest(path: str, calls: Sequence[Call], played: int, left: Sequence[Call]) -> Drift:
+def of_rest(path: Path, calls: Sequence[Call], played: int, left: Sequence[Call]) -> Drift:
     """Why an item that came to its end has drifted: it did not make all its recorded calls."""
     names = [_name(calls.index(call) + 1, call) for call in left]
     what = f"{len(left)} recorded call{'s were' if len(left) > 1 else ' was'} not made"

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from pytest_miniwob_agent import markup, stats
 from pytest_miniwob_agent.comparison import Change, Comparison, Pair, story
-from pytest_miniwob_agent.core import UsageError, nearest
+from pytest_miniwob_agent.core import UsageError, counted, nearest
 from pytest_miniwob_agent.results import Results
 
 SAFEGUARD = Fraction(10, 100)
@@ -155,7 +155,7 @@ class Verdict:
         ):
             others = [str(pair) for pair in pairs if str(pair) not in named]
             if changes and others:
-                lines += markup.wrap(f"{_count(others)} {text}", width, 2)
+                lines += markup.wrap(f"{counted(len(others), 'item')} {text}", width, 2)
                 listed(others)
         return lines
 
@@ -211,7 +211,9 @@ def judge(baseline: Results, head: Results, gate: Gate, deselected: Container[st
         why = "could be told in both" if shared else "is in both result sets"
         reasons.append(Reason("empty", f"no item {why}, so nothing was compared"))
     elif gate.kind == "items" and regressed:
-        reasons.append(_regression(f"{_count(regressed)} solved before and no longer", regressed))
+        reasons.append(
+            _regression(f"{counted(len(regressed), 'item')} solved before and no longer", regressed)
+        )
     elif gate.kind == "rate":
         reasons += _rate(both.pairs, gate)
     elif gate.kind == "paired":
@@ -223,7 +225,7 @@ def judge(baseline: Results, head: Results, gate: Gate, deselected: Container[st
             "have is not judged"
         )
     if left_out:
-        notes.append(f"left out on purpose: {_count(left_out)} of the baseline")
+        notes.append(f"left out on purpose: {counted(len(left_out), 'item')} of the baseline")
     if both.new:
         notes.append(f"not in the baseline: {markup.names(both.new)}")
     if unknown := [item for item, samples in known.items() if not samples.told]:
@@ -252,7 +254,7 @@ def _could_not_tell(both: Comparison, missing: Sequence[str]) -> list[Reason]:
         reasons.append(
             Reason(
                 "missing",
-                f"{_count(missing)} of the baseline did not run{why}",
+                f"{counted(len(missing), 'item')} of the baseline did not run{why}",
                 tuple(missing),
                 "run them too; if they were removed on purpose, write the baseline again",
             )
@@ -270,13 +272,9 @@ def _could_not_tell(both: Comparison, missing: Sequence[str]) -> list[Reason]:
             details = tuple(
                 f"{reason}: {markup.names(alike)}" for reason, alike in by_reason.items()
             )
-            text = f"{_count(unclear)} could not be told: {outcome}"
+            text = f"{counted(len(unclear), 'item')} could not be told: {outcome}"
             reasons.append(Reason("unclear", text, details, cure))
     return reasons
-
-
-def _count(items: Sequence[object]) -> str:
-    return f"{len(items)} item" + ("s" if len(items) != 1 else "")
 
 
 def _regression(text: str, pairs: Sequence[Pair]) -> Reason:

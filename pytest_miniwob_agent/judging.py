@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_miniwob_agent.catalogue import case_of
-from pytest_miniwob_agent.core import MiniwobError, UsageError
+from pytest_miniwob_agent.core import MiniwobError, UsageError, counted, shown
 from pytest_miniwob_agent.markup import wrap
 from pytest_miniwob_agent.options import Settings
 from pytest_miniwob_agent.results import Result, Results, read_results
@@ -150,9 +150,9 @@ class Judgement:
         ran = {outcome["case"] for outcome in self._outcomes}
         reasons = [self._only] if self._only else []
         if count := len(self._deselected - self._selected):
-            reasons.append(f"{_items(count)} deselected")
+            reasons.append(f"{counted(count, 'item')} deselected")
         if count := len(self._selected - ran):
-            reasons.append(f"{_items(count)} did not run")
+            reasons.append(f"{counted(count, 'item')} did not run")
         return tuple(reasons)
 
     @pytest.hookimpl(trylast=True)
@@ -177,7 +177,7 @@ class Judgement:
                 for line in wrap(self._how_to_keep(), width):
                     terminal.line(line)
         if self._settings.results and self._selected and terminal.verbosity >= 0:
-            terminal.line(f"results: {_shown(self._settings.results)}")
+            terminal.line(f"results: {shown(self._settings.results)}")
 
     def _how_to_keep(self) -> str:
         """How what changed becomes what later runs are held to."""
@@ -185,7 +185,7 @@ class Judgement:
         file = source if isinstance(source, Path) else self._settings.baseline_file
         if isinstance(source, str) and (path := source.removeprefix("git:").partition(":")[2]):
             file = Path.cwd() / path
-        name = _shown(file) if file else "FILE"
+        name = shown(file) if file else "FILE"
         if file == self._settings.results and not self._partial():
             return f"to make this run the baseline, commit {name}"
         run = "all items" if self._partial() else "it again"
@@ -219,8 +219,8 @@ def _baseline(settings: Settings) -> Results | None:
         return None
     beside = settings.baseline_file
     if isinstance(source, Path):
-        source = _shown(source)
-    return read_results(source, beside=beside and _shown(beside))
+        source = shown(source)
+    return read_results(source, beside=beside and shown(beside))
 
 
 def _unique(outcomes: Sequence[Outcome]) -> tuple[Result, ...]:
@@ -267,13 +267,3 @@ def result_of(outcome: Outcome) -> Result:
 def _sum(counts: Any) -> int | None:
     known = list(counts)
     return None if None in known else sum(known)
-
-
-def _shown(path: Path) -> Path:
-    """The path as it is written from here."""
-    here = Path.cwd()
-    return path.relative_to(here) if path.is_relative_to(here) else path
-
-
-def _items(count: int) -> str:
-    return f"{count} item{'s' if count != 1 else ''}"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_miniwob_agent import catalogue, options
-from pytest_miniwob_agent.core import Cause
+from pytest_miniwob_agent.core import Cause, counted, shown
 from pytest_miniwob_agent.ledger import Usage, cost_of, money
 from pytest_miniwob_agent.options import Settings
 
@@ -76,7 +76,7 @@ class Summary:
             changes = tuple(outcome["drift"]["changes"])
             groups.setdefault(_cause(outcome), {}).setdefault(changes, []).append(outcome)
         terminal.section("MiniWoB++ drift", red=True)
-        terminal.line(f"{_items(len(drifted))} no longer fit the recorded model calls:")
+        terminal.line(f"{counted(len(drifted), 'item')} no longer fit the recorded model calls:")
         for cause, alike in groups.items():
             cases = sorted(outcome["case"] for same in alike.values() for outcome in same)
             terminal.line(f"{len(cases):>6}  {cause}", bold=True)
@@ -111,11 +111,11 @@ class Summary:
         how = ""
         if usage.uncounted:
             how = f" (reckoned from lengths for {usage.uncounted} that hold no counts)"
-        counted = Usage(usage.calls, usage.prompt, usage.completion)
-        cost = cost_of(counted, self._settings.price)
+        cost = cost_of(Usage(usage.calls, usage.prompt, usage.completion), self._settings.price)
         dear = "" if cost is None else f", {money(cost)}"
+        calls = counted(usage.calls, "model call")
         return (
-            f"By the old cassettes, recording them again takes about {_calls(usage.calls)} and "
+            f"By the old cassettes, recording them again takes about {calls} and "
             f"{usage.tokens:,} tokens{how}{dear}:"
         )
 
@@ -166,12 +166,9 @@ class Summary:
         stopped = sorted({outcome["budget"] for outcome in self._outcomes if "budget" in outcome})
         for reason in stopped:
             count = sum(outcome.get("budget") == reason for outcome in self._outcomes)
-            terminal.line(f"budget: {reason}, {_items(count)} skipped; run again to go on")
+            terminal.line(f"budget: {reason}, {counted(count, 'item')} skipped; run again to go on")
         if self._waiting:
-            pending = self._settings.pending
-            here = self._config.invocation_params.dir
-            if pending.is_relative_to(here):
-                pending = pending.relative_to(here)
+            pending = shown(self._settings.pending)
             terminal.line(f"requests that wait for a completion: {self._waiting}, in {pending};")
             terminal.line("have them answered and run again with --miniwob-answers=FILE")
 
@@ -191,11 +188,3 @@ def _tokens(usage: Usage) -> str:
     if usage.calls and usage.uncounted == usage.calls:
         return "unknown"
     return f"{usage.tokens:,}" + (" and unknown" if usage.uncounted else "")
-
-
-def _items(count: int) -> str:
-    return f"{count} item{'s' if count != 1 else ''}"
-
-
-def _calls(count: int) -> str:
-    return f"{count} model call{'s' if count != 1 else ''}"

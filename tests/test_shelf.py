@@ -168,7 +168,7 @@ class TestPrune:
         assert orphan.exists()
 
 
-def test_stats(run):
+def test_counts(run):
     status, out, _ = run("stats")
     assert status == 0
     pytest.LineMatcher(out.splitlines()).fnmatch_lines(
@@ -183,7 +183,7 @@ def test_stats(run):
     )
 
 
-def test_stats_of_nothing(run, tmp_path):
+def test_counts_of_nothing(run, tmp_path):
     status, _, err = run("stats", f"--cassettes={tmp_path / 'none'}")
     assert status == 2
     assert "holds no cassettes; name their folder: --cassettes" in err
