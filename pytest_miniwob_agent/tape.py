@@ -398,6 +398,9 @@ class _Dumper(yaml.SafeDumper):
     def analyze_scalar(self, scalar: str) -> Any:
         analysis = super().analyze_scalar(scalar)
         analysis.allow_block = _BLOCK.fullmatch(scalar) is not None
+        if re.search("[\x85\u2028\u2029]", scalar):  # breaks of a line, kept by double quotes only
+            analysis.allow_flow_plain = analysis.allow_block_plain = False
+            analysis.allow_single_quoted = False
         return analysis
 
 

@@ -103,7 +103,7 @@ class Story:
         self.results = project.path / "results.jsonl"
         for path in project.path.glob("test_*.py"):
             path.unlink()
-        project.makepyfile(test_suite=SUITE)
+        project.makepyfile(test_of_mine=SUITE)
         project.makeini(INI)
         self.plan = project.mkdir("prompts") / "plan.txt"
         self.plan.write_text(PLAN, "utf-8")

@@ -6,7 +6,7 @@ import string
 import pytest
 import vcr
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from pytest_miniwob_agent import tape
@@ -87,6 +87,8 @@ TEXTS = st.one_of(
 @settings(
     max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
+@example(prompt="\x85", text="a\u2028b\x85")
+@example(prompt=" \u2029'", text="\x07\n")
 @given(prompt=TEXTS, text=TEXTS)
 def test_any_text_comes_back_as_it_was(tmp_path, prompt, text):
     path = tmp_path / "1.yaml"
