@@ -405,8 +405,10 @@ class _Dumper(yaml.SafeDumper):
 
 
 # PyYAML quotes a text with a tab or with a space at the end of a line. In a literal block both are
-# safe, but for a last line of nothing else, and but for characters that YAML takes as line breaks.
+# safe, but for a tab before all else, a last line of nothing else, and but for characters that YAML
+# takes as line breaks.
 _BLOCK = re.compile(
+    r"(?![ \n]*\t)"
     r"[\n\t\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010fffe]*"
     r"(?<![ \t])"
 )

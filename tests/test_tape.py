@@ -89,6 +89,7 @@ TEXTS = st.one_of(
 )
 @example(prompt="\x85", text="a\u2028b\x85")
 @example(prompt=" \u2029'", text="\x07\n")
+@example(prompt="\t\n", text=" \n\ta\n ")
 @given(prompt=TEXTS, text=TEXTS)
 def test_any_text_comes_back_as_it_was(tmp_path, prompt, text):
     path = tmp_path / "1.yaml"
