@@ -146,9 +146,13 @@ def chat_server():
     server.close()
 
 
+SURROUNDINGS = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "CI", "BUILD_NUMBER", "GITHUB_ACTIONS")
+"""Variables that change what an inner run does or shows; a test that wants one sets it."""
+
+
 @pytest.fixture(autouse=True)
-def no_key(monkeypatch):
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+def no_surroundings(monkeypatch):
+    for name in SURROUNDINGS:
         monkeypatch.delenv(name, raising=False)
 
 
