@@ -26,7 +26,7 @@ import shutil
 import statistics
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from functools import partialmethod
 from itertools import groupby
@@ -69,12 +69,17 @@ def miniwob(pages: list[Page], refresh: int) -> float:
             begin = time.perf_counter()
             for page in loads:
                 env.reset(page.case.seed, {"record_screenshots": False})
-                for action in miniwob_actions(page):
-                    _, _, done, _, _ = env.step(action)
-                    if done:
-                        break
+                play(env, miniwob_actions(page))
             seconds += time.perf_counter() - begin
     return seconds
+
+
+def play(env: Any, actions: Iterable[Any]) -> None:
+    """Take actions in a Gymnasium environment until it is done."""
+    for action in actions:
+        _, _, done, _, _ = env.step(action)
+        if done:
+            break
 
 
 def miniwob_actions(page: Page) -> Iterator[dict[str, Any]]:
@@ -118,10 +123,7 @@ def browsergym(pages: list[Page], **settings: Any) -> float:
         ) as env:
             begin = time.perf_counter()
             env.reset(seed=page.case.seed)
-            for action in browsergym_actions(page):
-                _, _, done, _, _ = env.step(action)
-                if done:
-                    break
+            play(env, browsergym_actions(page))
             seconds += time.perf_counter() - begin
     return seconds
 

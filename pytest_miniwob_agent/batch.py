@@ -38,7 +38,7 @@ from pytest_miniwob_agent.core import (
     counted,
     write_atomically,
 )
-from pytest_miniwob_agent.deferred import read_pending
+from pytest_miniwob_agent.deferred import by_id, read_pending
 from pytest_miniwob_agent.llm import RETRIES, api_key
 from pytest_miniwob_agent.secrets import redact
 from pytest_miniwob_agent.tape import completion_of
@@ -488,17 +488,9 @@ def _listed(page: SyncCursorPage[Answered]) -> Iterable[Answered]:
 
 def _parse(text: str, where: str) -> dict[str, dict[str, Any]]:
     """Answer lines by request id."""
-    answers: dict[str, dict[str, Any]] = {}
-    for number, line in enumerate(text.split("\n"), start=1):
-        if line.strip():
-            try:
-                answer = json.loads(line)
-                answers[answer["custom_id"]] = answer
-            except (ValueError, KeyError, TypeError):
-                raise MiniwobError(
-                    f"{where}, line {number}, is no answer of a batch file"
-                ) from None
-    return answers
+    return by_id(
+        text, lambda number: MiniwobError(f"{where}, line {number}, is no answer of a batch file")
+    )
 
 
 def _body(answer: Mapping[str, Any]) -> tuple[int, Any]:

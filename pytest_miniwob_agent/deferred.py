@@ -8,13 +8,13 @@ Both files are those of the OpenAI Batch API
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pytest_miniwob_agent.cassette import ItemCassette, Record
-from pytest_miniwob_agent.core import CassetteError, UsageError, write_atomically
+from pytest_miniwob_agent.core import CassetteError, MiniwobError, UsageError, write_atomically
 from pytest_miniwob_agent.secrets import redact
 from pytest_miniwob_agent.tape import completion_of
 
@@ -27,24 +27,32 @@ def read_pending(path: Path) -> dict[str, dict[str, Any]]:
     """
     if not path.exists():
         return {}
-    waiting = {}
-    for number, line in enumerate(_lines(path), start=1):
+    return by_id(
+        path.read_text(encoding="utf-8"),
+        lambda number: UsageError(
+            f"{path}:{number} is no request of a batch file; delete the file, the next run with "
+            "--miniwob-record=defer writes it again"
+        ),
+    )
+
+
+def by_id(text: str, wrong: Callable[[int], MiniwobError]) -> dict[str, dict[str, Any]]:
+    """The lines of a batch file by `custom_id`; `wrong` makes the error of a line by its number."""
+    found: dict[str, dict[str, Any]] = {}
+    for number, line in enumerate(_lines(text), start=1):
         if not line.strip():
             continue
         try:
-            request = json.loads(line)
-            waiting[request["custom_id"]] = request
+            data = json.loads(line)
+            found[data["custom_id"]] = data
         except (ValueError, KeyError, TypeError):
-            raise UsageError(
-                f"{path}:{number} is no request of a batch file; delete the file, the next run "
-                "with --miniwob-record=defer writes it again"
-            ) from None
-    return waiting
+            raise wrong(number) from None
+    return found
 
 
-def _lines(path: Path) -> list[str]:
-    """The lines of a file of JSON lines; other line separators may stand inside of a text."""
-    return path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
+def _lines(text: str) -> list[str]:
+    """The lines of JSON lines; other line separators may stand inside of a text."""
+    return text.removesuffix("\n").split("\n")
 
 
 def write_pending(path: Path, requests: Iterable[Mapping[str, Any]]) -> None:
@@ -105,7 +113,7 @@ def take_answers(answers: Path, pending: Path, cassettes: Path) -> Taken:
         raise UsageError(f"--miniwob-answers: there is no file {answers}")
     waiting = read_pending(pending)
     taken = Taken()
-    lines = _lines(answers)
+    lines = _lines(answers.read_text(encoding="utf-8"))
     for number, line in enumerate(lines, start=1):
         where = f"{answers}:{number}"
         if not line.strip():

@@ -240,7 +240,7 @@ def _unique(outcomes: Sequence[Outcome]) -> tuple[Result, ...]:
 def result_of(outcome: Outcome) -> Result:
     """What an item's outcome comes to."""
     episode = outcome.get("episode")
-    told: dict[str, Any] = {}
+    told: dict[str, Any]
     if episode is not None:
         calls = [event for event in episode["events"] if event["kind"] == "call"]
         told = {
@@ -255,12 +255,12 @@ def result_of(outcome: Outcome) -> Result:
             },
         }
     else:
-        for kind, word in (("drift", "drifted"), ("pending", "waiting"), ("budget", "budget")):
-            if kind in outcome:
-                told = {"outcome": word}
-        told = told or {"outcome": "error", "reason": outcome.get("error", "")}
-        if "drift" in outcome:
-            told["reason"] = ", ".join(cause["kind"] for cause in outcome["drift"]["causes"])
+        words = {"drift": "drifted", "pending": "waiting", "budget": "budget"}
+        causes = outcome["drift"]["causes"] if "drift" in outcome else ()
+        told = {
+            "outcome": next((word for kind, word in words.items() if kind in outcome), "error"),
+            "reason": ", ".join(cause["kind"] for cause in causes) or outcome.get("error", ""),
+        }
     return Result(**outcome["item"], **told)
 
 

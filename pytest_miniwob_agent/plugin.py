@@ -50,7 +50,7 @@ _OUTCOME = pytest.StashKey[dict[str, Any]]()
 """What an item tells the controller, see `pytest_runtest_makereport`."""
 _CASSETTE: pytest.StashKey[ItemCassette] = pytest.StashKey()
 _SHARED = pytest.StashKey[Path]()
-"""A folder of this run, for what its workers count together."""
+"""A folder of this run, for what its workers count together; where calls may be made only."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -73,7 +73,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
             config.pluginmanager.register(Judgement(config, settings), "miniwob-judgement")
         if hasattr(config, "workerinput"):
-            config.stash[_SHARED] = Path(config.workerinput["miniwob_shared"])
+            if shared := config.workerinput["miniwob_shared"]:
+                config.stash[_SHARED] = Path(shared)
             return
         taken = None
         if settings.record == "defer":
@@ -85,16 +86,17 @@ def pytest_configure(config: pytest.Config) -> None:
                 read_pending(settings.pending)  # a damaged file is told of before the run
     except MiniwobError as error:
         raise pytest.UsageError(str(error)) from None
-    shared = tempfile.TemporaryDirectory(prefix="miniwob-")
-    config.add_cleanup(shared.cleanup)
-    config.stash[_SHARED] = Path(shared.name)
+    if settings.record not in ("none", "defer"):
+        folder = tempfile.TemporaryDirectory(prefix="miniwob-")
+        config.add_cleanup(folder.cleanup)
+        config.stash[_SHARED] = Path(folder.name)
     config.pluginmanager.register(Summary(config, settings, taken), "miniwob-summary")
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     """Tell each xdist worker of the folder that they share."""
-    node.workerinput["miniwob_shared"] = str(node.config.stash[_SHARED])
+    node.workerinput["miniwob_shared"] = str(node.config.stash.get(_SHARED, ""))
 
 
 # --- Collection ---
@@ -266,13 +268,15 @@ def miniwob_llm(
         name = stem(miniwob_agent.name, settings.model, miniwob_case)
         cassette = ItemCassette(settings.cassettes, name, Record(settings.record))
         request.node.stash[_CASSETTE] = cassette
-        budget = Budget(
-            request.config.stash[_SHARED],
-            calls=settings.max_calls,
-            cost=settings.max_cost,
-            price=settings.price,
-            concurrency=settings.concurrency,
-        )
+        budget = None
+        if cassette.live:
+            budget = Budget(
+                request.config.stash[_SHARED],
+                calls=settings.max_calls,
+                cost=settings.max_cost,
+                price=settings.price,
+                concurrency=settings.concurrency,
+            )
         with CassetteTransport(cassette, budget) as transport:
             yield OpenAILLM(
                 settings.model,

@@ -62,11 +62,12 @@ def lint(used: Used) -> list[Finding]:
                     note=True,
                 )
             )
-        leaks = secrets.find(path.read_text(encoding="utf-8", errors="replace"))
-        findings += [
-            Finding("leak", path, f"{kind} in line {line}: revoke the key, then record again")
-            for kind, line in _lines(path, leaks)
-        ]
+        text = path.read_text(encoding="utf-8", errors="replace")
+        for kind, position in secrets.find(text):
+            line = text.count("\n", 0, position) + 1
+            findings.append(
+                Finding("leak", path, f"{kind} in line {line}: revoke the key, then record again")
+            )
         try:
             calls, about = tape.load(path)
         except CassetteError as error:
@@ -225,9 +226,3 @@ def _head(stem: str) -> str:
 
 def _tail(stem: str) -> str:
     return "/".join(stem.split("/")[-2:])
-
-
-def _lines(path: Path, leaks: list[tuple[str, int]]) -> Iterator[tuple[str, int]]:
-    text = path.read_text(encoding="utf-8", errors="replace")
-    for kind, position in leaks:
-        yield kind, text.count("\n", 0, position) + 1
