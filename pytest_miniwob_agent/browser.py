@@ -271,6 +271,7 @@ class MiniwobEnvironment:
         self._browser = browser
         self._case = case
         self._points: dict[int, list[int] | None] = {}
+        """Where the elements with these ids can be clicked, None where that is yet to be found."""
         self._url = catalogue.page(case.task).as_uri()
 
     def reset(self) -> Observation:
@@ -298,6 +299,18 @@ class MiniwobEnvironment:
                 self._browser.perform(chain)
             seen = driver.execute_script("return miniwobAgent.read()")
         return self._transition(seen, error)
+
+    def html(self) -> str:
+        """The visible page as HTML; every element in it can be acted upon.
+
+        Raises:
+            BrowserLost: the browser crashed or the page hangs.
+        """
+        with self._browser.guard(f"reading {self._case.task}") as driver:
+            html, ids = driver.execute_script("return miniwobAgent.html()")
+        for id_ in ids:
+            self._points.setdefault(id_, None)
+        return str(html)
 
     def _add(self, action: Action, chain: ActionChains, driver: webdriver.Chrome) -> str | None:
         """Add the action's input to the chain; return why it is impossible."""

@@ -385,6 +385,14 @@ class Environment(Protocol):
         """Carry out one action; an impossible one is a `Transition` with an `error`."""
         ...
 
+    def html(self) -> str:
+        """The visible page as HTML, for agents that read that; empty once the page has judged.
+
+        Only what shows, and of attributes what tells something; `value`, `checked` and `selected`
+        are those of now. The `data-ref` of an element is the id that actions take.
+        """
+        ...
+
 
 class LLM(Protocol):
     """A language model behind one chat message."""

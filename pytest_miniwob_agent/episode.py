@@ -106,6 +106,13 @@ class _Recorder:
         self._step += 1
         return self._last
 
+    def html(self) -> str:
+        if self._last is None:
+            raise RuntimeError("the agent must reset() the environment before it reads its html()")
+        html = self._env.html()
+        self._page.update(html.encode("utf-8", "surrogatepass"))
+        return html
+
     def complete(self, prompt: str, purpose: str) -> Completion:
         if self._calls == self._limits.calls:
             raise CallLimit(f"{self._limits.calls} model calls are used up")

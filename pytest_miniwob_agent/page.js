@@ -205,12 +205,17 @@
     return [{ id: null, tag: "text", text: squeeze(node.data), x, y, point: null }];
   };
 
-  const leaf = (element, content) => {
-    if (!visible(element)) return [];
+  const idOf = (element) => {
     if (!ids.has(element)) {
       ids.set(element, nextId);
       byId.set(nextId++, element);
     }
+    return ids.get(element);
+  };
+
+  const leaf = (element, content) => {
+    if (!visible(element)) return [];
+    const id = idOf(element);
     let tag = element.tagName.toLowerCase();
     let value = null;
     if (element instanceof HTMLInputElement) {
@@ -225,17 +230,20 @@
     }
     const [x, y] = place(element.getBoundingClientRect(), element.parentElement);
     return [{
-      id: ids.get(element), tag, text: content, value, x, y, point: target(element),
+      id, tag, text: content, value, x, y, point: target(element),
       classes: squeeze(element.getAttribute("class") ?? ""),
       dom_id: element.id,
       placeholder: element.placeholder ?? "",
     }];
   };
 
+  const ignored = (element) =>
+    IGNORED_IDS.has(element.id) || IGNORED_TAGS.has(element.tagName.toLowerCase());
+
   // The visible leaves below an element, or the element itself if no element below it shows. A box
   // around nothing but hidden elements is no leaf, unless it is something to use.
   const leaves = (element) => {
-    if (IGNORED_IDS.has(element.id) || IGNORED_TAGS.has(element.tagName.toLowerCase())) return [];
+    if (ignored(element)) return [];
     if (element instanceof HTMLTextAreaElement) return leaf(element, "");
     if (element instanceof HTMLSelectElement && !element.multiple && element.size < 2) {
       return leaf(element, "");
@@ -250,6 +258,49 @@
       return [];
     }
     return leaf(element, found.map((one) => one.text).join(" "));
+  };
+
+  const VOID_TAGS = new Set(["input", "img"]);
+  const STATE = new Set(["value", "checked", "selected"]); // as it is now, not as the page began
+  // They say nothing that can't be seen, at great length.
+  const IGNORED_ATTRIBUTES = /^(on|aria-)|^(style|role|tabindex|data-ref)$/;
+  const ENTITIES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+  const escape = (string) => string.replace(/[&<>"]/g, (character) => ENTITIES[character]);
+
+  const shows = (element) =>
+    !ignored(element) && (visible(element) || [...element.children].some(shows));
+
+  // An element that shows as HTML, and what shows of it. Its ids are added to `shown`.
+  const markup = (element, shown) => {
+    const id = idOf(element);
+    shown.push(id);
+    const field = element instanceof HTMLInputElement || element instanceof HTMLOptionElement;
+    const attributes = [["data-ref", id], ...[...element.attributes]
+      .map(({ name, value }) => [name, value])
+      .filter(([name]) => !IGNORED_ATTRIBUTES.test(name) && !(field && STATE.has(name)))];
+    if (field) attributes.push(["value", element.value]);
+    if (element.checked) attributes.push(["checked", ""]);
+    if (element.selected) attributes.push(["selected", ""]);
+    const tag = element.tagName.toLowerCase();
+    const start = attributes.map(([name, value]) => ` ${name}="${escape(String(value))}"`).join("");
+    if (VOID_TAGS.has(tag)) return `<${tag}${start}>`;
+    return `<${tag}${start}>${content(element, shown)}</${tag}>`;
+  };
+
+  const content = (element, shown) => {
+    if (element instanceof HTMLTextAreaElement) return escape(element.value);
+    if (element instanceof HTMLOptionElement) return escape(squeeze(element.text));
+    const parts = [...element.childNodes].map((node) => {
+      if (node instanceof Element) { // a closed list has no boxes for its options
+        return node instanceof HTMLOptionElement || shows(node) ? markup(node, shown) : "";
+      }
+      if (!(node instanceof Text)) return "";
+      return text(node, element).length ? escape(node.data.replace(/\s+/g, " ")) : " ";
+    });
+    const mixed = parts.some((part) => part.trim() && !part.startsWith("<"));
+    if (mixed) return parts.join("").trim();
+    const found = parts.filter((part) => part.trim());
+    return found.length ? `\n${found.join("\n")}\n` : "";
   };
 
   // The document that shows the task: this one, or that in the frame of a flight task. The frame's
@@ -306,9 +357,15 @@
       await settled();
       return read();
     },
+    // The visible page as HTML, and the ids in it.
+    html: () => WOB_DONE_GLOBAL ? ["", []] : page().markup(),
     reveal: (id) => page().reach(id),
     settle,
     leaves: () => leaves(document.body),
+    markup: () => {
+      const shown = [];
+      return [markup(document.body, shown), shown];
+    },
     // Scroll an element into sight; the point to click, or null where it can't be brought there.
     reach: async (id) => {
       const element = byId.get(id);

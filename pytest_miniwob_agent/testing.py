@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from html import escape
 
 from pytest_miniwob_agent.core import (
     Action,
@@ -40,10 +41,12 @@ class FakeEnvironment:
         self.actions: list[list[Action]] = []
         """The actions of each trial so far."""
         self._screen = ""
+        self._done = False
 
     def reset(self) -> Observation:
         """Begin at the first screen."""
         self._screen = next(iter(self.screens))
+        self._done = False
         self.actions.append([])
         return self._observation()
 
@@ -57,12 +60,38 @@ class FakeEnvironment:
             error = f"there is no element with id={action.element} on the screen"
             return Transition(self._observation(), error=error)
         if here in self.rewards:
+            self._done = True
             return Transition(Observation(self.goal), self.rewards[here], done=True)
         self._screen = self.moves.get(here, self._screen)
         return Transition(self._observation())
 
+    def html(self) -> str:
+        """The elements of the screen, one a line."""
+        if self._done:
+            return ""
+        lines = "".join(f"{_markup(element)}\n" for element in self.screens[self._screen])
+        return f"<body>\n{lines}</body>"
+
     def _observation(self) -> Observation:
         return Observation(self.goal, tuple(self.screens[self._screen]))
+
+
+def _markup(element: Element) -> str:
+    """An element as HTML."""
+    tag, _, kind = element.tag.partition("_")
+    attributes = {
+        "data-ref": "" if element.id is None else str(element.id),
+        "type": kind,
+        "id": element.dom_id,
+        "class": element.classes,
+        "placeholder": element.placeholder,
+        "value": element.value if isinstance(element.value, str) else "",
+        "selected" if tag == "option" else "checked": "true" if element.value is True else "",
+    }
+    start = tag + "".join(
+        f' {name}="{escape(value)}"' for name, value in attributes.items() if value
+    )
+    return f"<{start}>" if tag == "input" else f"<{start}>{escape(element.text)}</{tag}>"
 
 
 class ScriptedLLM:

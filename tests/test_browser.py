@@ -10,6 +10,7 @@ import uuid
 from pathlib import Path
 
 import pytest
+from lxml import html
 
 from pytest_miniwob_agent.browser import Browser, find_browser
 from pytest_miniwob_agent.catalogue import tasks
@@ -102,6 +103,55 @@ class TestReading:
         box = next(e for e in env.reset().elements if e.tag == "input_checkbox")
         assert box.value is False
         assert find(env.step(Click(box.id)).observation, id=box.id).value is True
+
+    def test_html_is_what_shows_as_it_is_now(self, browser):
+        env = page(browser, "login-user")
+        before = env.reset()
+        names = {element.dom_id: element.id for element in before.elements}
+        env.step(Enter('<a> & "b"', names["username"]))
+        shown = html.fromstring(env.html())
+        (field,) = shown.xpath('//input[@id="username"]')
+        assert field.get("value") == '<a> & "b"'
+        assert field.get("data-ref") == str(names["username"])
+        assert shown.xpath("//label/text()") == ["Username", "Password"]
+        assert not shown.xpath("//script | //style | //*[@id='query' or @id='reward-display']")
+        assert not shown.xpath("//@style | //@onclick")
+
+    def test_html_leaves_out_what_an_action_brings_up(self, browser):
+        env = page(browser, "click-menu-2")
+        (menu,) = env.reset().elements
+        assert "<li" not in env.html()
+        env.step(Click(menu.id))
+        assert html.fromstring(env.html()).xpath("count(//li)") >= 3
+
+    def test_html_of_lists_and_boxes(self, browser):
+        env = page(browser, "choose-list")
+        env.reset()
+        shown = html.fromstring(env.html())
+        options = shown.xpath("//select/option")
+        assert len(options) > 2
+        assert [option.get("selected") for option in options].count("") == 1
+        env = page(browser, "click-checkboxes")
+        boxes = [element for element in env.reset().elements if element.tag == "input_checkbox"]
+        env.step(Click(boxes[1].id))
+        checked = html.fromstring(env.html()).xpath("//input[@checked]/@data-ref")
+        assert checked == [str(boxes[1].id)]
+
+    def test_whatever_is_in_the_html_can_be_acted_upon(self, browser):
+        env = page(browser, "click-checkboxes")
+        env.reset()
+        (label, *_) = html.fromstring(env.html()).xpath("//label[@data-ref]")
+        inside = label.find("input").get("data-ref")
+        transition = env.step(Click(int(label.get("data-ref"))))
+        assert transition.error is None
+        assert find(transition.observation, id=int(inside)).value is True
+
+    def test_html_changes_no_ids(self, browser):
+        env = page(browser, "click-tab-2")
+        plain = env.reset()
+        env.reset()
+        env.html()
+        assert env.step(Press("HOME")).observation == plain
 
     def test_ids_last_for_a_trial(self, browser):
         env = page(browser, "click-collapsible-2")

@@ -1,6 +1,7 @@
 """What every environment and built-in agent must keep to, the fakes as much as the real ones."""
 
 import pytest
+from lxml import html
 
 from pytest_miniwob_agent.agents import BUILT_IN, load_agent
 from pytest_miniwob_agent.browser import Browser
@@ -70,6 +71,16 @@ class TestEnvironment:
         assert transition.reward == -1
         assert transition.observation.goal == goal
         assert transition.observation.elements == ()
+        assert env.html() == ""
+
+    def test_the_html_names_every_element_by_the_id_that_actions_take(self, env):
+        elements = env.reset().elements
+        page = html.fromstring(env.html())
+        buttons = page.xpath("//button[@data-ref]")
+        assert [int(button.get("data-ref")) for button in buttons] == [one.id for one in elements]
+        assert [button.text for button in buttons] == ["ONE", "TWO"]
+        (two,) = page.xpath('//button[text()="TWO"]')
+        assert env.step(Click(int(two.get("data-ref")))).done
 
 
 REPLIES = {
