@@ -58,7 +58,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     from pytest_miniwob_agent.cassette import stem
 
     settings = session.config.stash[plugin.SETTINGS]
-    agent = load_agent(settings.agent, settings.prompts).name
+    agent = load_agent(settings.agent, settings.prompts, settings.agent_params).name
     stems, tails = [], []
     for item in session.items:
         case = case_of(item)

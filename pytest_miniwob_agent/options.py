@@ -82,6 +82,13 @@ OPTIONS = (
     ),
     Option("agent", "the agent: reflective, or package.module:Class", "reflective", metavar="NAME"),
     Option(
+        "agent-params",
+        """what the agent's class is given, as JSON, such as '{"planning": "iterative"}'; """
+        "paths in it count from the working directory",
+        "{}",
+        metavar="JSON",
+    ),
+    Option(
         "prompts",
         "a folder of prompt texts that replace the agent's own, file by file (plan.txt, ...)",
         metavar="DIR",
@@ -202,6 +209,7 @@ class Settings:
     base_url: str | None
     llm_params: dict[str, Any]
     agent: str
+    agent_params: dict[str, Any]
     prompts: Path | None
     seeds: list[int] | None
     trials: int | None
@@ -268,14 +276,8 @@ def read(config: pytest.Config) -> Settings:
         )
     if given["answers"] and given["record"] != "defer":
         raise UsageError("--miniwob-answers goes with --miniwob-record=defer")
-    try:
-        given["llm_params"] = json.loads(given["llm_params"])
-    except ValueError as error:
-        raise UsageError(
-            f"--miniwob-llm-params: {given['llm_params']!r} is no JSON: {error}"
-        ) from None
-    if not isinstance(given["llm_params"], dict):
-        raise UsageError('--miniwob-llm-params: not a JSON object, such as {"temperature": 0}')
+    given["llm_params"] = _object("--miniwob-llm-params", given["llm_params"])
+    given["agent_params"] = _object("--miniwob-agent-params", given["agent_params"])
     if fixed := {"messages", "model", "stream"} & given["llm_params"].keys():
         raise UsageError(f"--miniwob-llm-params: can't set {', '.join(sorted(fixed))}")
     if given["seeds"] is not None:
@@ -315,6 +317,16 @@ def count(what: str, value: Any) -> int:
     if number < 1:
         raise UsageError(f"{what}: {value!r} is no number from 1 up")
     return number
+
+
+def _object(what: str, text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise UsageError(f"{what}: {text!r} is no JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise UsageError(f'{what}: {text!r} is no JSON object, such as {{"name": 1}}')
+    return value
 
 
 def _dollars(value: str) -> float:

@@ -150,8 +150,8 @@ def _check_agent(settings: Settings) -> None:
     """Whether there is such an agent, before a browser is started for it."""
     from pytest_miniwob_agent.agents import BUILT_IN, load_agent
 
-    if settings.agent not in BUILT_IN:
-        load_agent(settings.agent, settings.prompts)
+    if settings.agent not in BUILT_IN or settings.agent_params:
+        load_agent(settings.agent, settings.prompts, settings.agent_params)
 
 
 def _cases_of(marker: pytest.Mark, settings: Settings) -> Iterator[tuple[Case, Limits]]:
@@ -246,7 +246,7 @@ def miniwob_agent(request: pytest.FixtureRequest) -> Agent:
 
     settings = request.config.stash[SETTINGS]
     with _as_error():
-        return load_agent(settings.agent, settings.prompts)
+        return load_agent(settings.agent, settings.prompts, settings.agent_params)
 
 
 @pytest.fixture

@@ -148,7 +148,8 @@ class TestCollection:
             (["--miniwob-seeds=1000-"], "*'1000-' is no number or range*"),
             (["--miniwob-seeds="], "*seeds '': none given*"),
             (["--miniwob-llm-params={"], "*--miniwob-llm-params: '{' is no JSON*"),
-            (["--miniwob-llm-params=[]"], "*not a JSON object*"),
+            (["--miniwob-llm-params=[]"], "*--miniwob-llm-params: '[[]]' is no JSON object*"),
+            (["--miniwob-agent-params=3"], "*--miniwob-agent-params: '3' is no JSON object*"),
             (["--miniwob-trials=none"], "*--miniwob-trials: 'none' is no number from 1 up*"),
             (["--miniwob-record=never"], "*invalid choice: 'never'*"),
         ],
@@ -172,11 +173,52 @@ class TestCollection:
         result.assert_outcomes(errors=1)
         result.stdout.fnmatch_lines([message])
 
+    @pytest.mark.parametrize(
+        ("params", "message"),
+        [
+            ('{"colour": 1}', "*agent 'mine:Painter' takes no 'colour' (did you mean color?)*"),
+            ('{"prompts": "mine"}', "*the folder of prompts has --miniwob-prompts"),
+            ('{"color": 2, "size": 1}', "*takes no 'size'; it takes color"),
+        ],
+    )
+    def test_parameters_that_the_agent_does_not_take(self, painter, params, message):
+        result = painter.runpytest(f"--miniwob-agent-params={params}")
+        result.assert_outcomes(errors=1)
+        result.stdout.fnmatch_lines([message])
+
+    def test_an_agent_gets_its_parameters(self, painter, chat_server):
+        chat_server.reply = lambda prompt: "click id=1"
+        painter.runpytest(
+            '--miniwob-agent-params={"color": "red"}', "--miniwob-record=new_episodes",
+            f"--miniwob-base-url={chat_server.url}",
+        )  # fmt: skip
+        assert {request["messages"][0]["content"] for request in chat_server.requests} == {"red?"}
+        assert (painter.path / "cassettes/painter-red/m/click-menu-2/1.yaml").exists()
+
     def test_a_wrong_ini_value(self, project):
         project.makeini("[pytest]\nminiwob_record = nevr\n")
         result = project.runpytest()
         assert result.ret == pytest.ExitCode.USAGE_ERROR
         result.stderr.fnmatch_lines(["*miniwob_record = nevr: not one of none, once*"])
+
+
+@pytest.fixture
+def painter(project):
+    """A project with an agent of its own, which takes a parameter."""
+    project.makepyfile(
+        mine="""
+        class Painter:
+            def __init__(self, color="blue"):
+                self.name, self.color = f"painter-{color}", color
+
+            def solve(self, env, llm, note):
+                env.reset()
+                llm.complete(f"{self.color}?", "ask")
+        """
+    )
+    project.syspathinsert()
+    project.makeini("[pytest]\nminiwob_model = m\nminiwob_agent = mine:Painter\n")
+    return project
 
 
 class TestOutcomes:
@@ -404,9 +446,9 @@ class TestSettings:
         result = project.runpytest("--help")
         text = result.stdout.str()
         for name in (
-            "record", "model", "base-url", "llm-params", "agent", "prompts", "seeds", "trials",
-            "steps", "repeats", "cassettes", "answers", "max-calls", "max-cost", "concurrency",
-            "prices", "browser", "headed",
+            "record", "model", "base-url", "llm-params", "agent", "agent-params", "prompts",
+            "seeds", "trials", "steps", "repeats", "cassettes", "answers", "max-calls", "max-cost",
+            "concurrency", "prices", "browser", "headed",
         ):  # fmt: skip
             assert f"--miniwob-{name}" in text
             assert f"miniwob_{name.replace('-', '_')} (" in text

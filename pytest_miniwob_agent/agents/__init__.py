@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import inspect
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from pytest_miniwob_agent.core import Agent, UsageError, nearest
 
@@ -11,14 +14,17 @@ BUILT_IN = {"reflective": "pytest_miniwob_agent.agents.reflective:ReflectiveAgen
 """The agents of this package: what `--miniwob-agent` calls them, and where they are."""
 
 
-def load_agent(name: str, prompts: str | Path | None = None) -> Agent:
+def load_agent(
+    name: str, prompts: str | Path | None = None, params: Mapping[str, Any] | None = None
+) -> Agent:
     """The agent of that name, or an instance of `package.module:Class`.
 
-    The class is called without arguments, or with `prompts=FOLDER` where a folder of the user's
-    own prompt texts is given.
+    The class is called with `params`, and with `prompts=FOLDER` where a folder of the user's own
+    prompt texts is given.
 
     Raises:
-        UsageError: no such name, or the class can't be imported or is no agent.
+        UsageError: no such name, the class can't be imported or is no agent, or it does not take
+            what it is given.
     """
     target = BUILT_IN.get(name, name)
     if ":" not in target:
@@ -38,8 +44,10 @@ def load_agent(name: str, prompts: str | Path | None = None) -> Agent:
         raise UsageError(
             f"agent {name!r}: {module_name} has no {class_name!r}" + nearest(class_name, names)
         ) from None
+    given = {**(params or {}), **({} if prompts is None else {"prompts": prompts})}
     try:
-        agent = factory() if prompts is None else factory(prompts=prompts)
+        _check_params(name, factory, params or {})
+        agent = factory(**given)
     except TypeError as error:
         raise UsageError(f"agent {name!r}: can't be made: {error}") from error
     if not isinstance(agent, Agent):
@@ -47,3 +55,20 @@ def load_agent(name: str, prompts: str | Path | None = None) -> Agent:
             f"agent {name!r}: {class_name} lacks a `name` or a method solve(env, llm, note)"
         )
     return agent
+
+
+def _check_params(name: str, factory: Any, params: Mapping[str, Any]) -> None:
+    """Whether the class takes these parameters, before it says so in Python's words."""
+    signature = inspect.signature(factory)
+    if any(each.kind is each.VAR_KEYWORD for each in signature.parameters.values()):
+        return
+    known = [each for each in signature.parameters if each != "prompts"]
+    for param in params:
+        if param == "prompts":
+            raise UsageError("--miniwob-agent-params: the folder of prompts has --miniwob-prompts")
+        if param not in known:
+            raise UsageError(
+                f"--miniwob-agent-params: agent {name!r} takes no {param!r}"
+                + nearest(param, known)
+                + (f"; it takes {', '.join(known)}" if known else "")
+            )
