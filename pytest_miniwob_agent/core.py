@@ -578,3 +578,17 @@ def nearest(name: str, names: Sequence[str], limit: int = 3) -> str:
 
     close = difflib.get_close_matches(name, names, n=limit, cutoff=0.5)
     return f" (did you mean {', '.join(close)}?)" if close else ""
+
+
+def one_of(name: str, value: str, choices: Sequence[str]) -> str:
+    """An agent's parameter, checked.
+
+    Raises:
+        UsageError: it is none of the choices.
+    """
+    if value not in choices:
+        raise UsageError(
+            f"--miniwob-agent-params: {name} {value!r} is not one of {', '.join(choices)}"
+            + nearest(str(value), choices)
+        )
+    return value

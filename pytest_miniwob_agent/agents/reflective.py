@@ -3,7 +3,8 @@
 A trial is played in stages: all actions that the present screen allows are planned in one call and
 followed without asking; then comes the next screen, until there is no further plan (4.3). A trial
 that fails is reflected upon: the earliest wrong action is named and a better one suggested, which
-the next trial is made to take (5, algorithm 1).
+the next trial is made to take (5, algorithm 1). What the paper compares this with (4.1, 4.2, 7.1,
+7.2), and two things that it leaves open (9.4, 9.6), are variants of it.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from pytest_miniwob_agent.core import (
     Release,
     StepLimit,
     TrialEnded,
+    one_of,
 )
 from pytest_miniwob_agent.prompts import Prompts
 from pytest_miniwob_agent.screen import render
@@ -152,27 +154,53 @@ def _short(text: str) -> str:
     return repr(text if len(text) <= 200 else text[:200] + "...")
 
 
+PLANNING = ("staged", "iterative", "plan-then-adapt")
+MEMORY = ("structured", "plain", "traces")
+CONSTRAINT = ("clicks", "none", "all")
+
+_LAST_WAS_WRONG = (Ending.FAILED, Ending.CYCLE, Ending.NO_CHANGE, Ending.EXCEPTION)
+
+
 @dataclass(slots=True)
 class Memory:
-    """Algorithm 1's R and D, between trials.
+    """What is known between trials: algorithm 1's R and D.
 
     The suggestions R are kept as what they lead to: `prefix` are the actions to repeat without
-    asking, earlier suggestions among them, and `suggestion` is what to do after them. `disabled`
-    is D: the ids that must not be clicked, by step.
+    asking, earlier suggestions among them, and `suggestion` is what to do after them. `wrong` is D:
+    the actions that were mistakes, by step. Of the other kinds of memory, `plain` keeps every
+    suggestion as a note and enforces and forgets none (7.1), `traces` also keeps the actions of
+    every trial whose last action was its end (9.6).
     """
 
+    kind: str = "structured"
     prefix: tuple[Action, ...] = ()
     suggestion: Command | None = None
-    disabled: dict[int, set[int]] = field(default_factory=dict)
+    wrong: dict[int, set[Action]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    traces: set[tuple[Action, ...]] = field(default_factory=set)
 
-    def update(self, step: int, taken: tuple[Action, ...], suggestion: Command) -> None:
-        """Correct a step of a trial that took these actions; what was known after it is void."""
-        wrong = taken[step] if step < len(taken) else None
-        if isinstance(wrong, Click):
-            self.disabled.setdefault(step, set()).add(wrong.element)
+    def update(self, step: int, trial: Trial, suggestion: Command) -> None:
+        """Correct a step of a trial; what was known after it is void."""
+        taken = tuple(trial.actions)
+        if step < len(taken):
+            self.wrong.setdefault(step, set()).add(taken[step])
         self.prefix = taken[:step]
+        if self.kind == "plain":
+            instead = f" instead of {taken[step]}" if step < len(taken) else ""
+            self.notes.append(f"For action index={step}, you should {suggestion.line}{instead}.")
+            return
         self.suggestion = suggestion
-        self.disabled = {at: ids for at, ids in self.disabled.items() if at <= step}
+        self.wrong = {at: actions for at, actions in self.wrong.items() if at <= step}
+
+    def keep(self, trial: Trial) -> None:
+        """Remember the actions of a trial that its last action ended."""
+        if self.kind == "traces" and trial.ending in _LAST_WAS_WRONG and not trial.invalid:
+            self.traces.add(tuple(trial.actions))
+
+    def wrong_after(self, taken: tuple[Action, ...]) -> set[Action]:
+        """The actions that are known to be mistakes after these."""
+        dead_ends = {trace[-1] for trace in self.traces if trace[:-1] == taken}
+        return self.wrong.get(len(taken), set()) | dead_ends
 
 
 @dataclass(slots=True)
@@ -195,30 +223,55 @@ class ReflectiveAgent:
 
     Args:
         prompts: a folder of texts that replace the built-in ones, file by file.
+        planning: `staged`, `iterative` (4.1: one call an action) or `plan-then-adapt` (4.2: a rough
+            plan of the whole, then one call an action).
+        memory: `structured`, `plain` (7.1: all suggestions are told and none is enforced) or
+            `traces` (9.6: also what whole failed trials did).
+        constraint: which mistakes are kept from being repeated: `clicks` lose their ids, `none`, or
+            `all` (9.4: mistakes that are no clicks are told).
+
+    Raises:
+        UsageError: an argument is none of these, or the folder of prompts is not right.
     """
 
-    name = "reflective"
-
-    def __init__(self, prompts: str | Path | None = None) -> None:
-        self._prompts = Prompts(self.name, prompts)
+    def __init__(
+        self,
+        prompts: str | Path | None = None,
+        *,
+        planning: str = "staged",
+        memory: str = "structured",
+        constraint: str = "clicks",
+    ) -> None:
+        self.planning = one_of("planning", planning, PLANNING)
+        self.memory = one_of("memory", memory, MEMORY)
+        self.constraint = one_of("constraint", constraint, CONSTRAINT)
+        self.prompts = Prompts("reflective", prompts)
+        parts = {
+            planning: planning != PLANNING[0],
+            f"{memory}-memory": memory != MEMORY[0],
+            f"{constraint}-constraint": constraint != CONSTRAINT[0],
+        }
+        self.name = "-".join(["reflective", *(part for part, other in parts.items() if other)])
 
     def solve(self, env: Environment, llm: LLM, note: Callable[[Note], None]) -> None:
         """Play and reflect until the page is solved or the trials are used up."""
-        _Solver(self._prompts, env, llm, note).run()
+        _Solver(self, env, llm, note).run()
 
 
 class _Solver:
     """One episode of the agent."""
 
     def __init__(
-        self, prompts: Prompts, env: Environment, llm: LLM, note: Callable[[Note], None]
+        self, agent: ReflectiveAgent, env: Environment, llm: LLM, note: Callable[[Note], None]
     ) -> None:
-        self._prompts = prompts
+        self._agent = agent
+        self._prompts = agent.prompts
         self._env = env
         self._llm = llm
         self._note = note
-        self._memory = Memory()
+        self._memory = Memory(agent.memory)
         self._sentences: dict[tuple[str, str], str] = {}
+        self._rough_plan = ""
 
     def run(self) -> None:
         start = self._env.reset()
@@ -244,10 +297,9 @@ class _Solver:
                 return
         if (suggestion := self._memory.suggestion) is not None:
             action = self._ground(trial, suggestion)
-            banned = self._memory.disabled.get(len(trial.actions), set())
-            if not (isinstance(action, Click) and action.element in banned) and (
-                self._act(trial, action) or self._stuck(trial)
-            ):
+            told = isinstance(action, Click) or self._agent.constraint == "all"
+            wrong = told and action in self._memory.wrong_after(tuple(trial.actions))
+            if not wrong and (self._act(trial, action) or self._stuck(trial)):
                 return
         while plan := self._plan(trial):
             for command in plan:
@@ -286,17 +338,53 @@ class _Solver:
 
     def _screen(self, trial: Trial, step: int) -> str:
         """A screen of the trial as the planner and the reflector see it."""
-        return render(trial.screens[step].elements, self._memory.disabled.get(step, ()))
+        return render(trial.screens[step].elements, self._disabled(trial, step))
+
+    def _disabled(self, trial: Trial, step: int) -> set[int]:
+        """The elements that must not be clicked at a step (5.2)."""
+        if self._agent.constraint == "none":
+            return set()
+        wrong = self._memory.wrong_after(tuple(trial.actions[:step]))
+        return {action.element for action in wrong if isinstance(action, Click)}
+
+    def _tried(self, trial: Trial, step: int) -> str:
+        """The mistakes of a step that are no clicks, where they are to be told (9.4)."""
+        if self._agent.constraint != "all":
+            return ""
+        wrong = self._memory.wrong_after(tuple(trial.actions[:step]))
+        return "; ".join(sorted(str(action) for action in wrong if not isinstance(action, Click)))
 
     def _plan(self, trial: Trial) -> list[Command]:
+        """What to do on the present screen: all that can be done, or one action."""
+        actions, goal = self._prompts.fill("actions"), trial.screens[0].goal
+        screen = self._screen(trial, len(trial.actions))
+        if self._agent.planning == "staged":
+            history = self._remembered(trial, self._history(trial))
+            prompt = self._prompts.fill(
+                "plan", actions=actions, goal=goal, history=history, screen=screen
+            )
+            return parse_plan(self._llm.complete(prompt, "plan").text)
+        trajectory = self._remembered(trial, self._trajectory(trial))
+        if self._agent.planning == "iterative":
+            prompt = self._prompts.fill("next", actions=actions, goal=goal, trajectory=trajectory)
+            return parse_plan(self._llm.complete(prompt, "plan").text)[:1]
+        if not self._rough_plan:
+            prompt = self._prompts.fill("rough-plan", actions=actions, goal=goal, screen=screen)
+            self._rough_plan = self._llm.complete(prompt, "plan").text.strip() or "(none)"
         prompt = self._prompts.fill(
-            "plan",
-            actions=self._prompts.fill("actions"),
-            goal=trial.screens[0].goal,
-            history=self._history(trial),
-            screen=self._screen(trial, len(trial.actions)),
+            "adapt", actions=actions, goal=goal, plan=self._rough_plan, trajectory=trajectory
         )
-        return parse_plan(self._llm.complete(prompt, "plan").text)
+        return parse_plan(self._llm.complete(prompt, "adapt").text)[:1]
+
+    def _remembered(self, trial: Trial, done: str) -> str:
+        """What was done, and what earlier trials have taught that is to be told."""
+        step = len(trial.actions)
+        if self._memory.notes:
+            notes = "\n".join(self._memory.notes)
+            done = self._prompts.fill("reflections", done=done, notes=notes, step=str(step))
+        if tried := self._tried(trial, step):
+            done = self._prompts.fill("tried", done=done, tried=tried)
+        return done
 
     def _history(self, trial: Trial) -> str:
         """One sentence for each action so far, in place of the screen that it was taken on."""
@@ -331,6 +419,7 @@ class _Solver:
         return command.on(_number(match))
 
     def _reflect(self, trial: Trial) -> None:
+        self._memory.keep(trial)
         prompt = self._prompts.fill(
             "reflect",
             actions=self._prompts.fill("actions"),
@@ -346,8 +435,8 @@ class _Solver:
         except Unreadable:
             self._note(Reflected(None, None))
             return
-        self._memory.update(step, tuple(trial.actions), command)
-        disabled = tuple(sorted(self._memory.disabled.get(step, ())))
+        self._memory.update(step, trial, command)
+        disabled = tuple(sorted(self._disabled(trial, step)))
         self._note(Reflected(step, str(command.action or command.line), disabled))
 
     def _trajectory(self, trial: Trial) -> str:
@@ -360,6 +449,8 @@ class _Solver:
             same = " is unchanged." if screen == shown else f":\n{screen}"
             parts.append(f"Screen index={step}{same}")
             shown = screen
+            if tried := self._tried(trial, step):
+                parts.append(f"Tried here before, and wrong: {tried}")
             if step < len(actions):
                 parts.append(f"Action index={step}: {actions[step]}")
         if sum(map(len, parts)) > TRAJECTORY_LIMIT:
