@@ -14,7 +14,7 @@ import os
 import re
 import shutil
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import cache
 from pathlib import Path
@@ -31,14 +31,24 @@ from pytest_miniwob_agent.core import (
     BrowserError,
     BrowserLost,
     Case,
+    Choose,
     Click,
+    Copy,
+    DoubleClick,
+    Drag,
     Element,
     Enter,
     Hold,
+    Hover,
     Observation,
+    Paste,
+    Place,
     Press,
     Release,
+    Scroll,
+    Select,
     Transition,
+    elements_of,
 )
 
 VIEWPORT = (640, 480)
@@ -60,6 +70,15 @@ MAX_PRESSES = 100
 MAX_TEXT = 2000
 """An `Enter` of more characters than that is refused: typing them would take longer than `TIMEOUT`
 allows on a slow machine."""
+
+MAX_PIXELS = 100_000
+"""Places and ways beyond that are refused: no page of a task is as large."""
+
+DRAG_MOVES = 10
+"""Moves of the mouse from where a drag begins to where it ends. Pages tell a drag by the first, and
+sort what is dragged by the way that it takes."""
+
+_CLICKS = {Click: 1, DoubleClick: 2, Hover: 0}
 
 _NO_KEY = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ue000-\uf8ff]")
 """Characters that no key types; WebDriver takes those from U+E000 on for keys such as CTRL."""
@@ -297,7 +316,8 @@ class MiniwobEnvironment:
             error = self._add(action, chain, driver)
             if error is None:
                 self._browser.perform(chain)
-            seen = driver.execute_script("return miniwobAgent.read()")
+            wheel = isinstance(action, Scroll)
+            seen = driver.execute_script("return miniwobAgent.read(...arguments)", wheel)
         return self._transition(seen, error)
 
     def html(self) -> str:
@@ -314,17 +334,32 @@ class MiniwobEnvironment:
 
     def _add(self, action: Action, chain: ActionChains, driver: webdriver.Chrome) -> str | None:
         """Add the action's input to the chain; return why it is impossible."""
+        for id_ in elements_of(action):
+            if id_ not in self._points:
+                return f"there is no element with id={id_} on the screen"
+        if self._browser.held and isinstance(action, Select | Choose | Copy | Paste):
+            return f"release {' and '.join(sorted(self._browser.held))} first"
         match action:
-            case Click(element):
-                return self._add_click(element, chain, driver)
+            case Click(element, at) | DoubleClick(element, at) | Hover(element, at):
+                point = self._point(driver, element, at)
+                if isinstance(point, str):
+                    return point
+                _move(chain, point)
+                for _ in range(_CLICKS[type(action)]):
+                    chain.click()
+            case Drag():
+                return self._add_drag(action, chain, driver)
             case Enter(text, element):
                 if len(text) > MAX_TEXT:
                     return f"a text can have {MAX_TEXT} characters, not {len(text)}"
                 if match := _NO_KEY.search(text):
                     return f"no key types the character U+{ord(match[0]):04X}"
-                error = self._add_click(element, chain, driver)
+                point = self._point(driver, element)
+                if isinstance(point, str):
+                    return point
+                _move(chain, point)
+                chain.click()
                 chain.send_keys(text)
-                return error
             case Press(key, times):
                 if not 1 <= times <= MAX_PRESSES:
                     return f"a key can be pressed 1 to {MAX_PRESSES} times, not {times}"
@@ -337,19 +372,99 @@ class MiniwobEnvironment:
                     return f"{key} is not held"
                 self._browser.held.remove(key)
                 chain.key_up(_KEYS[key])
+            case Select():
+                return self._add_selection(action, chain, driver)
+            case Scroll(element, pixels):
+                if not 0 < abs(pixels) <= MAX_PIXELS:
+                    return f"a wheel can't be turned by {pixels} pixels"
+                point = self._point(driver, element)
+                if isinstance(point, str):
+                    return point
+                _move(chain, point)
+                x, y = point
+                wheel = chain.w3c_actions.wheel_action
+                wheel.pause()  # while the mouse moves
+                wheel.scroll(x, y, delta_y=round(pixels))
+            case Choose(option, element):
+                found = _ask(driver, "option", element, option)
+                if isinstance(found, str):
+                    return found
+                _move(chain, found["point"])
+                chain.click()
+                chain.send_keys(Keys.HOME + Keys.ARROW_DOWN * found["down"] + Keys.ENTER)
+            case Copy():
+                if not _ask(driver, "marked"):
+                    return "no text is selected"
+                _press_with(chain, Keys.CONTROL, "c")
+            case Paste():
+                if not _ask(driver, "copied"):
+                    return "nothing was copied"
+                _press_with(chain, Keys.CONTROL, "v")
         return None
 
-    def _add_click(self, id_: int, chain: ActionChains, driver: webdriver.Chrome) -> str | None:
-        if id_ not in self._points:
-            return f"there is no element with id={id_} on the screen"
-        point = self._points[id_] or driver.execute_script(
-            "return miniwobAgent.reveal(...arguments)", id_
-        )
-        if point is None:
-            return f"the element with id={id_} can't be brought into sight"
-        chain.w3c_actions.pointer_action.move_to_location(*point)
-        chain.w3c_actions.key_action.pause()
+    def _point(
+        self, driver: webdriver.Chrome, id_: int, at: Place | None = None
+    ) -> list[int] | str:
+        """Where to point to for an element or a place in it; or why that can't be done."""
+        if at is None:
+            point: list[int] | None = self._points[id_] or _ask(driver, "reach", id_)
+            return point or f"the element with id={id_} can't be brought into sight"
+        if not _is_near(at):
+            return f"there is no such place in the element with id={id_}"
+        found = _ask(driver, "aim", [[id_, at]])
+        return found if isinstance(found, str) else list(found[0])
+
+    def _add_drag(self, drag: Drag, chain: ActionChains, driver: webdriver.Chrome) -> str | None:
+        if not all(_is_near(place) for place in (drag.at, drag.end) if place is not None):
+            return "a drag can't begin or end there"
+        places = [[drag.element, drag.at]]
+        if drag.to is not None:
+            places.append([drag.to, drag.end])
+        found = _ask(driver, "aim", places)
+        if isinstance(found, str):
+            return found
+        x, y = found[0]
+        if drag.to is not None:
+            end_x, end_y = found[1]
+        else:
+            right, down = drag.end or (0, 0)
+            end_x, end_y = round(x + right), round(y + down)
+        width, height = VIEWPORT
+        if not (0 <= end_x < width and 0 <= end_y < height):
+            return (
+                f"the drag would end outside the page's {width} x {height} pixels: it begins at "
+                f"{x},{y}"
+            )
+        _move(chain, (x, y))
+        chain.click_and_hold()
+        for step in range(1, DRAG_MOVES + 1):
+            way = step / DRAG_MOVES
+            _move(chain, (round(x + (end_x - x) * way), round(y + (end_y - y) * way)))
+        chain.release()
+        return None
+
+    def _add_selection(
+        self, select: Select, chain: ActionChains, driver: webdriver.Chrome
+    ) -> str | None:
+        found = _ask(driver, "range", select.element, select.text)
+        if isinstance(found, str):
+            return found
+        if "start" in found:
+            _move(chain, found["start"])
+            chain.click_and_hold()
+            _move(chain, found["end"])
+            chain.release()
+            return None
+        if found.get("skip", 0) + found.get("take", 0) > MAX_TEXT:
+            return f"only the first {MAX_TEXT} characters of a field can be selected in part"
+        _move(chain, found["point"])
         chain.click()
+        if select.text is None:
+            _press_with(chain, Keys.CONTROL, "a")
+        else:
+            _press_with(chain, Keys.CONTROL, Keys.HOME)
+            chain.send_keys(Keys.ARROW_RIGHT * found["skip"])
+            _press_with(chain, Keys.SHIFT, Keys.ARROW_RIGHT * found["take"])
         return None
 
     def _transition(self, seen: dict[str, Any], error: str | None = None) -> Transition:
@@ -369,6 +484,25 @@ class MiniwobEnvironment:
                 chain.key_up(_KEYS[key])
             self._browser.perform(chain)
             self._browser.held.clear()
+
+
+def _ask(driver: webdriver.Chrome, what: str, *about: Any) -> Any:
+    """How the page says that an action is to be carried out; a text says why it can't be."""
+    return driver.execute_script("return miniwobAgent.ask(...arguments)", what, *about)
+
+
+def _move(chain: ActionChains, point: Sequence[int]) -> None:
+    chain.w3c_actions.pointer_action.move_to_location(*point)
+    chain.w3c_actions.key_action.pause()
+
+
+def _press_with(chain: ActionChains, modifier: str, keys: str) -> None:
+    chain.key_down(modifier).send_keys(keys).key_up(modifier)
+
+
+def _is_near(place: Place) -> bool:
+    """Whether the numbers are such that a page can be asked about them; NaN is not."""
+    return all(abs(number) <= MAX_PIXELS for number in place)
 
 
 def _first_line(error: BaseException) -> str:

@@ -184,14 +184,27 @@ MODIFIERS = ("CTRL", "SHIFT", "ALT")
 """Names of the keys that `Hold` and `Release` know."""
 
 
+Place = tuple[float, float]
+"""A place in an element: how far right of its top left corner and how far below, in CSS pixels."""
+
+
+def _at(element: int, place: Place | None) -> str:
+    return f"id={element}" if place is None else f"id={element} at {_pixels(place)}"
+
+
+def _pixels(place: Place) -> str:
+    return ",".join(str(number).removesuffix(".0") for number in place)
+
+
 @dataclass(frozen=True, slots=True)
 class Click:
-    """Move the mouse to the middle of an element and click."""
+    """Move the mouse to the middle of an element, or to a place in it, and click."""
 
     element: int
+    at: Place | None = None
 
     def __str__(self) -> str:
-        return f"click id={self.element}"
+        return f"click {_at(self.element, self.at)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +249,114 @@ class Release:
         return f"release {self.key}"
 
 
-Action = Click | Enter | Press | Hold | Release
+@dataclass(frozen=True, slots=True)
+class DoubleClick:
+    """Click twice at the same point."""
+
+    element: int
+    at: Place | None = None
+
+    def __str__(self) -> str:
+        return f"double click {_at(self.element, self.at)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Hover:
+    """Move the mouse onto an element and leave it there."""
+
+    element: int
+    at: Place | None = None
+
+    def __str__(self) -> str:
+        return f"hover {_at(self.element, self.at)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Drag:
+    """Press the mouse on an element, move it in a straight line and let go.
+
+    `end` is the place in the element `to` where it lets go, the middle if there is none; without
+    `to` it is how far right and down of its beginning.
+    """
+
+    element: int
+    to: int | None = None
+    at: Place | None = None
+    end: Place | None = None
+
+    def __str__(self) -> str:
+        if self.to is not None:
+            way = f"to {_at(self.to, self.end)}"
+        else:
+            way = f"by {_pixels(self.end or (0, 0))}"
+        return f"drag {_at(self.element, self.at)} {way}"
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """Mark an element's text, all of it or a part: in a field by keys, elsewhere by the mouse."""
+
+    element: int
+    text: str | None = None
+
+    def __str__(self) -> str:
+        if self.text is None:
+            return f"select id={self.element}"
+        return f'select "{self.text}" in id={self.element}'
+
+
+@dataclass(frozen=True, slots=True)
+class Scroll:
+    """Turn the mouse's wheel over an element, down by so many CSS pixels or up where negative."""
+
+    element: int
+    pixels: int
+
+    def __str__(self) -> str:
+        return f"scroll id={self.element} by {self.pixels}"
+
+
+@dataclass(frozen=True, slots=True)
+class Choose:
+    """Take the option with this text from a drop-down list, by its keys."""
+
+    option: str
+    element: int
+
+    def __str__(self) -> str:
+        return f'choose "{self.option}" in id={self.element}'
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """Copy what is marked with CTRL+C; no other page and no other program gets it."""
+
+    def __str__(self) -> str:
+        return "copy"
+
+
+@dataclass(frozen=True, slots=True)
+class Paste:
+    """Put in what was copied, with CTRL+V, wherever the focus is."""
+
+    def __str__(self) -> str:
+        return "paste"
+
+
+Action = (
+    Click | Enter | Press | Hold | Release
+    | DoubleClick | Hover | Drag | Select | Scroll | Choose | Copy | Paste
+)  # fmt: skip
+"""The first five are those of the reflective agent's paper; agents may opt into the others."""
+
+Silent = Hold | Release | Hover | Select | Scroll | Copy
+"""Actions that do their work without a change of what is seen."""
+
+
+def elements_of(action: Action) -> tuple[int, ...]:
+    """The ids of the elements that an action names."""
+    ids = (getattr(action, name, None) for name in ("element", "to"))
+    return tuple(each for each in ids if each is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -422,7 +542,8 @@ def to_data(value: Any) -> Any:
     """Turn events and what they hold into plain JSON types; dataclasses gain their `kind`."""
     if hasattr(value, "__dataclass_fields__"):
         data = {each.name: to_data(getattr(value, each.name)) for each in fields(value)}
-        if isinstance(value, Action):
+        if isinstance(value, Action):  # without those of its parts that were left out
+            data = {name: part for name, part in data.items() if part is not None}
             data["kind"] = type(value).__name__.lower()
         elif hasattr(value, "kind"):
             data["kind"] = value.kind

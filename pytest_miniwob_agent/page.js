@@ -98,6 +98,23 @@
   navigator.geolocation.getCurrentPosition = navigator.geolocation.watchPosition = (_, failed) =>
     add(() => failed?.({ code: 1, message: "User denied Geolocation" }), 1, false, []);
 
+  // A clipboard of the page's own: the machine's is shared with other browsers and programs, and
+  // outlasts the trial.
+  let clipboard = "";
+  const marked = () => {
+    const { selectionStart, selectionEnd, value } = document.activeElement ?? {};
+    return (typeof selectionStart === "number" && value.slice(selectionStart, selectionEnd))
+      || getSelection().toString();
+  };
+  window.addEventListener("copy", (event) => {
+    clipboard = marked() || clipboard;
+    event.preventDefault();
+  }, true);
+  window.addEventListener("paste", (event) => {
+    event.preventDefault();
+    document.execCommand("insertText", false, clipboard);
+  }, true);
+
   // A flight task's page is in a frame of the task's. Its list of airports is loaded when it is first
   // asked for: have it wait. Where the page leads elsewhere, the task ends the trial once the other
   // page is there: end it at once. Both would be matters of real time.
@@ -192,6 +209,52 @@
       if (hit && (element === hit || element.contains(hit))) return [x, y];
     }
     return null;
+  };
+
+  const inViewport = ([x, y]) => x >= 0 && y >= 0 && x < innerWidth && y < innerHeight;
+
+  // The whole pixel at a place in an element, its middle where no place is given.
+  const spot = (element, at) => {
+    if (!at) {
+      const { left, top, width, height } = element.getBoundingClientRect();
+      return target(element) ?? [Math.floor(left + width / 2), Math.floor(top + height / 2)];
+    }
+    const { left, top, right, bottom } = element.getBoundingClientRect();
+    return [Math.min(Math.ceil(left + at[0]), Math.ceil(right) - 1),
+      Math.min(Math.ceil(top + at[1]), Math.ceil(bottom) - 1)];
+  };
+
+  // What is wrong with an element, or with a place in it; nothing if all is well.
+  const fault = (id, at) => {
+    const element = byId.get(id);
+    if (!element?.isConnected || !visible(element)) {
+      return `the element with id=${id} can't be brought into sight`;
+    }
+    const { width, height } = element.getBoundingClientRect();
+    if (!at || (at[0] >= 0 && at[1] >= 0 && at[0] < width && at[1] < height)) return "";
+    return `the place ${at} is not inside the element with id=${id}, `
+      + `which is ${Math.ceil(width)} x ${Math.ceil(height)} pixels`;
+  };
+
+  // A list scrolls back to what was selected last, a few frames later.
+  const frames = async () => {
+    for (let count = 0; count < 3; count++) await new Promise(realFrame);
+  };
+
+  // The points of places in elements, scrolled into sight together; or what is wrong, in words.
+  const aim = async (places) => {
+    for (const [id, at] of places) {
+      const wrong = fault(id, at);
+      if (wrong) return wrong;
+      if (inViewport(spot(byId.get(id), at))) continue;
+      byId.get(id).scrollIntoView({ block: "center", inline: "center", behavior: "instant" });
+      await frames();
+    }
+    const points = places.map(([id, at]) => spot(byId.get(id), at));
+    const out = points.findIndex((point) => !inViewport(point));
+    if (out < 0) return points;
+    return `the element with id=${places[out][0]} can't be brought into sight`
+      + (places.length > 1 ? " together with the other" : " there");
   };
 
   const squeeze = (text) => text.replace(/\s+/g, " ").trim();
@@ -303,6 +366,92 @@
     return found.length ? `\n${found.join("\n")}\n` : "";
   };
 
+  // Fields that hold text.
+  const TEXTLESS = new Set(["button", "checkbox", "color", "file", "hidden", "image", "radio",
+    "range", "reset", "submit"]);
+  const isField = (element) => element instanceof HTMLTextAreaElement
+    || (element instanceof HTMLInputElement && !TEXTLESS.has(element.type));
+
+  // The letters of an element that show, without blanks, each with its place in its node.
+  const letters = (element) => {
+    const found = [];
+    const nodes = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+    while (nodes.nextNode()) {
+      const node = nodes.currentNode;
+      if (!visible(node.parentElement)) continue;
+      [...node.data].reduce((offset, letter) => {
+        if (letter.trim()) found.push({ node, offset, letter });
+        return offset + letter.length;
+      }, 0);
+    }
+    return found;
+  };
+
+  const edges = ({ node, offset, letter }) => {
+    const range = document.createRange();
+    range.setStart(node, offset);
+    range.setEnd(node, offset + letter.length);
+    const { left, right, top, height } = range.getClientRects()[0] ?? range.getBoundingClientRect();
+    const y = Math.floor(top + height / 2);
+    return { start: [Math.ceil(left), y], end: [Math.floor(right), y] };
+  };
+
+  // How to mark a text, all of it where none is given: from which point to which, or in a field from
+  // which letter and how many, at a click on a point. Or what is wrong, in words.
+  const range = async (id, wanted) => {
+    const aimed = await aim([[id, null]]);
+    if (typeof aimed === "string") return aimed;
+    const element = byId.get(id);
+    const missing = `the element with id=${id} has no text ${wanted === null ? "" : `"${wanted}" `}`
+      + "that can be selected";
+    if (element.disabled) return missing;
+    if (isField(element)) {
+      if (wanted === null) return { point: aimed[0] };
+      const before = element.value.indexOf(wanted);
+      if (!wanted || before < 0 || element.selectionStart === null) return missing;
+      const count = (text) => [...new Intl.Segmenter().segment(text)].length;
+      return { point: aimed[0], skip: count(element.value.slice(0, before)), take: count(wanted) };
+    }
+    const found = letters(element);
+    const part = (wanted ?? found.map(({ letter }) => letter).join("")).replace(/\s+/g, "");
+    const sought = [...part];
+    const first = found.findIndex((_, index) =>
+      sought.every((letter, at) => found[index + at]?.letter === letter));
+    const pressable = element.closest("a, button, summary"); // which the mouse would use or drag
+    if (!part || first < 0 || pressable || getComputedStyle(element).userSelect === "none") {
+      return missing;
+    }
+    const { start } = edges(found[first]);
+    const { end } = edges(found[first + sought.length - 1]);
+    for (const [x, y] of [start, [end[0] - 1, end[1]]]) {
+      if (!element.contains(document.elementFromPoint(x, y))) {
+        return `the text to be selected in the element with id=${id} is not all in sight`;
+      }
+    }
+    getSelection().removeAllRanges(); // or it would be dragged
+    return { start, end };
+  };
+
+  // Where to click a drop-down list, and how many keys down from its first option the wanted one is;
+  // or what is wrong, in words.
+  const option = async (id, wanted) => {
+    const aimed = await aim([[id, null]]);
+    if (typeof aimed === "string") return aimed;
+    const element = byId.get(id);
+    if (!(element instanceof HTMLSelectElement) || element.multiple || element.size > 1) {
+      return `the element with id=${id} is no drop-down list`;
+    }
+    if (element.matches(":disabled")) return `the list with id=${id} can't be used now`;
+    const names = [...element.options]
+      .filter((one) => !one.matches(":disabled") && !one.hidden)
+      .map((one) => squeeze(one.text));
+    const at = names.indexOf(squeeze(wanted));
+    if (at >= 0) return { point: aimed[0], down: at };
+    const few = names.slice(0, 20).map((name) => `"${name}"`).join(", ");
+    return `the list with id=${id} has no option "${wanted}"; it has ${few}`
+      + (names.length > 20 ? ` and ${names.length - 20} more` : "");
+  };
+
   // The document that shows the task: this one, or that in the frame of a flight task. The frame's
   // coordinates are the viewport's.
   const page = () => document.querySelector("iframe#wrap")?.contentWindow.miniwobAgent
@@ -352,14 +501,16 @@
       await settled();
       return read();
     },
-    // Read what an action led to.
-    read: async () => {
+    // Read what an action led to; the browser turns a wheel with its next frame.
+    read: async (wheel) => {
+      if (wheel) await frames();
       await settled();
       return read();
     },
     // The visible page as HTML, and the ids in it.
     html: () => WOB_DONE_GLOBAL ? ["", []] : page().markup(),
-    reveal: (id) => page().reach(id),
+    // Ask the document that shows the task how to carry out an action.
+    ask: (what, ...about) => page()[what](...about),
     settle,
     leaves: () => leaves(document.body),
     markup: () => {
@@ -373,14 +524,18 @@
       let point = null;
       for (let tries = 0; tries < 5 && !point; tries++) {
         element.scrollIntoView({ block: "center", inline: "center", behavior: "instant" });
-        // A list scrolls back to what was selected last, a few frames later.
-        for (let frames = 0; frames < 3; frames++) await new Promise(realFrame);
+        await frames();
         point = target(element);
       }
       if (point) return point;
       const { left, top, width, height } = element.getBoundingClientRect();
-      const [x, y] = [Math.floor(left + width / 2), Math.floor(top + height / 2)];
-      return x >= 0 && y >= 0 && x < innerWidth && y < innerHeight ? [x, y] : null;
+      const middle = [Math.floor(left + width / 2), Math.floor(top + height / 2)];
+      return inViewport(middle) ? middle : null;
     },
+    aim,
+    range,
+    option,
+    marked,
+    copied: () => clipboard,
   };
 })();

@@ -7,12 +7,11 @@ from html import escape
 
 from pytest_miniwob_agent.core import (
     Action,
-    Click,
     Completion,
     Element,
-    Enter,
     Observation,
     Transition,
+    elements_of,
 )
 
 
@@ -54,11 +53,11 @@ class FakeEnvironment:
         """Follow `moves` and `rewards`; an element that is not on the screen is an error."""
         self.actions[-1].append(action)
         here = self._screen, str(action)
-        if isinstance(action, Click | Enter) and all(
-            element.id != action.element for element in self.screens[self._screen]
-        ):
-            error = f"there is no element with id={action.element} on the screen"
-            return Transition(self._observation(), error=error)
+        shown = {element.id for element in self.screens[self._screen]}
+        for id_ in elements_of(action):
+            if id_ not in shown:
+                error = f"there is no element with id={id_} on the screen"
+                return Transition(self._observation(), error=error)
         if here in self.rewards:
             self._done = True
             return Transition(Observation(self.goal), self.rewards[here], done=True)

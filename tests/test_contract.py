@@ -10,11 +10,17 @@ from pytest_miniwob_agent.core import (
     Agent,
     Called,
     Case,
+    Choose,
     Click,
+    DoubleClick,
+    Drag,
     Element,
     Enter,
+    Hover,
     Limits,
     Press,
+    Scroll,
+    Select,
     TrialEnded,
     TrialStarted,
     to_data,
@@ -56,12 +62,26 @@ class TestEnvironment:
         transition = env.step(Press("HOME"))
         assert (transition.observation, transition.done, transition.error) == (first, False, None)
 
-    @pytest.mark.parametrize("action", [Click(9), Enter("x", 9)])
+    @pytest.mark.parametrize(
+        "action",
+        [
+            Click(9), Enter("x", 9), Click(9, (1, 1)), DoubleClick(9), Hover(9), Drag(9, 1),
+            Drag(1, 9), Drag(9, end=(1, 1)), Select(9), Select(9, "x"), Scroll(9, 10),
+            Choose("x", 9),
+        ],
+    )  # fmt: skip
     def test_an_impossible_action_is_data(self, env, action):
         first = env.reset()
         transition = env.step(action)
         assert transition.error == "there is no element with id=9 on the screen"
         assert transition.observation == first
+
+    @pytest.mark.parametrize("action", [Hover(1), Hover(1, (2, 2)), Drag(1, end=(0, 200))])
+    def test_a_possible_action_is_no_error(self, env, action):
+        first = env.reset()
+        transition = env.step(action)
+        assert (transition.error, transition.done) == (None, False)
+        assert len(transition.observation.elements) == len(first.elements)
 
     def test_the_environment_judges(self, env):
         goal = env.reset().goal
@@ -92,6 +112,7 @@ REPLIES = {
     "half an action": 'enter "',
     "a suggestion for a plan": "For action index=0, you should click id=1.",
     "binary": "\x00\x1b[31m\ud800\uffff",
+    "a place that is none": "click id=1 at 99999999999999,-3\ndrag id=1 by 1e999,nan",
     "a number that is no id": "click id=" + "9" * 400,
 }
 
