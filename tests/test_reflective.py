@@ -2,28 +2,20 @@
 
 import pytest
 
-from pytest_miniwob_agent.agents.reflective import (
-    ReflectiveAgent,
-    Unreadable,
-    parse_command,
-    parse_plan,
-    parse_suggestion,
-)
+from pytest_miniwob_agent.agents.reflective import ReflectiveAgent, parse_suggestion
 from pytest_miniwob_agent.core import (
     Acted,
     Case,
     Click,
     Element,
     Ending,
-    Enter,
-    Hold,
     Limits,
-    Press,
     Reflected,
-    Release,
     TrialStarted,
+    UsageError,
 )
 from pytest_miniwob_agent.episode import run_episode
+from pytest_miniwob_agent.grammar import Unreadable
 from pytest_miniwob_agent.testing import FakeEnvironment, ScriptedLLM
 
 CASE = Case("fake", "other", 0)
@@ -51,88 +43,24 @@ def prompts(llm, purpose):
     return [prompt for kind, prompt in llm.prompts if kind == purpose]
 
 
-class TestGrammar:
-    @pytest.mark.parametrize(
-        ("line", "action"),
-        [
-            ("click id=6", Click(6)),
-            ("Click ID=6.", Click(6)),
-            ("1. click id=6", Click(6)),
-            ("2) click on id 6", Click(6)),
-            ("- `click id=6`", Click(6)),
-            ("* **click id=6**", Click(6)),
-            ("Step 3: click id = 6;", Click(6)),
-            ("click #6", Click(6)),
-            ("click 6", Click(6)),
-            ('click the "Submit" button (id=6)', Click(6)),
-            ('click id="6"', Click(6)),
-            ('enter "text" to id=10', Enter("text", 10)),
-            ("enter \u201ctext\u201d to id=10", Enter("text", 10)),
-            ('Type "say "hi"" into id=10', Enter('say "hi"', 10)),
-            ('enter "a to id=3" to id=10', Enter("a to id=3", 10)),
-            ("enter 'text' in id=10", Enter("text", 10)),
-            ('enter "" to id=10', Enter("", 10)),
-            ('enter "end." to id=10', Enter("end.", 10)),
-            ("press ARROWDOWN x 3", Press("ARROWDOWN", 3)),
-            ("press arrow down x3", Press("ARROWDOWN", 3)),
-            ("Press Down Arrow 3 times", Press("ARROWDOWN", 3)),
-            ("press ARROWUP \u00d7 2", Press("ARROWUP", 2)),
-            ("press ENTER", Press("ENTER")),
-            ("press the Return key", Press("ENTER")),
-            ("hold CTRL", Hold("CTRL")),
-            ("Hold down the Control key", Hold("CTRL")),
-            ("release ctrl", Release("CTRL")),
-        ],
-    )
-    def test_reads_leniently(self, line, action):
-        assert parse_command(line).action == action
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "For action index=2, you should click id=7.",
+        "for action index = 2 you should have clicked elsewhere: click id=7",
+        "Thinking about it...\n**For action index=2**, you should `click id=7`.",
+        "For action index 2, you should instead CLICK ID=7",
+    ],
+)
+def test_a_suggestion(reply):
+    step, command = parse_suggestion(reply)
+    assert (step, command.action) == (2, Click(7))
 
-    @pytest.mark.parametrize(
-        "line", ["click", "enter text to id=4", "press Submit", "press", "hold X", "scroll", ""]
-    )
-    def test_what_lacks_something_is_no_action(self, line):
-        if line == "click":
-            assert parse_command(line).action is None
-        else:
-            with pytest.raises(Unreadable):
-                parse_command(line)
 
-    def test_an_action_without_its_element_knows_what_it_lacks(self):
-        command = parse_command('enter "rome" to the search field')
-        assert command.action is None
-        assert command.on(4) == Enter("rome", 4)
-        assert parse_command("click the Submit button").on(4) == Click(4)
-
-    def test_a_plan_is_read_from_between_prose_and_fences(self):
-        reply = "Here is my plan:\n```text\n1. click id=2\n2. press ENTER\n```\nThat should do."
-        assert [command.action for command in parse_plan(reply)] == [Click(2), Press("ENTER")]
-
-    @pytest.mark.parametrize("reply", ["", "  \n", "DONE", "Done.", "None", "No further actions."])
-    def test_an_empty_plan(self, reply):
-        assert parse_plan(reply) == []
-
-    @pytest.mark.parametrize("reply", ["I am sorry, I can't.", "enter id=4", "click id=1\npress X"])
-    def test_an_unreadable_plan(self, reply):
-        with pytest.raises(Unreadable):
-            parse_plan(reply)
-
-    @pytest.mark.parametrize(
-        "reply",
-        [
-            "For action index=2, you should click id=7.",
-            "for action index = 2 you should have clicked elsewhere: click id=7",
-            "Thinking about it...\n**For action index=2**, you should `click id=7`.",
-            "For action index 2, you should instead CLICK ID=7",
-        ],
-    )
-    def test_a_suggestion(self, reply):
-        step, command = parse_suggestion(reply)
-        assert (step, command.action) == (2, Click(7))
-
-    @pytest.mark.parametrize("reply", ["", "click id=7", "For action index=2, do better."])
-    def test_an_unreadable_suggestion(self, reply):
-        with pytest.raises(Unreadable):
-            parse_suggestion(reply)
+@pytest.mark.parametrize("reply", ["", "click id=7", "For action index=2, do better."])
+def test_an_unreadable_suggestion(reply):
+    with pytest.raises(Unreadable):
+        parse_suggestion(reply)
 
 
 class TestPlanning:
@@ -344,3 +272,50 @@ def test_every_trial_begins_with_a_fresh_page():
     )
     assert [e.trial for e in episode.events if isinstance(e, TrialStarted)] == [1, 2, 3]
     assert env.actions == [[Click(1)], [Click(2)], [Click(2)]]
+
+
+class TestAllActions:
+    def test_they_are_explained_read_and_carried_out(self):
+        env = FakeEnvironment(
+            "Drag the box",
+            {"start": [button(1, "box"), button(2, "target")]},
+            rewards={("start", "drag id=1 to id=2"): 1.0},
+        )
+        llm = ScriptedLLM(["hover id=1\ndrag id=1 to id=2"])
+        agent = ReflectiveAgent(actions="all")
+        episode = run_episode(CASE, agent, env, llm, Limits(), model="scripted")
+        assert episode.solved
+        assert episode.agent == "reflective-all-actions"
+        assert "drag id=1 to id=2" in actions(episode)
+        assert "drag" in prompts(llm, "plan")[0]
+
+    def test_they_are_nothing_to_an_agent_that_was_not_told(self):
+        env = FakeEnvironment("g", {"start": [button(1, "box"), button(2, "target")]})
+        episode, llm = play(env, ["drag id=1 to id=2"] * 2, trials=1)
+        assert episode.endings == (Ending.EXCEPTION,)
+        assert "drag" not in prompts(llm, "plan")[0]
+
+    def test_what_shows_nothing_does_not_end_the_trial(self):
+        env = FakeEnvironment("g", {"start": [button(1, "a")]})
+        llm = ScriptedLLM(["select id=1\ncopy", "A text was marked.", "It was copied.", "DONE"])
+        agent = ReflectiveAgent(actions="all")
+        episode = run_episode(CASE, agent, env, llm, Limits(trials=1), model="scripted")
+        assert actions(episode) == ["select id=1", "copy"]
+        assert episode.endings == (Ending.INCOMPLETE,)
+
+    def test_a_wrong_place_does_not_ban_its_element(self):
+        env = FakeEnvironment("g", {"start": [button(1, "a")]}, rewards={
+            ("start", "click id=1 at 1,1"): -1.0, ("start", "click id=1 at 5,5"): 1.0,
+        })  # fmt: skip
+        llm = ScriptedLLM(
+            ["click id=1 at 1,1", "For action index=0, you should click id=1 at 5,5."]
+        )
+        agent = ReflectiveAgent(actions="all")
+        episode = run_episode(CASE, agent, env, llm, Limits(), model="scripted")
+        assert episode.solved_at == 2
+        assert reflections(episode) == [(0, "click id=1 at 5,5", ())]
+
+    @pytest.mark.parametrize("actions", ["al", "", None, 3, ["all"]])
+    def test_an_unknown_choice_names_those_that_there_are(self, actions):
+        with pytest.raises(UsageError, match="is not one of paper, all"):
+            ReflectiveAgent(actions=actions)

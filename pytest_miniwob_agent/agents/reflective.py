@@ -13,145 +13,54 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeGuard
 
 from pytest_miniwob_agent.core import (
-    KEYS,
     LLM,
-    MODIFIERS,
     Action,
     Click,
     Ending,
-    Enter,
     Environment,
-    Hold,
     Note,
     Observation,
-    Press,
     Reflected,
-    Release,
+    Silent,
     StepLimit,
     TrialEnded,
     one_of,
 )
-from pytest_miniwob_agent.prompts import Prompts
+from pytest_miniwob_agent.grammar import (
+    Command,
+    Unreadable,
+    parse_id,
+    parse_plan,
+    parse_within,
+    shorten,
+)
+from pytest_miniwob_agent.prompts import Prompt, Prompts
 from pytest_miniwob_agent.screen import render
 
 TRAJECTORY_LIMIT = 16_000
 """Characters of screens and actions that a reflection is shown; a longer trajectory is cut to the
 first screen and the actions (7.5)."""
 
-
-class Unreadable(Exception):
-    """A reply that holds no action, or half of one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Command:
-    """One line of a plan: an action, or a click or entry that does not say on which element."""
-
-    line: str
-    action: Action | None = None
-    text: str | None = None
-
-    def on(self, element: int) -> Action:
-        """The action with the element that it lacked."""
-        return Click(element) if self.text is None else Enter(self.text, element)
+ACTIONS = ("paper", "all")
+"""Which actions the agent may be told to use."""
 
 
-_QUOTES = str.maketrans("\u201c\u201d\u201e\u201f\u00ab\u00bb\u2018\u2019", '""""""\'\'')
-_LEAD = re.compile(
-    r"(?:[\s\-*\u2022>`#]|\(?\d+\s*[.):](?=\s)|(?:step|action)\s*\d+\s*[:.)-])+", re.I
-)
-_VERB = re.compile(r"\b(click|enter|type|press|hold|release)\b", re.I)
-_NOTHING = re.compile(
-    r"\W*(done|none|nothing|no (further |more )?(plan|actions?)\b.*)?\W*", re.I | re.S
-)
-_ID = re.compile(r"\bid\s*(?:[=:]|is|\s)\s*[\"'#]?(\d+)|#(\d+)\b", re.I)
-_BARE_ID = re.compile(r"click(?:\s+on)?\s+(\d+)\s*", re.I)
-_ENTER = re.compile(r"(?:enter|type)\s+(?:the\s+text\s+)?([\"'])(.*)\1(.*)", re.I)
-_PRESS = re.compile(
-    r"press\s+(?:the\s+)?[\"']?([a-z_ ]+?)[\"']?(?:\s+keys?)?"
-    r"(?:\s*(?:[x\u00d7*]\s*)?(\d+)(?:\s*times)?)?",
-    re.I,
-)
-_MODIFY = re.compile(
-    r"(hold|release)\s+(?:down\s+)?(?:the\s+)?[\"']?([a-z]+)[\"']?(?:\s+key)?", re.I
-)
 _SUGGESTION = re.compile(r"action\s*\W{0,3}index\s*\W?\s*=?\s*(\d+)\W+(.*)", re.I)
-_KEY_NAMES = {"RETURN": "ENTER", "ESC": "ESCAPE", "DEL": "DELETE", "SPACEBAR": "SPACE"} | {
-    name: f"ARROW{way}"
-    for way in ("UP", "DOWN", "LEFT", "RIGHT")
-    for name in (way, f"{way}ARROW")
-}  # fmt: skip
 
 
-def parse_command(line: str) -> Command:
-    """Read one action, leniently about case, numbering, code marks, quotes and a final stop.
-
-    Raises:
-        Unreadable: the line begins no action, or leaves out what one needs.
-    """
-    plain = _bare(line.translate(_QUOTES)).rstrip(" .,;!`*")
-    verb = plain.partition(" ")[0].lower()
-    if verb == "click":
-        match = _ID.search(plain) or _BARE_ID.fullmatch(plain)
-        return Command(plain, Click(_number(match)) if match else None)
-    if match := _ENTER.match(plain):
-        text, rest = match[2], match[3]
-        where = _ID.search(rest)
-        return Command(plain, Enter(text, _number(where)) if where else None, text)
-    if match := _PRESS.fullmatch(plain):
-        key = re.sub(r"[\s_]", "", match[1]).upper()
-        key = _KEY_NAMES.get(key, key)
-        if key in KEYS:
-            return Command(plain, Press(key, int(match[2] or 1)))
-    if match := _MODIFY.fullmatch(plain):
-        key = match[2].upper().replace("CONTROL", "CTRL")
-        if key in MODIFIERS:
-            return Command(plain, (Hold if match[1].lower() == "hold" else Release)(key))
-    raise Unreadable(f"not an action: {_short(line)}")
-
-
-def parse_plan(reply: str) -> list[Command]:
-    """The actions of a reply, one a line; prose between them is passed over.
-
-    Empty where the reply says that there is nothing left to do.
-
-    Raises:
-        Unreadable: a line begins an action but is none, or no line does.
-    """
-    lines = reply.splitlines()
-    commands = [parse_command(line) for line in lines if _VERB.match(_bare(line))]
-    if not commands and not _NOTHING.fullmatch(reply):
-        raise Unreadable(f"no action in the reply: {_short(reply)}")
-    return commands
-
-
-def parse_suggestion(reply: str) -> tuple[int, Command]:
+def parse_suggestion(reply: str, all_actions: bool = False) -> tuple[int, Command]:
     """Step and action of `For action index=A, you should B.`.
 
     Raises:
         Unreadable: the reply is not of that form.
     """
-    for match in _SUGGESTION.finditer(reply.translate(_QUOTES)):
-        if verb := _VERB.search(match[2]):
-            return int(match[1]), parse_command(match[2][verb.start() :])
-    raise Unreadable(f"no suggestion in the reply: {_short(reply)}")
-
-
-def _bare(line: str) -> str:
-    """The line without what stands before an action: bullets, numbers, code marks."""
-    lead = _LEAD.match(line)
-    return line[lead.end() :] if lead else line
-
-
-def _number(match: re.Match[str]) -> int:
-    return int(next(group for group in match.groups() if group))
-
-
-def _short(text: str) -> str:
-    text = " ".join(text.split())
-    return repr(text if len(text) <= 200 else text[:200] + "...")
+    for match in _SUGGESTION.finditer(reply):
+        if command := parse_within(match[2], all_actions):
+            return int(match[1][:100]), command
+    raise Unreadable(f"no suggestion in the reply: {shorten(reply)}")
 
 
 PLANNING = ("staged", "iterative", "plan-then-adapt")
@@ -159,6 +68,11 @@ MEMORY = ("structured", "plain", "traces")
 CONSTRAINT = ("clicks", "none", "all")
 
 _LAST_WAS_WRONG = (Ending.FAILED, Ending.CYCLE, Ending.NO_CHANGE, Ending.EXCEPTION)
+
+
+def _loses_its_id(action: Action) -> TypeGuard[Click]:
+    """Whether a mistake is kept from being repeated by taking its element's id away (5.2)."""
+    return isinstance(action, Click) and action.at is None
 
 
 @dataclass(slots=True)
@@ -229,6 +143,7 @@ class ReflectiveAgent:
             `traces` (9.6: also what whole failed trials did).
         constraint: which mistakes are kept from being repeated: `clicks` lose their ids, `none`, or
             `all` (9.4: mistakes that are no clicks are told).
+        actions: `paper` for the five of the paper, `all` for those that other tasks need as well.
 
     Raises:
         UsageError: an argument is none of these, or the folder of prompts is not right.
@@ -241,15 +156,18 @@ class ReflectiveAgent:
         planning: str = "staged",
         memory: str = "structured",
         constraint: str = "clicks",
+        actions: str = "paper",
     ) -> None:
         self.planning = one_of("planning", planning, PLANNING)
         self.memory = one_of("memory", memory, MEMORY)
         self.constraint = one_of("constraint", constraint, CONSTRAINT)
+        self.all_actions = one_of("actions", actions, ACTIONS) == "all"
         self.prompts = Prompts("reflective", prompts)
         parts = {
             planning: planning != PLANNING[0],
             f"{memory}-memory": memory != MEMORY[0],
             f"{constraint}-constraint": constraint != CONSTRAINT[0],
+            f"{actions}-actions": actions != ACTIONS[0],
         }
         self.name = "-".join(["reflective", *(part for part, other in parts.items() if other)])
 
@@ -297,7 +215,7 @@ class _Solver:
                 return
         if (suggestion := self._memory.suggestion) is not None:
             action = self._ground(trial, suggestion)
-            told = isinstance(action, Click) or self._agent.constraint == "all"
+            told = _loses_its_id(action) or self._agent.constraint == "all"
             wrong = told and action in self._memory.wrong_after(tuple(trial.actions))
             if not wrong and (self._act(trial, action) or self._stuck(trial)):
                 return
@@ -325,9 +243,9 @@ class _Solver:
     def _stuck(self, trial: Trial) -> bool:
         """Whether a finished stage led to a screen that was there before; ends the trial.
 
-        Holding or releasing a key shows nothing, so no change is expected of it.
+        Holding or releasing a key, say, shows nothing, so no change is expected of it.
         """
-        if isinstance(trial.actions[-1], Hold | Release):
+        if isinstance(trial.actions[-1], Silent):
             return False
         here = render(trial.screens[-1].elements)
         before = [render(screen.elements) for screen in trial.screens[:-1]]
@@ -345,36 +263,40 @@ class _Solver:
         if self._agent.constraint == "none":
             return set()
         wrong = self._memory.wrong_after(tuple(trial.actions[:step]))
-        return {action.element for action in wrong if isinstance(action, Click)}
+        return {action.element for action in wrong if _loses_its_id(action)}
 
     def _tried(self, trial: Trial, step: int) -> str:
         """The mistakes of a step that are no clicks, where they are to be told (9.4)."""
         if self._agent.constraint != "all":
             return ""
         wrong = self._memory.wrong_after(tuple(trial.actions[:step]))
-        return "; ".join(sorted(str(action) for action in wrong if not isinstance(action, Click)))
+        return "; ".join(sorted(str(action) for action in wrong if not _loses_its_id(action)))
 
     def _plan(self, trial: Trial) -> list[Command]:
         """What to do on the present screen: all that can be done, or one action."""
-        actions, goal = self._prompts.fill("actions"), trial.screens[0].goal
+        actions, goal = self._actions(), trial.screens[0].goal
         screen = self._screen(trial, len(trial.actions))
         if self._agent.planning == "staged":
             history = self._remembered(trial, self._history(trial))
             prompt = self._prompts.fill(
                 "plan", actions=actions, goal=goal, history=history, screen=screen
             )
-            return parse_plan(self._llm.complete(prompt, "plan").text)
+            return parse_plan(self._llm.complete(prompt, "plan").text, self._agent.all_actions)
         trajectory = self._remembered(trial, self._trajectory(trial))
         if self._agent.planning == "iterative":
             prompt = self._prompts.fill("next", actions=actions, goal=goal, trajectory=trajectory)
-            return parse_plan(self._llm.complete(prompt, "plan").text)[:1]
+            reply = self._llm.complete(prompt, "plan").text
+            return parse_plan(reply, self._agent.all_actions)[:1]
         if not self._rough_plan:
             prompt = self._prompts.fill("rough-plan", actions=actions, goal=goal, screen=screen)
             self._rough_plan = self._llm.complete(prompt, "plan").text.strip() or "(none)"
         prompt = self._prompts.fill(
             "adapt", actions=actions, goal=goal, plan=self._rough_plan, trajectory=trajectory
         )
-        return parse_plan(self._llm.complete(prompt, "adapt").text)[:1]
+        return parse_plan(self._llm.complete(prompt, "adapt").text, self._agent.all_actions)[:1]
+
+    def _actions(self) -> Prompt:
+        return self._prompts.fill("actions-all" if self._agent.all_actions else "actions")
 
     def _remembered(self, trial: Trial, done: str) -> str:
         """What was done, and what earlier trials have taught that is to be told."""
@@ -412,24 +334,24 @@ class _Solver:
             "ground", screen=self._screen(trial, len(trial.actions)), action=command.line
         )
         reply = self._llm.complete(prompt, "ground").text
-        match = _ID.search(reply) or re.fullmatch(r"\D{0,20}(\d+)\D{0,20}", reply.strip())
-        if not match:
-            raise Unreadable(f"no element for {command.line!r}: {_short(reply)}")
+        element = parse_id(reply)
+        if element is None:
+            raise Unreadable(f"no element for {command.line!r}: {shorten(reply)}")
         trial.invalid = ""
-        return command.on(_number(match))
+        return command.on(element)
 
     def _reflect(self, trial: Trial) -> None:
         self._memory.keep(trial)
         prompt = self._prompts.fill(
             "reflect",
-            actions=self._prompts.fill("actions"),
+            actions=self._actions(),
             goal=trial.screens[0].goal,
             trajectory=self._trajectory(trial),
             ending=self._prompts.fill(f"ending-{trial.ending}"),
         )
         reply = self._llm.complete(prompt, "reflect").text
         try:
-            step, command = parse_suggestion(reply)
+            step, command = parse_suggestion(reply, self._agent.all_actions)
             if step >= len(trial.screens):
                 raise Unreadable(f"the trial had no screen for an action {step}")
         except Unreadable:
