@@ -17,14 +17,24 @@ from pytest_miniwob_agent.core import (
     BrowserError,
     Case,
     Click,
+    Copy,
+    DoubleClick,
+    Drag,
     Enter,
     Environment,
+    Hover,
     Observation,
+    Paste,
     Press,
+    Scroll,
+    Select,
 )
 
 STEPS = 12
-"""Actions that are tried on a case."""
+"""Clicks, texts and keys that are tried on a case."""
+
+FURTHER_STEPS = 10
+"""Other actions that are tried on it after those."""
 
 KEYS = ("TAB", "ARROWDOWN", "ENTER", "SPACE")
 """Keys that are pressed in turn, one after every third action."""
@@ -59,28 +69,38 @@ class Seen:
 
 
 def explore(env: Environment, wait: Callable[[], None] = lambda: None) -> list[Seen]:
-    """Click what is there to be clicked, type into fields, press keys; what was seen after each.
+    """Act on what is there to be acted upon; what was seen after each action.
 
-    An element is used once. Where the page ends the trial, the next one goes on with the elements
-    that are left.
+    First elements are clicked, fields are written to and keys are pressed, an element once. Then,
+    in a new trial, the other actions take turns on one element after the other. Where the page ends
+    the trial, the next one goes on with what is left.
     """
-    observation = env.reset()
-    seen = [Seen("loading", observation, 0.0, False, None)]
     used: set[tuple[str, str, int | None]] = set()
-    for step in range(STEPS):
+    return [
+        *_play(env, wait, STEPS, lambda observation, step: _next(observation, step, used)),
+        *_play(env, wait, FURTHER_STEPS, _further),
+    ]
+
+
+def _play(
+    env: Environment,
+    wait: Callable[[], None],
+    steps: int,
+    choose: Callable[[Observation, int], Action | None],
+) -> Iterator[Seen]:
+    observation = env.reset()
+    yield Seen("loading", observation, 0.0, False, None)
+    for step in range(steps):
         wait()
-        action = _next(observation, step, used)
+        action = choose(observation, step)
         if action is None:
             break
         transition = env.step(action)
         observation = transition.observation
-        seen.append(
-            Seen(str(action), observation, transition.reward, transition.done, transition.error)
-        )
+        yield Seen(str(action), observation, transition.reward, transition.done, transition.error)
         if transition.done:
             observation = env.reset()
-            seen.append(Seen("loading again", observation, 0.0, False, None))
-    return seen
+            yield Seen("loading again", observation, 0.0, False, None)
 
 
 def _next(
@@ -96,6 +116,27 @@ def _next(
                 return Enter("a1 B", element.id)
             return Click(element.id)
     return None
+
+
+def _further(observation: Observation, step: int) -> Action | None:
+    """The actions besides clicks, text and keys, in turn, each on the next element."""
+    ids = [element.id for element in observation.elements if element.id is not None]
+    if not ids:
+        return None
+    id_, next_id = ids[step % len(ids)], ids[(step + 1) % len(ids)]
+    turns: tuple[Action, ...] = (
+        Hover(id_),
+        Drag(id_, next_id),
+        Select(id_),
+        Copy(),
+        Click(id_, (2, 2)),
+        Paste(),
+        Scroll(id_, 50),
+        Drag(id_, end=(20, 15)),
+        DoubleClick(id_),
+        Hover(id_, (1, 1)),
+    )
+    return turns[step % len(turns)]
 
 
 def certify(

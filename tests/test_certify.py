@@ -59,9 +59,18 @@ def test_everything_is_used_once_and_fields_are_written_to():
         rewards={("start", "click id=3"): 1.0},
     )
     explore(env)
-    actions = [str(action) for trial in env.actions for action in trial]
-    assert actions[:4] == ["click id=1", 'enter "a1 B" to id=2', "click id=3", "press TAB"]
-    assert len(env.actions) == 2  # the page ended the first trial
+    first, second, further = ([str(action) for action in trial] for trial in env.actions)
+    assert first == ["click id=1", 'enter "a1 B" to id=2', "click id=3"]
+    assert second == ["press TAB"]  # the page ended the first trial
+    assert [action.split()[0] for action in further] == [
+        "hover", "drag", "select", "copy", "click", "paste", "scroll", "drag", "double", "hover",
+    ]  # fmt: skip
+    assert further[:3] == ["hover id=1", "drag id=2 to id=3", "select id=3"]
+
+
+def test_a_page_without_elements_is_only_loaded():
+    env = FakeEnvironment("g", {"start": []})
+    assert [seen.action for seen in explore(env)] == ["loading", "loading"]
 
 
 def test_the_command(tmp_path, capsys):
