@@ -48,6 +48,7 @@ from pytest_miniwob_agent.core import (
     Scroll,
     Select,
     Transition,
+    Type,
     elements_of,
 )
 
@@ -68,7 +69,7 @@ MAX_PRESSES = 100
 """A `Press` of more than that is refused: no list of a task is as long."""
 
 MAX_TEXT = 2000
-"""An `Enter` of more characters than that is refused: typing them would take longer than `TIMEOUT`
+"""A text of more characters than that is refused: typing them would take longer than `TIMEOUT`
 allows on a slow machine."""
 
 MAX_PIXELS = 100_000
@@ -350,15 +351,17 @@ class MiniwobEnvironment:
             case Drag():
                 return self._add_drag(action, chain, driver)
             case Enter(text, element):
-                if len(text) > MAX_TEXT:
-                    return f"a text can have {MAX_TEXT} characters, not {len(text)}"
-                if match := _NO_KEY.search(text):
-                    return f"no key types the character U+{ord(match[0]):04X}"
+                if error := _why_untypable(text):
+                    return error
                 point = self._point(driver, element)
                 if isinstance(point, str):
                     return point
                 _move(chain, point)
                 chain.click()
+                chain.send_keys(text)
+            case Type(text):
+                if error := _why_untypable(text):
+                    return error
                 chain.send_keys(text)
             case Press(key, times):
                 if not 1 <= times <= MAX_PRESSES:
@@ -503,6 +506,15 @@ def _press_with(chain: ActionChains, modifier: str, keys: str) -> None:
 def _is_near(place: Place) -> bool:
     """Whether the numbers are such that a page can be asked about them; NaN is not."""
     return all(abs(number) <= MAX_PIXELS for number in place)
+
+
+def _why_untypable(text: str) -> str | None:
+    """Why a text can't be typed."""
+    if len(text) > MAX_TEXT:
+        return f"a text can have {MAX_TEXT} characters, not {len(text)}"
+    if match := _NO_KEY.search(text):
+        return f"no key types the character U+{ord(match[0]):04X}"
+    return None
 
 
 def _first_line(error: BaseException) -> str:

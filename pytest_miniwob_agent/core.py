@@ -219,6 +219,16 @@ class Enter:
 
 
 @dataclass(frozen=True, slots=True)
+class Type:
+    """Type the text, key by key, wherever the focus is."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return f'type "{self.text}"'
+
+
+@dataclass(frozen=True, slots=True)
 class Press:
     """Press and release one of `KEYS`, `times` times, wherever the focus is."""
 
@@ -344,7 +354,7 @@ class Paste:
 
 
 Action = (
-    Click | Enter | Press | Hold | Release
+    Click | Enter | Press | Hold | Release | Type
     | DoubleClick | Hover | Drag | Select | Scroll | Choose | Copy | Paste
 )  # fmt: skip
 """The first five are those of the reflective agent's paper; agents may opt into the others."""

@@ -22,6 +22,7 @@ from pytest_miniwob_agent.core import (
     Hold,
     Press,
     Release,
+    Type,
 )
 from pytest_miniwob_agent.screen import render
 
@@ -261,6 +262,16 @@ class TestActing:
         assert transition.error == error
         written = find(transition.observation, tag="input_text").value
         assert written == ("" if error else text)
+
+    def test_typing_goes_to_what_has_the_focus(self, browser):
+        env = page(browser, "enter-text")
+        field = find(env.reset(), tag="input_text")
+        env.step(Type("lost"))
+        env.step(Click(field.id))
+        env.step(Type("ab"))
+        assert find(env.step(Type("c")).observation, id=field.id).value == "abc"
+        refused = env.step(Type("\x00"))
+        assert refused.error == "no key types the character U+0000"
 
     def test_rewards(self, browser):
         env = page(browser, "click-checkboxes", 1000)

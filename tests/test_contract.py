@@ -23,6 +23,7 @@ from pytest_miniwob_agent.core import (
     Select,
     TrialEnded,
     TrialStarted,
+    Type,
     to_data,
 )
 from pytest_miniwob_agent.episode import run_episode
@@ -60,6 +61,11 @@ class TestEnvironment:
     def test_an_action_without_effect_leaves_the_observation_as_it_is(self, env):
         first = env.reset()
         transition = env.step(Press("HOME"))
+        assert (transition.observation, transition.done, transition.error) == (first, False, None)
+
+    def test_typing_without_the_focus_changes_nothing(self, env):
+        first = env.reset()
+        transition = env.step(Type("x"))
         assert (transition.observation, transition.done, transition.error) == (first, False, None)
 
     @pytest.mark.parametrize(
