@@ -326,7 +326,7 @@
   const VOID_TAGS = new Set(["input", "img"]);
   const STATE = new Set(["value", "checked", "selected"]); // as it is now, not as the page began
   // They say nothing that can't be seen, at great length.
-  const IGNORED_ATTRIBUTES = /^(on|aria-)|^(style|role|tabindex|data-ref)$/;
+  const IGNORED_ATTRIBUTES = /^(on|aria-)|^(style|role|tabindex|data-ref|data-tampered)$/;
   const ENTITIES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
   const escape = (string) => string.replace(/[&<>"]/g, (character) => ENTITIES[character]);
 
