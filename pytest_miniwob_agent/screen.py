@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
+from typing import NamedTuple
 
 from lxml import etree, html
 
@@ -73,8 +74,15 @@ class BadXPath(Exception):
     """An XPath that can't be followed; the message says why."""
 
 
-def find(page: str, xpath: str) -> list[int]:
-    """The elements of a page's HTML (`Environment.html`) that an XPath selects, by `data-ref`.
+class Found(NamedTuple):
+    """An element of a page's HTML: the id that actions take, and its text."""
+
+    ref: int
+    text: str
+
+
+def find(page: str, xpath: str) -> list[Found]:
+    """The elements of a page's HTML (`Environment.html`) that an XPath selects.
 
     In the order of the page, each once; a text or an attribute stands for its element. Empty where
     nothing matches.
@@ -96,8 +104,12 @@ def find(page: str, xpath: str) -> list[int]:
     if not isinstance(found, list):
         raise BadXPath("it gives a text, a number or a truth value and selects no element")
     owners = (one if isinstance(one, etree._Element) else _owner(one) for one in found)
-    refs = (owner.get("data-ref") for owner in owners if owner is not None)
-    return list(dict.fromkeys(int(ref) for ref in refs if ref and ref.isdecimal()))
+    elements = dict.fromkeys(owner for owner in owners if owner is not None)
+    return [
+        Found(int(ref), " ".join("".join(element.itertext()).split()))
+        for element in elements
+        if (ref := element.get("data-ref", "")).isdecimal()
+    ]
 
 
 def _owner(found: object) -> etree._Element | None:
