@@ -240,13 +240,15 @@ def miniwob_environment(miniwob_browser: Browser, miniwob_case: Case) -> Environ
 
 
 @pytest.fixture
-def miniwob_agent(request: pytest.FixtureRequest) -> Agent:
+def miniwob_agent(request: pytest.FixtureRequest, miniwob_case: Case) -> Agent:
     """A new agent, the one that `--miniwob-agent` names. Override it for one with arguments."""
     from pytest_miniwob_agent.agents import load_agent
 
     settings = request.config.stash[SETTINGS]
     with _as_error():
-        return load_agent(settings.agent, settings.prompts, settings.agent_params)
+        return load_agent(
+            settings.agent, settings.prompts, settings.agent_params, task=miniwob_case.task
+        )
 
 
 @pytest.fixture

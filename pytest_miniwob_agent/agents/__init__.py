@@ -10,17 +10,26 @@ from typing import Any
 
 from pytest_miniwob_agent.core import Agent, UsageError, nearest
 
-BUILT_IN = {"reflective": "pytest_miniwob_agent.agents.reflective:ReflectiveAgent"}
+BUILT_IN = {
+    "reflective": "pytest_miniwob_agent.agents.reflective:ReflectiveAgent",
+    "rci": "pytest_miniwob_agent.agents.rci:RCIAgent",
+    "rci-few-shot": "pytest_miniwob_agent.agents.rci:FewShotRCIAgent",
+}
 """The agents of this package: what `--miniwob-agent` calls them, and where they are."""
 
 
 def load_agent(
-    name: str, prompts: str | Path | None = None, params: Mapping[str, Any] | None = None
+    name: str,
+    prompts: str | Path | None = None,
+    params: Mapping[str, Any] | None = None,
+    *,
+    task: str = "",
 ) -> Agent:
     """The agent of that name, or an instance of `package.module:Class`.
 
     The class is called with `params`, and with `prompts=FOLDER` where a folder of the user's own
-    prompt texts is given.
+    prompt texts is given. One that takes a `task` gets the name of the item's: that is for worked
+    examples of a task, and the page shows it to nobody.
 
     Raises:
         UsageError: no such name, the class can't be imported or is no agent, or it does not take
@@ -47,6 +56,8 @@ def load_agent(
     given = {**(params or {}), **({} if prompts is None else {"prompts": prompts})}
     try:
         _check_params(name, factory, params or {})
+        if "task" in inspect.signature(factory).parameters:
+            given["task"] = task
         agent = factory(**given)
     except TypeError as error:
         raise UsageError(f"agent {name!r}: can't be made: {error}") from error
@@ -62,7 +73,7 @@ def _check_params(name: str, factory: Any, params: Mapping[str, Any]) -> None:
     signature = inspect.signature(factory)
     if any(each.kind is each.VAR_KEYWORD for each in signature.parameters.values()):
         return
-    known = [each for each in signature.parameters if each != "prompts"]
+    known = [each for each in signature.parameters if each not in ("prompts", "task")]
     for param in params:
         if param == "prompts":
             raise UsageError("--miniwob-agent-params: the folder of prompts has --miniwob-prompts")
