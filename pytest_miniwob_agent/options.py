@@ -80,7 +80,12 @@ OPTIONS = (
         '{"temperature": 0}',
         metavar="JSON",
     ),
-    Option("agent", "the agent: reflective, or package.module:Class", "reflective", metavar="NAME"),
+    Option(
+        "agent",
+        "the agent: reflective, rci, rci-few-shot, or package.module:Class",
+        "reflective",
+        metavar="NAME",
+    ),
     Option(
         "agent-params",
         """what the agent's class is given, as JSON, such as '{"planning": "iterative"}'; """
