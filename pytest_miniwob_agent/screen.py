@@ -58,14 +58,14 @@ def _line(element: Element, disabled: bool) -> str:
     }
     for name, value in attributes.items():
         if value:
-            node.set(name, _legal(value))
+            node.set(name, legal(value))
     if isinstance(element.value, str):
-        node.set("value", _legal(element.value))
-    node.text = _legal(element.text)
+        node.set("value", legal(element.value))
+    node.text = legal(element.text)
     return etree.tostring(node, encoding="unicode").replace("\n", "&#10;")
 
 
-def _legal(text: str) -> str:
+def legal(text: str) -> str:
     """The text with what XML can't hold replaced by U+FFFD."""
     return _ILLEGAL.sub("\ufffd", text)
 

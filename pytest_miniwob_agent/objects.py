@@ -1,0 +1,226 @@
+"""The objects of a page, as WebWISE's `getSummary` filters its elements (appendix B.2).
+
+Read from the visible page as HTML. An object is an element whose tag or class is in a list; what is
+not in it, such as bold type or a heading, gives its text to the object around it. A box that only
+holds other objects is none itself.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from lxml import html
+
+from pytest_miniwob_agent.screen import legal
+
+TAGS = frozenset({
+    "button", "text", "input_time", "textarea", "polygon", "label", "input_password", "rect", "tt",
+    "circle", "span", "input_text", "input_number", "input_date", "input_radio", "tspan",
+    "input_checkbox", "t", "h3", "ul", "a", "p", "div", "th", "tr", "td",
+})  # fmt: skip
+"""The tags of the paper's listing 2. Its `t` is text beside elements, which the object around it
+tells here."""
+
+MORE_TAGS = frozenset({"li", "select", "option", "img", "ellipse", "path", "line"})
+"""Tags of tasks that the paper left out: lists and shapes. Inputs of all types are let through."""
+
+CLASSES = frozenset({"folder"})
+"""The classes of the paper's listing 2."""
+
+MAX_OBJECTS = 300
+"""Objects that are shown of a page."""
+
+MAX_TEXT = 1000
+"""Characters that are shown of a text."""
+
+_INLINE = frozenset({"a", "span", "tspan", "tt"})
+"""Tags of objects that stand in the middle of a text, which reads on through them."""
+
+_CONTROLS = frozenset({"button", "a", "label", "select", "textarea"})
+"""Tags of objects whatever else is in them."""
+
+_ANONYMOUS = frozenset({"div", "span", "p", "ul", "li", "tr", "td", "th", "h3"})
+"""Tags that say nothing of an object that has neither text, id nor class."""
+
+
+@dataclass(frozen=True, slots=True)
+class Object:
+    """An element that the filter lets through.
+
+    `ref` is what actions take, None for what can't be acted upon. The `tag` has an input's type in
+    it (`input_text`). `checked` is None for what can't be checked or selected. `list_ref` is, for
+    an entry of a drop-down list, that of the list.
+    """
+
+    ref: int | None
+    tag: str
+    text: str = ""
+    dom_id: str = ""
+    classes: str = ""
+    placeholder: str = ""
+    value: str | None = None
+    checked: bool | None = None
+    list_ref: int | None = None
+
+    def to_data(self) -> dict[str, str | bool]:
+        """The object as programs see it; what it lacks is an empty text."""
+        return {
+            "tag": self.tag,
+            "text": self.text,
+            "id": self.dom_id,
+            "class": self.classes,
+            "value": self.value or "",
+            "checked": bool(self.checked),
+        }
+
+
+def read_objects(page: str) -> tuple[Object, ...]:
+    """The objects of a page, in the page's order; none of a page that has judged."""
+    if not page.strip():
+        return ()
+    document = html.document_fromstring(legal(page))
+    return tuple(_object(element) for element in document.iter("*") if _is_object(element))
+
+
+def render_objects(objects: Iterable[Object], flags: Mapping[int, str] | None = None) -> str:
+    """One line for each object; `flags` says what was done with those of some refs."""
+    lines = [_line(each, (flags or {}).get(each.ref or 0, "")) for each in objects]
+    if len(lines) > MAX_OBJECTS:
+        lines[MAX_OBJECTS:] = [f"... and {len(lines) - MAX_OBJECTS} more"]
+    return "\n".join(lines) or "(none)"
+
+
+def find_objects(objects: Iterable[Object], kind: str, name: str) -> list[Object]:
+    """The objects of that tag or class that are best described by their text or id.
+
+    Equal names go before those that are equal but for case and spaces, and these before names that
+    only contain the given one. An empty name fits every object.
+    """
+    plain_kind, plain_name = _plain(kind), _plain(name)
+    fitting = [each for each in objects if plain_kind in _kinds(each)]
+    if not plain_name:
+        return fitting
+    return (
+        [each for each in fitting if name in _names(each)]
+        or [each for each in fitting if plain_name in map(_plain, _names(each))]
+        or [each for each in fitting if any(plain_name in _plain(one) for one in _names(each))]
+    )
+
+
+def _kinds(each: Object) -> tuple[str, ...]:
+    return tuple(map(_plain, (each.tag, each.tag.partition("_")[0], *each.classes.split())))
+
+
+def _names(each: Object) -> tuple[str, ...]:
+    return tuple(filter(None, (each.text, each.dom_id, each.placeholder, each.value)))
+
+
+def _plain(text: str) -> str:
+    return _squeeze(text).casefold()
+
+
+def _line(each: Object, flag: str) -> str:
+    parts = [each.tag]
+    if each.text:
+        parts.append(_quote(each.text))
+    for name, value in (
+        ("id", each.dom_id or None),
+        ("class", each.classes or None),
+        ("placeholder", each.placeholder or None),
+        ("value", each.value),
+    ):
+        if value is not None:
+            parts.append(f"{name}={_quote(value)}")
+    if each.checked is not None:
+        word = "selected" if each.tag == "option" else "checked"
+        parts.append(f"{word}={'yes' if each.checked else 'no'}")
+    if flag:
+        parts.append(f"[{flag}]")
+    return " ".join(parts)
+
+
+def _quote(text: str) -> str:
+    """The text on one line, whatever is in it."""
+    return json.dumps(text if len(text) <= MAX_TEXT else text[:MAX_TEXT] + "…", ensure_ascii=False)
+
+
+def _squeeze(text: str) -> str:
+    return " ".join(text.split())
+
+
+# --- Elements ---
+
+
+def _tag(element: html.HtmlElement) -> str:
+    tag = str(element.tag)
+    return f"input_{element.get('type', 'text').lower()}" if tag == "input" else tag
+
+
+def _is_listed(element: html.HtmlElement) -> bool:
+    tag = _tag(element)
+    listed = tag in TAGS or tag in MORE_TAGS or tag.startswith("input_")
+    return listed or not CLASSES.isdisjoint(element.get("class", "").split())
+
+
+def _is_object(element: html.HtmlElement) -> bool:
+    if not _is_listed(element):
+        return False
+    tag = _tag(element)
+    if tag in _CONTROLS or tag.startswith("input_") or _text(element):
+        return True
+    if any(_is_listed(inner) for inner in element.iterdescendants("*")):
+        return False
+    return tag not in _ANONYMOUS or bool(element.get("id") or element.get("class"))
+
+
+def _object(element: html.HtmlElement) -> Object:
+    tag = _tag(element)
+    value = checked = list_ref = None
+    if tag in ("input_checkbox", "input_radio"):
+        checked = element.get("checked") is not None
+    elif tag == "option":
+        checked = element.get("selected") is not None
+        owner = next(element.iterancestors("select"), None)
+        if owner is not None and owner.get("multiple") is None and owner.get("size", "1") == "1":
+            list_ref = _ref(owner)
+    elif tag.startswith("input_"):
+        value = element.get("value", "")
+    elif tag == "textarea":
+        value = element.text or ""
+    return Object(
+        _ref(element),
+        tag,
+        _text(element),
+        _squeeze(element.get("id", "")),
+        _squeeze(element.get("class", "")),
+        _squeeze(element.get("placeholder", "")),
+        value,
+        checked,
+        list_ref,
+    )
+
+
+def _ref(element: html.HtmlElement) -> int | None:
+    ref = element.get("data-ref", "")
+    return int(ref) if ref.isdecimal() else None
+
+
+def _text(element: html.HtmlElement) -> str:
+    """The text of an object, of its title where it has none; a field's is its value."""
+    if element.tag in ("textarea", "input"):
+        return ""
+    text = _squeeze("".join(_pieces(element, frozenset())))
+    if text:  # then objects in the middle of it belong to it too
+        text = _squeeze("".join(_pieces(element, _INLINE)))
+    return text or _squeeze(element.get("title", "") or element.get("alt", ""))
+
+
+def _pieces(element: html.HtmlElement, through: frozenset[str]) -> Iterator[str]:
+    """The pieces of text in an element that belong to no object in it but those of some tags."""
+    yield element.text or ""
+    for child in element:
+        if isinstance(child.tag, str) and (child.tag in through or not _is_listed(child)):
+            yield from _pieces(child, through)
+        yield child.tail or ""
