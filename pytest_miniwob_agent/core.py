@@ -491,6 +491,17 @@ class Reflected:
 
 
 @dataclass(frozen=True, slots=True)
+class Remark:
+    """What an agent says that is worth keeping; `what` names what `text` is."""
+
+    kind: ClassVar[str] = "remark"
+    what: str
+    text: str
+    trial: int = 0
+    step: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class TrialEnded:
     """How the trial ended; `detail` has the reason of an exception."""
 
@@ -500,8 +511,8 @@ class TrialEnded:
     trial: int = 0
 
 
-Event = TrialStarted | Called | Acted | Reflected | TrialEnded
-Note = Reflected | TrialEnded
+Event = TrialStarted | Called | Acted | Reflected | Remark | TrialEnded
+Note = Reflected | Remark | TrialEnded
 
 
 class Environment(Protocol):
@@ -542,8 +553,8 @@ class Agent(Protocol):
         """Play trials until the page is solved or a limit is reached.
 
         Begin each trial with `env.reset()`. `note` is for what only the agent knows: how a trial
-        ended and what a reflection changed. `LimitReached` may be caught (a `StepLimit`, to
-        reflect on the trial) or left to the caller.
+        ended, what a reflection changed, and what else is worth keeping. `LimitReached` may be
+        caught (a `StepLimit`, to reflect on the trial) or left to the caller.
         """
         ...
 

@@ -24,6 +24,7 @@ from pytest_miniwob_agent.core import (
     Observation,
     Origin,
     Reflected,
+    Remark,
     StepLimit,
     Transition,
     TrialEnded,
@@ -144,6 +145,8 @@ class _Recorder:
                     self.events.append(TrialEnded(ending, detail, self._trial))
             case Reflected(step, action, disabled):
                 self.events.append(Reflected(step, action, disabled, self._trial))
+            case Remark(what, text):
+                self.events.append(Remark(what, text, self._trial, self._step))
 
     def end_trial(self, limit: LimitReached | None = None) -> None:
         """Say how the trial ended where the agent did not."""

@@ -14,6 +14,7 @@ BUILT_IN = {
     "reflective": "pytest_miniwob_agent.agents.reflective:ReflectiveAgent",
     "rci": "pytest_miniwob_agent.agents.rci:RCIAgent",
     "rci-few-shot": "pytest_miniwob_agent.agents.rci:FewShotRCIAgent",
+    "webwise": "pytest_miniwob_agent.agents.webwise:WebWISEAgent",
 }
 """The agents of this package: what `--miniwob-agent` calls them, and where they are."""
 

@@ -18,6 +18,16 @@ class Prompt(str):
     __slots__ = ("files",)
     files: Mapping[str, str]
 
+    @classmethod
+    def joined(cls, parts: Iterable[str]) -> Prompt:
+        """The parts with an empty line between them, as one text; each may be a `Prompt`."""
+        known = list(parts)
+        prompt = cls("\n\n".join(known))
+        prompt.files = {}
+        for part in known:
+            prompt.files |= getattr(part, "files", {})
+        return prompt
+
 
 class Prompts:
     """The prompt texts of one built-in agent.
