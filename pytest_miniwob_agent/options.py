@@ -29,7 +29,7 @@ BY_MARKER = ("seeds", "trials", "steps", "repeats")
 """Options that a marker may set: the command line goes before it, the ini file after it."""
 
 
-PATHS = ("prompts", "cassettes", "answers", "results", "baseline")
+PATHS = ("prompts", "cassettes", "answers", "results", "baseline", "examples")
 """Options that name a file or a folder."""
 
 
@@ -82,7 +82,7 @@ OPTIONS = (
     ),
     Option(
         "agent",
-        "the agent: reflective, rci, rci-few-shot, or package.module:Class",
+        "the agent: reflective, rci, webwise, or package.module:Class",
         "reflective",
         metavar="NAME",
     ),
@@ -157,6 +157,12 @@ OPTIONS = (
         metavar="FILE",
     ),
     Option(
+        "examples",
+        "write what webwise solved without an example to this file, two of a task; "
+        """--miniwob-agent-params='{"examples": "FILE"}' shows them to the model in another run""",
+        metavar="FILE",
+    ),
+    Option(
         "baseline",
         "results to judge this run by, written by --miniwob-results: a file, git:REF for that file "
         "as it was at a commit, or git:REF:PATH",
@@ -227,6 +233,7 @@ class Settings:
     concurrency: int | None
     prices: Mapping[str, Price]
     results: Path | None
+    examples: Path | None
     baseline: Path | str | None
     """A file, or `git:REF` or `git:REF:PATH`."""
     gate: str

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_miniwob_agent import catalogue, options
 from pytest_miniwob_agent.core import Cause, counted, shown
+from pytest_miniwob_agent.examples import write_pool
 from pytest_miniwob_agent.ledger import Usage, cost_of, money
 from pytest_miniwob_agent.options import Settings
 
@@ -31,6 +32,7 @@ class Summary:
         self._taken = taken
         self._outcomes: list[Outcome] = []
         self._waiting = 0
+        self._examples = 0
 
     def pytest_report_header(self) -> list[str]:
         """What became of the answer file."""
@@ -42,7 +44,9 @@ class Summary:
             self._outcomes.append(outcome)
 
     def pytest_sessionfinish(self) -> None:
-        """Write what waits for a completion."""
+        """Write what waits for a completion, and what would make an example."""
+        if self._settings.examples and self._outcomes:
+            self._examples = write_pool(self._settings.examples, self._outcomes)
         if self._settings.record != "defer" or not self._outcomes:
             return
         from pytest_miniwob_agent.deferred import update_pending
@@ -65,6 +69,9 @@ class Summary:
             terminalreporter.section("MiniWoB++ episodes")
             self._show_episodes(terminalreporter)
             self._show_ledger(terminalreporter)
+            if self._settings.examples:
+                examples = counted(self._examples, "example")
+                terminalreporter.line(f"kept: {examples}, in {shown(self._settings.examples)}")
 
     # --- Drift ---
 

@@ -22,6 +22,7 @@ from pytest_miniwob_agent.core import (
     Ending,
     Environment,
     Note,
+    Press,
     Remark,
     Transition,
     TrialEnded,
@@ -38,6 +39,9 @@ from pytest_miniwob_agent.prompts import Prompt, Prompts
 
 PROGRAMS = 10
 """Programs a trial, algorithm 1's T."""
+
+MAX_CLEARED = 100
+"""Characters of a field's value that make room for a text: as often as a key can be pressed."""
 
 HISTORY_LIMIT = 16_000
 """Characters of objects that are shown again with the programs that were written for them."""
@@ -158,6 +162,13 @@ class WebWISEAgent:
         return self.prompts.fill(name, goal=example.goal, stages=Prompt.joined(told))
 
 
+_PARTED = ("input_date", "input_time")
+_DATE = re.compile(
+    r"(?P<y>\d{4})-(?P<m>\d{1,2})-(?P<d>\d{1,2})|(?P<m2>\d{1,2})/(?P<d2>\d{1,2})/(?P<y2>\d{4})"
+)
+_TIME = re.compile(r"(?P<h>\d{1,2}):(?P<m>\d{2})\s*(?P<half>[ap]m)?", re.I)
+
+
 class _Judged(Exception):
     """The page has judged: the program goes no further."""
 
@@ -172,6 +183,7 @@ class _Page:
     def __init__(self, env: Environment) -> None:
         self._env = env
         self._used: Object | None = None
+        self._fresh = False
         self._flags: dict[int, str] = {}
         self._objects: tuple[Object, ...] = ()
         self.actions = 0
@@ -209,16 +221,25 @@ class _Page:
         each = found[nth - 1]
         if each.ref is None:
             raise ProgramError(f"{called} can't be clicked")
-        self._used = each
         self._act(Choose(each.ref) if each.tag == "option" else Click(each.ref), called)
         self._flags.setdefault(each.ref, "clicked")
+        self._used, self._fresh = each, True
 
     def enter_text(self, text: Any) -> None:
-        """Type into what was clicked last."""
+        """Type into what was clicked last, in place of what it held then."""
         text = _argument("enter_text", text)
         if self._used is None or self._used.ref is None:
             raise ProgramError("nothing was clicked that the text could be typed into")
-        self._act(Type(text), "the text")
+        tag = self._used.tag
+        if self._fresh and tag in _PARTED:  # the click was on any of its parts
+            self._act(Press("ARROWLEFT", 3))
+        elif self._fresh and text.strip("\n"):
+            now = next((each for each in self._objects if each.ref == self._used.ref), None)
+            if now is not None and now.value:
+                self._act(Press("END"))
+                self._act(Press("BACKSPACE", min(len(now.value), MAX_CLEARED)))
+        self._fresh = False
+        self._act(Type(_keys(tag, text)))
         self._flags[self._used.ref] = "text entered"
 
     def scroll(self, text: Any) -> None:
@@ -231,15 +252,28 @@ class _Page:
         """The objects as they are now."""
         return [each.to_data() for each in self._objects]
 
-    def _act(self, action: Click | Choose | Type, called: str) -> None:
+    def _act(self, action: Click | Choose | Press | Type, called: str = "") -> None:
         transition = self._env.step(action)
         if transition.error:  # which names elements by ids that programs do not see
-            typing = isinstance(action, Type)
-            raise ProgramError(transition.error if typing else f"{called} can't be clicked")
-        self.actions += 1
+            raise ProgramError(f"{called} can't be clicked" if called else transition.error)
+        self.actions += not isinstance(action, Press)
         if transition.done:
             raise _Judged(transition)
         self.look()
+
+
+def _keys(tag: str, text: str) -> str:
+    """What is typed for a text: dates and times in the parts that their fields have."""
+    if tag == "input_date" and (match := _DATE.fullmatch(text.strip())):
+        year, month, day = match["y"], match["m"], match["d"]
+        if year is None:
+            month, day, year = match["m2"], match["d2"], match["y2"]
+        return f"{month:0>2}{day:0>2}{year}"
+    if tag == "input_time" and (match := _TIME.fullmatch(text.strip())):
+        hour, half = int(match["h"]), (match["half"] or "").upper()
+        half = half or ("PM" if hour >= 12 else "AM")
+        return f"{(hour - 1) % 12 + 1:02}{match['m']}{half}"
+    return text
 
 
 def _argument(function: str, value: Any) -> str:
