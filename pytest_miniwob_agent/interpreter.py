@@ -38,7 +38,7 @@ MAX_BITS = 256
 MAX_LOOPS = 4
 """Loops of one comprehension."""
 
-MAX_WORK = 500_000
+MAX_WORK = 250_000
 """Units of work of one run."""
 
 CALL_WORK = 100
@@ -416,10 +416,14 @@ class _Run:
         return True
 
     def _assignments(self, target: ast.expr, iterated: ast.expr) -> Iterator[None]:
-        """Give the target one entry after the other, as they were when the loop began."""
-        for one in self._entries(self._value(iterated)):
+        """Give the target one entry after the other; a list may change meanwhile."""
+        value = self._value(iterated)
+        entries = value if isinstance(value, list) else self._entries(value)
+        at = 0
+        while at < len(entries):
             self._pay(1)
-            self._assign(target, one)
+            self._assign(target, entries[at])
+            at += 1
             yield
 
     def _entries(self, value: Value) -> list[Any]:
