@@ -56,8 +56,9 @@ _BUILT_IN_EXAMPLES = Path(__file__).parent.parent / "prompts" / "webwise" / "exa
 
 _FENCED = re.compile(r"```[^\n`]*\n(.*?)(?:```|\Z)", re.S)
 _CODE = re.compile(
-    r"\s*(?:(?:click|enter_text|scroll|objects|print)\s*\(|(?:for|while|if|elif)\b.*:|else\s*:"
-    r"|[A-Za-z_]\w*(?:\[.*\])?\s*[-+*/]?=(?!=)|#|(?:pass|break|continue)\s*$)"
+    r"\s*(?:(?:click|enter_text|scroll|objects|print)\s*\(|(?:for|while|if|elif)\b.*[:(\[{]|else\s*:"
+    r"|[A-Za-z_]\w*(?:\[.*\])?\s*[-+*/]?=(?!=)|#|(?:pass|break|continue)\s*$"
+    r"|import\s+\w+\s*$|from\s+\w+\s+import\b|def\s+\w+\(|try\s*:)"
 )
 _REST = re.compile(r"[ \t)\]}].*\S")
 
@@ -69,7 +70,7 @@ def extract_program(reply: str) -> str:
         ProgramError: there is none.
     """
     if blocks := _FENCED.findall(reply):
-        program = "\n".join(blocks)
+        program = "\n".join(block.strip("\n") for block in blocks)
     else:
         lines = reply.split("\n")
         code = [at for at, line in enumerate(lines) if _CODE.match(line)]
