@@ -3,6 +3,8 @@
 import json
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from pytest_miniwob_agent.agents import load_agent
 from pytest_miniwob_agent.agents.webwise import WebWISEAgent, extract_program
@@ -180,6 +182,35 @@ class TestMultiStep:
         last = prompts[-1].split("Program 9 was")
         assert "(left out)" in last[0]
         assert "(left out)" not in last[1]
+
+
+PIECES = st.one_of(
+    st.sampled_from([
+        "```", "\n", "    ", "while True:", "for x in objects():", "if x:", "click('button')\n",
+        "click('button', 'Menu')\n", "click('a', nth=2)\n", "click(x['tag'], x['text'])\n",
+        "enter_text('\\ud800')\n", "enter_text('a' * 10 ** 9)\n", "scroll('Menu')\n", "import os\n",
+        "x = objects()\n", "x += x\n", "x.__class__", "lambda: 0", "(" * 300, "pass\n", "\ud800",
+        "click('\\ud800\\n')\n", "\x00", "exit()\n", "Sure! ", "\u2028", "'''", "#",
+    ]),
+    st.text(max_size=20),
+)  # fmt: skip
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.lists(PIECES, max_size=6).map("".join), min_size=3, max_size=3))
+@example(["click('\\ud800')", "enter_text('x')", "click('button', '\\n')"])
+@example(["\ud800", "```\n\ud800", "x = '\udc80"])
+def test_whatever_is_answered_the_trial_ends_as_trials_do(replies):
+    for steps in ("multi", "single"):
+        episode, prompts = play(
+            menu(), replies, steps=steps, programs=3, limits=Limits(trials=1, steps=5)
+        )
+        assert ending(episode)[0] in (
+            Ending.CORRECT, Ending.FAILED, Ending.EXCEPTION, Ending.INCOMPLETE, Ending.STEP_LIMIT,
+        )  # fmt: skip
+        assert len(actions(episode)) <= 5
+        for prompt in prompts:
+            prompt.encode()
 
 
 class TestSingleStep:

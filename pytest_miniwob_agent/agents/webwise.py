@@ -36,6 +36,7 @@ from pytest_miniwob_agent.examples import REMARK, Example, Stage, read_pool, rem
 from pytest_miniwob_agent.interpreter import ProgramError, interpret
 from pytest_miniwob_agent.objects import Object, find_objects, read_objects, render_objects
 from pytest_miniwob_agent.prompts import Prompt, Prompts
+from pytest_miniwob_agent.screen import legal
 
 PROGRAMS = 10
 """Programs a trial, algorithm 1's T."""
@@ -330,13 +331,13 @@ class _Trial:
     def _attempt(self) -> _Attempt:
         """Ask for a program and run it."""
         objects, before = str(self._page), self._page.actions
-        reply = self._llm.complete(self._prompt(objects), "program").text
+        reply = legal(self._llm.complete(self._prompt(objects), "program").text)
         program, error, judged = reply.strip(), "", None
         try:
             program = extract_program(reply)
             interpret(program, self._page.functions)
         except ProgramError as wrong:
-            error = str(wrong)
+            error = " ".join(legal(str(wrong)).split())
         except _Judged as end:
             judged = end.transition
         return _Attempt(objects, program, self._page.actions - before, error, judged)
