@@ -97,7 +97,7 @@ def find(page: str, xpath: str) -> list[Found]:
     try:
         select = etree.XPath(xpath)
         _check_cost(xpath)
-        tree = html.document_fromstring(_legal(page) or "<body></body>")
+        tree = html.document_fromstring(legal(page) or "<body></body>")
         found = select(tree)
     except etree.XPathError as error:
         raise BadXPath(f"it is not a valid XPath: {error}") from None
