@@ -50,8 +50,9 @@ class Object:
     """An element that the filter lets through.
 
     `ref` is what actions take, None for what can't be acted upon. The `tag` has an input's type in
-    it (`input_text`). `checked` is None for what can't be checked or selected. `list_ref` is, for
-    an entry of a drop-down list, that of the list.
+    it (`input_text`). `checked` is None for what can't be checked or selected. Of an option,
+    `list_ref` is the ref of its list if that drops down; `among_others` says that its list lets
+    several be selected.
     """
 
     ref: int | None
@@ -63,6 +64,7 @@ class Object:
     value: str | None = None
     checked: bool | None = None
     list_ref: int | None = None
+    among_others: bool = False
 
     def to_data(self) -> dict[str, str | bool]:
         """The object as programs see it; what it lacks is an empty text."""
@@ -178,13 +180,15 @@ def _is_object(element: html.HtmlElement) -> bool:
 def _object(element: html.HtmlElement) -> Object:
     tag = _tag(element)
     value = checked = list_ref = None
+    among_others = False
     if tag in ("input_checkbox", "input_radio"):
         checked = element.get("checked") is not None
     elif tag == "option":
         checked = element.get("selected") is not None
-        owner = next(element.iterancestors("select"), None)
-        if owner is not None and owner.get("multiple") is None and owner.get("size", "1") == "1":
-            list_ref = _ref(owner)
+        for owner in element.iterancestors("select"):
+            among_others = owner.get("multiple") is not None
+            if not among_others and owner.get("size", "1") in ("0", "1"):
+                list_ref = _ref(owner)
     elif tag.startswith("input_"):
         value = element.get("value", "")
     elif tag == "textarea":
@@ -199,6 +203,7 @@ def _object(element: html.HtmlElement) -> Object:
         value,
         checked,
         list_ref,
+        among_others,
     )
 
 

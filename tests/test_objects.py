@@ -59,6 +59,16 @@ def test_a_list_and_its_options():
     assert lines(page) == ["select", 'option "A" selected=yes', 'option "B" selected=no']
 
 
+@pytest.mark.parametrize(
+    ("attributes", "list_ref", "among_others"),
+    [("", 1, False), ('size="1"', 1, False), ('size="4"', None, False), ("multiple", None, True)],
+)
+def test_an_option_knows_how_it_is_chosen(attributes, list_ref, among_others):
+    page = f'<select data-ref="1" {attributes}><option data-ref="2">A</option></select>'
+    option = read_objects(page)[1]
+    assert (option.list_ref, option.among_others) == (list_ref, among_others)
+
+
 def test_marks_say_what_was_done():
     page = '<button data-ref="1">A</button><button data-ref="2">B</button>'
     assert lines(page, {2: "clicked"}) == ['button "A"', 'button "B" [clicked]']

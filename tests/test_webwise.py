@@ -239,7 +239,7 @@ class TestFunctions:
         [
             ('click("button", "Send", nth=2)', ["click id=7"]),
             ('click("button", "Send")', ["click id=6"]),
-            ('click("option", "Red")', ["choose id=4"]),
+            ('click("option", "Red")', ["click id=4"]),
             ('click("div")\nenter_text("ls\\n")', ["click id=5", 'type "ls\n"']),
             (
                 'click("input", "name")\nenter_text("new")\nenter_text("er")',
@@ -492,6 +492,9 @@ PROGRAMS = {
     ],
     "click-tab-2": ['click("a", "Tab #2")', 'click("alink", "dignissim")'],
     "choose-list": ['click("option", "Rosemaria")\nclick("button", "Submit")'],
+    "click-scroll-list": [
+        'click("option", "Rosa")\nclick("option", "Ida")\nclick("button", "Submit")'
+    ],
     "enter-date": [
         'click("input_date", "tt")\nenter_text("01/28/2011")\nclick("button", "Submit")'
     ],

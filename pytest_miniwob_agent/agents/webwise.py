@@ -17,12 +17,15 @@ from typing import Any
 
 from pytest_miniwob_agent.core import (
     LLM,
+    Action,
     Choose,
     Click,
     Ending,
     Environment,
+    Hold,
     Note,
     Press,
+    Release,
     Remark,
     Transition,
     TrialEnded,
@@ -223,7 +226,18 @@ class _Page:
         each = found[nth - 1]
         if each.ref is None:
             raise ProgramError(f"{called} can't be clicked")
-        self._act(Choose(each.ref) if each.tag == "option" else Click(each.ref), called)
+        if each.list_ref is not None:
+            self._act(Choose(each.text, each.list_ref), called)
+        elif each.among_others:  # else a click would take back what was selected before
+            self._act(Hold("CTRL"))
+            try:
+                self._act(Click(each.ref), called)
+            except ProgramError:
+                self._act(Release("CTRL"))
+                raise
+            self._act(Release("CTRL"))
+        else:
+            self._act(Click(each.ref), called)
         self._flags.setdefault(each.ref, "clicked")
         self._used, self._fresh = each, True
 
@@ -254,11 +268,11 @@ class _Page:
         """The objects as they are now."""
         return [each.to_data() for each in self._objects]
 
-    def _act(self, action: Click | Choose | Press | Type, called: str = "") -> None:
+    def _act(self, action: Action, called: str = "") -> None:
         transition = self._env.step(action)
         if transition.error:  # which names elements by ids that programs do not see
             raise ProgramError(f"{called} can't be clicked" if called else transition.error)
-        self.actions += not isinstance(action, Press)
+        self.actions += isinstance(action, Click | Choose | Type)
         if transition.done:
             raise _Judged(transition)
         self.look()
