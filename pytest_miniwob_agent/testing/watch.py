@@ -1,0 +1,246 @@
+"""Episodes in which an agent's use of page and model is watched: a broken rule fails the test."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from typing import Any, get_type_hints
+
+import pytest
+
+from pytest_miniwob_agent.core import (
+    KEYS,
+    LLM,
+    MODIFIERS,
+    Action,
+    Agent,
+    Case,
+    Completion,
+    Element,
+    Ending,
+    Environment,
+    Episode,
+    Hold,
+    LimitReached,
+    Limits,
+    MiniwobError,
+    Note,
+    Observation,
+    Press,
+    Reflected,
+    Release,
+    Transition,
+    TrialEnded,
+    to_data,
+)
+from pytest_miniwob_agent.episode import run_episode
+from pytest_miniwob_agent.testing.fakes import FakeEnvironment
+
+PATIENCE = 10
+"""How often an agent may ask for more than its limits before it counts as endless."""
+
+BUTTONS = (Element(1, "button", "ONE", x=20, y=20), Element(2, "button", "TWO", x=80, y=20))
+
+
+class Page(FakeEnvironment):
+    """A page that shows another screen after each action, and judges after some.
+
+    It takes any action for the one that it waits for, as it can't know which those of the agent
+    are, except one that names an element that is not there.
+
+    Args:
+        reward: what it pays; None for a page that never judges.
+        after: the number of actions after which it does.
+    """
+
+    def __init__(
+        self,
+        reward: float | None = None,
+        after: int = 2,
+        goal: str = "Click ONE, then TWO.",
+        elements: Sequence[Element] = BUTTONS,
+    ) -> None:
+        screens = [(*elements, Element(None, "t", f"screen {at}")) for at in range(after)]
+        super().__init__(goal, {str(at): screen for at, screen in enumerate(screens)})
+        self._reward = reward
+        self._after = after
+
+    def step(self, action: Action) -> Transition:
+        """Go on to the next screen, or judge."""
+        transition = super().step(action)
+        if transition.error:
+            return transition
+        taken = int(self._screen) + 1
+        if self._reward is not None and taken == self._after:
+            return Transition(Observation(self.goal), self._reward, done=True)
+        self._screen = str(taken % self._after)
+        return Transition(self._observation())
+
+
+class _Watch:
+    """An agent whose use of page and model is watched; a broken rule fails the test there.
+
+    Args:
+        fails: the error that the page or the model is to raise, and at which use of which of them
+            (`reset`, `step` or `complete`, and a number from 0).
+    """
+
+    def __init__(self, agent: Agent, fails: tuple[str, int, MiniwobError] | None = None) -> None:
+        self.name = agent.name
+        self._uses = {"reset": 0, "step": 0, "complete": 0}
+        self.broken: str | None = None
+        """The rule that was broken, also if the agent caught what it was told."""
+        self.raised: MiniwobError | None = None
+        self.reply = "The model had not been asked yet."
+        """What the model said last."""
+        self._agent = agent
+        self._fails = fails
+        self._refused = 0
+        self._last: Transition | None = None
+        self._ended = False
+
+    def solve(self, env: Environment, llm: LLM, note: Callable[[Note], None]) -> None:
+        self._env, self._llm, self._note = env, llm, note
+        self._agent.solve(self, self, self.note)
+
+    def reset(self) -> Observation:
+        __tracebackhide__ = True
+        if self._last is not None and self._last.solved:
+            self._break("it began another trial of a page that it had solved: return instead")
+        observation: Observation = self._use("reset", self._env.reset)
+        self._last, self._ended = Transition(observation), False
+        return observation
+
+    def step(self, action: Action) -> Transition:
+        __tracebackhide__ = True
+        self._need_page(f"acted ({action})")
+        assert self._last is not None
+        if self._last.done:
+            self._break(
+                f"it acted ({action}) on a page that had judged: a trial is over where the "
+                "transition is `done`, and env.reset() begins another"
+            )
+        if self._ended:
+            self._break(f"it acted ({action}) in a trial that it had noted as ended")
+        if fault := _fault(action):
+            self._break(f"its action {action!r} {fault}")
+        self._last = self._use("step", self._env.step, action)
+        return self._last
+
+    def complete(self, prompt: str, purpose: str) -> Completion:
+        __tracebackhide__ = True
+        self._need_page(f"asked the model (for {purpose!r})")
+        for name, text in (("prompt", prompt), ("purpose", purpose)):
+            if not isinstance(text, str) or not text.strip():
+                self._break(f"the {name} of its model call is no text: {text!r}")
+        completion: Completion = self._use("complete", self._llm.complete, prompt, purpose)
+        text = repr(completion.text)
+        self.reply = "The model's last reply was " + (
+            text if len(text) < 200 else text[:200] + "..."
+        )
+        return completion
+
+    def note(self, note: Note) -> None:
+        __tracebackhide__ = True
+        if not isinstance(note, TrialEnded | Reflected):
+            self._break(f"it noted {note!r}, which is neither TrialEnded nor Reflected")
+        try:
+            json.dumps(to_data(note))
+        except (TypeError, ValueError) as error:
+            self._break(f"its note {note!r} can't be written as JSON: {error}")
+        if isinstance(note, TrialEnded) and self._last is not None and not self._ended:
+            self._ended = True
+            if not isinstance(note.ending, Ending):
+                self._break(f"it noted {note.ending!r} as how a trial ended, which is no Ending")
+            seen = None
+            if self._last.done:
+                seen = Ending.CORRECT if self._last.solved else Ending.FAILED
+            if (note.ending in (Ending.CORRECT, Ending.FAILED) or seen) and note.ending != seen:
+                verdict = f"judged that it was {seen}" if seen else "had not judged"
+                self._break(f"it noted that a trial ended {note.ending}, when the page {verdict}")
+        self._note(note)
+
+    def _need_page(self, what: str) -> None:
+        __tracebackhide__ = True
+        if self._last is None:
+            self._break(f"it {what} before there was a page: env.reset() begins each trial")
+
+    def _use(self, what: str, call: Callable[..., Any], *args: Any) -> Any:
+        """Let the agent have what it asks for, or the error that is due."""
+        __tracebackhide__ = True
+        if self.raised is not None:
+            self._break(
+                f"it went on ({what}) after {type(self.raised).__name__}: let the errors of page "
+                "and model pass, they are for the run"
+            )
+        use = self._uses[what]
+        self._uses[what] += 1
+        try:
+            if self._fails is not None and self._fails[:2] == (what, use):
+                raise self._fails[2]
+            return call(*args)
+        except MiniwobError as error:
+            self.raised = error
+            raise
+        except LimitReached as limit:
+            self._refused += 1
+            if self._refused > PATIENCE:
+                self._break(
+                    f"it was told {self._refused} times that a limit is reached ({limit}) and went "
+                    "on: let LimitReached pass, or catch StepLimit and begin another trial"
+                )
+            raise
+
+    def _break(self, message: str) -> None:
+        __tracebackhide__ = True
+        self.broken = f"{message}\n{self.reply}"
+        pytest.fail(self.broken)
+
+
+def _fault(action: object) -> str | None:
+    """What is wrong with an action that no page could even refuse."""
+    if not isinstance(action, Action):
+        return "is no action of pytest_miniwob_agent.core"
+    hints = get_type_hints(type(action))
+    for each in fields(action):
+        if not isinstance(getattr(action, each.name), hints[each.name]):
+            return f"has a wrong {each.name}"
+    if isinstance(action, Press) and action.key not in KEYS:
+        return f"presses none of {', '.join(KEYS)}"
+    if isinstance(action, Hold | Release) and action.key not in MODIFIERS:
+        return f"is for none of {', '.join(MODIFIERS)}"
+    return None
+
+
+LIMITS = Limits(trials=3, steps=4, calls=40)
+
+
+def play(
+    agent: Agent,
+    page: Environment,
+    model: LLM,
+    limits: Limits = LIMITS,
+    fails: tuple[str, int, MiniwobError] | None = None,
+) -> Episode:
+    """The agent's episode; the test fails where a rule is broken, and by what the agent raises.
+
+    `fails` is an error that page or model are to raise, see `_Watch`; it passes through.
+    """
+    __tracebackhide__ = True
+    watch = _Watch(agent, fails)
+    case = Case("contract", "other", 0)
+    try:
+        episode = run_episode(case, watch, page, model, limits, model="scripted")
+    except Exception as error:
+        error.add_note(watch.reply)
+        raise
+    if watch.broken is None and not episode.trials:
+        watch.broken = "solve() returned without a trial: env.reset() begins each"
+    if watch.broken is None and watch.raised is not None:
+        watch.broken = f"it caught {type(watch.raised).__name__}, which is for the run: let it pass"
+    if watch.broken is not None:
+        pytest.fail(watch.broken)
+    json.dumps(episode.to_data())
+    episode.explain()
+    return episode
