@@ -39,6 +39,7 @@ TURNS = ((0, 1), (0,), (1,))
 ERRORS: Mapping[str, tuple[str, Callable[[], MiniwobError]]] = {
     "a page that does not load": ("reset", lambda: BrowserLost("the browser crashed")),
     "a page that is lost": ("step", lambda: BrowserLost("the browser crashed")),
+    "a page that can't be read": ("html", lambda: BrowserLost("the browser crashed")),
     "a model that refuses": ("complete", lambda: ModelError("the server refused the call")),
     "a completion that is not there yet": ("complete", lambda: Pending({})),
     "a budget that is used up": ("complete", lambda: BudgetReached("no more calls")),

@@ -97,7 +97,7 @@ PAGES: Mapping[str, tuple[str, Sequence[Element]]] = {
     "injected instructions": (_INJECTION, (Element(1, "button", _INJECTION), _TWO)),
     "junk in every text": (
         _JUNK,
-        (Element(1, "input", _JUNK, _JUNK, _JUNK, _JUNK, _JUNK), Element(2, _JUNK, "TWO")),
+        (Element(1, "input", _JUNK, _JUNK, _JUNK, _JUNK, _JUNK), _TWO),
     ),
     "values and odd places": (
         "Fill in.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from typing import Any, get_type_hints
@@ -61,8 +62,8 @@ class Page(FakeEnvironment):
         goal: str = "Click ONE, then TWO.",
         elements: Sequence[Element] = BUTTONS,
     ) -> None:
-        screens = [(*elements, Element(None, "t", f"screen {at}")) for at in range(after)]
-        super().__init__(goal, {str(at): screen for at, screen in enumerate(screens)})
+        screens = {str(at): [*elements, Element(None, "t", f"screen {at}")] for at in range(after)}
+        super().__init__(goal, screens if elements else dict.fromkeys(screens, ()))
         self._reward = reward
         self._after = after
 
@@ -73,6 +74,7 @@ class Page(FakeEnvironment):
             return transition
         taken = int(self._screen) + 1
         if self._reward is not None and taken == self._after:
+            self._done = True
             return Transition(Observation(self.goal), self._reward, done=True)
         self._screen = str(taken % self._after)
         return Transition(self._observation())
@@ -83,12 +85,12 @@ class _Watch:
 
     Args:
         fails: the error that the page or the model is to raise, and at which use of which of them
-            (`reset`, `step` or `complete`, and a number from 0).
+            (`reset`, `step`, `html` or `complete`, and a number from 0).
     """
 
     def __init__(self, agent: Agent, fails: tuple[str, int, MiniwobError] | None = None) -> None:
         self.name = agent.name
-        self._uses = {"reset": 0, "step": 0, "complete": 0}
+        self._uses = Counter[str]()
         self.broken: str | None = None
         """The rule that was broken, also if the agent caught what it was told."""
         self.raised: MiniwobError | None = None
@@ -127,6 +129,12 @@ class _Watch:
             self._break(f"its action {action!r} {fault}")
         self._last = self._use("step", self._env.step, action)
         return self._last
+
+    def html(self) -> str:
+        __tracebackhide__ = True
+        self._need_page("read the page")
+        html: str = self._use("html", self._env.html)
+        return html
 
     def complete(self, prompt: str, purpose: str) -> Completion:
         __tracebackhide__ = True
@@ -235,10 +243,10 @@ def play(
     except Exception as error:
         error.add_note(watch.reply)
         raise
-    if watch.broken is None and not episode.trials:
-        watch.broken = "solve() returned without a trial: env.reset() begins each"
     if watch.broken is None and watch.raised is not None:
         watch.broken = f"it caught {type(watch.raised).__name__}, which is for the run: let it pass"
+    if watch.broken is None and not episode.trials:
+        watch.broken = "solve() returned without a trial: env.reset() begins each"
     if watch.broken is not None:
         pytest.fail(watch.broken)
     json.dumps(episode.to_data())
