@@ -1,14 +1,19 @@
 """What every environment and built-in agent must keep to, the fakes as much as the real ones."""
 
+import functools
+import re
+from itertools import cycle
+from pathlib import Path
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from lxml import html
 
+from pytest_miniwob_agent import prompts
 from pytest_miniwob_agent.agents import BUILT_IN, load_agent
 from pytest_miniwob_agent.browser import Browser
 from pytest_miniwob_agent.core import (
-    Acted,
-    Agent,
-    Called,
     Case,
     Choose,
     Click,
@@ -17,17 +22,14 @@ from pytest_miniwob_agent.core import (
     Element,
     Enter,
     Hover,
-    Limits,
     Press,
     Scroll,
     Select,
-    TrialEnded,
-    TrialStarted,
     Type,
-    to_data,
 )
-from pytest_miniwob_agent.episode import run_episode
-from pytest_miniwob_agent.testing import FakeEnvironment, ScriptedLLM
+from pytest_miniwob_agent.testing import FakeEnvironment, ScriptedLLM, agent_contract
+from pytest_miniwob_agent.testing.hostile import PIECES
+from pytest_miniwob_agent.testing.watch import Page, play
 
 CASE = Case("click-test-2", "1-screen-1-step", 1000)
 
@@ -109,48 +111,69 @@ class TestEnvironment:
         assert env.step(Click(int(two.get("data-ref")))).done
 
 
-REPLIES = {
-    "nothing": "",
-    "prose": "I'm afraid I can't do that.",
-    "an impossible plan": "click id=12345",
-    "an endless plan": "click id=1\n" * 500,
-    "keys without end": "press ENTER x 999999999",
-    "half an action": 'enter "',
-    "a suggestion for a plan": "For action index=0, you should click id=1.",
-    "binary": "\x00\x1b[31m\ud800\uffff",
-    "a place that is none": "click id=1 at 99999999999999,-3\ndrag id=1 by 1e999,nan",
-    "a number that is no id": "click id=" + "9" * 400,
+REPLIES = 'click id=1\nclickxpath //*[@data-ref="1"]'
+"""Makes an agent act; one that can't read it has replies of its own in `OWN_REPLIES`."""
+
+OWN_REPLIES = {}
+
+AGENTS = {name: functools.partial(load_agent, name) for name in BUILT_IN} | {
+    f"reflective-{number}": functools.partial(load_agent, "reflective", params=params)
+    for number, params in enumerate(
+        [
+            {"planning": "iterative", "memory": "traces", "constraint": "all"},
+            {"planning": "plan-then-adapt", "memory": "plain", "constraint": "none"},
+        ],
+        start=2,
+    )
 }
+"""What makes each built-in agent, and some of their variants."""
+
+
+def replies_of(name):
+    return OWN_REPLIES.get(name, [REPLIES])
+
+
+# One class an agent, such as TestReflective, as an agent of a user's own has one.
+globals().update(
+    ("Test" + name.title().replace("-", ""), agent_contract(make, replies_of(name)))
+    for name, make in AGENTS.items()
+)
 
 
 @pytest.mark.parametrize("name", BUILT_IN)
-class TestAgent:
-    def test_it_is_an_agent(self, name):
-        agent = load_agent(name)
-        assert isinstance(agent, Agent)
-        assert agent.name == name
+def test_an_agent_is_called_what_its_cassettes_are(name):
+    assert load_agent(name).name == name
 
-    @pytest.mark.parametrize("reply", REPLIES.values(), ids=REPLIES)
-    def test_no_reply_breaks_it_or_its_limits(self, name, reply):
-        limits = Limits(trials=3, steps=4, calls=50)
-        llm = ScriptedLLM(lambda prompt, purpose: reply)
-        episode = run_episode(CASE, load_agent(name), fake(), llm, limits, model="scripted")
-        started = [event for event in episode.events if isinstance(event, TrialStarted)]
-        ended = [event for event in episode.events if isinstance(event, TrialEnded)]
-        assert 1 <= len(started) == len(ended) <= limits.trials
-        for trial in range(1, len(started) + 1):
-            acted = [e for e in episode.events if isinstance(e, Acted) and e.trial == trial]
-            assert len(acted) <= limits.steps
-        assert sum(isinstance(event, Called) for event in episode.events) <= limits.calls
-        assert not episode.solved
-        to_data(episode.events)
-        assert episode.explain()
 
-    def test_equal_replies_give_equal_events(self, name):
-        def play():
-            replies = ["click id=1", "A button was clicked.", "click id=2", "?"] * 9
-            return run_episode(
-                CASE, load_agent(name), fake(), ScriptedLLM(replies), Limits(), model="scripted"
-            )
+def phrases():
+    """What the built-in prompts show by example, and what hostile replies are made of."""
+    texts = [path.read_text() for path in Path(prompts.__file__).parent.glob("*/*.txt")]
+    shown = {piece for text in texts for piece in re.findall(r"`[^`\n]+`|\S+|\n", text)}
+    return sorted(shown | {piece.strip("`") for piece in shown} | set(PIECES))
 
-        assert play() == play()
+
+numbers = st.one_of(st.integers().map(str), st.floats().map(str), st.text("0123456789"))
+junk = st.text(st.characters(exclude_categories=()), max_size=20)
+pieces = st.lists(st.one_of(st.sampled_from(phrases()), numbers, junk), max_size=25)
+programs = st.lists(st.sampled_from(phrases()), max_size=25).map(" ".join)
+texts = st.one_of(
+    junk,
+    pieces.map(" ".join),
+    pieces.map("".join),
+    programs.map("```python\n{}\n```".format),
+)
+
+
+@pytest.mark.parametrize("name", AGENTS)
+@given(
+    script=st.lists(texts, min_size=1, max_size=6),
+    written=st.one_of(st.just("ONE"), texts),
+    reward=st.sampled_from([None, -1.0, 1.0]),
+)
+@settings(max_examples=50, deadline=None)  # a busy machine is no failure
+def test_nothing_but_an_ending_comes_of_any_replies(name, script, written, reward):
+    """And of anything written on the page. Good replies follow, so that the agent gets further."""
+    fields = {"text": written, "classes": written, "placeholder": written, "value": written}
+    page = Page(reward, 2, written, [Element(1, "input", **fields), Element(2, "button", written)])
+    episode = play(AGENTS[name](), page, ScriptedLLM(cycle([*script, *replies_of(name)])))
+    assert len(episode.endings) == episode.trials
