@@ -82,7 +82,8 @@ OPTIONS = (
     ),
     Option(
         "agent",
-        "the agent: reflective, rci, webwise, or package.module:Class",
+        "the agent: reflective, rci, webwise, one that an installed package brings, or "
+        "package.module:Class",
         "reflective",
         metavar="NAME",
     ),

@@ -170,7 +170,7 @@ texts = st.one_of(
     written=st.one_of(st.just("ONE"), texts),
     reward=st.sampled_from([None, -1.0, 1.0]),
 )
-@settings(max_examples=50, deadline=None)  # a busy machine is no failure
+@settings(max_examples=100, deadline=None)  # a busy machine is no failure
 def test_nothing_but_an_ending_comes_of_any_replies(name, script, written, reward):
     """And of anything written on the page. Good replies follow, so that the agent gets further."""
     fields = {"text": written, "classes": written, "placeholder": written, "value": written}

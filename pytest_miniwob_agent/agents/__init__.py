@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections.abc import Mapping
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,10 @@ BUILT_IN = {
 """The agents of this package: what `--miniwob-agent` calls them, and where they are."""
 
 
+GROUP = "miniwob_agents"
+"""The group of entry points by which an installed package makes its agents known by name."""
+
+
 def load_agent(
     name: str,
     prompts: str | Path | None = None,
@@ -26,22 +31,17 @@ def load_agent(
     *,
     task: str = "",
 ) -> Agent:
-    """The agent of that name, or an instance of `package.module:Class`.
+    """The agent of that name, of this package or of an installed one, or of `package.module:Class`.
 
     The class is called with `params`, and with `prompts=FOLDER` where a folder of the user's own
     prompt texts is given. One that takes a `task` gets the name of the item's: that is for worked
     examples of a task, and the page shows it to nobody.
 
     Raises:
-        UsageError: no such name, the class can't be imported or is no agent, or it does not take
-            what it is given.
+        UsageError: no such name or two of them, the class can't be imported or is no agent, or it
+            does not take what it is given.
     """
-    target = BUILT_IN.get(name, name)
-    if ":" not in target:
-        raise UsageError(
-            f"no agent is called {name!r}" + nearest(name, list(BUILT_IN))
-            + f": give one of {', '.join(BUILT_IN)} or package.module:Class"
-        )  # fmt: skip
+    target = BUILT_IN.get(name) or (name if ":" in name else _installed(name))
     module_name, _, class_name = target.partition(":")
     try:
         module = importlib.import_module(module_name)
@@ -67,6 +67,33 @@ def load_agent(
             f"agent {name!r}: {class_name} lacks a `name` or a method solve(env, llm, note)"
         )
     return agent
+
+
+def _installed(name: str) -> str:
+    """What the installed packages have under that name: `package.module:Class`.
+
+    Looked up only for a name that is not built in, as it reads the metadata of every package.
+    """
+    installed = entry_points(group=GROUP)
+    found = [
+        (each.dist.name if each.dist else "?", each.value) for each in installed.select(name=name)
+    ]
+    if not found:
+        known = [*BUILT_IN, *sorted(installed.names)]
+        raise UsageError(
+            f"no agent is called {name!r}" + nearest(name, known)
+            + f": give one of {', '.join(known)} or package.module:Class"
+        )  # fmt: skip
+    if len(found) > 1:
+        packages = ", ".join(f"{package} ({value})" for package, value in sorted(found))
+        raise UsageError(
+            f"more than one package has an agent {name!r}: {packages}; name the class itself, as "
+            f"in --miniwob-agent={found[0][1]}, or uninstall one"
+        )
+    package, target = found[0]
+    if ":" not in target:
+        raise UsageError(f"agent {name!r}: {package} has it at {target}, not at a module:Class")
+    return target
 
 
 def _check_params(name: str, factory: Any, params: Mapping[str, Any]) -> None:
