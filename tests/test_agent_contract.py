@@ -274,7 +274,7 @@ WRONG = {
     ),
     "EndsInItsOwnWords": ("its_good_replies_make_it_act", "noted 'gave up' as how a trial ended"),
     "GoesOnAfterTheEnd": ("its_good_replies_make_it_act", "that it had noted as ended"),
-    "NotesATrace": ("its_good_replies_make_it_act", "is neither TrialEnded nor Reflected"),
+    "NotesATrace": ("its_good_replies_make_it_act", "which is no Note of"),
     "NotesObjects": ("its_good_replies_make_it_act", "can't be written as JSON"),
     "Unlimited": ("it_takes_a_limit_for_an_answer", "told 11 times that a limit is reached"),
     "AsksWithoutEnd": ("it_takes_a_limit_for_an_answer", "(1 model calls are used up)"),
