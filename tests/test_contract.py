@@ -111,10 +111,10 @@ class TestEnvironment:
         assert env.step(Click(int(two.get("data-ref")))).done
 
 
-REPLIES = 'click id=1\nclickxpath //*[@data-ref="1"]'
-"""Makes an agent act; one that can't read it has replies of its own in `OWN_REPLIES`."""
+REPLIES = {"webwise": ['```python\nclick("button", "ONE")\n```']}
+"""What makes an agent act, where it is none of `USUAL`."""
 
-OWN_REPLIES = {}
+USUAL = ['click id=1\nclickxpath //*[@data-ref="1"]']
 
 AGENTS = {name: functools.partial(load_agent, name) for name in BUILT_IN} | {
     f"reflective-{number}": functools.partial(load_agent, "reflective", params=params)
@@ -130,7 +130,7 @@ AGENTS = {name: functools.partial(load_agent, name) for name in BUILT_IN} | {
 
 
 def replies_of(name):
-    return OWN_REPLIES.get(name, [REPLIES])
+    return REPLIES.get(name, USUAL)
 
 
 # One class an agent, such as TestReflective, as an agent of a user's own has one.

@@ -204,9 +204,9 @@ def agent_contract(
 
     Args:
         make: the agent's class, or a function that makes a new one.
-        replies: what a model might well answer the agent on a page with the elements 1 and 2, so
-            that it acts: texts that are given in turn, over and over, or a function of prompt and
-            purpose. Hostile replies are made of pieces of the texts too.
+        replies: what a model might well answer the agent on a page with a button ONE of id 1 and a
+            button TWO of id 2, so that it acts: texts that are given in turn, over and over, or a
+            function of prompt and purpose. Hostile replies are made of pieces of the texts too.
     """
     if not callable(make):
         raise TypeError(f"agent_contract() takes an agent's class, not {make!r}")
