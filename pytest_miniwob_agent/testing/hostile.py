@@ -53,6 +53,7 @@ HOSTILE: Mapping[str, str] = {
     "many quotes": 'enter "' + '" to "' * 5_000,
     "many empty lines": "\n" * 20_000,
     "huge": "x" * 1_000_000,
+    "places that are none": "click id=1 at 99999999999999,-3\ndrag id=1 by 1e999,nan",
     "binary": "\x00\x1b[31m\x7f\x80\xff\ufeff\uffff",
     "half of surrogate pairs": 'enter "\ud800" to id=1\n\udfff',
     "text from right to left": "\u202eclick id=1\u202c",

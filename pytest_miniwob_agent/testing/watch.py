@@ -6,7 +6,8 @@ import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import fields
-from typing import Any, get_type_hints
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
 
@@ -211,13 +212,24 @@ def _fault(action: object) -> str | None:
         return "is no action of pytest_miniwob_agent.core"
     hints = get_type_hints(type(action))
     for each in fields(action):
-        if not isinstance(getattr(action, each.name), hints[each.name]):
+        if not _fits(getattr(action, each.name), hints[each.name]):
             return f"has a wrong {each.name}"
     if isinstance(action, Press) and action.key not in KEYS:
         return f"presses none of {', '.join(KEYS)}"
     if isinstance(action, Hold | Release) and action.key not in MODIFIERS:
         return f"is for none of {', '.join(MODIFIERS)}"
     return None
+
+
+def _fits(value: object, hint: Any) -> bool:
+    """Whether a value is of the type that a field is declared with."""
+    parts = get_args(hint)
+    if isinstance(hint, UnionType):
+        return any(_fits(value, part) for part in parts)
+    if get_origin(hint) is tuple:
+        fitting = isinstance(value, tuple) and len(value) == len(parts)
+        return fitting and all(map(_fits, value, parts))  # type: ignore[call-overload]
+    return isinstance(value, int | float if hint is float else hint)
 
 
 LIMITS = Limits(trials=3, steps=4, calls=40)
