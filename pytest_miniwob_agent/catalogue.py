@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import importlib.util
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -61,8 +63,30 @@ def tasks() -> dict[str, str]:
     return {name: category.get(name, OTHER) for name in sorted(names)}
 
 
+@cache
+def facts() -> dict[str, Mapping[str, str]]:
+    """What `data/tasks.csv` says of each task, by name: which actions it takes, which papers used
+    it and in which of their groups.
+    """
+    text = (files("pytest_miniwob_agent") / "data" / "tasks.csv").read_text(encoding="utf-8")
+    return {row["task"]: row for row in csv.DictReader(text.splitlines())}
+
+
+SUITES = ("paper", "rci", "webwise", "all")
+"""Selectors of tasks that belong together: the 43 of the reflective agent's paper, those of the
+RCI paper, those of the WebWISE paper, and every installed task."""
+
+
+def suites(task: str) -> tuple[str, ...]:
+    """Those of `SUITES` that a task is in."""
+    used = [name for name in ("rci", "webwise") if facts().get(task, {}).get(name)]
+    ours = ["paper"] if tasks()[task] != OTHER else []
+    return (*ours, *used, "all")
+
+
 def select(selectors: Iterable[str]) -> list[tuple[str, str]]:
-    """Pairs of category and task for task names, category names and globs over both, each once.
+    """Pairs of category and task for `SUITES`, task names, category names and globs over the latter
+    two, each pair once.
 
     Raises:
         UsageError: a selector matches nothing; the message has the nearest names.
@@ -73,14 +97,16 @@ def select(selectors: Iterable[str]) -> list[tuple[str, str]]:
         matches = [
             (category, task)
             for task, category in known.items()
-            if fnmatchcase(task, selector) or fnmatchcase(category, selector)
+            if fnmatchcase(task, selector)
+            or fnmatchcase(category, selector)
+            or selector in suites(task)
         ]
         if not matches:
-            names = [*known, *CATEGORIES, OTHER]
+            names = [*known, *CATEGORIES, OTHER, *SUITES]
             raise UsageError(
-                f"no MiniWoB++ task, category or glob matches {selector!r}"
+                f"no MiniWoB++ task, category, suite or glob matches {selector!r}"
                 + nearest(selector, names)
-                + f"; categories are {', '.join([*CATEGORIES, OTHER])}"
+                + f"; categories are {', '.join([*CATEGORIES, OTHER])}, suites {', '.join(SUITES)}"
             )
         picked.update(dict.fromkeys(matches))
     return list(picked)

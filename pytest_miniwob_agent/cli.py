@@ -15,6 +15,12 @@ from pytest_miniwob_agent.core import MiniwobError, UsageError, shown
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
+SELECTOR = (
+    "task, category, glob over both, or suite: paper, rci, webwise, all (default: all, every task "
+    "of the installed miniwob package)"
+)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; 0 if all is well, 1 if it found something, 2 for a wrong call."""
     parser = argparse.ArgumentParser(
@@ -28,8 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "the same things on it, and compare all that is seen.",
     )
     certify.add_argument(
-        "selectors", nargs="*", default=["*"], metavar="SELECTOR",
-        help="task, category or glob (default: every task of the installed miniwob package)",
+        "selectors", nargs="*", default=["all"], metavar="SELECTOR",
+        help=SELECTOR,
     )  # fmt: skip
     certify.add_argument("--seeds", default="1000-1001", help="such as 1000-1024,7 (%(default)s)")
     certify.add_argument("--output", type=Path, metavar="FILE", help="write the verdicts as JSON")
@@ -39,6 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _add_batch(commands)
     _add_compare(commands)
     _add_tables(commands)
+    _add_tasks(commands)
     options = parser.parse_args(arguments)
     try:
         result: int = options.run(options)
@@ -263,6 +270,18 @@ def _add_tables(commands: Commands) -> None:
     tables.set_defaults(run=_tables)
 
 
+def _add_tasks(commands: Commands) -> None:
+    tasks = commands.add_parser(
+        "tasks",
+        help="list the tasks that there are",
+        description="List tasks with their categories, the papers that used them, the actions that "
+        "they take, and whether they are certified to be deterministic.",
+    )
+    tasks.add_argument("selectors", nargs="*", default=["all"], metavar="SELECTOR", help=SELECTOR)
+    _add_output(tasks, ["text", "markdown", "json"])
+    tasks.set_defaults(run=_tasks)
+
+
 def _add_output(parser: argparse.ArgumentParser, formats: list[str]) -> None:
     parser.add_argument("--format", choices=formats, default="text", help="(default: %(default)s)")
 
@@ -275,6 +294,12 @@ def _compare(options: argparse.Namespace) -> int:
 
 def _tables(options: argparse.Namespace) -> int:
     from pytest_miniwob_agent.tables import run
+
+    return run(options)
+
+
+def _tasks(options: argparse.Namespace) -> int:
+    from pytest_miniwob_agent.listing import run
 
     return run(options)
 

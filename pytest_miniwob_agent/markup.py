@@ -54,8 +54,9 @@ def wrap(text: str, width: int, indent: int = 0) -> list[str]:
     return [re.sub(r"^(\s*)::", r"\1:", line) for line in lines]  # where a long word was broken
 
 
-def text_table(rows: Rows, width: int) -> list[str]:
-    """Columns with two spaces between, the first flush left; the first row is the heading.
+def text_table(rows: Rows, width: int, numbers: bool = True) -> list[str]:
+    """Columns with two spaces between, the first flush left, and the others too unless they hold
+    `numbers`; the first row is the heading.
 
     Where `width` columns do not suffice, the first column is cut short.
     """
@@ -68,17 +69,24 @@ def text_table(rows: Rows, width: int) -> list[str]:
     lines = []
     for first, *others in rows:
         name = first if len(first) <= widths[0] else first[: widths[0] - 1] + "…"
-        columns = [each.rjust(size) for each, size in zip(others, widths[1:], strict=True)]
+        columns = [
+            each.rjust(size) if numbers else each.ljust(size)
+            for each, size in zip(others, widths[1:], strict=True)
+        ]
         lines.append("  ".join([name.ljust(widths[0]), *columns]).rstrip())
     return lines
 
 
-def markdown_table(rows: Rows) -> list[str]:
-    """A Markdown table; cells are taken as they are, so foreign text must come from `cell`."""
+def markdown_table(rows: Rows, numbers: bool = True) -> list[str]:
+    """A Markdown table; cells are taken as they are, so foreign text must come from `cell`.
+
+    All columns but the first are flush right where they hold `numbers`.
+    """
     if not rows:
         return []
     head, *body = ["| " + " | ".join(row) + " |" for row in rows]
-    return [head, "|" + " :-- |" + " --: |" * (len(rows[0]) - 1), *body]
+    other = " --: |" if numbers else " :-- |"
+    return [head, "| :-- |" + other * (len(rows[0]) - 1), *body]
 
 
 def percent(share: float) -> str:

@@ -63,7 +63,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
         "miniwob(*selectors, seeds=..., trials=..., steps=..., repeats=...): run the test on every "
-        "selected MiniWoB++ task (task names, category names or globs) at every seed; the test "
+        "selected MiniWoB++ task (task names, categories, suites or globs) at every seed; the test "
         "asks for the fixture miniwob_episode",
     )
     try:
@@ -164,7 +164,9 @@ def _cases_of(marker: pytest.Mark, settings: Settings) -> Iterator[tuple[Case, L
                 + f"; it takes selectors and {', '.join(known)}"
             )  # fmt: skip
     if not marker.args:
-        raise UsageError("the miniwob marker selects nothing: name tasks, categories or globs")
+        raise UsageError(
+            "the miniwob marker selects nothing: name tasks, categories, suites or globs"
+        )
     for selector in marker.args:
         if not isinstance(selector, str):
             raise UsageError(f"the miniwob marker's selector {selector!r} is no text")

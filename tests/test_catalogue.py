@@ -1,6 +1,7 @@
 """Tasks, categories, selectors and seeds."""
 
 import importlib.util
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -8,13 +9,16 @@ import pytest
 from pytest_miniwob_agent.catalogue import (
     CATEGORIES,
     OTHER,
+    SUITES,
     cases,
+    facts,
     page,
     parse_seeds,
     select,
     tasks,
 )
 from pytest_miniwob_agent.core import UsageError
+from pytest_miniwob_agent.paper import published
 
 
 def test_the_papers_tasks_are_installed():
@@ -57,12 +61,54 @@ def test_a_category_and_a_glob_over_categories():
 
 
 @pytest.mark.parametrize(
+    ("suite", "count", "member", "other"),
+    [
+        ("paper", 43, "click-pie", "choose-list"),
+        ("rci", 54, "choose-list", "click-pie"),  # with figures in the paper's table 18
+        ("webwise", 48, "terminal", "choose-list"),
+        ("all", 134, "hover-shape", None),
+    ],
+)
+def test_suites(suite, count, member, other):
+    names = [task for _, task in select([suite])]
+    assert len(names) == len(set(names)) == count
+    assert member in names
+    assert other not in names
+    assert select([suite, "*"]) != select(["*"]) or suite == "all"
+    assert sorted(select([suite, "*"])) == sorted(select(["*"]))
+
+
+def test_no_suite_is_called_as_a_task_or_category():
+    assert not {*SUITES} & {*tasks(), *CATEGORIES, OTHER}
+
+
+def test_facts_are_known_of_every_task_and_no_other():
+    assert facts().keys() == tasks().keys()
+    groups = {row["webwise"] for row in facts().values()}
+    assert groups == {"", "1", "2", "3", "variable"}
+    assert Counter(row["rci"] for row in facts().values() if row["rci"]) == {
+        "yes": 45, "easy": 3, "medium": 3, "hard": 3,
+    }  # fmt: skip
+
+
+def test_the_published_figures_are_of_the_suites():
+    """WebWISE prints figures for 38 of its tasks beside RCI's."""
+    systems = {}
+    for row in published("results.csv"):
+        systems.setdefault(row["system"].split()[0], set()).add(row["task"])
+    assert systems["RCI"] == {task for _, task in select(["rci"])}
+    assert systems["WebWISE"] < {task for _, task in select(["webwise"])}
+
+
+@pytest.mark.parametrize(
     ("selector", "hint"),
     [
         ("click-meny-2", "did you mean click-menu-2"),
         ("1-screen-1-steps", "did you mean 1-screen-1-step"),
         ("clack-*", "matches 'clack-*'"),
         ("", "categories are 1-screen-1-step"),
+        ("webwize", "did you mean webwise"),
+        ("rci-*", "suites paper, rci, webwise, all"),
     ],
 )
 def test_what_matches_nothing_names_what_is_near(selector, hint):

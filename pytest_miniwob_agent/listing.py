@@ -1,0 +1,114 @@
+"""`miniwob-agent tasks`: which tasks there are, and what is known of each."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from argparse import Namespace
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from pytest_miniwob_agent import catalogue, markup
+
+INTRODUCTION = """\
+# Tasks
+
+Every task of the installed `miniwob` package can be an item. This page is what
+`miniwob-agent tasks --format markdown` prints; a test keeps it so.
+
+- **Category** is ours: the three of the reflective agent's paper for its 43 tasks, `other` for the
+  rest.
+- **RCI** and **WebWISE** mark the tasks that these papers report. RCI's appendix puts nine of its
+  tasks into groups of difficulty; its text speaks of 55 tasks, its table has figures for 54.
+  WebWISE groups its 48 by the number of functions that a solution calls.
+- **Actions** are those that a solution takes ([actions](actions.md)); `place` is a click at a place
+  inside an element.
+- **Certified** tells whether the page was the same in all passes of `miniwob-agent certify`
+  ([determinism](determinism.md)), and over how many observations.
+
+Suites select them by name: `paper`, `rci`, `webwise`, `all`.
+"""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task and what is known of it."""
+
+    name: str
+    category: str
+    suites: tuple[str, ...]
+    rci: str
+    webwise: str
+    actions: tuple[str, ...]
+    certified: str
+    remark: str
+
+
+def list_tasks(selectors: list[str]) -> list[Task]:
+    """The selected tasks.
+
+    Raises:
+        UsageError: a selector matches nothing.
+    """
+    found = []
+    for category, name in catalogue.select(selectors):
+        about = catalogue.facts().get(name, {})
+        found.append(
+            Task(
+                name,
+                category,
+                catalogue.suites(name),
+                about.get("rci", ""),
+                about.get("webwise", ""),
+                tuple(about.get("actions", "").split()),
+                _certified(name),
+                about.get("remark", ""),
+            )
+        )
+    return found
+
+
+@cache
+def _verdicts() -> dict[str, dict[str, Any]]:
+    """What `miniwob-agent certify --output` wrote of the package's tasks, by case."""
+    text = (files("pytest_miniwob_agent") / "data" / "certified.json").read_text(encoding="utf-8")
+    verdicts: dict[str, dict[str, Any]] = json.loads(text)
+    return verdicts
+
+
+def _certified(task: str) -> str:
+    """The verdicts over a task's cases, in a few words."""
+    found = [verdict for case, verdict in _verdicts().items() if case.split("/")[1] == task]
+    if not found:
+        return "not tried"
+    for verdict in found:
+        if verdict["difference"]:
+            return "no: " + str(verdict["difference"]).splitlines()[0]
+    return f"yes, {sum(verdict['observations'] for verdict in found)}"
+
+
+def run(options: Namespace) -> int:
+    """The command."""
+    tasks = list_tasks(options.selectors)
+    if options.format == "json":
+        print(json.dumps([vars(task) for task in tasks], indent=1))
+        return 0
+    marked = options.format == "markdown"
+    rows = [("task", "category", "RCI", "WebWISE", "actions", "certified", "remark")]
+    for task in tasks:
+        name = f"`{task.name}`" if marked else task.name
+        rows.append(
+            (
+                name, task.category, task.rci, task.webwise, ", ".join(task.actions),
+                task.certified, task.remark,
+            )
+        )  # fmt: skip
+    if marked:
+        print(INTRODUCTION)
+        print("\n".join(markup.markdown_table(rows, numbers=False)))
+    else:
+        width = shutil.get_terminal_size().columns
+        print("\n".join(markup.text_table([row[:-1] for row in rows], width, numbers=False)))
+    return 0
