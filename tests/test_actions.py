@@ -114,6 +114,15 @@ class TestPlaces:
         observation = do(env, Click(drawing, (47, 69))).observation
         assert do(env, Click(find(observation, tag="button"))).reward > 0.9
 
+    def test_a_colour_picker_is_closed_beside_itself(self, open_page):
+        env, observation = open_page("use-colorwheel")
+        assert observation.goal.startswith("Select blue")
+        field = find(observation, dom_id="col")
+        do(env, Select(field), Press("DELETE"), Enter("0000FF", field))
+        beside = int(re.search(r'data-ref="(\d+)" id="wrap"', env.html())[1])
+        do(env, Click(beside, (150, 4)))
+        assert do(env, Click(find(observation, text="Submit"))).solved
+
 
 class TestHover:
     def test_a_menu_opens(self, open_page):

@@ -1,6 +1,8 @@
 """Actions as models write them."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pytest_miniwob_agent.core import (
     Choose,
@@ -137,6 +139,23 @@ def test_numbers_without_end(digits):
     for line in ("click id=1 at {},{}", "drag id=1 by {},-{}", "scroll id=1 by {}"):
         action = parse_command(line.replace("{}", digits), all_actions=True).action
         assert str(10**9) in str(action)
+
+
+@given(
+    st.sampled_from(
+        ["click", "double click", "hover", "drag", "select", "scroll", "choose", "press"]
+    ),
+    st.lists(st.sampled_from(["id=1", "to id=2", "by 3,4", "at nan,1", "at 1e9,1", '"x"', "-5"])),
+    st.text(max_size=20),
+)
+def test_whatever_is_written_is_an_action_or_unreadable(verb, parts, text):
+    line = " ".join([verb, *parts, text])
+    try:
+        command = parse_command(line, all_actions=True)
+    except Unreadable:
+        return
+    action = command.action or command.on(1)
+    assert parse_command(str(action), all_actions=True).action == action
 
 
 def test_an_id():
