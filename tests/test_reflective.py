@@ -317,5 +317,5 @@ class TestAllActions:
 
     @pytest.mark.parametrize("actions", ["al", "", None, 3, ["all"]])
     def test_an_unknown_choice_names_those_that_there_are(self, actions):
-        with pytest.raises(UsageError, match="is not one of paper, all"):
+        with pytest.raises(UsageError, match=r"actions .* is not one of paper, all"):
             ReflectiveAgent(actions=actions)

@@ -37,15 +37,12 @@ from pytest_miniwob_agent.grammar import (
     parse_within,
     shorten,
 )
-from pytest_miniwob_agent.prompts import Prompt, Prompts
+from pytest_miniwob_agent.prompts import Prompts
 from pytest_miniwob_agent.screen import render
 
 TRAJECTORY_LIMIT = 16_000
 """Characters of screens and actions that a reflection is shown; a longer trajectory is cut to the
 first screen and the actions (7.5)."""
-
-ACTIONS = ("paper", "all")
-"""Which actions the agent may be told to use."""
 
 
 _SUGGESTION = re.compile(r"action\s*\W{0,3}index\s*\W?\s*=?\s*(\d+)\W+(.*)", re.I)
@@ -66,13 +63,9 @@ def parse_suggestion(reply: str, all_actions: bool = False) -> tuple[int, Comman
 PLANNING = ("staged", "iterative", "plan-then-adapt")
 MEMORY = ("structured", "plain", "traces")
 CONSTRAINT = ("clicks", "none", "all")
+ACTIONS = ("paper", "all")
 
 _LAST_WAS_WRONG = (Ending.FAILED, Ending.CYCLE, Ending.NO_CHANGE, Ending.EXCEPTION)
-
-
-def _loses_its_id(action: Action) -> TypeGuard[Click]:
-    """Whether a mistake is kept from being repeated by taking its element's id away (5.2)."""
-    return isinstance(action, Click) and action.at is None
 
 
 @dataclass(slots=True)
@@ -143,7 +136,7 @@ class ReflectiveAgent:
             `traces` (9.6: also what whole failed trials did).
         constraint: which mistakes are kept from being repeated: `clicks` lose their ids, `none`, or
             `all` (9.4: mistakes that are no clicks are told).
-        actions: `paper` for the five of the paper, `all` for those that other tasks need as well.
+        actions: `paper` for the actions of the paper, `all` for all that there are.
 
     Raises:
         UsageError: an argument is none of these, or the folder of prompts is not right.
@@ -215,7 +208,7 @@ class _Solver:
                 return
         if (suggestion := self._memory.suggestion) is not None:
             action = self._ground(trial, suggestion)
-            told = _loses_its_id(action) or self._agent.constraint == "all"
+            told = isinstance(action, Click) or self._agent.constraint == "all"
             wrong = told and action in self._memory.wrong_after(tuple(trial.actions))
             if not wrong and (self._act(trial, action) or self._stuck(trial)):
                 return
@@ -263,14 +256,14 @@ class _Solver:
         if self._agent.constraint == "none":
             return set()
         wrong = self._memory.wrong_after(tuple(trial.actions[:step]))
-        return {action.element for action in wrong if _loses_its_id(action)}
+        return {action.element for action in wrong if _is_plain_click(action)}
 
     def _tried(self, trial: Trial, step: int) -> str:
         """The mistakes of a step that are no clicks, where they are to be told (9.4)."""
         if self._agent.constraint != "all":
             return ""
         wrong = self._memory.wrong_after(tuple(trial.actions[:step]))
-        return "; ".join(sorted(str(action) for action in wrong if not _loses_its_id(action)))
+        return "; ".join(sorted(str(action) for action in wrong if not _is_plain_click(action)))
 
     def _plan(self, trial: Trial) -> list[Command]:
         """What to do on the present screen: all that can be done, or one action."""
@@ -281,22 +274,25 @@ class _Solver:
             prompt = self._prompts.fill(
                 "plan", actions=actions, goal=goal, history=history, screen=screen
             )
-            return parse_plan(self._llm.complete(prompt, "plan").text, self._agent.all_actions)
+            return self._read_plan(self._llm.complete(prompt, "plan").text)
         trajectory = self._remembered(trial, self._trajectory(trial))
         if self._agent.planning == "iterative":
             prompt = self._prompts.fill("next", actions=actions, goal=goal, trajectory=trajectory)
-            reply = self._llm.complete(prompt, "plan").text
-            return parse_plan(reply, self._agent.all_actions)[:1]
+            return self._read_plan(self._llm.complete(prompt, "plan").text)[:1]
         if not self._rough_plan:
             prompt = self._prompts.fill("rough-plan", actions=actions, goal=goal, screen=screen)
             self._rough_plan = self._llm.complete(prompt, "plan").text.strip() or "(none)"
         prompt = self._prompts.fill(
             "adapt", actions=actions, goal=goal, plan=self._rough_plan, trajectory=trajectory
         )
-        return parse_plan(self._llm.complete(prompt, "adapt").text, self._agent.all_actions)[:1]
+        return self._read_plan(self._llm.complete(prompt, "adapt").text)[:1]
 
-    def _actions(self) -> Prompt:
+    def _actions(self) -> str:
+        """What the model is told of the actions that it may use."""
         return self._prompts.fill("actions-all" if self._agent.all_actions else "actions")
+
+    def _read_plan(self, reply: str) -> list[Command]:
+        return parse_plan(reply, self._agent.all_actions)
 
     def _remembered(self, trial: Trial, done: str) -> str:
         """What was done, and what earlier trials have taught that is to be told."""
@@ -378,3 +374,8 @@ class _Solver:
         if sum(map(len, parts)) > TRAJECTORY_LIMIT:
             parts = parts[:1] + [f"Action index={at}: {line}" for at, line in enumerate(actions)]
         return "\n\n".join(parts)
+
+
+def _is_plain_click(action: Action) -> TypeGuard[Click]:
+    """Whether it is a click on an element as such; one at a place leaves its other places open."""
+    return isinstance(action, Click) and action.at is None
