@@ -79,6 +79,8 @@ DRAG_MOVES = 10
 """Moves of the mouse from where a drag begins to where it ends. Pages tell a drag by the first, and
 sort what is dragged by the way that it takes."""
 
+_HALVES = re.compile("[\ud800-\udfff]")
+
 _CLICKS = {Click: 1, DoubleClick: 2, Hover: 0}
 
 _NO_KEY = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ue000-\uf8ff]")
@@ -491,6 +493,8 @@ class MiniwobEnvironment:
 
 def _ask(driver: webdriver.Chrome, what: str, *about: Any) -> Any:
     """How the page says that an action is to be carried out; a text says why it can't be."""
+    # Half of a surrogate pair is nothing that the driver takes.
+    about = tuple(_HALVES.sub("\ufffd", one) if isinstance(one, str) else one for one in about)
     return driver.execute_script("return miniwobAgent.ask(...arguments)", what, *about)
 
 

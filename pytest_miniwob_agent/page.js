@@ -257,6 +257,8 @@
       + (places.length > 1 ? " together with the other" : " there");
   };
 
+  const quote = (text) => `"${text.length > 80 ? `${text.slice(0, 80)}...` : text}"`;
+
   const squeeze = (text) => text.replace(/\s+/g, " ").trim();
 
   const text = (node, parent) => {
@@ -402,7 +404,7 @@
     const aimed = await aim([[id, null]]);
     if (typeof aimed === "string") return aimed;
     const element = byId.get(id);
-    const missing = `the element with id=${id} has no text ${wanted === null ? "" : `"${wanted}" `}`
+    const missing = `the element with id=${id} has no text ${wanted === null ? "" : `${quote(wanted)} `}`
       + "that can be selected";
     if (element.disabled) return missing;
     if (isField(element)) {
@@ -447,8 +449,8 @@
       .map((one) => squeeze(one.text));
     const at = names.indexOf(squeeze(wanted));
     if (at >= 0) return { point: aimed[0], down: at };
-    const few = names.slice(0, 20).map((name) => `"${name}"`).join(", ");
-    return `the list with id=${id} has no option "${wanted}"; it has ${few}`
+    const few = names.slice(0, 20).map(quote).join(", ");
+    return `the list with id=${id} has no option ${quote(wanted)}; it has ${few}`
       + (names.length > 20 ? ` and ${names.length - 20} more` : "");
   };
 

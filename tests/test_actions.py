@@ -348,10 +348,13 @@ class TestErrors:
             (Drag(2, end=(math.nan, 0)), "a drag can't begin or end there"),
             (Select(2, "no such words"), 'has no text "no such words" that can be selected'),
             (Select(2, ""), 'has no text "" that can be selected'),
+            (Select(2, "\ud800"), 'has no text "\ufffd" that can be selected'),
+            (Select(2, "x" * 100_000), "has no text .* that can be selected"),
             (Select(1), "id=1 has no text that can be selected"),  # it would be pressed
             (Scroll(2, 0), "a wheel can't be turned by 0 pixels"),
             (Scroll(2, 10**400), "a wheel can't be turned by 1000"),
             (Scroll(2, math.nan), "a wheel can't be turned by nan"),
+            (Choose("\ud800", 2), "the element with id=2 is no drop-down list"),
             (Choose("x", 2), "the element with id=2 is no drop-down list"),
             (Copy(), "no text is selected"),
             (Paste(), "nothing was copied"),
