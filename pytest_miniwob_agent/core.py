@@ -26,6 +26,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
@@ -651,31 +652,79 @@ class Episode:
         }
 
     def explain(self) -> str:
-        """Tell the episode in a few lines: the goal, each trial's actions and its ending."""
-        verdict = (
-            f"solved in trial {self.solved_at}"
-            if self.solved
-            else f"not solved in {self.trials} trial{'s' if self.trials != 1 else ''}, "
-            f"best reward {self.reward:g}"
-        )
-        lines = [f"{self.case.id}: {verdict}"]
+        """Tell the episode in a few lines: the verdict, the goal, the actions of the last trial.
+
+        The trials before it are told by how they ended and what was learnt. Long texts lack their
+        middle, and nothing of a page or a model is in it that could move a terminal's cursor.
+        """
+        if self.solved:
+            verdict = f"solved in trial {self.solved_at}"
+        elif self.endings:
+            verdict = f"{self.endings[-1].name} in trial {self.trials}, best reward {self.reward:g}"
+        else:
+            verdict = "no trial was begun"
+        lines = [verdict, f"item: {plain(f'{self.case.id}, {self.agent} with {self.model}')}"]
+        steps: list[str] = []
         for event in self.events:
             match event:
                 case TrialStarted(trial=trial, observation=observation):
                     if trial == 1:
-                        lines.append(f"goal: {observation.goal}")
-                    lines.append(f"trial {trial}")
+                        lines.append(f"goal: {brief(observation.goal)}")
+                    steps = []
                 case Acted(step=step, action=action, transition=transition):
-                    result = f"  -> {transition.error}" if transition.error else ""
+                    result = f"  -> {brief(transition.error)}" if transition.error else ""
                     if transition.done:
                         result = f"  -> reward {transition.reward:g}"
-                    lines.append(f"  {step}. {action}{result}")
-                case TrialEnded(ending=ending, detail=detail):
-                    lines.append(f"  {ending}" + (f": {detail}" if detail else ""))
+                    steps.append(f"  {step}. {brief(action)}{result}")
+                case TrialEnded(trial=trial, ending=ending, detail=detail):
+                    said = f"trial {trial}: {ending.name}" + (
+                        f", {brief(detail)}" if detail else ""
+                    )
+                    lines += [said, *(shortened(steps) if trial == self.trials else ())]
                 case Reflected(step=step, action=action):
                     said = "could not be read" if step is None else f"for action {step}, {action}"
-                    lines.append(f"  reflection: {said}")
+                    lines.append(f"  reflection: {brief(said)}")
         return "\n".join(lines)
+
+
+LONG = 160
+"""Characters of a text that are shown of it where a person is to read on."""
+
+MANY = 20
+"""Lines of a list that are shown of it, likewise."""
+
+
+def harmless(line: object) -> str:
+    """Foreign text that leaves a terminal and a workflow runner alone: no control characters."""
+    shown = "".join(c if c.isprintable() else " " for c in str(line))
+    return re.sub(r"(?<!\S)::", ": :", shown).replace("##[", "## [")
+
+
+def plain(text: object) -> str:
+    """Foreign text in one harmless line, with single spaces."""
+    return harmless(" ".join(harmless(text).split()))
+
+
+def legible(text: str) -> str:
+    """Foreign text in harmless lines, which keep their indentation."""
+    return "\n".join(map(harmless, text.splitlines()))
+
+
+def brief(text: object) -> str:
+    """The same, of long texts the two ends, and how many characters were left out between."""
+    line = plain(text)
+    if len(line) <= LONG:
+        return line
+    half = LONG // 2
+    return f"{line[:half]} … {len(line) - 2 * half:,} characters … {line[-half:]}"
+
+
+def shortened(lines: Sequence[str]) -> list[str]:
+    """A list of lines; of a long one the two ends, and how many lines were left out between."""
+    if len(lines) <= MANY:
+        return list(lines)
+    half = MANY // 2
+    return [*lines[:half], f"  … {len(lines) - 2 * half} more …", *lines[-half:]]
 
 
 def canonical_json(data: Any) -> str:

@@ -69,6 +69,13 @@ def cost_of(usage: Usage, price: Price | None) -> float | None:
     return (usage.prompt * price[0] + usage.completion * price[1]) / 1e6
 
 
+def tokens(usage: Usage) -> str:
+    """Tokens to read; calls without a count are told of, not taken for nothing."""
+    if usage.calls and usage.uncounted == usage.calls:
+        return "unknown"
+    return f"{usage.tokens:,}" + (" and unknown" if usage.uncounted else "")
+
+
 def money(amount: float | None) -> str:
     """Dollars to read, with as many digits as small amounts need."""
     if amount is None:

@@ -10,13 +10,9 @@ import re
 import textwrap
 from collections.abc import Iterable, Sequence
 
+from pytest_miniwob_agent.core import plain
+
 Rows = Sequence[Sequence[str]]
-
-
-def plain(text: object) -> str:
-    """One line without control characters that no workflow runner takes for a command."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in str(text)).split())
-    return re.sub(r"(?<!\S)::", ": :", line).replace("##[", "## [")
 
 
 def escape(text: object) -> str:

@@ -352,6 +352,12 @@ def _dollars(value: str) -> float:
     return amount
 
 
+def exports(config: pytest.Config) -> list[str]:
+    """Which plugins that take attachments write a report of this run, by their own options."""
+    known = {"html": "htmlpath", "json": "json_report", "allure": "allure_report_dir"}
+    return [name for name, option in known.items() if config.getoption(option, None)]
+
+
 def command(config: pytest.Config, item: str | None = None) -> str:
     """The pytest command that records what this run lacks, for one item or for all."""
     if item is None:

@@ -34,6 +34,7 @@ from pytest_miniwob_agent.core import (
     Origin,
     Pending,
     UsageError,
+    legible,
     nearest,
     to_data,
 )
@@ -43,12 +44,17 @@ from pytest_miniwob_agent.summary import Summary
 if TYPE_CHECKING:
     from pytest_miniwob_agent.browser import Browser
     from pytest_miniwob_agent.cassette import ItemCassette
+    from pytest_miniwob_agent.exports import Exports
+    from pytest_miniwob_agent.judging import Judgement
 
 SETTINGS = pytest.StashKey[Settings]()
 """Where a run's configuration keeps its settings."""
 _OUTCOME = pytest.StashKey[dict[str, Any]]()
 """What an item tells the controller, see `pytest_runtest_makereport`."""
+_EPISODE = pytest.StashKey[Episode]()
 _CASSETTE: pytest.StashKey[ItemCassette] = pytest.StashKey()
+_JUDGEMENT: pytest.StashKey[Judgement] = pytest.StashKey()
+_EXPORTS: pytest.StashKey[Exports] = pytest.StashKey()
 _SHARED = pytest.StashKey[Path]()
 """A folder of this run, for what its workers count together; where calls may be made only."""
 
@@ -71,7 +77,13 @@ def pytest_configure(config: pytest.Config) -> None:
         if settings.baseline or settings.results:
             from pytest_miniwob_agent.judging import Judgement
 
-            config.pluginmanager.register(Judgement(config, settings), "miniwob-judgement")
+            judgement = config.stash[_JUDGEMENT] = Judgement(config, settings)
+            config.pluginmanager.register(judgement, "miniwob-judgement")
+        if plugins := options.exports(config):
+            from pytest_miniwob_agent.exports import Exports
+
+            exports = config.stash[_EXPORTS] = Exports(plugins)
+            config.pluginmanager.register(exports, "miniwob-exports")
         if hasattr(config, "workerinput"):
             if shared := config.workerinput["miniwob_shared"]:
                 config.stash[_SHARED] = Path(shared)
@@ -90,6 +102,9 @@ def pytest_configure(config: pytest.Config) -> None:
         folder = tempfile.TemporaryDirectory(prefix="miniwob-")
         config.add_cleanup(folder.cleanup)
         config.stash[_SHARED] = Path(folder.name)
+        from pytest_miniwob_agent.progress import Progress
+
+        config.pluginmanager.register(Progress(config, settings.price), "miniwob-progress")
     config.pluginmanager.register(Summary(config, settings, taken), "miniwob-summary")
 
 
@@ -204,7 +219,7 @@ def _as_error() -> Iterator[None]:
     try:
         yield
     except MiniwobError as error:
-        raise pytest.fail.Exception(str(error), pytrace=False) from None
+        raise pytest.fail.Exception(legible(str(error)), pytrace=False) from None
 
 
 @pytest.fixture(scope="session")
@@ -352,7 +367,7 @@ def miniwob_episode(
                 "changes": list(error.changes),
             }
         outcome["error"] = type(error).__name__
-        message = f"{error}{_how_to_record(error, item)}"
+        message = legible(f"{error}{_how_to_record(error, item)}")
         raise pytest.fail.Exception(message, pytrace=False) from None
     finally:
         if cassette is not None:
@@ -362,7 +377,8 @@ def miniwob_episode(
                 "recorded": cassette.recorded.to_data(),
                 "left": cassette.left.to_data(),
             }
-    outcome["episode"] = episode.to_data()
+    outcome |= {"episode": episode.to_data(), "trials": miniwob_limits.trials}
+    item.stash[_EPISODE] = episode
     return episode
 
 
@@ -413,7 +429,48 @@ def pytest_runtest_makereport(
         if report.failed and call.excinfo and "episode" not in outcome:
             outcome.setdefault("error", call.excinfo.typename)
         report.miniwob = outcome
+        _tell(item, call, report)
+        if (judgement := item.config.stash.get(_JUDGEMENT, None)) is not None:
+            judgement.forgive(item, report)
     return report
+
+
+def _tell(item: pytest.Item, call: pytest.CallInfo[None], report: Any) -> None:
+    """Give the report the item's properties, and the transcript where it is asked for.
+
+    A failure that is no other than that the episode is not solved consists of the transcript; of
+    the test's code and of the assertion there is nothing to be learnt then.
+    """
+    from pytest_miniwob_agent.exports import properties
+    from pytest_miniwob_agent.judging import result_of
+    from pytest_miniwob_agent.transcript import trace_command, transcript
+
+    outcome = report.miniwob
+    item.user_properties.extend(properties(result_of(outcome)))
+    report.user_properties = list(item.user_properties)
+    episode = item.stash.get(_EPISODE, None)
+    exports = item.config.stash.get(_EXPORTS, None)
+    reason = call.excinfo.value if call.excinfo else None
+    unsolved = isinstance(reason, (AssertionError, pytest.fail.Exception)) and not (
+        episode is None or episode.solved
+    )
+    if episode is None or not (unsolved or exports):
+        return
+    more = ""
+    if "cassette" in outcome:
+        more = trace_command(outcome["cassette"], item.config.stash[SETTINGS].cassettes)
+    text = transcript(episode, more)
+    verdict = text.partition("\n")[0]
+    if unsolved and call.excinfo and str(reason).partition("\n")[0] == verdict:
+        failure = pytest.fail.Exception(text, pytrace=False).with_traceback(call.excinfo.tb)
+        report.longrepr = item.repr_failure(pytest.ExceptionInfo.from_exception(failure))
+        if (crash := getattr(report.longrepr, "reprcrash", None)) is not None:
+            crash.message = verdict  # what pytest's short summary says of the item
+    elif unsolved:
+        report.sections.append(("MiniWoB++ transcript", text))
+    if exports is not None:
+        picture = outcome.get("picture")
+        exports.give(item, report, text, picture and Path(picture))
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -422,15 +479,15 @@ def pytest_report_teststatus(report: Any) -> tuple[str, str, Any] | None:
     outcome = getattr(report, "miniwob", {})
     match report.outcome:
         case "failed" if "drift" in outcome:
-            return "drifted", "D", ("DRIFTED", {"red": True})
+            return "drifted", "D", ("drift", {"red": True})
         case "failed" if outcome.get("change") == "regressed":
             return "failed", "F", ("REGRESSED", {"red": True})
         case "skipped" if outcome.get("change") == "regressed":
             return "regressed", "R", ("REGRESSED", {"yellow": True})
         case "skipped" if "pending" in outcome:
-            return "waiting", "w", ("WAITING", {"yellow": True})
+            return "waiting", "w", ("waiting", {"yellow": True})
         case "skipped" if "budget" in outcome:
-            return "budget", "b", ("BUDGET", {"yellow": True})
+            return "budget", "b", ("budget", {"yellow": True})
         case "passed" if outcome.get("change") == "progressed":
             return "progressed", "P", ("PROGRESSED", {"green": True})
     return None

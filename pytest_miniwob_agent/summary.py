@@ -1,24 +1,28 @@
-"""What the terminal shows at the end of a run: drift, solved items, the ledger of model calls."""
+"""What the terminal shows: a short status for each item, and at the end of a run drift, solved
+items and the ledger of model calls.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Generator, Mapping, Sequence
+from typing import Any
 
-from pytest_miniwob_agent import catalogue, options
-from pytest_miniwob_agent.core import Cause, counted, shown
+import pytest
+
+from pytest_miniwob_agent import catalogue, markup, options
+from pytest_miniwob_agent.core import Cause, Ending, counted, harmless, legible, plain, shown
 from pytest_miniwob_agent.examples import write_pool
-from pytest_miniwob_agent.ledger import Usage, cost_of, money
+from pytest_miniwob_agent.ledger import Usage, cost_of, money, tokens
 from pytest_miniwob_agent.options import Settings
-
-if TYPE_CHECKING:
-    import pytest
 
 NAMED = 3
 """Items that are named of a group; all with -v."""
 
 SHOWN = 10
 """Groups whose drift is shown in full; all with -v."""
+
+TRIALS = (1, 3, 5)
+"""The numbers of trials that the table has columns for, those of the paper."""
 
 Outcome = Mapping[str, Any]
 
@@ -33,18 +37,47 @@ class Summary:
         self._outcomes: list[Outcome] = []
         self._waiting = 0
         self._examples = 0
+        self._seconds: dict[str, float] = {}
+        self._running = True
 
     def pytest_report_header(self) -> list[str]:
         """What became of the answer file."""
         return [] if self._taken is None else [f"miniwob answers: {self._taken}"]
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep what an item's report carries."""
+        """Keep what an item's report carries; the episode takes place in its setup."""
+        if report.when == "setup":
+            self._seconds[report.nodeid] = report.duration
         if (outcome := getattr(report, "miniwob", None)) is not None:
             self._outcomes.append(outcome)
 
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> Generator[None, Any, Any]:
+        """Say in an item's line of a verbose run what became of it, and what it took.
+
+        The short summary at the end keeps pytest's own words, which people and tools search for.
+        """
+        category, letter, word = yield
+        outcome = getattr(report, "miniwob", None)
+        if outcome is None or not word or not self._running:
+            return category, letter, word
+        word, *markup = word if isinstance(word, tuple) else (word,)
+        said = status(outcome)
+        solved = outcome.get("episode", {}).get("solved")
+        expected = {True: "PASSED", False: "FAILED", None: said}[solved]
+        word = said if word == expected else f"{word} {said}"
+        if "episode" in outcome:
+            episode = outcome["episode"]
+            seconds = report.duration + self._seconds.get(report.nodeid, 0.0)
+            word += (
+                f"  {counted(episode['calls'], 'call')}, {counted(episode['steps'], 'step')}, "
+                f"{seconds:.1f} s"
+            )
+        return category, letter, (word, *markup) if markup else word
+
     def pytest_sessionfinish(self) -> None:
         """Write what waits for a completion, and what would make an example."""
+        self._running = False
         if self._settings.examples and self._outcomes:
             self._examples = write_pool(self._settings.examples, self._outcomes)
         if self._settings.record != "defer" or not self._outcomes:
@@ -86,7 +119,7 @@ class Summary:
         terminal.line(f"{counted(len(drifted), 'item')} no longer fit the recorded model calls:")
         for cause, alike in groups.items():
             cases = sorted(outcome["case"] for same in alike.values() for outcome in same)
-            terminal.line(f"{len(cases):>6}  {cause}", bold=True)
+            terminal.line(harmless(f"{len(cases):>6}  {cause}"), bold=True)
             named = cases if verbose else cases[:NAMED]
             for case in named:
                 terminal.line(f"        {case}")
@@ -98,8 +131,8 @@ class Summary:
         ]  # fmt: skip
         for cause, same in examples if verbose else examples[:SHOWN]:
             terminal.line("")
-            terminal.line(f"--- {same[0]['case']}: {cause} ---", bold=True)
-            for line in same[0]["drift"]["report"].splitlines():
+            terminal.line(harmless(f"--- {same[0]['case']}: {cause} ---"), bold=True)
+            for line in legible(same[0]["drift"]["report"]).splitlines():
                 sign = line[:2]
                 terminal.line(line, red=sign == "- ", green=sign == "+ ")
         terminal.line("")
@@ -129,20 +162,29 @@ class Summary:
     # --- Episodes ---
 
     def _show_episodes(self, terminal: pytest.TerminalReporter) -> None:
-        for category in [*catalogue.CATEGORIES, catalogue.OTHER]:
-            episodes = [
-                outcome["episode"]
-                for outcome in self._outcomes
-                if outcome["category"] == category and "episode" in outcome
-            ]
-            if episodes:
-                solved = sum(episode["solved"] for episode in episodes)
-                first = sum(episode["solved_at"] == 1 for episode in episodes)
-                terminal.line(
-                    f"{category:<16} {solved:>4}/{len(episodes)} solved, {first} in the first "
-                    f"trial; {sum(each['calls'] for each in episodes)} model calls, "
-                    f"{sum(each['steps'] for each in episodes)} actions"
-                )
+        """A table by category for each agent and model: what was solved in how many trials."""
+        runs: dict[tuple[str, str], list[Outcome]] = {}
+        for outcome in self._outcomes:
+            if "episode" in outcome:
+                episode = outcome["episode"]
+                runs.setdefault((episode["agent"], episode["model"]), []).append(outcome)
+        for (agent, model), outcomes in sorted(runs.items()):
+            head = ("category", "solved", *(f"T={t}" for t in TRIALS), "calls", "steps", "tokens")
+            groups = {
+                category: [each for each in outcomes if each["category"] == category]
+                for category in [*catalogue.CATEGORIES, catalogue.OTHER]
+            }
+            groups = {category: group for category, group in groups.items() if group}
+            if len(groups) > 1:
+                groups["all"] = outcomes
+            if len(runs) > 1:
+                terminal.line(plain(f"{agent} with {model}"), bold=True)
+            rows = [head, *(_row(name, group) for name, group in groups.items())]
+            lines = _table(rows, terminal._tw.fullwidth)
+            terminal.line(lines[0], bold=True)
+            for line, group in zip(lines[1:], groups.values(), strict=True):
+                every = all(outcome["episode"]["solved"] for outcome in group)
+                terminal.line(line, green=every, yellow=not every)
 
     # --- Ledger ---
 
@@ -163,7 +205,7 @@ class Summary:
         terminal.line("model calls: " + ", ".join(parts))
         if recorded.calls or replayed.calls:
             price = self._settings.price
-            terminal.line(f"tokens: {_tokens(recorded)} spent, {_tokens(replayed)} avoided")
+            terminal.line(f"tokens: {tokens(recorded)} spent, {tokens(replayed)} avoided")
             if price is None:
                 dear = f"unknown, as miniwob_prices has no {self._settings.model}"
             else:
@@ -180,6 +222,45 @@ class Summary:
             terminal.line("have them answered and run again with --miniwob-answers=FILE")
 
 
+def status(outcome: Outcome) -> str:
+    """What became of an item in a word: `solved@2`, an ending such as `NO_CHANGE`, `drift`."""
+    if (episode := outcome.get("episode")) is not None:
+        if episode["solved"]:
+            return f"solved@{episode['solved_at']}"
+        return Ending(episode["endings"][-1]).name if episode["endings"] else "no trial"
+    words = {"drift": "drift", "pending": "waiting", "budget": "budget"}
+    told = (word for kind, word in words.items() if kind in outcome)
+    return next(told, plain(outcome.get("error", "no episode")))
+
+
+def _row(name: str, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
+    """A row of the table; each rate is of the items that were allowed so many trials."""
+    episodes = [outcome["episode"] for outcome in outcomes]
+    rates = []
+    for trials in TRIALS:
+        could = [each["episode"] for each in outcomes if each["trials"] >= trials]
+        solved = sum(each["solved"] and each["solved_at"] <= trials for each in could)
+        rates.append(markup.percent(solved / len(could)) if could else "-")
+    spent = [episode["tokens"] for episode in episodes]
+    return (
+        name,
+        f"{sum(episode['solved'] for episode in episodes)}/{len(episodes)}",
+        *rates,
+        f"{sum(episode['calls'] for episode in episodes):,}",
+        f"{sum(episode['steps'] for episode in episodes):,}",
+        "-" if None in spent else f"{sum(spent):,}",
+    )
+
+
+def _table(rows: Sequence[Sequence[str]], width: int) -> list[str]:
+    """The rows in columns; what a narrow terminal has no room for is left out at the right."""
+    while True:
+        lines = markup.text_table(rows, 1000)
+        if max(map(len, lines)) <= width or len(rows[0]) <= 2 + len(TRIALS):
+            return lines
+        rows = [row[:-1] for row in rows]
+
+
 def _cause(outcome: Outcome) -> str:
     from pytest_miniwob_agent.drift import heading
 
@@ -188,10 +269,3 @@ def _cause(outcome: Outcome) -> str:
 
 def _total(usages: Any) -> Usage:
     return sum((Usage(**usage) for usage in usages), Usage())
-
-
-def _tokens(usage: Usage) -> str:
-    """Tokens to read; calls without a count are told of, not taken for nothing."""
-    if usage.calls and usage.uncounted == usage.calls:
-        return "unknown"
-    return f"{usage.tokens:,}" + (" and unknown" if usage.uncounted else "")

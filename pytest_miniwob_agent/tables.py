@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_miniwob_agent import markup
-from pytest_miniwob_agent.core import UsageError
+from pytest_miniwob_agent.core import UsageError, plain
 from pytest_miniwob_agent.paper import PAPER, TRIALS, Paper
 from pytest_miniwob_agent.results import read_results
 
@@ -60,7 +60,7 @@ class Tables:
         for row in self.paper.completion():
             for setting, rate in row["completion"].items():
                 cells = row["category"], row["task"], system, setting, f"{rate:.4g}"
-                writer.writerow(map(markup.plain, cells))
+                writer.writerow(map(plain, cells))
         return text.getvalue()
 
     def _name(self, field: str) -> str:
@@ -147,7 +147,7 @@ class Tables:
         """For a terminal of `width` columns."""
         lines = [line for remark in self._remarks() for line in markup.wrap(remark, width)]
         for section in self.sections(every=False):
-            lines += ["", markup.plain(section.title), *markup.wrap(section.remark, width), ""]
+            lines += ["", plain(section.title), *markup.wrap(section.remark, width), ""]
             lines += markup.text_table(section.rows, width)
         return "\n".join(lines) + "\n"
 

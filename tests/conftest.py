@@ -210,8 +210,11 @@ def display():
     server.close()
 
 
-OTHERS = ("llmock", "recording", "respx", "vcr")
-"""Plugins that are installed for test_coexistence.py; pyproject.toml keeps them out of this run."""
+REPORTING = ("allure_pytest", "html", "html_fixtures", "metadata", "pytest_jsonreport")
+"""Plugins that are installed for test_exports.py; pyproject.toml keeps them out of this run."""
+
+OTHERS = ("llmock", "recording", "respx", "vcr", *REPORTING)
+"""These, and those that are installed for test_coexistence.py and test_servers.py."""
 
 
 @pytest.fixture

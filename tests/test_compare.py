@@ -13,6 +13,7 @@ from pytest_miniwob_agent import markup
 from pytest_miniwob_agent.cli import main
 from pytest_miniwob_agent.compare import Summary, announce
 from pytest_miniwob_agent.comparison import Comparison
+from pytest_miniwob_agent.core import plain
 from pytest_miniwob_agent.gate import Gate, judge
 from pytest_miniwob_agent.results import Result, Results
 
@@ -286,7 +287,7 @@ class TestMarkdown:
         # A browser shows what was there, less what moves cursors and ends lines.
         node = lxml.html.fromstring(f"<p>{markup.escape(EVIL)}</p>")
         shown = node.text_content()
-        assert shown == markup.plain(EVIL)
+        assert shown == plain(EVIL)
         assert [each.tag for each in node] == [lxml.html.etree.Comment] * 2
         assert node[0].tail.startswith("someone")  # apart from the sign that would call him
         assert shown.startswith("a|b`<img src=x>` : :error::gone %0A @someone #1 _x_ [l](http://e)")

@@ -235,7 +235,7 @@ class TestSummary:
         calls[0].body["messages"][0]["content"] += " More."
         tape.write(path, calls)
         result = own_prompts.runpytest("-v", "--miniwob-prompts=mine", "-k", "n-screen")
-        result.stdout.fnmatch_lines(["*click-menu-2/1* DRIFTED *"])
+        result.stdout.fnmatch_lines(["*click-menu-2/1* drift *"])
         assert result.stdout.str().count("What changed") == 2  # not six: five are alike
         result.stdout.fnmatch_lines(["        n-screen-n-step/click-tab-2-hard/2"])
 

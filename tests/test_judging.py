@@ -155,7 +155,7 @@ class TestItems:
                 "gate items: FAILED",
                 "  1 item solved before and no longer",
                 f"    {MENU}: solved in trial 1 -> unsolved (failed ?2)",
-                "*not solved in 2 trials*",
+                "FAILED in trial 2, best reward *",
             ]
         )
 

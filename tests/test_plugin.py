@@ -228,7 +228,8 @@ class TestOutcomes:
         result.stdout.fnmatch_lines(
             [
                 "*MiniWoB++ episodes*",
-                "n-screen-n-step * 6/6 solved, 6 in the first trial; 18 model calls, 12 actions",
+                "category         solved  T=1  T=3  T=5  calls  steps  tokens",
+                "n-screen-n-step     6/6  100  100  100     18     12     252",
                 "model calls: 36 replayed, 0 recorded",
             ]
         )
@@ -274,13 +275,13 @@ class TestOutcomes:
         result.assert_outcomes(failed=1)
         result.stdout.fnmatch_lines(
             [
-                "*not solved in 2 trials, best reward -1*",
-                "*goal: Open the menu and click Save*",
-                "*trial 1*",
-                "*0. click id=1*",
-                "*1. click id=3  -> reward -1*",
-                "*failed: reward -1*",
-                "*trial 2*",
+                "FAILED in trial 2, best reward -1",
+                "goal: Open the menu and click Save*",
+                "trial 1: FAILED, reward -1",
+                "  reflection: for action 1, click id=3",
+                "trial 2: FAILED, reward -1",
+                "  0. click id=1",
+                "  1. click id=3  -> reward -1",
             ]
         )
 
@@ -387,7 +388,7 @@ class TestSettings:
             "--miniwob-record=all", f"--miniwob-base-url={chat_server.url}",
             "--miniwob-steps=3", "--miniwob-trials=1", "-k", "click-menu-2/1",
         )  # fmt: skip
-        result.stdout.fnmatch_lines(["*2. hold CTRL*", "*step-limit: 3 actions are used up*"])
+        result.stdout.fnmatch_lines(["trial 1: STEP_LIMIT, 3 actions are used up", "  2. hold CTRL"])
 
     def test_cassette_folder(self, project, chat_server):
         chat_server.reply = solve_menu
