@@ -9,6 +9,7 @@ R was solved and is not, where the gate judges all items together.
 from __future__ import annotations
 
 import gc
+import json
 import tempfile
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
@@ -432,6 +433,24 @@ def pytest_runtest_makereport(
         _tell(item, call, report)
         if (judgement := item.config.stash.get(_JUDGEMENT, None)) is not None:
             judgement.forgive(item, report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_report_to_serializable(config: pytest.Config) -> Generator[None, Any, Any]:
+    """Send an outcome to the controller in ASCII: execnet refuses half of a surrogate pair."""
+    data = yield
+    if hasattr(config, "workerinput") and data and "miniwob" in data:
+        data["miniwob"] = json.dumps(data["miniwob"])
+    return data
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_report_from_serializable() -> Generator[None, Any, Any]:
+    """Take the outcome out again, as it was."""
+    report = yield
+    if isinstance(getattr(report, "miniwob", None), str):
+        report.miniwob = json.loads(report.miniwob)
     return report
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-from pytest_miniwob_agent.core import Acted, Episode, TrialStarted, brief, shortened, shown
+from pytest_miniwob_agent.core import Acted, Element, Episode, TrialStarted, brief, shortened, shown
 
 DEFAULT = Path("cassettes")
 """The folder of cassettes that `show` reads unless it is told of another."""
@@ -16,15 +16,16 @@ def transcript(episode: Episode, more: str = "") -> str:
     from pytest_miniwob_agent.screen import render  # parses XML, for which no passing item waits
 
     lines = [episode.explain()]
-    screens = [
-        event.observation if isinstance(event, TrialStarted) else event.transition.observation
-        for event in episode.events
-        if isinstance(event, TrialStarted | Acted)
-    ]
-    if screens and screens[-1].elements:
+    screen: tuple[Element, ...] = ()
+    for event in episode.events:
+        match event:
+            case TrialStarted(observation=observation):
+                screen = observation.elements
+            case Acted(transition=transition) if not transition.done:
+                screen = transition.observation.elements
+    if screen:  # the one that the model saw: a page that has judged may have nothing left on it
         lines.append("last screen:")
-        screen = render(screens[-1].elements).splitlines()
-        lines += shortened([f"  {brief(line)}" for line in screen])
+        lines += shortened([f"  {brief(line)}" for line in render(screen).splitlines()])
     if more:
         lines.append(f"all of it: {more}")
     return "\n".join(lines)

@@ -388,7 +388,9 @@ class TestSettings:
             "--miniwob-record=all", f"--miniwob-base-url={chat_server.url}",
             "--miniwob-steps=3", "--miniwob-trials=1", "-k", "click-menu-2/1",
         )  # fmt: skip
-        result.stdout.fnmatch_lines(["trial 1: STEP_LIMIT, 3 actions are used up", "  2. hold CTRL"])
+        result.stdout.fnmatch_lines(
+            ["trial 1: STEP_LIMIT, 3 actions are used up", "  2. hold CTRL"]
+        )
 
     def test_cassette_folder(self, project, chat_server):
         chat_server.reply = solve_menu
