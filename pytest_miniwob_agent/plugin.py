@@ -488,8 +488,8 @@ def _tell(item: pytest.Item, call: pytest.CallInfo[None], report: Any) -> None:
     elif unsolved:
         report.sections.append(("MiniWoB++ transcript", text))
     if exports is not None:
-        picture = outcome.get("picture")
-        exports.give(item, report, text, picture and Path(picture))
+        picture = Path(outcome.get("picture", ""))
+        exports.give(item, report, text, picture if picture.is_file() else None)
 
 
 @pytest.hookimpl(tryfirst=True)
