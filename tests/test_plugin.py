@@ -162,7 +162,7 @@ class TestCollection:
     @pytest.mark.parametrize(
         ("agent", "message"),
         [
-            ("reflectiv", "*no agent is called 'reflectiv' (did you mean reflective?)*"),
+            ("reflectiv", "*no agent is called 'reflectiv' (did you mean reflective*"),
             ("no_such_package:Agent", "*can't import no_such_package*"),
             ("json:Agent", "*json has no 'Agent'*"),
             ("json:JSONDecoder", "*JSONDecoder lacks a `name` or a method solve*"),
