@@ -47,6 +47,7 @@ from pytest_miniwob_agent.core import (
     Release,
     Scroll,
     Select,
+    Shot,
     Transition,
     Type,
     elements_of,
@@ -294,6 +295,8 @@ class MiniwobEnvironment:
         self._case = case
         self._points: dict[int, list[int] | None] = {}
         """Where the elements with these ids can be clicked, None where that is yet to be found."""
+        self._aimed: tuple[Action, ActionChains, str | None] | None = None
+        """The action that was looked at before it is done, and what `_aim` says of it."""
         self._url = catalogue.page(case.task).as_uri()
 
     def reset(self) -> Observation:
@@ -303,6 +306,7 @@ class MiniwobEnvironment:
             BrowserLost: the page could not be loaded, or is not a task's page.
         """
         with self._browser.guard(f"loading {self._case.task}") as driver:
+            self._aimed = None
             self._release_keys(driver)
             driver.get(self._url)
             seen = driver.execute_script("return miniwobAgent.start(...arguments)", self._case.seed)
@@ -315,8 +319,8 @@ class MiniwobEnvironment:
             BrowserLost: the browser crashed or the page hangs.
         """
         with self._browser.guard(f"doing {action}") as driver:
-            chain = ActionChains(driver, duration=0)
-            error = self._add(action, chain, driver)
+            chain, error = self._aim(action, driver)
+            self._aimed = None
             if error is None:
                 self._browser.perform(chain)
             wheel = isinstance(action, Scroll)
@@ -334,6 +338,36 @@ class MiniwobEnvironment:
         for id_ in ids:
             self._points.setdefault(id_, None)
         return str(html)
+
+    def look(self, action: Action | None = None) -> Shot:
+        """A picture of all that is in sight, and where an action points that `step` does next.
+
+        An element out of sight is brought there, which is not done again by `step`.
+
+        Raises:
+            BrowserLost: the browser crashed or the page hangs.
+        """
+        with self._browser.guard(f"taking a picture of {self._case.task}") as driver:
+            points: list[tuple[int, int]] = []
+            if action is not None:
+                chain, error = self._aim(action, driver)
+                if error is None:
+                    points = _pointed(chain)
+            view = driver.execute_script("return miniwobAgent.view(...arguments)", points)
+            width, height = view["size"]
+            clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
+            picture = driver.execute_cdp_cmd(
+                "Page.captureScreenshot", {"format": "png", "clip": clip}
+            )
+        boxes = tuple(tuple(box) for box in view["boxes"])
+        return Shot(base64.b64decode(picture["data"]), (width, height), tuple(points), boxes)
+
+    def _aim(self, action: Action, driver: webdriver.Chrome) -> tuple[ActionChains, str | None]:
+        """The action's input and why it is impossible, found out once for `look` and `step`."""
+        if self._aimed is None or self._aimed[0] is not action:
+            chain = ActionChains(driver, duration=0)
+            self._aimed = action, chain, self._add(action, chain, driver)
+        return self._aimed[1], self._aimed[2]
 
     def _add(self, action: Action, chain: ActionChains, driver: webdriver.Chrome) -> str | None:
         """Add the action's input to the chain; return why it is impossible."""
@@ -519,6 +553,13 @@ def _why_untypable(text: str) -> str | None:
     if match := _NO_KEY.search(text):
         return f"no key types the character U+{ord(match[0]):04X}"
     return None
+
+
+def _pointed(chain: ActionChains) -> list[tuple[int, int]]:
+    """Where the pointer goes; of a drag, where it begins and where it ends."""
+    moves = chain.w3c_actions.pointer_action.source.actions
+    points = [(int(one["x"]), int(one["y"])) for one in moves if one["type"] == "pointerMove"]
+    return list(dict.fromkeys([points[0], points[-1]])) if points else []
 
 
 def _first_line(error: BaseException) -> str:

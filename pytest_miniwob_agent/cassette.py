@@ -122,6 +122,12 @@ class ItemCassette:
         self._rest = [*self._played, *self._rest]
         self._played = []
 
+    def freeze(self) -> None:
+        """Begin again with what is recorded by now; from here on nothing is recorded."""
+        self.rewind()
+        self.record = Record.NONE
+        self.writes = self.live = False
+
     def announce(self, origin: Origin) -> None:
         """Say where the next call comes from."""
         self._origin = origin

@@ -536,6 +536,32 @@ class Environment(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Shot:
+    """A picture of a page, PNG, `size` CSS pixels wide and high.
+
+    `points` are where in it an action points, in order, and `boxes` the elements there: left, top,
+    width, height.
+    """
+
+    png: bytes = field(repr=False)
+    size: tuple[int, int]
+    points: tuple[tuple[int, int], ...] = ()
+    boxes: tuple[tuple[int, int, int, int], ...] = ()
+
+
+@runtime_checkable
+class Visible(Protocol):
+    """What an `Environment` has beside its own methods if pictures can be taken of it."""
+
+    def look(self, action: Action | None = None) -> Shot:
+        """A picture of the page as it is, and where the action points that is to come.
+
+        What the page does must not depend on whether anybody looks.
+        """
+        ...
+
+
 class LLM(Protocol):
     """A language model behind one chat message."""
 

@@ -13,6 +13,7 @@ from pytest_miniwob_agent.core import (
     Called,
     CallLimit,
     Case,
+    CassetteError,
     Completion,
     Ending,
     Environment,
@@ -25,14 +26,20 @@ from pytest_miniwob_agent.core import (
     Origin,
     Reflected,
     Remark,
+    Shot,
     StepLimit,
     Transition,
     TrialEnded,
     TrialLimit,
     TrialStarted,
+    Visible,
     canonical_json,
     to_data,
 )
+
+Camera = Callable[[int, int, Shot], None]
+"""Is given trial, step and picture, of which there is one before every action, and one of the last
+screen of a trial that the page did not judge. After its judgement a page shows nothing."""
 
 
 def run_episode(
@@ -44,17 +51,23 @@ def run_episode(
     *,
     model: str,
     announce: Callable[[Origin], None] = lambda origin: None,
+    watch: Callable[[Event], None] = lambda event: None,
+    camera: Camera | None = None,
 ) -> Episode:
     """Let the agent work on the case until it returns or a limit is reached.
 
-    Before each model call, `announce` is told where it comes from. What the environment and the
+    Before each model call, `announce` is told where it comes from; `watch` gets every event as it
+    happens, and `camera` pictures of an environment that is `Visible`. What the environment and the
     model raise (`MiniwobError`) passes through.
     """
-    recorder = _Recorder(env, llm, limits, announce)
+    recorder = _Recorder(env, llm, limits, announce, watch, camera)
     try:
         agent.solve(recorder, recorder, recorder.note)
     except LimitReached as limit:
         recorder.end_trial(limit)
+    except CassetteError:
+        recorder.look()
+        raise
     else:
         recorder.end_trial()
     return Episode(case, agent.name, model, tuple(recorder.events))
@@ -64,9 +77,17 @@ class _Recorder:
     """The environment and the model as the agent sees them: counted, limited, written down."""
 
     def __init__(
-        self, env: Environment, llm: LLM, limits: Limits, announce: Callable[[Origin], None]
+        self,
+        env: Environment,
+        llm: LLM,
+        limits: Limits,
+        announce: Callable[[Origin], None],
+        watch: Callable[[Event], None],
+        camera: Camera | None,
     ) -> None:
         self.events: list[Event] = []
+        self._watch = watch
+        self._camera = camera
         self._env = env
         self._llm = llm
         self._limits = limits
@@ -90,7 +111,7 @@ class _Recorder:
         self._ended = False
         self._actions.update(b"reset\n")
         self._see(self._last)
-        self.events.append(TrialStarted(self._trial, observation))
+        self._record(TrialStarted(self._trial, observation))
         return observation
 
     def step(self, action: Action) -> Transition:
@@ -100,10 +121,11 @@ class _Recorder:
             raise RuntimeError("the page has judged this trial: reset() begins another")
         if self._step == self._limits.steps:
             raise StepLimit(f"{self._limits.steps} actions are used up")
+        self.look(action)
         self._last = self._env.step(action)
         self._actions.update(f"{action}\n".encode("utf-8", "surrogatepass"))
         self._see(self._last)
-        self.events.append(Acted(self._trial, self._step, action, self._last))
+        self._record(Acted(self._trial, self._step, action, self._last))
         self._step += 1
         return self._last
 
@@ -130,8 +152,19 @@ class _Recorder:
         prompt = str(prompt)
         completion = self._llm.complete(prompt, purpose)
         self._calls += 1
-        self.events.append(Called(self._trial, self._step, purpose, prompt, completion))
+        self._record(Called(self._trial, self._step, purpose, prompt, completion))
         return completion
+
+    def look(self, action: Action | None = None) -> None:
+        """Have a picture taken, if pictures are wanted and there is something to see."""
+        if self._camera is None or not isinstance(self._env, Visible):
+            return
+        if self._last is not None and not self._last.done:
+            self._camera(self._trial, self._step, self._env.look(action))
+
+    def _record(self, event: Event) -> None:
+        self.events.append(event)
+        self._watch(event)
 
     def _see(self, transition: Transition) -> None:
         text = canonical_json(to_data(transition))
@@ -141,12 +174,13 @@ class _Recorder:
         match note:
             case TrialEnded(ending, detail):
                 if not self._ended:
+                    self.look()
                     self._ended = True
-                    self.events.append(TrialEnded(ending, detail, self._trial))
+                    self._record(TrialEnded(ending, detail, self._trial))
             case Reflected(step, action, disabled):
-                self.events.append(Reflected(step, action, disabled, self._trial))
+                self._record(Reflected(step, action, disabled, self._trial))
             case Remark(what, text):
-                self.events.append(Remark(what, text, self._trial, self._step))
+                self._record(Remark(what, text, self._trial, self._step))
 
     def end_trial(self, limit: LimitReached | None = None) -> None:
         """Say how the trial ended where the agent did not."""

@@ -29,7 +29,7 @@ BY_MARKER = ("seeds", "trials", "steps", "repeats")
 """Options that a marker may set: the command line goes before it, the ini file after it."""
 
 
-PATHS = ("prompts", "cassettes", "answers", "results", "baseline", "examples")
+PATHS = ("prompts", "cassettes", "answers", "results", "baseline", "examples", "report")
 """Options that name a file or a folder."""
 
 
@@ -178,6 +178,19 @@ OPTIONS = (
         metavar="KIND",
     ),
     Option(
+        "report",
+        "write a report to look at into this folder: pages that open from disk, index.html first",
+        metavar="DIR",
+    ),
+    Option(
+        "trace",
+        "pictures of the pages for --miniwob-report: off; on = of every item, taken as it runs; "
+        "retain-on-failure = of items that are not solved or drifted, which are replayed for that, "
+        "so that the others take no longer",
+        "retain-on-failure",
+        choices=("off", "on", "retain-on-failure"),
+    ),
+    Option(
         "browser",
         "the Chromium or Chrome to use (default: MINIWOB_BROWSER, or the first one found)",
         metavar="PATH",
@@ -238,6 +251,8 @@ class Settings:
     baseline: Path | str | None
     """A file, or `git:REF` or `git:REF:PATH`."""
     gate: str
+    report: Path | None
+    trace: str
     browser: str | None
     headed: bool
     pending: Path
@@ -281,12 +296,14 @@ def read(config: pytest.Config) -> Settings:
             given[key] = base / path if path else None
         else:
             given[key] = value if value is not None else in_file or option.default
-    choices = OPTIONS[0].choices or ()
-    if given["record"] not in choices:
-        raise UsageError(
-            f"miniwob_record = {given['record']}: not one of {', '.join(choices)}"
-            + nearest(given["record"], choices)
-        )
+    for option in OPTIONS:  # argparse has looked at those of the command line only
+        value, choices = given[option.ini.removeprefix("miniwob_")], option.choices
+        if choices and value not in choices:
+            raise UsageError(
+                f"{option.ini} = {value}: not one of {', '.join(choices)}" + nearest(value, choices)
+            )
+    if config.getoption("miniwob_trace") is not None and not given["report"]:
+        raise UsageError("--miniwob-trace goes with --miniwob-report=DIR, which shows the pictures")
     if given["answers"] and given["record"] != "defer":
         raise UsageError("--miniwob-answers goes with --miniwob-record=defer")
     given["llm_params"] = _object("--miniwob-llm-params", given["llm_params"])
@@ -366,7 +383,7 @@ def command(config: pytest.Config, item: str | None = None) -> str:
         given = [item] + [
             f"--miniwob-{option.name}" + ("" if option.flag else f"={value}")
             for option in OPTIONS
-            if option.name not in ("record", "answers")
+            if option.name not in ("record", "answers", "report", "trace")
             and (value := config.getoption(option.ini)) is not None
         ]
     return redact(shlex.join(["pytest", *given, "--miniwob-record=new_episodes"]))

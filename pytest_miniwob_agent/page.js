@@ -513,6 +513,30 @@
     html: () => WOB_DONE_GLOBAL ? ["", []] : page().markup(),
     // Ask the document that shows the task how to carry out an action.
     ask: (what, ...about) => page()[what](...about),
+    // What a picture has to show, the task's area and elements beyond it, and what is at some points.
+    view: (points) => {
+      const { seen, at } = page().boxes(points);
+      const right = Math.max(160, ...seen.map(([left, , width]) => left + width));
+      const bottom = Math.max(210, ...seen.map(([, top, , height]) => top + height));
+      return { size: [Math.min(right, innerWidth), Math.min(bottom, innerHeight)], boxes: at };
+    },
+    // The boxes of the innermost elements in sight, and of those at some points: left, top, width,
+    // height.
+    boxes: (points) => {
+      const box = (element) => {
+        const { left, top, right, bottom } = element.getBoundingClientRect();
+        const [x, y] = [Math.floor(left), Math.floor(top)];
+        return [x, y, Math.ceil(right) - x, Math.ceil(bottom) - y];
+      };
+      const seen = [...byId.values()].filter((one) => one.isConnected && visible(one) && target(one)
+        && ![...one.querySelectorAll("*")].some((inner) => ids.has(inner)));
+      const at = points.flatMap(([x, y]) => {
+        let hit = document.elementFromPoint(x, y);
+        while (hit && !ids.has(hit)) hit = hit.parentElement;
+        return hit ? [hit] : [];
+      });
+      return { seen: seen.map(box), at: at.map(box) };
+    },
     settle,
     leaves: () => leaves(document.body),
     markup: () => {

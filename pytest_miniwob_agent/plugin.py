@@ -11,7 +11,7 @@ from __future__ import annotations
 import gc
 import json
 import tempfile
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,7 @@ from pytest_miniwob_agent.core import (
     Drift,
     Environment,
     Episode,
+    Event,
     Limits,
     MiniwobError,
     NotRecorded,
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from pytest_miniwob_agent.cassette import ItemCassette
     from pytest_miniwob_agent.exports import Exports
     from pytest_miniwob_agent.judging import Judgement
+    from pytest_miniwob_agent.reporting import Reporting
 
 SETTINGS = pytest.StashKey[Settings]()
 """Where a run's configuration keeps its settings."""
@@ -56,6 +58,7 @@ _EPISODE = pytest.StashKey[Episode]()
 _CASSETTE: pytest.StashKey[ItemCassette] = pytest.StashKey()
 _JUDGEMENT: pytest.StashKey[Judgement] = pytest.StashKey()
 _EXPORTS: pytest.StashKey[Exports] = pytest.StashKey()
+_REPORTING: pytest.StashKey[Reporting] = pytest.StashKey()
 _SHARED = pytest.StashKey[Path]()
 """A folder of this run, for what its workers count together; where calls may be made only."""
 
@@ -85,6 +88,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
             exports = config.stash[_EXPORTS] = Exports(plugins)
             config.pluginmanager.register(exports, "miniwob-exports")
+        if settings.report:
+            from pytest_miniwob_agent.reporting import Reporting
+
+            reporting = config.stash[_REPORTING] = Reporting(config, settings)
+            config.pluginmanager.register(reporting, "miniwob-report")
         if hasattr(config, "workerinput"):
             if shared := config.workerinput["miniwob_shared"]:
                 config.stash[_SHARED] = Path(shared)
@@ -321,7 +329,8 @@ def miniwob_episode(
     An item whose browser is lost is begun again in a new one, once, with the calls that are
     recorded by then replayed.
     """
-    from pytest_miniwob_agent.episode import run_episode
+    from pytest_miniwob_agent.episode import Camera, run_episode
+    from pytest_miniwob_agent.trace import Trace
 
     item = request.node
     model = getattr(miniwob_llm, "model", type(miniwob_llm).__name__)
@@ -333,7 +342,7 @@ def miniwob_episode(
         if cassette is not None:
             cassette.announce(origin)
 
-    def run() -> Episode:
+    def run(watch: Callable[[Event], None], camera: Camera | None) -> Episode:
         return run_episode(
             miniwob_case,
             miniwob_agent,
@@ -342,18 +351,23 @@ def miniwob_episode(
             miniwob_limits,
             model=model,
             announce=announce,
+            watch=watch,
+            camera=camera,
         )
 
+    reporting = item.config.stash.get(_REPORTING, None)
+    trace = reporting.trace(run, miniwob_environment) if reporting else Trace(run)
     try:
         try:
-            episode = run()
+            episode = trace.run()
         except BrowserLost:
             if cassette is None:  # a model of the user's own can't be asked the same again
                 raise
             cassette.rewind()
-            episode = run()
+            episode = trace.run()
         if cassette is not None:
             cassette.finish(miniwob_limits)
+        outcome |= {"episode": episode.to_data(), "trials": miniwob_limits.trials}
     except Pending as pending:
         outcome["pending"] = pending.request
         pytest.skip("waiting for a completion")
@@ -368,7 +382,7 @@ def miniwob_episode(
                 "changes": list(error.changes),
             }
         outcome["error"] = type(error).__name__
-        message = legible(f"{error}{_how_to_record(error, item)}")
+        message = outcome["message"] = legible(f"{error}{_how_to_record(error, item)}")
         raise pytest.fail.Exception(message, pytrace=False) from None
     finally:
         if cassette is not None:
@@ -378,7 +392,8 @@ def miniwob_episode(
                 "recorded": cassette.recorded.to_data(),
                 "left": cassette.left.to_data(),
             }
-    outcome |= {"episode": episode.to_data(), "trials": miniwob_limits.trials}
+        if reporting is not None:
+            reporting.finish(trace, outcome, cassette)
     item.stash[_EPISODE] = episode
     return episode
 
@@ -429,6 +444,7 @@ def pytest_runtest_makereport(
     if outcome is not None:
         if report.failed and call.excinfo and "episode" not in outcome:
             outcome.setdefault("error", call.excinfo.typename)
+            outcome.setdefault("message", call.excinfo.exconly())
         report.miniwob = outcome
         _tell(item, call, report)
         if (judgement := item.config.stash.get(_JUDGEMENT, None)) is not None:

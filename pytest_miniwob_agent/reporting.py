@@ -1,0 +1,87 @@
+"""The report of a pytest run: which folder it goes to, which outcomes and pictures are in it.
+
+Lives in every process of the run. Workers of pytest-xdist put pictures into the folder, whose names
+travel with the outcomes; the controller writes the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_miniwob_agent.core import Environment, Visible, shown
+from pytest_miniwob_agent.options import Settings
+from pytest_miniwob_agent.report import Report
+from pytest_miniwob_agent.trace import Run, Trace
+
+if TYPE_CHECKING:
+    from pytest_miniwob_agent.cassette import ItemCassette
+
+
+class Reporting:
+    """What a run keeps for its report.
+
+    Raises:
+        UsageError: the folder holds something else than a report.
+    """
+
+    def __init__(self, config: pytest.Config, settings: Settings) -> None:
+        assert settings.report is not None
+        self._config = config
+        self._settings = settings
+        self._outcomes: list[Mapping[str, Any]] = []
+        self._report = Report(settings.report)
+        self._written = False
+        if self._leads:
+            self._report.check()
+
+    def trace(self, run: Run, environment: Environment) -> Trace:
+        """What is to be kept of an item that does not run yet."""
+        keep = self._report.add_picture if isinstance(environment, Visible) else None
+        return Trace(run, keep, pictures=self._settings.trace == "on")
+
+    def finish(self, trace: Trace, outcome: dict[str, Any], cassette: ItemCassette | None) -> None:
+        """Put what was kept into the item's outcome; replay the item if it lacks its pictures."""
+        unsolved = "episode" in outcome and not outcome["episode"]["solved"]
+        retained = self._settings.trace == "retain-on-failure" and (unsolved or "drift" in outcome)
+        if retained and trace.keep is not None:
+            if cassette is None:
+                trace.note = (
+                    "There are no pictures: this model is not behind a cassette, so that the item "
+                    "can't be replayed for them. Run it with --miniwob-trace=on"
+                )
+            else:
+                cassette.freeze()
+                trace.replay()
+        outcome["trace"] = trace.to_data()
+        if "episode" in outcome:
+            del outcome["trace"]["events"]  # they are the episode's
+
+    @property
+    def _leads(self) -> bool:
+        return not hasattr(self._config, "workerinput") and not self._config.option.collectonly
+
+    def pytest_sessionstart(self) -> None:
+        """Make the folder known as a report's before pictures come in."""
+        if self._leads:
+            self._report.prepare()
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep what an item's report carries."""
+        if (outcome := getattr(report, "miniwob", None)) is not None:
+            self._outcomes.append(outcome)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self) -> None:
+        """Write the report."""
+        if self._leads and self._outcomes:
+            self._report.write(self._outcomes, judged=self._settings.baseline is not None)
+            self._written = True
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Say where the report is."""
+        if self._written and terminalreporter.verbosity >= 0:
+            terminalreporter.line(f"report: {shown(self._report.index)}")
