@@ -115,7 +115,7 @@ class Report:
 
     def _clean(self, items: Collection[Path], pictures: Collection[str]) -> None:
         """Delete what an earlier run wrote, and nothing else."""
-        for path in (self.folder / "data" / "items").rglob("*.js"):
+        for path in list((self.folder / "data" / "items").rglob("*.js")):
             if path not in items and path.read_text("utf-8").startswith(_call("item")):
                 path.unlink()
                 for folder in list(path.parents)[:2]:

@@ -16,13 +16,14 @@ const miniwobReport = (() => {
       if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
       else node.setAttribute(name, value === true ? "" : value);
     }
-    node.append(...children.flat().filter((child) => child !== null && child !== undefined));
+    node.append(...some(children));
     return node;
   };
+  const some = (children) => children.flat(Infinity).filter((child) => child ?? false);
 
   // Characters that don't show, or that turn the order of others around, are written out.
   const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
-  const code = (char) => `‹U+${char.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}›`;
+  const code = (char) => `[U+${char.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}]`;
   const plain = (text) => String(text).replace(HIDDEN, code);
 
   const $ = (id) => document.getElementById(id);
@@ -47,7 +48,7 @@ const miniwobReport = (() => {
   };
 
   const result = (item) => {
-    if (item.status === "solved") return item.solvedAt > 1 ? `solved in trial ${item.solvedAt}` : "solved";
+    if (item.status === "solved") return item.solvedAt > 1 ? `solved, trial ${item.solvedAt}` : "solved";
     return STATUS[item.status];
   };
   const told = (item) => item.status === "solved" || item.status === "failed";
@@ -70,7 +71,7 @@ const miniwobReport = (() => {
     ["item", "Item", (one) => one.id, ""],
     ["result", "Result", (one) => [Object.keys(STATUS).indexOf(one.status), one.solvedAt ?? 0], ""],
     ["ending", "Ending", (one) => one.ending, "wide"],
-    ["trials", "Trials", (one) => one.trials, "number"],
+    ["trials", "Trials", (one) => one.trials, "number wide"],
     ["steps", "Actions", (one) => one.steps, "number wide"],
     ["calls", "Calls", (one) => one.calls, "number"],
     ["tokens", "Tokens", (one) => one.tokens ?? -1, "number wide"],
@@ -196,31 +197,33 @@ const miniwobReport = (() => {
       h("p", { class: "found", id: "found", role: "status" }));
   };
 
+  // A table for each category, of the seeds that it has.
   const heatMap = () => {
-    const seeds = [...grouped(run.items, "seed").keys()].sort(compare);
-    const column = new Map(seeds.map((seed, index) => [seed, index]));
     const cells = new Map();
     const rows = [];
-    const bodies = [...grouped(run.items, "category")].sort(([a], [b]) => compare(a, b)).map(([category, members]) => {
-      const body = h("tbody", {}, h("tr", { class: "group" },
-        h("th", { scope: "rowgroup", colspan: seeds.length + 2 }, category)));
+    const tables = [...grouped(run.items, "category")].sort(([a], [b]) => compare(a, b)).map(([category, members]) => {
+      const seeds = [...grouped(members, "seed").keys()].sort(compare);
+      const body = h("tbody");
       for (const [task, items] of [...grouped(members, "task")].sort(([a], [b]) => compare(a, b))) {
-        const places = seeds.map(() => h("td"));
+        const places = new Map(seeds.map((seed) => [seed, h("td")]));
         for (const one of items) {
           const what = `${task} ${one.seed}: ${[result(one), one.change].filter(Boolean).join(", ")}`;
           const cell = h("a", { class: `cell ${shade(one)} ${one.change}`, href: link(one.id), title: what, "aria-label": what }, sign(one));
           cells.set(one.id, cell);
-          places[column.get(one.seed)].append(cell);
+          places.get(one.seed).append(cell);
         }
         const solved = items.filter((one) => one.status === "solved").length;
         const all = items.filter(told).length;
-        const row = h("tr", {}, h("th", { scope: "row" }, task), places,
-          h("td", { class: "number rate" }, all > 1 ? percent(solved, all) : "", " ",
+        const row = h("tr", {}, h("th", { scope: "row" }, task), [...places.values()],
+          h("td", { class: "number rate" }, all > 1 ? percent(solved, all) : null, " ",
             h("span", { class: "of" }, `${solved}/${all}`)));
         rows.push([row, items]);
         body.append(row);
       }
-      return body;
+      return h("table", { class: "heat" }, h("caption", {}, category),
+        h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Task"),
+          seeds.map((seed) => h("th", { scope: "col", class: "seed" }, h("span", {}, seed))),
+          h("th", { scope: "col", class: "number" }, "Solved"))), body);
     });
     const legend = [["solved t1", "1", "solved in the first trial"], ["solved t2", "2", "in a later one"],
       ["failed", "×", "failed"], ["drifted", "≠", "drifted"], ["error", "!", "error"], ["waiting", "…", "waiting"]]
@@ -228,14 +231,9 @@ const miniwobReport = (() => {
     const element = h("section", { class: "map" }, h("h2", {}, "Task by seed"),
       h("ul", { class: "legend" }, legend.map(([name, mark, meaning]) =>
         h("li", {}, h("span", { class: `cell ${name}`, "aria-hidden": "true" }, mark), " ", meaning)),
-        run.items.some((one) => one.change) ? h("li", {}, h("span", { class: "cell failed regressed", "aria-hidden": "true" }, "×"), " outlined: changed against the baseline") : null),
-      h("div", { class: "scroll", role: "region", "aria-label": "Task by seed", tabindex: "0" },
-        h("table", { class: "heat" },
-          h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Task"),
-            seeds.map((seed) => h("th", { scope: "col", class: "seed" }, h("span", {}, seed))),
-            h("th", { scope: "col", class: "number" }, "Solved"))),
-          bodies)));
-    return { element, cells, rows, bodies };
+        run.items.some((one) => one.change) ? h("li", {}, h("span", { class: "cell failed regressed", "aria-hidden": "true" }, "×"), " framed: changed against the baseline") : null),
+      h("div", { class: "scroll maps", role: "region", "aria-label": "Task by seed", tabindex: "0" }, tables));
+    return { element, cells, rows, tables };
   };
 
   const itemTable = () => {
@@ -249,7 +247,7 @@ const miniwobReport = (() => {
         h("span", { class: "goal" }, plain(one.goal || one.category))),
       h("td", {}, badge(one)),
       h("td", { class: "wide" }, one.ending),
-      h("td", { class: "number" }, count(one.trials)),
+      h("td", { class: "number wide" }, count(one.trials)),
       h("td", { class: "number wide" }, count(one.steps)),
       h("td", { class: "number" }, count(one.calls)),
       h("td", { class: "number wide" }, count(one.tokens)))]));
@@ -274,7 +272,7 @@ const miniwobReport = (() => {
     const { map, table } = overview;
     for (const [id, cell] of map.cells) cell.hidden = !ids.has(id);
     for (const [row, items] of map.rows) row.hidden = !items.some((one) => ids.has(one.id));
-    for (const body of map.bodies) body.hidden = ![...body.rows].slice(1).some((row) => !row.hidden);
+    for (const table of map.tables) table.hidden = ![...table.tBodies[0].rows].some((row) => !row.hidden);
     table.body.replaceChildren(...shownItems.map((one) => table.rows.get(one.id)));
     COLUMNS.forEach(([name], index) => {
       const sorted = view.down ? "descending" : "ascending";
@@ -301,7 +299,7 @@ const miniwobReport = (() => {
   let open = null; // id, data, position in its frames, elements that a step changes
 
   const frameName = (frame) => (frame.action ? plain(frame.action.text)
-    : frame.end ? `end: ${frame.end.ending}` : frame.trial ? "here it stopped" : "before the first trial");
+    : frame.end ? frame.end.ending : frame.trial ? "here it stopped" : "before the first trial");
 
   const picture = (item, frame, small) => {
     if (!frame.picture) return null;
@@ -314,7 +312,8 @@ const miniwobReport = (() => {
         h("rect", { x: x - 1, y: y - 1, width: w + 2, height: hh + 2, rx: 2, class: layer }))),
       points.length > 1 ? ["under", "over"].map((layer) =>
         h("polyline", { points: points.map((point) => point.join(",")).join(" "), class: layer })) : null,
-      points.map(([cx, cy]) => [h("circle", { cx, cy, r: 4.5, class: "under" }), h("circle", { cx, cy, r: 3, class: "dot" })]));
+      points.map(([cx, cy], index) => [h("circle", { cx, cy, r: 3, class: "under" }),
+        h("circle", { cx, cy, r: 1.8, class: index < points.length - 1 ? "dot from" : "dot" })]));
     const box = h("div", { class: small ? "picture small" : "picture" }, image, marks);
     box.style.setProperty("--width", width);
     box.style.setProperty("--height", height);
@@ -333,14 +332,14 @@ const miniwobReport = (() => {
     const lines = [];
     if (action) {
       if (action.error) lines.push(["bad", `Not possible: ${plain(action.error)}`]);
-      else if (action.done) lines.push([action.reward >= 1 ? "good" : "bad", `The page judged: reward ${action.reward}`]);
+      else if (action.done) lines.push([action.reward >= 1 ? "good" : "bad", `The page judged: reward ${String(action.reward).replace("-", "−")}`]);
       else lines.push(["", action.changed ? "The screen changed." : "The screen stayed as it was."]);
     }
     if (end) lines.push([end.ending === "correct" ? "good" : "bad", `${end.ending}: ${ENDINGS[end.ending] ?? ""} ${plain(end.detail)}`.trim()]);
     return lines.map(([kind, text]) => h("p", { class: `result ${kind}` }, text));
   };
 
-  const block = (label, text, kind) => h("div", { class: "block" }, h("h4", {}, label),
+  const block = (label, text, kind) => h("div", { class: "block" }, h("p", { class: "label" }, label),
     h("pre", { class: kind, tabindex: "0", role: "region", "aria-label": label, dir: "ltr" }, plain(text)));
 
   const callOf = (call, index, all) => {
@@ -363,6 +362,15 @@ const miniwobReport = (() => {
         ? `clicks on id=${reflection.disabled.join(", id=")}` : "no id")));
   };
 
+  // Several actions may come of one call.
+  const earlierCall = (one, frames, index) => {
+    if (!frames[index].action) return null;
+    const from = frames.slice(0, index).reverse().find((frame) => frame.trial === frames[index].trial && frame.calls.length);
+    return h("p", { class: "hint" }, from
+      ? ["No call was made for this action; the last one before it was ", h("a", { href: link(one.id, from.trial, from.step) }, `at action ${from.step}`), "."]
+      : "No call was made for this action, nor before it in this trial.");
+  };
+
   // What an agent of another kind wrote down.
   const otherOf = (event) => h("section", { class: "reflection" }, h("h3", {}, plain(event.kind)), h("dl", {},
     Object.entries(event).filter(([name]) => !["kind", "trial"].includes(name)).map(([name, value]) => [
@@ -371,23 +379,24 @@ const miniwobReport = (() => {
   const drawItem = (one, data) => {
     const frames = data.frames;
     const trials = [...grouped(frames, "trial")];
-    const thumbs = frames.map((frame) => h("a", { class: "frame", href: link(one.id, frame.trial, frame.step) },
-      picture(one, frame, true) ?? h("span", { class: "blank", "aria-hidden": "true" }, frame.action ? frame.step : frame.end?.ending === "correct" ? "✓" : "■"),
+    const thumbs = frames.map((frame) => h("a", { class: frame.picture || frame.action ? "frame" : "frame last", href: link(one.id, frame.trial, frame.step) },
+      picture(one, frame, true) ?? h("span", { class: "blank", "aria-hidden": "true" },
+        frame.action ? frame.step : frame.end?.ending === "correct" ? "✓" : "×"),
       h("span", { class: "caption" }, frame.action ? h("b", {}, `${frame.step} `) : null, frameName(frame))));
     const strip = h("div", { class: "strip" }, trials.map(([trial, members]) => {
       const end = members.find((frame) => frame.end)?.end;
       return h("section", { class: "trial", "aria-label": `Trial ${trial}` },
-        h("h3", {}, trial ? `Trial ${trial}` : "Before the first trial", " ",
+        h("h3", {}, trial ? `Trial ${trial}` : "Before", " ",
           end ? h("span", { class: `ending ${end.ending === "correct" ? "good" : ""}` }, end.ending) : null),
-        h("ol", { tabindex: "-1" }, members.map((frame) => h("li", {}, thumbs[frames.indexOf(frame)]))));
+        h("ol", {}, members.map((frame) => h("li", {}, thumbs[frames.indexOf(frame)]))));
     }));
     const facts = [counted(one.trials, "trial"), counted(one.steps, "action"), counted(one.calls, "call"),
       one.tokens === null ? null : counted(one.tokens, "token"),
-      data.reward === null || one.status === "solved" ? null : `best reward ${data.reward}`].filter(Boolean);
+      data.reward === null || one.status === "solved" ? null : `best reward ${String(data.reward).replace("-", "−")}`].filter(Boolean);
     const nav = h("nav", { class: "path", "aria-label": "Items" });
     const stage = h("section", { class: "stage", "aria-label": "Step" });
     const head = h("h1", { tabindex: "-1" }, one.task, " ", h("span", { class: "seed" }, one.seed));
-    $("item").replaceChildren(nav,
+    $("item").replaceChildren(...some([nav,
       h("header", { class: "title" }, head, h("p", { class: "state" }, badge(one), h("span", { class: "hint" }, one.category))),
       one.goal ? h("p", { class: "goal" }, plain(one.goal)) : null,
       h("p", { class: "hint" }, facts.join(" · ")),
@@ -396,7 +405,7 @@ const miniwobReport = (() => {
       frames.length ? h("h2", {}, "Film") : null,
       frames.length ? strip : null, frames.length ? stage : null,
       h("details", { class: "about" }, h("summary", {}, "With what it ran"), h("dl", {},
-        data.about.filter(([, value]) => value).map(([name, value]) => [h("dt", {}, name), h("dd", { class: "mono" }, plain(value))]))));
+        data.about.filter(([, value]) => value).map(([name, value]) => [h("dt", {}, name), h("dd", { class: "mono" }, plain(value))])))]));
     open = { id: one.id, one, data, at: -1, thumbs, stage, nav, head };
   };
 
@@ -440,16 +449,19 @@ const miniwobReport = (() => {
           outcome(frame),
           frame.reflection ? reflectionOf(frame) : null, frame.other.map(otherOf),
           data.screens[frame.screen] === undefined ? null : block("Screen as the model saw it", data.screens[frame.screen] || "(nothing on it)", "screen"),
-          frame.calls.map(callOf))));
+          frame.calls.length ? frame.calls.map(callOf) : earlierCall(one, data.frames, index))));
     document.title = `${one.task} ${one.seed}, ${name.toLowerCase()}: MiniWoB++ report`;
   };
 
+  // Go some frames on. It is drawn at once, as the next key may come before the browser tells of the
+  // new address; focus stays on the button that was used.
   const step = (offset, label) => {
     const frame = open.data.frames[open.at + offset];
     if (!frame) return;
+    drawFrame(open.at + offset);
     location.replace(link(open.id, frame.trial, frame.step));
     say(`${frame.trial ? `Trial ${frame.trial}, ` : ""}${frameName(frame)}`);
-    if (label) queueMicrotask(() => requestAnimationFrame(() => open.stage.querySelector(`[aria-label="${label}"]:enabled`)?.focus()));
+    if (label) open.stage.querySelector(`[aria-label="${label}"]:enabled`)?.focus();
   };
 
   const policy = globalThis.trustedTypes?.createPolicy("miniwob-report", {
