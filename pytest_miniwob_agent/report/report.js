@@ -21,8 +21,9 @@ const miniwobReport = (() => {
   };
   const some = (children) => children.flat(Infinity).filter((child) => child ?? false);
 
-  // Characters that don't show, or that turn the order of others around, are written out.
-  const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+  // Characters that don't show, halves of one, and those that turn the order of others around, are
+  // written out.
+  const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufeff]/gu;
   const code = (char) => `[U+${char.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}]`;
   const plain = (text) => String(text).replace(HIDDEN, code);
 
