@@ -367,26 +367,26 @@ HOSTILE = (
 
 
 def made_up(case, solved_at=1, *, trials=5, goal="", text="click id=1", change="", trace=None):
-    """The outcome of an item, with a reflection after each trial but the last."""
+    """The outcome of an item, with a reflection before each trial but the first."""
     goal = goal or f"Click Save of {case.seed}."
     button, field = Element(1, "button", "Save", x=30, y=60), Element(2, "input_text", value="")
     before = Observation(goal, (button, field))
     events = []
     for trial in range(1, (solved_at or trials) + 1):
         done = Transition(Observation(goal), 1.0 if trial == solved_at else -1.0, done=True)
+        events.append(TrialStarted(trial, before))
+        if trial > 1:
+            events += [
+                Called(trial, 0, "reflect", "What was wrong?", Completion(f"Not {text}", 60, 9)),
+                Reflected(2, text, (1,), trial),
+            ]
         events += [
-            TrialStarted(trial, before),
             Called(trial, 0, "plan", f"Plan.\n{goal}\n{text}", Completion(text, 40, 5)),
             Acted(trial, 0, Enter(text, 2), Transition(before)),
             Acted(trial, 1, Press("TAB"), Transition(before, error="no such key here")),
             Acted(trial, 2, Click(1), done),
             TrialEnded(Ending.CORRECT if trial == solved_at else Ending.FAILED, "", trial),
         ]
-        if trial != solved_at and trial < trials:
-            events += [
-                Called(trial, 3, "reflect", "What was wrong?", Completion(f"Not {text}", 60, 9)),
-                Reflected(2, text, (1,), trial),
-            ]
     episode = Episode(case, "reflective", "m", tuple(events)).to_data()
     outcome = {
         "case": case.id,
@@ -571,13 +571,15 @@ class TestPages:
         assert window.texts(".result") == ["The page judged: reward \N{MINUS SIGN}1"]
         assert window.shown(".stage .marks polyline")
         window.press(Keys.ARROW_RIGHT)
+        window.wait(lambda: window.texts(".steps h2") == ["Trial 1, end"])
+        window.press(Keys.ARROW_RIGHT)
         window.wait(lambda: window.texts(".reflection h3"))
         assert window.texts(".reflection dd") == [
             "Not click id=1",
-            "click id=1, as action 2 of the next trial",
+            "click id=1, as action 2 of this trial",
             "clicks on id=1",
         ]
-        window.press(Keys.ARROW_LEFT)
+        window.press(Keys.ARROW_LEFT, Keys.ARROW_LEFT)
         window.wait(lambda: window.texts(".action") == ["click id=1"])
         place = window.place
         window.find(".path a").click()
@@ -713,7 +715,7 @@ class TestPages:
         for place in (
             "#/",
             "#/item/n-screen-n-step/click-pie/7/1/0",
-            "#/item/n-screen-n-step/click-pie/7/1/3",
+            "#/item/n-screen-n-step/click-pie/7/2/0",
             "#/item/1-screen-1-step/click-test/1000",
         ):
             window.open(made, place)
@@ -789,7 +791,7 @@ def test_pages_for_people_to_look_at(window, real, tmp_path, width, theme):
     for name, place in (
         ("overview", "#/"),
         ("item", "#/item/n-screen-n-step/click-menu-2/1001/2/1"),
-        ("reflection", "#/item/n-screen-n-step/click-menu-2/1001/1/2"),
+        ("reflection", "#/item/n-screen-n-step/click-menu-2/1001/2/0"),
         ("typing", "#/item/n-screen-n-step/email-inbox/1000/1/2"),
     ):
         window.open(real[0], place)

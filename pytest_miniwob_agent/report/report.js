@@ -19,7 +19,7 @@ const miniwobReport = (() => {
     node.append(...some(children));
     return node;
   };
-  const some = (children) => children.flat(Infinity).filter((child) => child ?? false);
+  const some = (children) => children.flat(Infinity).filter((child) => (child ?? false) !== false);
 
   // Characters that don't show, halves of one, and those that turn the order of others around, are
   // written out.
@@ -352,10 +352,10 @@ const miniwobReport = (() => {
       block("Completion", text, "said"), block("Prompt", call.prompt, "asked"));
   };
 
-  const reflectionOf = ({ reflection, calls }) => {
+  const reflectionOf = ({ reflection, calls, end }) => {
     const suggested = [...calls].reverse().find((call) => call.purpose === "reflect");
     const enforced = reflection.step === null ? "nothing: the reply could not be read"
-      : `${plain(reflection.action)}, as action ${reflection.step} of the next trial`;
+      : `${plain(reflection.action)}, as action ${reflection.step} of ${end ? "the next" : "this"} trial`;
     return h("section", { class: "reflection" }, h("h3", {}, "Reflection"), h("dl", {},
       suggested ? [h("dt", {}, "Suggested"), h("dd", {}, plain(suggested.completion.text))] : null,
       h("dt", {}, "Enforced"), h("dd", { class: "mono" }, enforced),
