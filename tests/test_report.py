@@ -217,7 +217,8 @@ class TestRun:
 
     def test_items_that_wait_say_so(self, project):
         project.runpytest("--miniwob-report=report", "--miniwob-record=defer")
-        assert {row["status"] for row in index(project.path / "report")["items"]} == {"waiting"}
+        for item in items(project.path / "report").values():
+            assert (item["status"], item["reason"]) == ("waiting", "It waits for a completion.")
 
     def test_an_error_of_the_agents_own_is_told(self, pictured):
         with (pictured.path / "test_pictured.py").open("a") as file:
@@ -617,6 +618,10 @@ class TestPages:
         assert window.texts(".heat caption") == ["1-screen-1-step"]
         window.open(made, "#/?status=progressed")
         assert window.texts(".items tbody a") == ["click-test 8"]
+        window.find("#by-text").send_keys("100%41&?")
+        window.wait(lambda: window.texts("#found") == ["0 of 6 items"])
+        window.open(made, window.place)
+        assert window.find("#by-text").get_attribute("value") == "100%41&?"
 
     def test_an_item_without_a_result_says_why(self, window, made):
         window.open(made, "#/item/1-screen-1-step/click-test/1000")

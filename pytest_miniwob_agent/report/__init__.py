@@ -221,10 +221,16 @@ def _item(outcome: Outcome) -> dict[str, Any]:
             ],
         ],
         "reward": outcome.get("episode", {}).get("reward"),
-        "reason": outcome.get("budget") or outcome.get("message", ""),
+        "reason": _reason(outcome),
         "note": trace.get("note", ""),
         **_frames(_events(outcome), trace.get("pictures", ())),
     }
+
+
+def _reason(outcome: Outcome) -> str:
+    """Why there is no episode."""
+    waits = "It waits for a completion." if "pending" in outcome else ""
+    return str(outcome.get("message") or outcome.get("budget") or waits)
 
 
 def _frames(

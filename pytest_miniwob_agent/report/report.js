@@ -341,7 +341,7 @@ const miniwobReport = (() => {
   };
 
   const block = (label, text, kind) => h("div", { class: "block" }, h("p", { class: "label" }, label),
-    h("pre", { class: kind, tabindex: "0", role: "region", "aria-label": label, dir: "ltr" }, plain(text)));
+    h("pre", { class: kind, tabindex: "0", role: "group", "aria-label": label, dir: "ltr" }, plain(text)));
 
   const callOf = (call, index, all) => {
     const { text, prompt_tokens: asked, completion_tokens: answered } = call.completion;
@@ -411,7 +411,7 @@ const miniwobReport = (() => {
   };
 
   // A drift's report is a diff in parts.
-  const reasonOf = (text) => h("pre", { tabindex: "0", role: "region", "aria-label": "Reason", dir: "ltr" },
+  const reasonOf = (text) => h("pre", { tabindex: "0", role: "group", "aria-label": "Reason", dir: "ltr" },
     plain(text).split("\n").map((line) => h("span", {
       class: line.startsWith("+ ") ? "line plus" : line.startsWith("- ") ? "line minus" : "line" }, `${line}\n`)));
 
@@ -527,7 +527,7 @@ const miniwobReport = (() => {
   const route = () => {
     if (location.hash === "#main") return;
     $("trouble").hidden = true;
-    const [path, query] = decodeURI(location.hash.replace(/^#\/?/, "")).split("?");
+    const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
     if (path.startsWith("item/")) {
       if (!$("overview").hidden) place = scrollY;
       showItem(path.slice(5).split("/"));
