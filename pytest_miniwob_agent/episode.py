@@ -66,7 +66,7 @@ def run_episode(
     except LimitReached as limit:
         recorder.end_trial(limit)
     except CassetteError:
-        recorder.look()
+        recorder.look()  # at what led to a call that is not recorded
         raise
     else:
         recorder.end_trial()

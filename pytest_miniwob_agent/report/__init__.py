@@ -116,7 +116,7 @@ class Report:
     def _clean(self, items: Collection[Path], pictures: Collection[str]) -> None:
         """Delete what an earlier run wrote, and nothing else."""
         for path in list((self.folder / "data" / "items").rglob("*.js")):
-            if path not in items and path.read_text("utf-8").startswith(_call("item")):
+            if path not in items and path.read_bytes().startswith(_call("item").encode()):
                 path.unlink()
                 for folder in list(path.parents)[:2]:
                     with contextlib.suppress(OSError):  # there is more in it
@@ -133,11 +133,7 @@ def _call(function: str) -> str:
 def script(function: str, data: Any) -> str:
     """A script that hands data to a function of report.js; no text in it can end the script."""
     text = json.dumps(data, sort_keys=True, separators=(",", ":"))  # ASCII alone
-    return (
-        _call(function)
-        + text.replace("<", "\\u003c").replace("__proto__", "\\u005f_proto__")
-        + ");\n"
-    )
+    return _call(function) + text.replace("<", "\\u003c") + ");\n"
 
 
 def _named(outcomes: Iterable[Outcome]) -> Iterator[tuple[str, Outcome]]:
@@ -149,18 +145,12 @@ def _named(outcomes: Iterable[Outcome]) -> Iterator[tuple[str, Outcome]]:
         yield case if seen[case] == 1 else f"{case}~{seen[case]}", outcome
 
 
-def _setup(outcomes: Sequence[Outcome]) -> list[list[str]]:
-    """With what the items ran, as pairs of a name and its values."""
-    found: dict[str, dict[str, None]] = {"agent": {}, "model": {}, "parameters": {}}
-    for outcome in outcomes:
-        item = outcome["item"]
-        for name, value in (
-            ("agent", item["agent"]),
-            ("model", item["model"]),
-            ("parameters", canonical_json(item["params"])),
-        ):
-            found[name][value] = None
-    return [[name, ", ".join(values)] for name, values in found.items()]
+def _setup(outcomes: Sequence[Outcome]) -> list[str]:
+    """With which agents and models the items ran."""
+    return [
+        ", ".join(sorted({outcome["item"][name] for outcome in outcomes}))
+        for name in ("agent", "model")
+    ]
 
 
 def _status(outcome: Outcome) -> str:

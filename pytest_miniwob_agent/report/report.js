@@ -574,14 +574,14 @@ const miniwobReport = (() => {
     index: (data) => {
       run = data;
       if (data.unfinished) {
-        trouble("The run that writes this report has not come to its end.");
+        trouble("There is nothing here yet: the run that writes this report has not come to its end, or had no items.");
         return;
       }
       for (const one of run.items) {
         one.text = `${one.id} ${one.goal} ${result(one)} ${one.change} ${one.ending}`.toLowerCase();
         byId.set(one.id, one);
       }
-      $("setup").textContent = run.setup.filter(([name]) => name !== "parameters").map(([, value]) => plain(value)).join(" · ");
+      $("setup").textContent = run.setup.map(plain).join(" · ");
       drawOverview();
       update();
       listen();
