@@ -801,9 +801,10 @@ def test_pages_for_people_to_look_at(window, real, tmp_path, width, theme):
     ):
         window.open(real[0], place)
         window.wait(
-            lambda: window.driver.execute_script(
-                "return [...document.images].every((one) => one.complete && one.naturalWidth)"
-                " && document.images.length > 0 || !document.querySelector('#item:not([hidden])')"
+            lambda: window.driver.execute_script(  # those in sight; others are loaded when needed
+                "return [...document.images].every((one) => {"
+                " const { left, right } = one.getBoundingClientRect();"
+                " return one.complete || left > innerWidth || right < 0; })"
             )
         )
         path = folder / f"{name}-{width}-{theme}.png"
