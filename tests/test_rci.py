@@ -287,16 +287,18 @@ class TestParameters:
             load_agent("rci", params=params)
 
     @pytest.mark.parametrize(
-        ("agent", "params", "name"),
+        ("params", "name"),
         [
-            ("rci", {"critiques": 1}, "rci"),
-            ("rci", {"critiques": 0}, "rci-critiques-0"),
-            ("rci", {"exemplars": "built-in", "without": "state"}, "rci-few-shot-without-state"),
-            ("rci-few-shot", {"exemplars": "none"}, "rci"),
+            ({"critiques": 1, "exemplars": "none"}, "rci"),
+            ({"critiques": 0}, "rci-critiques-0"),
+            ({"exemplars": "built-in", "without": "state"}, "rci-few-shot-without-state"),
         ],
     )
-    def test_each_variant_has_a_name_of_its_own(self, agent, params, name):
-        assert load_agent(agent, params=params).name == name
+    def test_each_variant_has_a_name_of_its_own(self, params, name):
+        assert load_agent("rci", params=params).name == name
+
+
+BUILT_IN = {"exemplars": "built-in"}
 
 
 class TestExemplars:
@@ -322,12 +324,12 @@ class TestExemplars:
         assert files == {"plan.txt", "rules.txt"}
 
     def test_those_of_the_task(self):
-        prompt, files = self.first_prompt(load_agent("rci-few-shot", task="click-menu"))
+        prompt, files = self.first_prompt(load_agent("rci", params=BUILT_IN, task="click-menu"))
         assert "movemouse //div[text()=" in prompt
         assert files == {"plan.txt", "rules.txt", "exemplars.txt", "exemplars/click-menu.txt"}
 
     def test_the_default_ones_for_other_tasks(self):
-        _, files = self.first_prompt(load_agent("rci-few-shot", task="click-pie"))
+        _, files = self.first_prompt(load_agent("rci", params=BUILT_IN, task="click-pie"))
         assert "exemplars/default.txt" in files
 
     def test_a_users_own(self, tmp_path):
@@ -366,9 +368,9 @@ class TestExemplars:
         assert (project.path / "cassettes/rci-few-shot/m/click-tab-2/1.yaml").exists()
 
     def test_each_shipped_one_keeps_to_the_forms(self):
-        prompt, _ = self.first_prompt(load_agent("rci-few-shot", task="email-inbox"))
+        prompt, _ = self.first_prompt(load_agent("rci", params=BUILT_IN, task="email-inbox"))
         for task in ("choose-list", "click-checkboxes", "click-menu", "login-user", "default"):
-            prompt += self.first_prompt(load_agent("rci-few-shot", task=task))[0]
+            prompt += self.first_prompt(load_agent("rci", params=BUILT_IN, task=task))[0]
         lines = re.findall(r"^(?:\d+\. )?(?:type|click\w*|movemouse) .*", prompt, re.M)
         assert len(lines) > 40
         for line in lines:

@@ -14,7 +14,6 @@ from pytest_miniwob_agent.core import Agent, UsageError, nearest
 BUILT_IN = {
     "reflective": "pytest_miniwob_agent.agents.reflective:ReflectiveAgent",
     "rci": "pytest_miniwob_agent.agents.rci:RCIAgent",
-    "rci-few-shot": "pytest_miniwob_agent.agents.rci:FewShotRCIAgent",
     "webwise": "pytest_miniwob_agent.agents.webwise:WebWISEAgent",
 }
 """The agents of this package: what `--miniwob-agent` calls them, and where they are."""

@@ -172,15 +172,12 @@ class RCIAgent:
         UsageError: an argument is none of these, or a file of exemplars is named after no task.
     """
 
-    source = "none"
-    """Where the exemplars are, unless an argument says so."""
-
     def __init__(
         self,
         prompts: str | Path | None = None,
         *,
         critiques: int = 1,
-        exemplars: str | None = None,
+        exemplars: str = "none",
         without: str = "none",
         task: str = "",
     ) -> None:
@@ -188,13 +185,12 @@ class RCIAgent:
             raise UsageError(
                 f"--miniwob-agent-params: critiques {critiques!r} is no number from 0 to 9"
             )
-        source = self.source if exemplars is None else exemplars
         self._prompts = Prompts("rci", prompts)
         self._critiques = critiques
         self._without = one_of("without", without, WITHOUT)
-        self._exemplars = _read_exemplars(source, task)
+        self._exemplars = _read_exemplars(exemplars, task)
         parts = {
-            "few-shot": source != "none",
+            "few-shot": exemplars != "none",
             f"critiques-{critiques}": critiques != 1,
             f"without-{without}": without != WITHOUT[0],
         }
@@ -207,12 +203,6 @@ class RCIAgent:
         trial = _Trial(self._prompts, self._exemplars, goal, env, llm, groundings)
         plan = "" if self._without == "plan" else trial.plan(self._critiques)
         note(trial.follow(plan, fit=self._without != "state"))
-
-
-class FewShotRCIAgent(RCIAgent):
-    """The agent with the built-in exemplars, unless it is given others."""
-
-    source = "built-in"
 
 
 def _read_exemplars(source: str, task: str) -> Prompt | None:
