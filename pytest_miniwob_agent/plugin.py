@@ -504,8 +504,8 @@ def _tell(item: pytest.Item, call: pytest.CallInfo[None], report: Any) -> None:
     elif unsolved:
         report.sections.append(("MiniWoB++ transcript", text))
     if exports is not None:
-        picture = Path(outcome.get("picture", ""))
-        exports.give(item, report, text, picture if picture.is_file() else None)
+        reporting = item.config.stash.get(_REPORTING, None)
+        exports.give(item, report, text, reporting.last_picture(outcome) if reporting else None)
 
 
 @pytest.hookimpl(tryfirst=True)

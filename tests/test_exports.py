@@ -5,6 +5,7 @@ import html
 import json
 import re
 import xml.etree.ElementTree as ElementTree
+from pathlib import Path
 
 import pytest
 
@@ -17,21 +18,24 @@ that a workflow runner would obey."""
 HOSTILE = re.compile("\x1b|\u202e|[\ud800-\udfff]|^ *::", re.M)
 VERDICT = "FAILED in trial 2, best reward -1"
 
-PICTURES = """
-    import base64
-
-    @pytest.fixture(autouse=True)
-    def picture(request, miniwob_episode, tmp_path):
-        from pytest_miniwob_agent.plugin import _OUTCOME
-
-        path = tmp_path / "last.png"
-        path.write_bytes(base64.b64decode("%s"))
-        request.node.stash[_OUTCOME]["picture"] = str(path)
-"""
 PNG = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJg"
     "gg=="
 )
+
+
+SEEN = f"""
+    import base64
+
+    from pytest_miniwob_agent.core import Shot
+
+    class Seen(FakeEnvironment):
+        def look(self, action=None):
+            return Shot(base64.b64decode("{PNG}"), (1, 1))
+"""
+"""A page with pictures."""
+
+PICTURES = ("--miniwob-report=report", "--miniwob-trace=on")
 
 
 @pytest.fixture(params=["-n0", "-n2"])
@@ -39,7 +43,10 @@ def run(request, project, chat_server, monkeypatch):
     """Two items on a hostile page, one solved and one not, with others' plugins."""
     out = " ".join(f"-pno:{name}" for name in OTHERS if name not in REPORTING)
     monkeypatch.setenv("PYTEST_ADDOPTS", out)
-    project.makeconftest(FAKE_PAGE.replace('"Save"', f'"Save{EVIL}"') + PICTURES % PNG)
+    page = FAKE_PAGE.replace('"Save"', f'"Save{EVIL}"').replace(
+        "return FakeEnvironment", "return Seen"
+    )
+    project.makeconftest(page + SEEN)
 
     def reply(prompt):
         if "Answer with one line of this form" in prompt:
@@ -65,7 +72,7 @@ def run(request, project, chat_server, monkeypatch):
 def test_each_plugin_gets_what_it_can_show(run):
     result = run(
         "--junitxml=junit.xml", "--html=report.html", "--self-contained-html", "--json-report",
-        "--alluredir=allure", "--miniwob-results=base.jsonl",
+        "--alluredir=allure", "--miniwob-results=base.jsonl", *PICTURES,
     )  # fmt: skip
     assert {"passed": 1, "failed": 1}.items() <= result.parseoutcomes().items()
     check_junit(run.path / "junit.xml")
@@ -73,7 +80,7 @@ def test_each_plugin_gets_what_it_can_show(run):
     check_json(run.path / ".report.json")
     assert check_allure(run.path / "allure") == ["failed", "passed"]
 
-    run("--alluredir=known", "--miniwob-baseline=base.jsonl")
+    run("--alluredir=known", "--miniwob-baseline=base.jsonl", *PICTURES)
     assert check_allure(run.path / "known") == ["passed", "skipped"]  # what the baseline forgives
 
 
@@ -125,7 +132,7 @@ def check_json(path):
         case = test["nodeid"].partition("[")[2].rstrip("]")
         assert {"miniwob_case": case} in test["user_properties"]
         check_transcript(test["metadata"]["miniwob_transcript"].encode(), test["nodeid"])
-        assert test["metadata"]["miniwob_picture"].endswith("last.png")
+        assert Path(test["metadata"]["miniwob_picture"]).read_bytes() == base64.b64decode(PNG)
 
 
 def check_allure(folder):

@@ -69,13 +69,17 @@ class Report:
     def add_picture(self, png: bytes) -> str:
         """Store a picture and return its name; called by all processes of a run."""
         name = hashlib.sha256(png).hexdigest()[:16] + ".png"
-        path = self.folder / "pictures" / name
+        path = self.picture(name)
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
             beside = path.with_name(f".{name}.{os.getpid()}")
             beside.write_bytes(png)
             beside.replace(path)
         return name
+
+    def picture(self, name: str) -> Path:
+        """Where a picture is."""
+        return self.folder / "pictures" / name
 
     def write(self, outcomes: Iterable[Outcome], *, judged: bool) -> None:
         """Write the report, in place of what there was before.
