@@ -1,0 +1,14 @@
+"""Two items on which the reflective agent has to reflect, for its ablations and baselines.
+
+    pytest tests/suites/reflection.py --miniwob-agent-params='{"planning": "iterative"}'
+
+Not collected unless it is named; tests/test_shipped.py runs it for every variant with cassettes.
+"""
+
+import pytest
+
+
+@pytest.mark.miniwob("click-menu-2", seeds=[1001], trials=3)
+@pytest.mark.miniwob("login-user-popup", seeds=[1000], trials=3)
+def test_solves(miniwob_episode):
+    assert miniwob_episode.solved, miniwob_episode.explain()
