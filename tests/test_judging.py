@@ -159,7 +159,7 @@ class TestItems:
             ]
         )
 
-    def test_progress(self, baseline, run):
+    def test_progress_is_told(self, baseline, run):
         result = run("--miniwob-baseline=base.jsonl", lost=[])
         assert result.parseoutcomes() == {"passed": 11, "progressed": 1}
         assert result.ret == pytest.ExitCode.OK
