@@ -1,6 +1,7 @@
 """Two items on which the reflective agent has to reflect, for its ablations and baselines.
 
-    pytest tests/suites/reflection.py --miniwob-agent-params='{"planning": "iterative"}'
+    pytest tests/suites/reflection.py --miniwob-agent-params='{"planning": "iterative"}' \\
+        --miniwob-baseline=cassettes/reflective-iterative/results.jsonl
 
 Not collected unless it is named; tests/test_shipped.py runs it for every variant with cassettes.
 """

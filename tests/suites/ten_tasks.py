@@ -1,6 +1,7 @@
 """Ten tasks across the categories, for agents to be held against each other.
 
-    pytest tests/suites/ten_tasks.py --miniwob-agent=rci
+    pytest tests/suites/ten_tasks.py --miniwob-agent=rci \\
+        --miniwob-baseline=cassettes/rci/results.jsonl
 
 Not collected unless it is named; tests/test_shipped.py runs it for every agent with cassettes.
 """
