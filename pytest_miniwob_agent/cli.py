@@ -41,6 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     certify.add_argument("--output", type=Path, metavar="FILE", help="write the verdicts as JSON")
     certify.add_argument("--browser", metavar="PATH", help="the Chromium or Chrome to use")
     certify.set_defaults(run=_certify)
+    _add_show(commands)
     _add_cassettes(commands)
     _add_batch(commands)
     _add_compare(commands)
@@ -53,6 +54,41 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"miniwob-agent: {error}", file=sys.stderr)
         return 2
     return result
+
+
+def _add_show(commands: Commands) -> None:
+    item = argparse.ArgumentParser(add_help=False)
+    item.add_argument(
+        "case", metavar="CASE",
+        help="an item's id (n-screen-n-step/click-menu-2/1000) or its end (click-menu-2/1000); "
+        "or pytest's id of it",
+    )  # fmt: skip
+    item.add_argument("pytest_args", nargs="*", metavar="-- PYTEST ARGUMENTS", help=_RUN)
+    item.add_argument(
+        "--full", action="store_true", help="whole completions, and the prompts before them"
+    )
+    show = commands.add_parser(
+        "show",
+        parents=[item],
+        help="print an item's whole episode: screens, calls, actions, reflections",
+        description="Replay an item from its cassette and print its whole episode: the goal, and "
+        "of each trial the screens as the model saw them, the calls, the actions and what they "
+        "did, how it ended, and what was learnt from it. An item that drifts is shown up to "
+        "there. No model is asked and nothing is written. Exits with 1 if the item came to no "
+        "result. What a cassette holds, without running anything: miniwob-agent cassettes show.",
+        epilog="Items are those that pytest would run here: miniwob-agent show click-tab/3 -- "
+        "tests/test_mine.py --miniwob-seeds=3",
+    )
+    show.set_defaults(run=_show_episode)
+
+
+_RUN = "which items are meant, as you would run them (default: all of this folder's)"
+
+
+def _show_episode(options: argparse.Namespace) -> int:
+    from pytest_miniwob_agent.watching import show
+
+    return show(options)
 
 
 def _add_cassettes(commands: Commands) -> None:
@@ -77,7 +113,7 @@ def _add_cassettes(commands: Commands) -> None:
         parser = steps.add_parser(step, help=brief, description=text)
         parser.add_argument(
             "pytest_args", nargs="*", metavar="-- PYTEST ARGUMENTS",
-            help="which items are meant, as you would run them (default: all of this folder's)",
+            help=_RUN,
         )  # fmt: skip
         if step == "prune":
             parser.add_argument("--yes", action="store_true", help="do not ask")

@@ -37,9 +37,10 @@ from pytest_miniwob_agent.core import (
     to_data,
 )
 
-Camera = Callable[[int, int, Shot], None]
-"""Is given trial, step and picture, of which there is one before every action, and one of the last
-screen of a trial that the page did not judge. After its judgement a page shows nothing."""
+Camera = Callable[[int, int, Shot, Action | None], None]
+"""Is given trial, step, picture and the action to come. There is one before every action, and one
+of the last screen of a trial that the page did not judge. After its judgement a page shows nothing.
+"""
 
 
 def run_episode(
@@ -160,7 +161,7 @@ class _Recorder:
         if self._camera is None or not isinstance(self._env, Visible):
             return
         if self._last is not None and not self._last.done:
-            self._camera(self._trial, self._step, self._env.look(action))
+            self._camera(self._trial, self._step, self._env.look(action), action)
 
     def _record(self, event: Event) -> None:
         self.events.append(event)

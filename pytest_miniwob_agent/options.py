@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import math
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_miniwob_agent import catalogue
-from pytest_miniwob_agent.core import Limits, UsageError, nearest
+from pytest_miniwob_agent.core import Limits, UsageError, nearest, shown
 from pytest_miniwob_agent.ledger import Price, parse_prices
 from pytest_miniwob_agent.secrets import redact
 
@@ -31,6 +31,14 @@ BY_MARKER = ("seeds", "trials", "steps", "repeats")
 
 PATHS = ("prompts", "cassettes", "answers", "results", "baseline", "examples", "report")
 """Options that name a file or a folder."""
+
+REPLAYING = (
+    "model", "llm-params", "agent", "agent-params", "prompts", "seeds", "trials", "steps",
+    "repeats", "cassettes", "browser",
+)  # fmt: skip
+"""Options that decide which items there are, and what an item does when it is replayed."""
+
+_NOT_RECORDING = ("record", "answers", "report", "trace")
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,10 +388,21 @@ def command(config: pytest.Config, item: str | None = None) -> str:
     if item is None:
         given = list(map(str, config.invocation_params.args))
     else:
-        given = [item] + [
-            f"--miniwob-{option.name}" + ("" if option.flag else f"={value}")
-            for option in OPTIONS
-            if option.name not in ("record", "answers", "report", "trace")
-            and (value := config.getoption(option.ini)) is not None
-        ]
+        given = [item, *_given(config, lambda name: name not in _NOT_RECORDING)]
     return redact(shlex.join(["pytest", *given, "--miniwob-record=new_episodes"]))
+
+
+def show_command(config: pytest.Config, case: str, item: pytest.Item) -> str:
+    """The command that shows all of an item's episode."""
+    test, _, _ = item.nodeid.partition("::")[2].partition("[")
+    where = [f"{shown(item.path)}::{test}", *_given(config, REPLAYING.__contains__)]
+    return redact(shlex.join(["miniwob-agent", "show", case, "--", *where]))
+
+
+def _given(config: pytest.Config, wanted: Callable[[str], bool]) -> list[str]:
+    """The wanted of our options that the command line gives, as it gives them."""
+    return [
+        f"--miniwob-{option.name}" + ("" if option.flag else f"={value}")
+        for option in OPTIONS
+        if wanted(option.name) and (value := config.getoption(option.ini)) is not None
+    ]

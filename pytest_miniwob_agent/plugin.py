@@ -38,6 +38,7 @@ from pytest_miniwob_agent.core import (
     UsageError,
     legible,
     nearest,
+    shown,
     to_data,
 )
 from pytest_miniwob_agent.options import Settings
@@ -48,17 +49,18 @@ if TYPE_CHECKING:
     from pytest_miniwob_agent.cassette import ItemCassette
     from pytest_miniwob_agent.exports import Exports
     from pytest_miniwob_agent.judging import Judgement
-    from pytest_miniwob_agent.reporting import Reporting
+    from pytest_miniwob_agent.trace import Keeper
 
 SETTINGS = pytest.StashKey[Settings]()
 """Where a run's configuration keeps its settings."""
+KEEPER: pytest.StashKey[Keeper] = pytest.StashKey()
+"""What keeps traces of the items: the report, or who watches a replay."""
 _OUTCOME = pytest.StashKey[dict[str, Any]]()
 """What an item tells the controller, see `pytest_runtest_makereport`."""
 _EPISODE = pytest.StashKey[Episode]()
 _CASSETTE: pytest.StashKey[ItemCassette] = pytest.StashKey()
 _JUDGEMENT: pytest.StashKey[Judgement] = pytest.StashKey()
 _EXPORTS: pytest.StashKey[Exports] = pytest.StashKey()
-_REPORTING: pytest.StashKey[Reporting] = pytest.StashKey()
 _SHARED = pytest.StashKey[Path]()
 """A folder of this run, for what its workers count together; where calls may be made only."""
 
@@ -91,7 +93,7 @@ def pytest_configure(config: pytest.Config) -> None:
         if settings.report:
             from pytest_miniwob_agent.reporting import Reporting
 
-            reporting = config.stash[_REPORTING] = Reporting(config, settings)
+            reporting = config.stash[KEEPER] = Reporting(config, settings)
             config.pluginmanager.register(reporting, "miniwob-report")
         if hasattr(config, "workerinput"):
             if shared := config.workerinput["miniwob_shared"]:
@@ -355,8 +357,8 @@ def miniwob_episode(
             camera=camera,
         )
 
-    reporting = item.config.stash.get(_REPORTING, None)
-    trace = reporting.trace(run, miniwob_environment) if reporting else Trace(run)
+    keeper = item.config.stash.get(KEEPER, None)
+    trace = keeper.trace(run, miniwob_environment) if keeper else Trace(run)
     try:
         try:
             episode = trace.run()
@@ -392,8 +394,8 @@ def miniwob_episode(
                 "recorded": cassette.recorded.to_data(),
                 "left": cassette.left.to_data(),
             }
-        if reporting is not None:
-            reporting.finish(trace, outcome, cassette)
+        if keeper is not None:
+            keeper.finish(trace, outcome, cassette)
     item.stash[_EPISODE] = episode
     return episode
 
@@ -478,7 +480,7 @@ def _tell(item: pytest.Item, call: pytest.CallInfo[None], report: Any) -> None:
     """
     from pytest_miniwob_agent.exports import properties
     from pytest_miniwob_agent.judging import result_of
-    from pytest_miniwob_agent.transcript import trace_command, transcript
+    from pytest_miniwob_agent.transcript import transcript
 
     outcome = report.miniwob
     item.user_properties.extend(properties(result_of(outcome)))
@@ -491,9 +493,12 @@ def _tell(item: pytest.Item, call: pytest.CallInfo[None], report: Any) -> None:
     )
     if episode is None or not (unsolved or exports):
         return
-    more = ""
-    if "cassette" in outcome:
-        more = trace_command(outcome["cassette"], item.config.stash[SETTINGS].cassettes)
+    settings = item.config.stash[SETTINGS]
+    more = {}
+    if "cassette" in outcome:  # a model of the user's own would be asked again
+        more["all of it"] = options.show_command(item.config, outcome["case"], item)
+    if settings.report is not None:
+        more["in the report"] = f"{shown(settings.report)}/index.html#/item/{outcome['case']}"
     text = transcript(episode, more)
     verdict = text.partition("\n")[0]
     if unsolved and call.excinfo and str(reason).partition("\n")[0] == verdict:

@@ -5,16 +5,38 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from pytest_miniwob_agent.core import Episode, Event, MiniwobError, Shot, to_data
+from pytest_miniwob_agent.core import (
+    Action,
+    Environment,
+    Episode,
+    Event,
+    MiniwobError,
+    Shot,
+    to_data,
+)
 
 
 class Run(Protocol):
     """Runs the item; `watch` and `camera` are those of `run_episode`."""
 
     def __call__(
-        self, watch: Callable[[Event], None], camera: Callable[[int, int, Shot], None] | None
+        self,
+        watch: Callable[[Event], None],
+        camera: Callable[[int, int, Shot, Action | None], None] | None,
     ) -> Episode:
         """The episode, or an error that says why there is none."""
+        ...
+
+
+class Keeper(Protocol):
+    """What keeps traces of items: is asked for one before an item runs, and given it afterwards."""
+
+    def trace(self, run: Run, environment: Environment) -> Trace:
+        """What is to be kept of an item that does not run yet."""
+        ...
+
+    def finish(self, trace: Trace, outcome: dict[str, Any], cassette: Any) -> None:
+        """Keep it, with what became of the item; `cassette` is its `ItemCassette`, or None."""
         ...
 
 
@@ -61,7 +83,7 @@ class Trace:
             )
             self._events = events
 
-    def _take(self, trial: int, step: int, shot: Shot) -> None:
+    def _take(self, trial: int, step: int, shot: Shot, action: Action | None) -> None:
         assert self.keep is not None
         self._pictures.append(
             {

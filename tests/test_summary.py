@@ -88,7 +88,8 @@ END = [
     '  <button id="1" pos="top-left">Menu</button>',
     '  <a id="2" pos="top-left">Save</a>',
     '  <a id="3" pos="top-left">Quit</a>',
-    "all of it: miniwob-agent cassettes show reflective/m/click-tab/1",
+    "all of it: miniwob-agent show 1-screen-1-step/click-tab/1 -- test_x.py::test_solves "
+    "--miniwob-trials=3",
     "============================== MiniWoB++ episodes ==============================",
     *TABLE,
     "model calls: 0 replayed, 14 recorded",

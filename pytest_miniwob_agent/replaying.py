@@ -1,0 +1,194 @@
+"""One item replayed for somebody who watches: by pytest itself, which tells what happens.
+
+A plugin of that inner run (`-p pytest_miniwob_agent.replaying`), and the function that makes it.
+The two talk through a pair of sockets, a line of JSON a message: its kind, and what belongs to it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Generator, Sequence
+from typing import Any
+
+import pytest
+
+from pytest_miniwob_agent import plugin
+from pytest_miniwob_agent.catalogue import case_of
+from pytest_miniwob_agent.core import (
+    Action,
+    Environment,
+    Episode,
+    Event,
+    Shot,
+    UsageError,
+    nearest,
+    to_data,
+)
+from pytest_miniwob_agent.trace import Run, Trace
+
+Hear = Callable[[str, Any], bool]
+"""Is told what happens: a kind and plain data. `item`: its id. `event`: one of the episode's.
+`next`: the action that is done when the call returns, None at the end of a trial and of the item.
+`outcome`: what became of the item. False ends the run."""
+
+_LINE = "MINIWOB_WATCHED"
+"""Names the socket of the inner run, the case, and whether every action is waited for."""
+
+_LEFT_OUT = ("results", "examples", "baseline", "gate", "report", "trace", "answers")
+"""Options of ours that write, judge, or belong to recording."""
+
+_OTHERS: dict[str, Any] = {
+    "numprocesses": None, "dist": "no", "tx": [],
+    "xmlpath": None, "htmlpath": None, "json_report": False, "allure_report_dir": None,
+}  # fmt: skip
+"""Options of other plugins that would run the item elsewhere, or write over a run's reports."""
+
+
+def replay(case: str, args: Sequence[str], hear: Hear, *, stepwise: bool = False) -> None:
+    """Replay the one item of `pytest ARGS` whose id is `case`, or ends with it.
+
+    No model is asked that is behind a cassette, and nothing is written.
+
+    Args:
+        case: an item's id, its end, or pytest's id of the item.
+        args: which items are meant, as one would run them.
+        hear: is told what happens.
+        stepwise: tell it of each action before that is done.
+
+    Raises:
+        UsageError: there is no such item, or more than one, or pytest can't run it; the message has
+            its output.
+    """
+    ours, theirs = socket.socketpair()
+    command = [sys.executable, "-m", "pytest", "-p", __name__]
+    for name in _LEFT_OUT:
+        command += ["-o", f"miniwob_{name}="]
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
+        with theirs:
+            told = json.dumps([theirs.fileno(), case, stepwise])
+            inner = subprocess.Popen(
+                [*command, *args],
+                env={**os.environ, _LINE: told},
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+        ended = False
+        try:
+            with ours, ours.makefile("rw", encoding="utf-8") as line:
+                for message in line:
+                    kind, data = json.loads(message)
+                    if kind == "wrong":
+                        raise UsageError(data)
+                    ended = not hear(kind, data) or kind == "outcome"
+                    if kind == "next":
+                        line.write("stop\n" if ended else "go\n")
+                        line.flush()
+        finally:
+            inner.wait()
+        if not ended:
+            output.seek(0)
+            raise UsageError(f"pytest can't run the item:\n{output.read()}".rstrip())
+
+
+# --- The inner run ---
+
+
+class _Watched:
+    """What takes the place of a report in the inner run: tells the outer one, and keeps nothing."""
+
+    def __init__(self, number: int, case: str, stepwise: bool) -> None:
+        self._line = socket.socket(fileno=number).makefile("rw", encoding="utf-8")
+        self._case = case
+        self._stepwise = stepwise
+
+    def tell(self, kind: str, data: Any) -> None:
+        """Send a message."""
+        self._line.write(json.dumps([kind, data]) + "\n")
+        self._line.flush()
+
+    def wait(self, action: Action | None = None) -> None:
+        """Say what is next, and wait until it may be done."""
+        self.tell("next", to_data(action))
+        if self._line.readline() != "go\n":
+            pytest.exit("nobody watches any more")
+
+    def trace(self, run: Run, environment: Environment) -> Trace:
+        """The item's run, told as it goes."""
+
+        def told(watch: Callable[[Event], None], camera: object) -> Episode:
+            def see(event: Event) -> None:
+                watch(event)
+                self.tell("event", to_data(event))
+
+            return run(see, self._ask if self._stepwise else None)
+
+        return Trace(told)
+
+    def _ask(self, trial: int, step: int, shot: Shot, action: Action | None) -> None:
+        self.wait(action)
+
+    def finish(self, trace: Trace, outcome: dict[str, Any], cassette: object) -> None:
+        """Leave the window open until it has been looked at."""
+        if self._stepwise:
+            self.wait()
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Leave the one item that is meant."""
+        ids = {item.nodeid: case.id for item in items if (case := case_of(item)) is not None}
+        found = [
+            name
+            for name, id_ in ids.items()
+            if name == self._case or f"/{id_}".endswith(f"/{self._case}")
+        ]
+        if not ids:
+            self.tell(
+                "wrong",
+                "no MiniWoB++ item here: run this where your tests are, or name them after --",
+            )
+        elif not found:
+            self.tell(
+                "wrong",
+                f"no item here is called {self._case}"
+                + nearest(self._case, sorted(set(ids.values())))
+                + "; other tests, seeds or options go after --, as you would run them",
+            )
+        elif len(found) > 1:
+            self.tell(
+                "wrong",
+                f"{len(found)} items are called {self._case}; name one of {', '.join(found[:5])}"
+                + (", ..." if len(found) > 5 else ""),
+            )
+        else:
+            self.tell("item", ids[found[0]])
+        items[:] = [item for item in items if [item.nodeid] == found]
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Say what became of the item."""
+        if (outcome := getattr(report, "miniwob", None)) is not None:
+            self.tell("outcome", outcome)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_cmdline_main(config: pytest.Config) -> Generator[None, Any, Any]:
+    """Leave out what a run does beside running an item, before any plugin prepares for it."""
+    option = config.option
+    for name, value in (_OTHERS | {f"miniwob_{name}": None for name in _LEFT_OUT}).items():
+        if hasattr(option, name):
+            setattr(option, name, value)
+    option.miniwob_record = "none"
+    return (yield)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Take the place of a report."""
+    watched = _Watched(*json.loads(os.environ[_LINE]))
+    config.stash[plugin.KEEPER] = watched
+    config.pluginmanager.register(watched, "miniwob-watched")

@@ -1,0 +1,218 @@
+"""Watching an item: `miniwob-agent show`, `play` and `doctor`, and `--miniwob-slowmo`."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conftest import FAKE_PAGE, solve_menu
+from pytest_miniwob_agent import cli
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture
+def call(project, capsys, monkeypatch):
+    """Call the command in the project's folder: its status and output."""
+    monkeypatch.chdir(project.path)
+
+    def call(*args):
+        capsys.readouterr()
+        status = cli.main(args)
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return call
+
+
+def clumsy(prompt):
+    """A model that clicks the wrong entry until it is told, and then another one."""
+    if "Answer with one line of this form" in prompt:
+        return "For action index=1, you should click id=2."
+    return "click id=3" if ">Save<" in prompt else solve_menu(prompt)
+
+
+@pytest.fixture
+def recorded(project, chat_server):
+    """One item that is solved in its second trial."""
+    chat_server.reply = clumsy
+    project.runpytest(
+        "-k", "click-menu-2/1", "--miniwob-record=once", f"--miniwob-base-url={chat_server.url}"
+    ).assert_outcomes(passed=1, deselected=11)
+    return project
+
+
+EPISODE = """\
+item: n-screen-n-step/click-menu-2/1
+goal: Open the menu and click Save, for click-menu-2 1
+
+=== trial 1 ===
+screen:
+  <button id="1" pos="top-left">Menu</button>
+
+call 1, plan, 11 + 3 tokens
+    click id=1
+
+action 0: click id=1
+screen:
+  <button id="1" pos="top-left">Menu</button>
+  <a id="2" pos="top-left">Save</a>
+  <a id="3" pos="top-left">Quit</a>
+
+call 2, summarise, 11 + 3 tokens
+    The menu was opened.
+
+call 3, plan, 11 + 3 tokens
+    click id=3
+
+action 1: click id=3
+  the page ends the trial with reward -1
+
+trial 1 ends: failed, reward -1
+
+=== trial 2 ===
+screen:
+  <button id="1" pos="top-left">Menu</button>
+
+call 4, reflect, 11 + 3 tokens
+    For action index=1, you should click id=2.
+reflection: action 1 is to be click id=2
+  not to be clicked there any more: id=3
+
+action 0: click id=1
+screen:
+  <button id="1" pos="top-left">Menu</button>
+  <a id="2" pos="top-left">Save</a>
+  <a id="3" pos="top-left">Quit</a>
+
+action 1: click id=2
+  the page ends the trial with reward 1
+
+trial 2 ends: correct
+
+solved in trial 2, best reward 1: reflective with m
+"""
+
+
+class TestShow:
+    def test_it_tells_the_whole_episode(self, recorded, call):
+        assert call("show", "click-menu-2/1") == (0, EPISODE, "")
+
+    def test_all_ways_to_name_an_item_mean_the_same(self, recorded, call):
+        module = next(recorded.path.glob("test_*.py")).name
+        node = f"{module}::test_solves[n-screen-n-step/click-menu-2/1]"
+        for name in ("n-screen-n-step/click-menu-2/1", node):
+            assert call("show", name) == (0, EPISODE, "")
+
+    def test_full_has_prompts_too(self, recorded, call):
+        status, out, _ = call("show", "click-menu-2/1", "--full")
+        assert status == 0
+        assert out.count("  prompt:\n") == out.count("  completion:\n") == 4
+        assert "Open the menu and click Save" in out.partition("  prompt:\n")[2]
+
+    def test_a_failed_item_is_told_to_its_end(self, project, chat_server, call):
+        chat_server.reply = lambda prompt: "click id=3" if ">Save" in prompt else "click id=1"
+        project.runpytest(
+            "-k", "click-tab/1", "--miniwob-record=once", f"--miniwob-base-url={chat_server.url}"
+        ).assert_outcomes(failed=1, deselected=11)
+        status, out, _ = call("show", "click-tab/1")
+        assert status == 0
+        assert "\naction 1: click id=3\n  the page ends the trial with reward -1\n" in out
+        assert out.endswith("\nnot solved, best reward -1: reflective with m\n")
+
+    def test_an_item_that_drifts_is_told_up_to_there(self, recorded, call):
+        recorded.makeconftest(FAKE_PAGE.replace('"Save"', '"Store"'))
+        status, out, _ = call("show", "click-menu-2/1")
+        assert status == 1
+        assert out.startswith(EPISODE.partition("action 0")[0] + "action 0: click id=1\nscreen:\n")
+        assert '  <a id="2" pos="top-left">Store</a>\n' in out
+        assert "\nit goes no further: reflective with m\n" in out
+        assert out.count("=== trial") == 1
+
+    def test_an_item_that_is_not_recorded_says_how_to_record_it(self, recorded, call):
+        status, out, _ = call("show", "click-menu-2/2")
+        assert status == 1
+        assert "goal: Open the menu and click Save, for click-menu-2 2\n" in out
+        assert re.search(r"\nRecord it with: pytest .*--miniwob-record=new_episodes\n", out)
+
+    @pytest.mark.parametrize(
+        ("case", "told"),
+        [
+            ("click-menu-2/77", "no item here is called click-menu-2/77"),
+            ("1", r"\d+ items are called 1; name one of .*click-menu-2/1\]"),
+        ],
+    )
+    def test_a_name_of_no_item_or_of_several_is_told(self, recorded, call, case, told):
+        status, out, err = call("show", case)
+        assert (status, out) == (2, "")
+        assert re.match(f"miniwob-agent: {told}", err)
+
+    def test_it_needs_items(self, pytester, call):
+        for path in pytester.path.glob("test_*.py"):
+            path.unlink()
+        status, _, err = call("show", "click-menu-2/1")
+        assert status == 2
+        assert "no MiniWoB++ item here: run this where your tests are" in err
+
+    def test_what_pytest_says_is_told_where_it_can_not_run(self, recorded, call):
+        recorded.makepyfile(test_broken="import nothing_of_that_name")
+        status, _, err = call("show", "click-menu-2/1")
+        assert status == 2
+        assert "nothing_of_that_name" in err
+
+    def test_it_writes_nothing(self, recorded, call):
+        before = {path: path.stat().st_mtime_ns for path in files(recorded.path)}
+        with recorded.path.joinpath("tox.ini").open("a") as ini:
+            ini.write("  --miniwob-report=report --junitxml=junit.xml -n 2\n")
+            ini.write("miniwob_results = results.jsonl\nminiwob_record = all\n")
+        assert call("show", "click-menu-2/1")[:2] == (0, EPISODE)
+        after = {path: path.stat().st_mtime_ns for path in files(recorded.path)}
+        changed = {path.name for path in after if after[path] != before.get(path)}
+        assert changed == {"tox.ini"}
+
+    def test_nothing_of_a_page_or_a_model_moves_the_cursor(self, project, chat_server, call):
+        evil = "\\x1b[2J\\u202e\\n::error::x"
+        project.makeconftest(FAKE_PAGE.replace('"Menu"', f'"Menu{evil}"').replace("Open", evil))
+        chat_server.reply = lambda prompt: "\x1b[2J\u202e\n::error::"
+        project.runpytest(
+            "-k", "click-tab/1", "--miniwob-record=once", f"--miniwob-base-url={chat_server.url}"
+        )
+        status, out, _ = call("show", "click-tab/1", "--full")
+        assert status == 0
+        assert not re.search("\x1b|\u202e|^ *::", out, re.M)
+
+
+def files(folder):
+    """All files of a folder but what Python and pytest keep for themselves."""
+    return {
+        path
+        for path in folder.rglob("*")
+        if path.is_file() and not {"__pycache__", ".pytest_cache"} & set(path.parts)
+    }
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_the_command_of_a_failure_shows_the_item(project, chat_server, workers):
+    """With the agent, cassettes and limits of the run, in the folder in which it ran."""
+    chat_server.reply = lambda prompt: "click id=3" if ">Save" in prompt else "click id=1"
+    result = project.runpytest(
+        "-k", "click-tab/1", "--miniwob-record=once", f"--miniwob-base-url={chat_server.url}",
+        "--miniwob-model=other model", '--miniwob-agent-params={"memory": "plain"}',
+        "--miniwob-cassettes=my cassettes", "--miniwob-trials=2", "--miniwob-report=my report",
+        workers,
+    )  # fmt: skip
+    lines = dict(line.split(": ", 1) for line in result.outlines if ": " in line)
+    assert lines["in the report"] == "my report/index.html#/item/1-screen-1-step/click-tab/1"
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    shown = subprocess.run(
+        lines["all of it"], shell=True, cwd=project.path, env={**os.environ, "PATH": path},
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stdout.endswith(
+        "\nnot solved, best reward -1: reflective-plain-memory with other model\n"
+    )
+    assert shown.stdout.count("=== trial") == 2
