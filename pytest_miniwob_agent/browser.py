@@ -87,6 +87,9 @@ _CLICKS = {Click: 1, DoubleClick: 2, Hover: 0}
 _NO_KEY = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ue000-\uf8ff]")
 """Characters that no key types; WebDriver takes those from U+E000 on for keys such as CTRL."""
 
+FONT = "Roboto"
+"""The name in its file of the font that all text has."""
+
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 
 _SWITCHES = (
@@ -338,6 +341,31 @@ class MiniwobEnvironment:
         for id_ in ids:
             self._points.setdefault(id_, None)
         return str(html)
+
+    def fonts(self) -> list[str]:
+        """The fonts that the page's text is really drawn with, by the names in their files; one
+        that is the machine's is marked so.
+
+        Raises:
+            BrowserLost: the browser crashed or the page hangs.
+        """
+        with self._browser.guard(f"asking for the fonts of {self._case.task}") as driver:
+            driver.execute_cdp_cmd("DOM.enable", {})
+            driver.execute_cdp_cmd("CSS.enable", {})
+            root = driver.execute_cdp_cmd("DOM.getDocument", {})["root"]["nodeId"]
+            body = {"nodeId": root, "selector": "body *"}
+            nodes = driver.execute_cdp_cmd("DOM.querySelectorAll", body)["nodeIds"]
+            used = [
+                font
+                for node in nodes
+                for font in driver.execute_cdp_cmd("CSS.getPlatformFontsForNode", {"nodeId": node})[
+                    "fonts"
+                ]
+            ]
+        names = {
+            one["familyName"] + ("" if one["isCustomFont"] else " of this machine") for one in used
+        }
+        return sorted(names)
 
     def look(self, action: Action | None = None) -> Shot:
         """A picture of all that is in sight, and where an action points that `step` does next.

@@ -41,6 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     certify.add_argument("--output", type=Path, metavar="FILE", help="write the verdicts as JSON")
     certify.add_argument("--browser", metavar="PATH", help="the Chromium or Chrome to use")
     certify.set_defaults(run=_certify)
+    _add_doctor(commands)
     _add_show(commands)
     _add_cassettes(commands)
     _add_batch(commands)
@@ -54,6 +55,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"miniwob-agent: {error}", file=sys.stderr)
         return 2
     return result
+
+
+def _add_doctor(commands: Commands) -> None:
+    doctor = commands.add_parser(
+        "doctor",
+        help="check that all that a run needs is here and works",
+        description="Check versions, Chromium and its driver, that a page really loads, is read "
+        "and has the right font, the cassettes of the items that pytest collects here, and the "
+        "key. Says what is wrong and how to mend it, and exits with 1 if something is. Nothing is "
+        "asked of the network, and the key is not shown.",
+    )
+    doctor.add_argument("pytest_args", nargs="*", metavar="-- PYTEST ARGUMENTS", help=_RUN)
+    doctor.add_argument("--browser", metavar="PATH", help="the Chromium or Chrome to use")
+    doctor.set_defaults(run=_doctor)
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from pytest_miniwob_agent.doctor import run
+
+    return run(options)
 
 
 def _add_show(commands: Commands) -> None:

@@ -19,6 +19,11 @@ from pytest_miniwob_agent.catalogue import case_of
 from pytest_miniwob_agent.core import UsageError
 from pytest_miniwob_agent.shelf import Used
 
+
+class NoItems(UsageError):
+    """Items were collected, or there were none to collect, and no cassette belongs to any."""
+
+
 _FILE = "MINIWOB_COLLECTED"
 """Names the file that the inner run writes."""
 
@@ -27,7 +32,8 @@ def collect(args: Sequence[str]) -> Used:
     """The cassettes that the items of `pytest ARGS` use.
 
     Raises:
-        UsageError: pytest can't collect the items, or there are none; the message has its output.
+        NoItems: none of the items uses a cassette, or there are none.
+        UsageError: pytest can't collect the items; the message has its output.
     """
     with tempfile.TemporaryDirectory(prefix="miniwob-") as folder:
         file = Path(folder, "used.json")
@@ -44,7 +50,7 @@ def collect(args: Sequence[str]) -> Used:
         data = json.loads(file.read_text(encoding="utf-8"))
     used = Used(Path(data["folder"]), data["stems"], data["tails"])
     if not used.stems and not used.tails:
-        raise UsageError(
+        raise NoItems(
             "no item here uses a cassette: run this where your tests are, or name them after --; "
             "and name a model, in the ini file (miniwob_model) or with -- --miniwob-model=ID"
         )

@@ -216,3 +216,80 @@ def test_the_command_of_a_failure_shows_the_item(project, chat_server, workers):
         "\nnot solved, best reward -1: reflective-plain-memory with other model\n"
     )
     assert shown.stdout.count("=== trial") == 2
+
+
+class TestDoctor:
+    def test_all_is_well(self, recorded, call, monkeypatch):
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-" + "secret" * 5)
+        status, out, err = call("doctor", "--", "-k", "click-menu-2/1")
+        assert (status, err) == (0, "")
+        assert "secret" not in out
+        lines = out.splitlines()
+        assert all(line.startswith("ok ") for line in lines[:-1])
+        assert lines[-1] == "nothing to mend"
+        for told in (
+            "Python +3.", "pytest-miniwob-agent +0.", "pytest +9.", "selenium +4.", "openai +3.",
+            "vcrpy +9.", "lxml +6.", "miniwob +1.", "pytest-xdist +3.", "Chromium +[1-9]",
+            "chromedriver +[1-9]", "page +click-button loads, [1-9]", "font +Roboto for all text",
+            "items +1 with recorded calls of reflective/m", "cassettes +1 of 1 recorded in cass",
+            "OPENAI_API_KEY +is set",
+        ):  # fmt: skip
+            assert re.search(f"^ok +{told}", out, re.M), told
+
+    def test_it_works_where_there_is_no_project(self, pytester, call, monkeypatch):
+        folder = pytester.mkdir("nothing")
+        monkeypatch.chdir(folder)
+        status, out, _ = call("doctor")
+        assert status == 0
+        assert "\nnote  items                 no item here uses a cassette\n" in out
+        assert "\nnote  OPENAI_API_KEY        is not set, and only recording needs it\n" in out
+
+    def test_a_browser_that_is_not_there(self, pytester, call):
+        status, out, _ = call("doctor", "--browser", "/no/chromium")
+        assert status == 1
+        assert "\nWRONG Chromium              no browser at '/no/chromium'" in out
+        assert not re.search(r"^\w+ +page ", out, re.M)
+
+    def test_a_driver_of_another_version(self, pytester, call, monkeypatch):
+        driver = pytester.path / "chromedriver"
+        driver.write_text("#!/bin/sh\necho ChromeDriver 99.0.1\n")
+        driver.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{pytester.path}:{os.environ['PATH']}")
+        status, out, _ = call("doctor")
+        assert status == 1
+        assert f"\nWRONG chromedriver          99.0.1 ({driver})\n" in out
+        assert re.search(r"-> have one of Chromium.s version, [1-9][\d.]+: on Debian", out)
+        assert re.search(r"^WRONG page +.* did not start: ", out, re.M)
+
+    def test_a_font_that_is_not_ours(self, pytester):
+        files = pytester.mkdir("font_roboto").joinpath("files")
+        files.mkdir()
+        files.parent.joinpath("__init__.py").touch()
+        files.joinpath("Roboto-Regular.ttf").write_bytes(b"no font")
+        result = subprocess.run(
+            [sys.executable, "-m", "pytest_miniwob_agent", "doctor"],
+            cwd=pytester.path, capture_output=True, text=True,
+        )  # fmt: skip
+        assert result.returncode == 1
+        assert re.search(r"^WRONG font +.* of this machine for all text\n", result.stdout, re.M)
+        assert "pip install --force-reinstall font-roboto" in result.stdout
+
+    def test_cassettes_that_are_missing_or_damaged(self, recorded, call):
+        (cassette,) = recorded.path.glob("cassettes/*/*/*/*.yaml")
+        cassette.write_text("<<<<<<< HEAD\n")
+        status, out, _ = call("doctor")
+        assert status == 1
+        assert re.search(
+            "^WRONG cassettes +1 of 12 recorded in cassettes, not reflective/m/.* and others\n"
+            " +-> pytest --miniwob-record=new_episodes records them\n"
+            "WRONG cassettes +1 problem, such as cassettes/.*: damaged\n"
+            " +-> miniwob-agent cassettes lint tells them all\n",
+            out, re.M,
+        )  # fmt: skip
+        assert out.endswith("\n2 to mend\n")
+
+    def test_tests_that_can_not_be_collected(self, recorded, call):
+        recorded.makepyfile(test_broken="import nothing_of_that_name")
+        status, out, _ = call("doctor")
+        assert status == 1
+        assert re.search("^WRONG items +pytest can't collect the items", out, re.M)
