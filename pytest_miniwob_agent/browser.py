@@ -14,6 +14,7 @@ import os
 import re
 import shutil
 import signal
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import cache
@@ -166,6 +167,8 @@ class Browser:
     Args:
         path: the browser's executable; None looks for one.
         headed: show the window.
+        slowmo: real milliseconds that every action takes longer, for those who watch the window;
+            the pointer is then drawn in it. What the page does and what is read are the same.
         timeout: real seconds after which a page that does not answer is given up.
         apart: a context for talking to the driver, which is HTTP, as with `tape.apart`.
     """
@@ -175,12 +178,14 @@ class Browser:
         path: str | None = None,
         *,
         headed: bool = False,
+        slowmo: int | None = None,
         timeout: float = TIMEOUT,
         apart: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext,
     ) -> None:
         self._apart = apart
         self._path = path
         self._headed = headed
+        self._slowmo = slowmo
         self._timeout = timeout
         self._driver: webdriver.Chrome | None = None
         self._service: webdriver.ChromeService | None = None
@@ -240,6 +245,16 @@ class Browser:
         self._ignore_input(self.driver, False)
         chain.perform()
         self._ignore_input(self.driver, True)
+
+    def draw_pointer(self, point: Sequence[int]) -> None:
+        """Draw the pointer in the window, if anybody watches."""
+        if self._slowmo is not None:
+            self.driver.execute_script("miniwobAgent.point(...arguments)", *point)
+
+    def linger(self) -> None:
+        """Leave those who watch the time to see what is there, half of what an action gets."""
+        if self._slowmo is not None:
+            time.sleep(self._slowmo / 2000)
 
     def _ignore_input(self, driver: webdriver.Chrome, ignore: bool) -> None:
         driver.execute_cdp_cmd("Input.setIgnoreInputEvents", {"ignore": ignore})
@@ -324,10 +339,17 @@ class MiniwobEnvironment:
         with self._browser.guard(f"doing {action}") as driver:
             chain, error = self._aim(action, driver)
             self._aimed = None
+            points = _pointed(chain)
             if error is None:
+                for point in points[:1]:
+                    self._browser.draw_pointer(point)
+                self._browser.linger()
                 self._browser.perform(chain)
             wheel = isinstance(action, Scroll)
             seen = driver.execute_script("return miniwobAgent.read(...arguments)", wheel)
+            for point in points[1:]:
+                self._browser.draw_pointer(point)
+            self._browser.linger()
         return self._transition(seen, error)
 
     def html(self) -> str:
@@ -387,6 +409,8 @@ class MiniwobEnvironment:
             picture = driver.execute_cdp_cmd(
                 "Page.captureScreenshot", {"format": "png", "clip": clip}
             )
+            for point in points[:1]:
+                self._browser.draw_pointer(point)
         boxes = tuple(tuple(box) for box in view["boxes"])
         return Shot(base64.b64decode(picture["data"]), (width, height), tuple(points), boxes)
 

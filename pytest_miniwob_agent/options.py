@@ -38,7 +38,7 @@ REPLAYING = (
 )  # fmt: skip
 """Options that decide which items there are, and what an item does when it is replayed."""
 
-_NOT_RECORDING = ("record", "answers", "report", "trace")
+_NOT_RECORDING = ("record", "answers", "report", "trace", "slowmo")
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +208,13 @@ OPTIONS = (
         "show the browser's window; without -n, as windows take each other's focus",
         flag=True,
     ),
+    Option(
+        "slowmo",
+        "with --miniwob-headed: every action takes this many milliseconds longer, half of them "
+        "once the pointer is there and half afterwards, and the pointer is drawn in the window; "
+        "what the page does and what is recorded stay the same",
+        metavar="MS",
+    ),
 )
 
 
@@ -263,6 +270,8 @@ class Settings:
     trace: str
     browser: str | None
     headed: bool
+    slowmo: int | None
+    """None where no window is shown."""
     pending: Path
     ini: dict[str, str | None]
     """What the ini file says of `BY_MARKER`, for markers that say nothing."""
@@ -312,6 +321,11 @@ def read(config: pytest.Config) -> Settings:
             )
     if config.getoption("miniwob_trace") is not None and not given["report"]:
         raise UsageError("--miniwob-trace goes with --miniwob-report=DIR, which shows the pictures")
+    given["headed"] = bool(given["headed"])
+    if not given["headed"]:
+        if config.getoption("miniwob_slowmo") is not None:
+            raise UsageError("--miniwob-slowmo goes with --miniwob-headed, which shows the window")
+        given["slowmo"] = None
     if given["answers"] and given["record"] != "defer":
         raise UsageError("--miniwob-answers goes with --miniwob-record=defer")
     given["llm_params"] = _object("--miniwob-llm-params", given["llm_params"])
@@ -320,7 +334,7 @@ def read(config: pytest.Config) -> Settings:
         raise UsageError(f"--miniwob-llm-params: can't set {', '.join(sorted(fixed))}")
     if given["seeds"] is not None:
         given["seeds"] = catalogue.parse_seeds(given["seeds"])
-    for name in ("trials", "steps", "repeats", "max_calls", "concurrency"):
+    for name in ("trials", "steps", "repeats", "max_calls", "concurrency", "slowmo"):
         if given[name] is not None:
             given[name] = count(f"--miniwob-{name.replace('_', '-')}", given[name])
     given["prices"] = parse_prices(given["prices"] or "")
@@ -332,7 +346,6 @@ def read(config: pytest.Config) -> Settings:
                 f"'{given['model']} PROMPT COMPLETION' to miniwob_prices, in US dollars for a "
                 "million tokens"
             )
-    given["headed"] = bool(given["headed"])
     in_file = config.getini("miniwob_baseline")
     return Settings(
         **given,

@@ -489,6 +489,21 @@
     }
   };
 
+  // The pointer, for people who watch the window. It is not in the body, which is what is read, and
+  // nothing can be pointed at through it but what is below.
+  let arrow = null;
+  const point = (x, y) => {
+    if (!arrow) {
+      arrow = document.createElement("miniwob-pointer");
+      arrow.attachShadow({ mode: "closed" }).innerHTML = `<svg width="18" height="26" \
+style="display: block" fill="#e11" stroke="#fff" stroke-width="1.5" stroke-linejoin="round">\
+<path d="M1 1 L1 20 L5.5 16 L9 24 L12 22.5 L8.8 15 L15 15 Z"/></svg>`;
+    }
+    arrow.style = "all: initial; position: fixed; z-index: 2147483647; pointer-events: none; "
+      + `left: ${x - 1}px; top: ${y - 1}px`;
+    document.documentElement.append(arrow);
+  };
+
   window.miniwobAgent = {
     // Generate the problem and read it.
     start: async (seed) => {
@@ -513,8 +528,10 @@
     html: () => WOB_DONE_GLOBAL ? ["", []] : page().markup(),
     // Ask the document that shows the task how to carry out an action.
     ask: (what, ...about) => page()[what](...about),
+    point,
     // What a picture has to show, the task's area and elements beyond it, and what is at some points.
     view: (points) => {
+      arrow?.remove(); // it is no part of the page
       const { seen, at } = page().boxes(points);
       const right = Math.max(160, ...seen.map(([left, , width]) => left + width));
       const bottom = Math.max(210, ...seen.map(([, top, , height]) => top + height));

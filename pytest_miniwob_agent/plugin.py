@@ -240,7 +240,7 @@ def miniwob_browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
     from pytest_miniwob_agent.tape import apart
 
     settings = request.config.stash[SETTINGS]
-    browser = Browser(settings.browser, headed=settings.headed, apart=apart)
+    browser = Browser(settings.browser, headed=settings.headed, slowmo=settings.slowmo, apart=apart)
     yield browser
     browser.close()
 

@@ -451,7 +451,7 @@ class TestSettings:
         for name in (
             "record", "model", "base-url", "llm-params", "agent", "agent-params", "prompts",
             "seeds", "trials", "steps", "repeats", "cassettes", "answers", "max-calls", "max-cost",
-            "concurrency", "prices", "browser", "headed",
+            "concurrency", "prices", "browser", "headed", "slowmo",
         ):  # fmt: skip
             assert f"--miniwob-{name}" in text
             assert f"miniwob_{name.replace('-', '_')} (" in text

@@ -10,6 +10,8 @@ import pytest
 
 from conftest import FAKE_PAGE, solve_menu
 from pytest_miniwob_agent import cli
+from pytest_miniwob_agent.browser import Browser
+from pytest_miniwob_agent.core import Case, Click
 
 ROOT = Path(__file__).parent.parent
 
@@ -166,7 +168,7 @@ class TestShow:
     def test_it_writes_nothing(self, recorded, call):
         before = {path: path.stat().st_mtime_ns for path in files(recorded.path)}
         with recorded.path.joinpath("tox.ini").open("a") as ini:
-            ini.write("  --miniwob-report=report --junitxml=junit.xml -n 2\n")
+            ini.write("\n  --miniwob-report=report --junitxml=junit.xml -n 2\n")
             ini.write("miniwob_results = results.jsonl\nminiwob_record = all\n")
         assert call("show", "click-menu-2/1")[:2] == (0, EPISODE)
         after = {path: path.stat().st_mtime_ns for path in files(recorded.path)}
@@ -293,3 +295,94 @@ class TestDoctor:
         status, out, _ = call("doctor")
         assert status == 1
         assert re.search("^WRONG items +pytest can't collect the items", out, re.M)
+
+
+def replay(folder, *args, **env):
+    """Outcomes and events of some shipped items, to the byte."""
+    events = folder / "events.json"
+    result = subprocess.run(
+        [
+            sys.executable, "-m", "pytest", "-q", "-p", "events_plugin", "-p", "no:randomly", "-k",
+            "click-tab-2/1000 or click-scroll-list or search-engine/1000 or click-menu-2/1001",
+            *args, str(ROOT / "tests" / "test_suite.py"),
+        ],
+        cwd=ROOT, capture_output=True, text=True,
+        env=os.environ | env | {
+            "EVENTS": str(events), "SLEPT": str(folder / "slept"),
+            "PYTHONPATH": str(ROOT / "tests"),
+        },
+    )  # fmt: skip
+    assert result.returncode == 0, result.stdout
+    return events.read_bytes()
+
+
+class TestSlowmo:
+    def test_it_changes_nothing_of_what_happens(self, tmp_path, display):
+        plain = replay(tmp_path)
+        assert plain.count(b'"kind": "act"') > 20
+        window = ["--miniwob-headed", "--miniwob-slowmo=20"]
+        assert replay(tmp_path, *window, DISPLAY=display.name) == plain
+        assert (tmp_path / "slept").read_text()
+
+    def test_the_pointer_shows_where_an_action_is_and_in_no_picture(self, display, monkeypatch):
+        monkeypatch.setenv("DISPLAY", display.name)
+        pictures = []
+        for slowmo in (1, None):
+            window = Browser(headed=True, slowmo=slowmo)
+            try:
+                page = window.environment(Case("click-test-2", "other", 1))
+                element = next(one for one in page.reset().elements if one.tag == "button")
+                assert not shows_pointer(window)
+                shot = page.look(Click(element.id))
+                pictures.append(shot)
+                assert shows_pointer(window) == bool(slowmo)
+                if slowmo:
+                    place = window.driver.execute_script(
+                        "const box = document.querySelector('miniwob-pointer')"
+                        ".getBoundingClientRect(); return [box.left + 1, box.top + 1]"
+                    )
+                    assert tuple(place) == shot.points[0]
+                assert page.look(Click(element.id)).png == shot.png
+                assert page.step(Click(element.id)).done
+                assert shows_pointer(window) == bool(slowmo)
+            finally:
+                window.close()
+        assert pictures[0] == pictures[1]
+
+    @pytest.mark.parametrize(
+        ("args", "told"),
+        [
+            (["--miniwob-slowmo=100"], "--miniwob-slowmo goes with --miniwob-headed, which shows"),
+            (["--miniwob-headed", "--miniwob-slowmo=fast"], "'fast' is no number from 1 up"),
+        ],
+    )
+    def test_it_needs_a_window_and_a_number(self, project, args, told):
+        result = project.runpytest(*args)
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        result.stderr.fnmatch_lines([f"ERROR: *{told}*"])
+
+    def test_in_the_ini_file_it_waits_for_a_window(self, recorded):
+        with recorded.path.joinpath("tox.ini").open("a") as ini:
+            ini.write("\nminiwob_slowmo = 100\n")
+        recorded.runpytest("-k", "click-menu-2/1").assert_outcomes(passed=1, deselected=11)
+
+
+def shows_pointer(window):
+    """Whether the pointer is in the window, by what is painted there."""
+    png = window.driver.execute_cdp_cmd("Page.captureScreenshot", {"format": "png"})["data"]
+    script = """
+        const [png, done] = arguments;
+        const image = new Image();
+        image.onload = () => {
+            const canvas = new OffscreenCanvas(image.width, image.height).getContext("2d");
+            canvas.drawImage(image, 0, 0);
+            const { data } = canvas.getImageData(0, 0, image.width, image.height);
+            let red = 0;
+            for (let i = 0; i < data.length; i += 4) {
+                red += data[i] === 0xee && data[i + 1] === 0x11 && data[i + 2] === 0x11;
+            }
+            done(red);
+        };
+        image.src = "data:image/png;base64," + png;
+    """
+    return window.driver.execute_async_script(script, png) > 50
