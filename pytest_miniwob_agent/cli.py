@@ -101,6 +101,21 @@ def _add_show(commands: Commands) -> None:
         "tests/test_mine.py --miniwob-seeds=3",
     )
     show.set_defaults(run=_show_episode)
+    play = commands.add_parser(
+        "play",
+        parents=[item],
+        help="show a recorded episode in a window, an action at a time",
+        description="Replay an item in the browser's window. The terminal tells what happens as "
+        "`miniwob-agent show` does, says before each action what comes, with the pointer already "
+        "there, and waits for Enter; q quits. No model is asked and nothing is written.",
+        epilog="It needs a terminal and a display. Without a display: miniwob-agent show. A whole "
+        "run in a window: pytest --miniwob-headed --miniwob-slowmo=500",
+    )
+    play.add_argument(
+        "--auto", type=_milliseconds, metavar="MS",
+        help="do not ask; go on after so many milliseconds",
+    )  # fmt: skip
+    play.set_defaults(run=_play)
 
 
 _RUN = "which items are meant, as you would run them (default: all of this folder's)"
@@ -110,6 +125,18 @@ def _show_episode(options: argparse.Namespace) -> int:
     from pytest_miniwob_agent.watching import show
 
     return show(options)
+
+
+def _milliseconds(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of milliseconds")
+    return int(text)
+
+
+def _play(options: argparse.Namespace) -> int:
+    from pytest_miniwob_agent.watching import play
+
+    return play(options)
 
 
 def _add_cassettes(commands: Commands) -> None:

@@ -6,6 +6,7 @@ The two talk through a pair of sockets, a line of JSON a message: its kind, and 
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import socket
@@ -26,6 +27,7 @@ from pytest_miniwob_agent.core import (
     Event,
     Shot,
     UsageError,
+    Visible,
     nearest,
     to_data,
 )
@@ -33,8 +35,9 @@ from pytest_miniwob_agent.trace import Run, Trace
 
 Hear = Callable[[str, Any], bool]
 """Is told what happens: a kind and plain data. `item`: its id. `event`: one of the episode's.
-`next`: the action that is done when the call returns, None at the end of a trial and of the item.
-`outcome`: what became of the item. False ends the run."""
+`again`: the browser was lost, and the episode begins anew. `next`: the action that is done when the
+call returns, or the word `trial` or `episode` where that ends. `outcome`: what became of the item.
+False ends the run."""
 
 _LINE = "MINIWOB_WATCHED"
 """Names the socket of the inner run, the case, and whether every action is waited for."""
@@ -86,9 +89,10 @@ def replay(case: str, args: Sequence[str], hear: Hear, *, stepwise: bool = False
                     kind, data = json.loads(message)
                     if kind == "wrong":
                         raise UsageError(data)
-                    ended = not hear(kind, data) or kind == "outcome"
+                    stop = not hear(kind, data)
+                    ended = ended or stop or kind == "outcome"
                     if kind == "next":
-                        line.write("stop\n" if ended else "go\n")
+                        line.write("stop\n" if stop else "go\n")
                         line.flush()
         finally:
             inner.wait()
@@ -104,40 +108,60 @@ class _Watched:
     """What takes the place of a report in the inner run: tells the outer one, and keeps nothing."""
 
     def __init__(self, number: int, case: str, stepwise: bool) -> None:
-        self._line = socket.socket(fileno=number).makefile("rw", encoding="utf-8")
+        self._socket = socket.socket(fileno=number)
+        self._answers = self._socket.makefile("r", encoding="utf-8")
+        self._watched = True
         self._case = case
         self._stepwise = stepwise
 
     def tell(self, kind: str, data: Any) -> None:
-        """Send a message."""
-        self._line.write(json.dumps([kind, data]) + "\n")
-        self._line.flush()
+        """Send a message; the run ends, as it should with fixtures, if nobody is there to read."""
+        if not self._watched:
+            return
+        try:
+            self._socket.sendall(json.dumps([kind, data]).encode() + b"\n")
+        except BrokenPipeError:
+            self._leave()
 
-    def wait(self, action: Action | None = None) -> None:
+    def wait(self, what: Action | str) -> None:
         """Say what is next, and wait until it may be done."""
-        self.tell("next", to_data(action))
-        if self._line.readline() != "go\n":
-            pytest.exit("nobody watches any more")
+        self.tell("next", to_data(what))
+        if self._watched and self._answers.readline() != "go\n":
+            self._leave()
+
+    def _leave(self) -> None:
+        self._watched = False
+        pytest.exit("nobody watches any more")
 
     def trace(self, run: Run, environment: Environment) -> Trace:
         """The item's run, told as it goes."""
+        if self._stepwise and not isinstance(environment, Visible):
+            self.tell(
+                "wrong",
+                f"the page of {self._case} is no browser's, so that there is nothing to see: "
+                "`miniwob-agent show` prints the episode",
+            )
+            self._leave()
+        runs = itertools.count()
 
         def told(watch: Callable[[Event], None], camera: object) -> Episode:
             def see(event: Event) -> None:
                 watch(event)
                 self.tell("event", to_data(event))
 
+            if next(runs):
+                self.tell("again", None)
             return run(see, self._ask if self._stepwise else None)
 
         return Trace(told)
 
     def _ask(self, trial: int, step: int, shot: Shot, action: Action | None) -> None:
-        self.wait(action)
+        self.wait(action or "trial")
 
     def finish(self, trace: Trace, outcome: dict[str, Any], cassette: object) -> None:
         """Leave the window open until it has been looked at."""
         if self._stepwise:
-            self.wait()
+            self.wait("episode")
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:

@@ -55,7 +55,11 @@ def play(options: Namespace) -> int:
         )
     told = _Played(options.auto, full=options.full)
     window = ["--miniwob-headed", "--miniwob-slowmo=1"]
-    replay(options.case, [*options.pytest_args, *window], told.hear, stepwise=True)
+    try:
+        replay(options.case, [*options.pytest_args, *window], told.hear, stepwise=True)
+    except KeyboardInterrupt:
+        print()
+        return 130
     return told.status
 
 
@@ -74,6 +78,9 @@ class _Told:
         match kind:
             case "item":
                 self._print([f"item: {harmless(data)}"])
+            case "again":
+                self._calls = 0
+                self._print(["\nThe browser was lost: the episode begins again in a new one."])
             case "event":
                 self._print(self._event(data))
             case "outcome":
@@ -181,7 +188,9 @@ class _Played(_Told):
         """Print what is told, and wait before what comes next; whether to go on."""
         if kind != "next":
             return super().hear(kind, data)
-        what = f"next: {plain(action_text(data))}" if data else "nothing is done any more here"
+        what = f"the {data} ends here"
+        if not isinstance(data, str):
+            what = f"next: {plain(action_text(data))}"
         if self._auto is not None:
             print(f"\n{what}", flush=True)
             time.sleep(self._auto / 1000)

@@ -1,6 +1,7 @@
 """Watching an item: `miniwob-agent show`, `play` and `doctor`, and `--miniwob-slowmo`."""
 
 import os
+import pty
 import re
 import subprocess
 import sys
@@ -164,6 +165,28 @@ class TestShow:
         status, _, err = call("show", "click-menu-2/1")
         assert status == 2
         assert "nothing_of_that_name" in err
+
+    def test_a_browser_that_is_lost_is_told(self, recorded, call):
+        recorded.makeconftest(
+            FAKE_PAGE.replace("return FakeEnvironment(", "return Frail(")
+            + """
+    from pytest_miniwob_agent.core import BrowserLost
+
+    class Frail(FakeEnvironment):
+        left = 3  # actions until it is lost
+
+        def step(self, action):
+            self.left -= 1
+            if not self.left:
+                raise BrowserLost("it crashed")
+            return super().step(action)
+"""
+        )
+        status, out, _ = call("show", "click-menu-2/1")
+        assert status == 0
+        first, anew = out.split("\nThe browser was lost: the episode begins again in a new one.\n")
+        assert "\naction 0: click id=1\n" in first
+        assert f"item: n-screen-n-step/click-menu-2/1\n{anew}" == EPISODE
 
     def test_it_writes_nothing(self, recorded, call):
         before = {path: path.stat().st_mtime_ns for path in files(recorded.path)}
@@ -365,6 +388,115 @@ class TestSlowmo:
         with recorded.path.joinpath("tox.ini").open("a") as ini:
             ini.write("\nminiwob_slowmo = 100\n")
         recorded.runpytest("-k", "click-menu-2/1").assert_outcomes(passed=1, deselected=11)
+
+
+class Terminal:
+    """A terminal with the command in it."""
+
+    def __init__(self, *args, **env):
+        self._keys, theirs = pty.openpty()
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", OWN_TERMINAL, *args],
+            stdin=theirs, stdout=theirs, stderr=theirs, cwd=ROOT, env=os.environ | env,
+            start_new_session=True,
+        )  # fmt: skip
+        os.close(theirs)
+        self.said = ""
+
+    def read_until(self, text):
+        """What is said from here on up to `text`, that included; to the end if it is not said."""
+        start = len(self.said)
+        while text not in self.said[start:]:
+            try:
+                more = os.read(self._keys, 4096)
+            except OSError:  # how Linux says that nobody has the terminal any more
+                more = b""
+            if not more:
+                break
+            self.said += more.decode().replace("\r", "")
+        return self.said[start:]
+
+    def press(self, keys):
+        os.write(self._keys, keys.encode())
+
+    def end(self):
+        """The exit status, once all is said."""
+        self.read_until("\0")
+        os.close(self._keys)
+        return self._process.wait()
+
+
+OWN_TERMINAL = """
+import fcntl, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # that keys such as Ctrl-C reach this process
+from pytest_miniwob_agent.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+class TestPlay:
+    PROMPT = "[Enter goes on, q quits] "
+
+    def test_each_action_waits_for_a_key(self, display):
+        terminal = Terminal("play", "click-menu-2/1000", DISPLAY=display.name)
+        first = terminal.read_until(self.PROMPT)
+        assert first.startswith("item: n-screen-n-step/click-menu-2/1000\ngoal: Click the")
+        assert first.endswith(f"call 1, plan\n    click id=1\n\nnext: click id=1  {self.PROMPT}")
+        actions = 0
+        said = first
+        while "next: " in said:
+            terminal.press("\n")
+            actions += 1
+            said = terminal.read_until(self.PROMPT)
+            assert said.count("\naction ") == 1
+            assert f"\naction {actions - 1}: " in said
+        assert "ends the trial with reward 1\n\ntrial 1 ends: correct\n" in said
+        assert said.endswith(f"\nthe episode ends here  {self.PROMPT}")
+        terminal.press("\n")
+        assert terminal.end() == 0
+        assert terminal.said.endswith(
+            "\nsolved in trial 1, best reward 1: reflective with claude\n"
+        )
+        assert actions > 1
+
+    @pytest.mark.parametrize(("keys", "status"), [("q\n", 0), ("\4", 0), ("\3", 130)])
+    def test_it_can_be_left(self, display, keys, status):
+        """By a word, the end of input, and an interrupt, which is what U+0003 is to a terminal."""
+        terminal = Terminal("play", "click-menu-2/1000", DISPLAY=display.name)
+        terminal.read_until(self.PROMPT)
+        terminal.press(keys)
+        assert terminal.end() == status
+        assert "\naction" not in terminal.said
+        assert "Traceback" not in terminal.said
+
+    def test_auto_needs_nobody(self, display):
+        result = subprocess.run(
+            [sys.executable, "-m", "pytest_miniwob_agent", "play", "click-tab/1000", "--auto", "1"],
+            cwd=ROOT, env=os.environ | {"DISPLAY": display.name}, capture_output=True, text=True,
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        assert result.returncode == 0, result.stderr
+        assert re.search(r"\nnext: click id=(\d+)\n\naction 0: click id=\1\n", result.stdout)
+        assert "\nsolved in trial 1, best reward 1: reflective with claude\n" in result.stdout
+
+    def test_it_needs_a_terminal(self, call, monkeypatch):
+        monkeypatch.setenv("DISPLAY", ":0")
+        status, out, err = call("play", "click-menu-2/1")
+        assert (status, out) == (2, "")
+        assert "needs a terminal; --auto MS goes on by itself" in err
+
+    def test_it_needs_a_display(self, call, monkeypatch):
+        monkeypatch.delenv("DISPLAY", raising=False)
+        monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+        status, out, err = call("play", "click-menu-2/1", "--auto", "1")
+        assert (status, out) == (2, "")
+        assert "there is no display to open it on (DISPLAY is not set)" in err
+
+    def test_it_needs_a_page_to_see(self, recorded, call, monkeypatch):
+        monkeypatch.setenv("DISPLAY", ":0")
+        status, _, err = call("play", "click-menu-2/1", "--auto", "1")
+        assert status == 2
+        assert "is no browser's, so that there is nothing to see: `miniwob-agent show`" in err
 
 
 def shows_pointer(window):
