@@ -509,8 +509,17 @@ def _tell(item: pytest.Item, call: pytest.CallInfo[None], report: Any) -> None:
     elif unsolved:
         report.sections.append(("MiniWoB++ transcript", text))
     if exports is not None:
-        reporting = item.config.stash.get(_REPORTING, None)
-        exports.give(item, report, text, reporting.last_picture(outcome) if reporting else None)
+        exports.give(item, report, text, _last_picture(outcome, settings))
+
+
+def _last_picture(outcome: dict[str, Any], settings: Settings) -> Path | None:
+    """The last picture that the run's report has of an item, if there is one."""
+    from pytest_miniwob_agent.report import Report
+
+    pictures = outcome.get("trace", {}).get("pictures")
+    if settings.report is None or not pictures:
+        return None
+    return Report(settings.report).picture(pictures[-1]["name"])
 
 
 @pytest.hookimpl(tryfirst=True)

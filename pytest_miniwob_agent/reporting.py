@@ -7,7 +7,6 @@ travel with the outcomes; the controller writes the rest.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -59,11 +58,6 @@ class Reporting:
         outcome["trace"] = trace.to_data()
         if "episode" in outcome:
             del outcome["trace"]["events"]  # they are the episode's
-
-    def last_picture(self, outcome: Mapping[str, Any]) -> Path | None:
-        """The last picture that was taken of an item, if there is one."""
-        pictures = outcome.get("trace", {}).get("pictures")
-        return self._report.picture(pictures[-1]["name"]) if pictures else None
 
     @property
     def _leads(self) -> bool:
