@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -54,6 +55,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MiniwobError as error:
         print(f"miniwob-agent: {error}", file=sys.stderr)
         return 2
+    except BrokenPipeError:  # whoever reads has enough, as `head` has after some lines
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     return result
 
 

@@ -6,6 +6,7 @@ The two talk through a pair of sockets, a line of JSON a message: its kind, and 
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import os
@@ -84,16 +85,16 @@ def replay(case: str, args: Sequence[str], hear: Hear, *, stepwise: bool = False
             )
         ended = False
         try:
-            with ours, ours.makefile("rw", encoding="utf-8") as line:
-                for message in line:
+            with ours, ours.makefile("r", encoding="utf-8") as messages:
+                for message in messages:
                     kind, data = json.loads(message)
                     if kind == "wrong":
                         raise UsageError(data)
                     stop = not hear(kind, data)
                     ended = ended or stop or kind == "outcome"
                     if kind == "next":
-                        line.write("stop\n" if stop else "go\n")
-                        line.flush()
+                        with contextlib.suppress(BrokenPipeError):  # the run is over
+                            ours.sendall(b"stop\n" if stop else b"go\n")
         finally:
             inner.wait()
         if not ended:

@@ -198,6 +198,16 @@ class TestShow:
         changed = {path.name for path in after if after[path] != before.get(path)}
         assert changed == {"tox.ini"}
 
+    def test_a_reader_who_has_enough_is_no_trouble(self, recorded):
+        reader, writer = os.pipe()
+        os.close(reader)
+        result = subprocess.run(
+            [sys.executable, "-m", "pytest_miniwob_agent", "show", "click-menu-2/1"],
+            cwd=recorded.path, stdout=writer, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        os.close(writer)
+        assert (result.returncode, result.stderr) == (1, "")
+
     def test_nothing_of_a_page_or_a_model_moves_the_cursor(self, project, chat_server, call):
         evil = "\\x1b[2J\\u202e\\n::error::x"
         project.makeconftest(FAKE_PAGE.replace('"Menu"', f'"Menu{evil}"').replace("Open", evil))
