@@ -530,8 +530,10 @@ style="display: block" fill="#e11" stroke="#fff" stroke-width="1.5" stroke-linej
     ask: (what, ...about) => page()[what](...about),
     point,
     // What a picture has to show, the task's area and elements beyond it, and what is at some points.
-    view: (points) => {
+    view: async (points) => {
       arrow?.remove(); // it is no part of the page
+      // What was drawn last may be a frame behind on a busy machine, and a picture would show that.
+      for (let frames = 0; frames < 2; frames++) await new Promise(realFrame);
       const { seen, at } = page().boxes(points);
       const right = Math.max(160, ...seen.map(([left, , width]) => left + width));
       const bottom = Math.max(210, ...seen.map(([, top, , height]) => top + height));
