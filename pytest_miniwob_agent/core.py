@@ -11,9 +11,9 @@ Errors of this package::
     ├── CassetteError         there is no cassette, or none that can be read or written
     │   ├── NotRecorded       the item was never recorded
     │   │   └── Drift         the calls are not those that are recorded (pytest: D)
-    │   └── Pending           deferred recording: the call waits for a completion (pytest: s)
+    │   └── Pending           deferred recording: the call waits for a completion (pytest: w)
     ├── ModelError            the model's server could not be reached or refused the call
-    └── BudgetReached         the run may make no more model calls (pytest: s)
+    └── BudgetReached         the run may make no more model calls (pytest: b)
 
     LimitReached              the run's own limits; ends a trial or the episode, never an error
     ├── StepLimit             the trial has used its actions
