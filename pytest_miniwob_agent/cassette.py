@@ -174,7 +174,7 @@ class ItemCassette:
         beyond = [
             call
             for number, call in enumerate(self._rest, start=len(self._played) + 1)
-            if number > limits.calls or (call.origin and call.origin.trial > limits.trials)
+            if number > limits.calls or _is_beyond(call, limits)
         ]
         if not self.writes:
             if left := [call for call in self._rest if call not in beyond]:
@@ -241,6 +241,12 @@ class ItemCassette:
     def _save(self, calls: Sequence[Call]) -> None:
         about = {"recording": str(self.record)} if self.record is Record.ALL else {}
         tape.write(self.aside, calls, **about)
+
+
+def _is_beyond(call: Call, limits: Limits) -> bool:
+    """Whether a recorded call can only be made with more trials or actions than there may be."""
+    origin = call.origin
+    return origin is not None and (origin.trial > limits.trials or origin.step > limits.steps)
 
 
 class CassetteTransport(httpx2.BaseTransport):

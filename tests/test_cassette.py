@@ -127,6 +127,19 @@ class TestReplay:
         with pytest.raises(Drift):
             play(tmp_path, "none", "one", limits=Limits(trials=2))
 
+    def test_neither_are_calls_after_more_actions_than_there_may_be(self, tmp_path, chat_server):
+        cassette, llm = model(tmp_path, "new_episodes", chat_server.url)
+        for step, prompt in enumerate(("one", "two", "three")):
+            cassette.announce(Origin("task", 1, step, {}, "", ""))
+            llm.complete(prompt, "task")
+        cassette.finish(Limits())
+        before = cassette.path.read_bytes()
+        for record in ("none", "new_episodes"):
+            play(tmp_path, record, "one", "two", limits=Limits(steps=1), url=chat_server.url)
+        assert cassette.path.read_bytes() == before
+        with pytest.raises(Drift):
+            play(tmp_path, "none", "one", limits=Limits(steps=1))
+
     def test_equal_prompts_are_separate_samples_in_order(self, tmp_path, chat_server):
         answers = iter(["first", "second"])
         chat_server.reply = lambda prompt: next(answers)
