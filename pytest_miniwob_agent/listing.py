@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from argparse import Namespace
 from dataclasses import dataclass
 from functools import cache
@@ -109,6 +110,7 @@ def run(options: Namespace) -> int:
         print(INTRODUCTION)
         print("\n".join(markup.markdown_table(rows, numbers=False)))
     else:
-        width = shutil.get_terminal_size().columns
-        print("\n".join(markup.text_table([row[:-1] for row in rows], width, numbers=False)))
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 10**6
+        lines = markup.fitting_table([row[:-1] for row in rows], width, numbers=False)
+        print("\n".join(lines))
     return 0

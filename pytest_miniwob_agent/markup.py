@@ -73,6 +73,17 @@ def text_table(rows: Rows, width: int, numbers: bool = True) -> list[str]:
     return lines
 
 
+def fitting_table(rows: Rows, width: int, least: int = 1, numbers: bool = True) -> list[str]:
+    """The same with nothing cut short: where `width` columns do not suffice, columns are left out
+    from the right, but for the `least` first ones.
+    """
+    while True:
+        lines = text_table(rows, 10**6, numbers)
+        if len(rows[0]) <= least or max(map(len, lines)) <= width:
+            return lines
+        rows = [row[:-1] for row in rows]
+
+
 def markdown_table(rows: Rows, numbers: bool = True) -> list[str]:
     """A Markdown table; cells are taken as they are, so foreign text must come from `cell`.
 

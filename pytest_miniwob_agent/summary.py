@@ -180,7 +180,7 @@ class Summary:
             if len(runs) > 1:
                 terminal.line(plain(f"{agent} with {model}"), bold=True)
             rows = [head, *(_row(name, group) for name, group in groups.items())]
-            lines = _table(rows, terminal._tw.fullwidth)
+            lines = markup.fitting_table(rows, terminal._tw.fullwidth, 2 + len(TRIALS))
             terminal.line(lines[0], bold=True)
             for line, group in zip(lines[1:], groups.values(), strict=True):
                 every = all(outcome["episode"]["solved"] for outcome in group)
@@ -250,15 +250,6 @@ def _row(name: str, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
         f"{sum(episode['steps'] for episode in episodes):,}",
         "-" if None in spent else f"{sum(spent):,}",
     )
-
-
-def _table(rows: Sequence[Sequence[str]], width: int) -> list[str]:
-    """The rows in columns; what a narrow terminal has no room for is left out at the right."""
-    while True:
-        lines = markup.text_table(rows, 1000)
-        if max(map(len, lines)) <= width or len(rows[0]) <= 2 + len(TRIALS):
-            return lines
-        rows = [row[:-1] for row in rows]
 
 
 def _cause(outcome: Outcome) -> str:
