@@ -212,10 +212,6 @@ def _text(value: Value) -> str:
     return value
 
 
-def _split(text: str, separator: str | None = None, limit: int = -1) -> list[str]:
-    return text.split(separator, limit)
-
-
 def _join(separator: str, parts: Value) -> str:
     return separator.join(_listed(parts))
 
@@ -235,11 +231,11 @@ def _kind(value: object) -> str:
 _METHODS: Mapping[type, Mapping[str, Callable[..., Any]]] = {
     str: {
         "lower": str.lower, "upper": str.upper, "title": str.title, "strip": str.strip,
-        "lstrip": str.lstrip, "rstrip": str.rstrip, "split": _split, "splitlines": str.splitlines,
-        "join": _join, "replace": str.replace, "startswith": str.startswith,
-        "endswith": str.endswith, "find": str.find, "index": _str_index, "count": str.count,
-        "isdigit": str.isdigit, "isalpha": str.isalpha, "isupper": str.isupper,
-        "islower": str.islower, "capitalize": str.capitalize,
+        "lstrip": str.lstrip, "rstrip": str.rstrip, "split": str.split,
+        "splitlines": str.splitlines, "join": _join, "replace": str.replace,
+        "startswith": str.startswith, "endswith": str.endswith, "find": str.find,
+        "index": _str_index, "count": str.count, "isdigit": str.isdigit, "isalpha": str.isalpha,
+        "isupper": str.isupper, "islower": str.islower, "capitalize": str.capitalize,
     },
     list: {
         "append": list.append, "index": list.index, "count": list.count, "pop": list.pop,
@@ -265,10 +261,10 @@ def _int(value: Any = 0) -> int:
     return int(value)
 
 
-def _round(value: Any, digits: int = 0) -> Any:
-    if abs(digits) > MAX_BITS:
+def _round(value: Any, ndigits: int = 0) -> Any:
+    if abs(ndigits) > MAX_BITS:
         raise ValueError
-    return round(value, digits) if digits else round(value)
+    return round(value, ndigits) if ndigits else round(value)
 
 
 _BUILT_IN: Mapping[str, Callable[..., Any]] = {
@@ -286,6 +282,16 @@ _BUILT_IN: Mapping[str, Callable[..., Any]] = {
     "zip": lambda *several: list(zip(*map(_listed, several), strict=False)),
 }  # fmt: skip
 """Functions of Python's that every program has; `print` shows nothing."""
+
+_KEYWORDS: Mapping[str, frozenset[str]] = {
+    "enumerate": frozenset({"start"}), "round": frozenset({"ndigits"}),
+    "sorted": frozenset({"reverse"}), "split": frozenset({"sep", "maxsplit"}),
+    "splitlines": frozenset({"keepends"}),
+}  # fmt: skip
+"""All that can be given by name to the methods and functions above, as Python calls it.
+
+What decides how long a result gets is not among them: it is paid for by its position.
+"""
 
 _COMPARE: Mapping[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
@@ -593,31 +599,48 @@ class _Run:
     # Calls
 
     def _call(self, node: ast.Call) -> Value:
-        line = node.lineno
-        holder = self._value(node.func.value) if isinstance(node.func, ast.Attribute) else None
+        line, called = node.lineno, node.func
+        holder = self._value(called.value) if isinstance(called, ast.Attribute) else None
         args = [self._value(each) for each in node.args]
         kwargs = {str(each.arg): self._value(each.value) for each in node.keywords}
         self._line = line
-        if isinstance(node.func, ast.Attribute):
-            method = _METHODS.get(type(holder), {}).get(node.func.attr)
-            if method is None:
-                self._fail(f"{_kind(holder)} has no method .{node.func.attr}()")
-            if node.func.attr not in ("append", "pop"):  # they look at one entry only
-                self._weigh(holder, *args)
-            if node.func.attr in ("replace", "join"):
-                self._pay_for_growth(cast("str", holder), args)
-            result = self._apply(method, holder, *args, **kwargs)
-        else:
-            name = cast("ast.Name", node.func).id
-            if name in self._functions:
-                return self._call_given(name, args, kwargs)
-            weight = self._weigh(*args)
-            if name == "sorted":
-                self._pay(weight * weight.bit_length())
-            result = self._apply(_BUILT_IN[name], *args, **kwargs)
-            if type(result) is range:
-                self._pay(self._apply(len, result))
-                return list(result)
+        if isinstance(called, ast.Attribute):
+            return self._call_method(called.attr, holder, args, kwargs)
+        name = cast("ast.Name", called).id
+        if name in self._functions:
+            return self._call_given(name, args, kwargs)
+        return self._call_built_in(name, args, kwargs)
+
+    def _call_method(
+        self, name: str, holder: Value, args: list[Value], kwargs: dict[str, Value]
+    ) -> Value:
+        method = _METHODS.get(type(holder), {}).get(name)
+        if method is None:
+            self._fail(f"{_kind(holder)} has no method .{name}()")
+        self._check_keywords(name, kwargs)
+        if name not in ("append", "pop"):  # they look at one entry only
+            self._weigh(holder, *args, *kwargs.values())
+        if name in ("replace", "join"):
+            self._pay_for_growth(cast("str", holder), args)
+        return self._made(self._apply(method, holder, *args, **kwargs))
+
+    def _call_built_in(self, name: str, args: list[Value], kwargs: dict[str, Value]) -> Value:
+        self._check_keywords(name, kwargs)
+        weight = self._weigh(*args, *kwargs.values())
+        if name == "sorted":
+            self._pay(weight * weight.bit_length())
+        result = self._apply(_BUILT_IN[name], *args, **kwargs)
+        if type(result) is range:
+            self._pay(self._apply(len, result))
+            return list(result)
+        return self._made(result)
+
+    def _check_keywords(self, name: str, kwargs: dict[str, Value]) -> None:
+        if not kwargs.keys() <= _KEYWORDS.get(name, frozenset()):
+            self._fail(f"{name}() takes other arguments")
+
+    def _made(self, result: Any) -> Value:
+        """What one of Python's functions returned; the entries of a list were paid for before."""
         if type(result) in _SCALARS:
             self._weigh(result)
         return cast("Value", result)

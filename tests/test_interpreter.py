@@ -58,6 +58,9 @@ class TestLanguage:
             ("x = f'Tab #{1 + 1}'", "Tab #2"),
             ("x = ' A, b '.strip().lower().split(', ')", ["a", "b"]),
             ("x = '-'.join(sorted(['b', 'a'], reverse=True)).replace('-', '+')", "b+a"),
+            ("x = 'a b c'.split(maxsplit=1) + 'd-e'.split(sep='-')", ["a", "b c", "d", "e"]),
+            ("x = 'a\\nb'.splitlines(keepends=True)", ["a\n", "b"]),
+            ("x = enumerate('a', start=1) + [round(1.26, ndigits=1)]", [(1, "a"), 1.3]),
             ("x = []\nx.append(3)\nx.extend([1, 2])\nx = [x.pop(), len(x)]", [2, 2]),
             ("x = [k + str(v) for k, v in {'a': 1}.items()]", ["a1"]),
             ("x = list(zip('ab', enumerate('c')))", [("a", (0, "c"))]),
@@ -193,6 +196,17 @@ REFUSED = {
     "'%999999999d' % 1": "line 1: a text can't be formatted with %",
     "f'{1:>999999999}'": "line 1: a format in an f-string can't be used here",
     "f'{1!r}'": "line 1: a format in an f-string can't be used here",
+    # Names that Python has not given to what its functions take, or that would not be paid for
+    "x = 'a' * 30000\ny = x.join(parts=x)": "line 2: join() takes other arguments",
+    "x = [1]\nfor i in range(24): x = [x, x]\ny = str(object=x)": (
+        "line 3: str() takes other arguments"
+    ),
+    "sorted(values=[1])": "line 1: sorted() takes other arguments",
+    "' '.split(' ', limit=1)": "line 1: split() takes other arguments",
+    "dict(values=[])": "line 1: dict() takes other arguments",
+    "all(values=[])": "line 1: all() takes other arguments",
+    "[].extend(other=[])": "line 1: extend() takes other arguments",
+    "int(value=1)": "line 1: int() takes other arguments",
     # Depth
     "(" * 5000: "this is no valid Python",
     "-" * 9000 + "1": "the program is nested too deep",
@@ -262,6 +276,23 @@ class TestBounds:
         assert rounds(10_000) == rounds(10_000)
         assert 90 <= rounds(CALL_WORK * 100) <= 100
         assert rounds(100_000) == pytest.approx(10 * rounds(10_000), abs=10)
+
+    @pytest.mark.parametrize(
+        ("by_name", "by_position"),
+        [
+            ("'a'.split(sep=x)", "'a'.split(x)"),
+            ("'a'.split(sep=x, maxsplit=1)", "'a'.split(x, 1)"),
+        ],
+    )
+    def test_what_is_given_by_name_costs_as_much(self, by_name, by_position):
+        def rounds(call):
+            count = []
+            source = f"x = 'b' * 5000\nwhile 1:\n    tick()\n    {call}"
+            with pytest.raises(ProgramError):
+                interpret(source, {"tick": lambda: count.append(1)})
+            return len(count)
+
+        assert rounds(by_name) == rounds(by_position) < 50
 
     def test_a_bomb_goes_off_before_it_is_built(self):
         """A doubling stops when what it would make is dearer than the work that is left."""
