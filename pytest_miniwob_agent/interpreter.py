@@ -216,6 +216,10 @@ def _join(separator: str, parts: Value) -> str:
     return separator.join(_listed(parts))
 
 
+def _replace(text: str, old: str, new: str, count: int = -1) -> str:
+    return text.replace(old, new, count)  # only some versions of Python know its name
+
+
 def _listed(value: Value) -> list[Any]:
     """The entries of anything that can be looped over."""
     if type(value) not in (str, list, tuple, dict):
@@ -232,7 +236,7 @@ _METHODS: Mapping[type, Mapping[str, Callable[..., Any]]] = {
     str: {
         "lower": str.lower, "upper": str.upper, "title": str.title, "strip": str.strip,
         "lstrip": str.lstrip, "rstrip": str.rstrip, "split": str.split,
-        "splitlines": str.splitlines, "join": _join, "replace": str.replace,
+        "splitlines": str.splitlines, "join": _join, "replace": _replace,
         "startswith": str.startswith, "endswith": str.endswith, "find": str.find,
         "index": _str_index, "count": str.count, "isdigit": str.isdigit, "isalpha": str.isalpha,
         "isupper": str.isupper, "islower": str.islower, "capitalize": str.capitalize,
@@ -261,10 +265,10 @@ def _int(value: Any = 0) -> int:
     return int(value)
 
 
-def _round(value: Any, ndigits: int = 0) -> Any:
-    if abs(ndigits) > MAX_BITS:
+def _round(value: Any, ndigits: int | None = None) -> Any:
+    if ndigits is not None and abs(ndigits) > MAX_BITS:
         raise ValueError
-    return round(value, ndigits) if ndigits else round(value)
+    return round(value, ndigits)
 
 
 _BUILT_IN: Mapping[str, Callable[..., Any]] = {
@@ -275,7 +279,7 @@ _BUILT_IN: Mapping[str, Callable[..., Any]] = {
     "float": float, "int": _int, "len": len, "list": lambda values=(): _listed(values),
     "max": lambda *values: max(_listed(values[0]) if len(values) == 1 else values),
     "min": lambda *values: min(_listed(values[0]) if len(values) == 1 else values),
-    "print": lambda *values: None, "range": range,
+    "print": lambda *values, sep=None, end=None: None, "range": range,
     "reversed": lambda values: _listed(values)[::-1], "round": _round, "sorted": _sorted,
     "str": str, "sum": lambda values: sum(_listed(values)),
     "tuple": lambda values=(): tuple(_listed(values)),
@@ -284,7 +288,8 @@ _BUILT_IN: Mapping[str, Callable[..., Any]] = {
 """Functions of Python's that every program has; `print` shows nothing."""
 
 _KEYWORDS: Mapping[str, frozenset[str]] = {
-    "enumerate": frozenset({"start"}), "round": frozenset({"ndigits"}),
+    "enumerate": frozenset({"start"}), "print": frozenset({"sep", "end"}),
+    "replace": frozenset({"count"}), "round": frozenset({"ndigits"}),
     "sorted": frozenset({"reverse"}), "split": frozenset({"sep", "maxsplit"}),
     "splitlines": frozenset({"keepends"}),
 }  # fmt: skip
