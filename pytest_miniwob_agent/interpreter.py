@@ -197,7 +197,7 @@ def _texts(node: ast.expr) -> Iterator[ast.AST]:
 
 _SCALARS = (type(None), bool, int, float, str)
 _NUMBERS = (bool, int, float)
-_SEQUENCES = (str, list, tuple)
+_LOOPED = (str, list, tuple, dict)
 _MISTAKES = (ArithmeticError, LookupError, TypeError, ValueError, RecursionError)
 """What Python's own operators raise on plain data."""
 
@@ -222,7 +222,7 @@ def _replace(text: str, old: str, new: str, count: int = -1) -> str:
 
 def _listed(value: Value) -> list[Any]:
     """The entries of anything that can be looped over."""
-    if type(value) not in (str, list, tuple, dict):
+    if type(value) not in _LOOPED:
         raise TypeError
     return list(cast("list[Any]", value))
 
@@ -308,6 +308,11 @@ _ARITHMETIC: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow,
 }  # fmt: skip
+_IN_PLACE: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.iadd, ast.Mult: operator.imul,
+}  # fmt: skip
+"""What `+=` and `*=` do to a list: whoever else holds it sees it change, as in Python."""
+
 _UNARY: Mapping[type[ast.unaryop], Callable[[Any], Any]] = {
     ast.Not: operator.not_, ast.USub: operator.neg, ast.UAdd: operator.pos,
 }  # fmt: skip
@@ -397,9 +402,15 @@ class _Run:
                 result = self._value(value)
                 for target in targets:
                     self._assign(target, result)
+            case ast.AugAssign(
+                target=ast.Subscript(value=holder, slice=index), op=op, value=value
+            ) if not isinstance(index, ast.Slice):  # what is called in it is called once
+                place, at = self._value(holder), self._value(index)
+                old = self._entry(place, at)
+                self._set_entry(place, at, self._binary(op, old, self._value(value), True))
             case ast.AugAssign(target=target, op=op, value=value):
                 old = self._value(target)
-                self._assign(target, self._binary(op, old, self._value(value)))
+                self._assign(target, self._binary(op, old, self._value(value), True))
             case ast.If(test=test, body=body, orelse=orelse):
                 self.block(body if self._value(test) else orelse)
             case ast.While(test=test, body=body, orelse=orelse):
@@ -453,13 +464,15 @@ class _Run:
                 for each, one in zip(targets, values, strict=True):
                     self._assign(each, one)
             case ast.Subscript(value=holder, slice=index) if not isinstance(index, ast.Slice):
-                place, at = self._value(holder), self._value(index)
-                if not isinstance(place, list | dict):
-                    self._fail(f"an entry of {_kind(place)} can't be set")
-                self._weigh(at)
-                self._apply(operator.setitem, place, at, value)
+                self._set_entry(self._value(holder), self._value(index), value)
             case _:
                 self._fail("this can't be given a value")
+
+    def _set_entry(self, place: Value, at: Value, value: Value) -> None:
+        if not isinstance(place, list | dict):
+            self._fail(f"an entry of {_kind(place)} can't be set")
+        self._weigh(at)
+        self._apply(operator.setitem, place, at, value)
 
     # Expressions
 
@@ -501,7 +514,7 @@ class _Run:
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 return self._value(body if self._value(test) else orelse)
             case ast.Subscript(value=holder, slice=index):
-                return self._entry(self._value(holder), index)
+                return self._entry(self._value(holder), self._index(index))
         raise ProgramError("a slice can't be used here", self._line)
 
     def _first(self, operands: list[ast.expr], *, stop: bool) -> Value:
@@ -547,7 +560,8 @@ class _Run:
         self._pay(len(text))
         return cast("str", text)
 
-    def _binary(self, op: ast.operator, left: Value, right: Value) -> Value:
+    def _binary(self, op: ast.operator, left: Value, right: Value, in_place: bool = False) -> Value:
+        """What an operator makes; a list may be changed in place, as by `+=`."""
         numbers = type(left) in _NUMBERS and type(right) in _NUMBERS
         match op:
             case ast.Pow() if numbers:
@@ -556,10 +570,13 @@ class _Run:
                 times = next((one for one in (left, right) if type(one) is int), 0)
                 self._pay(max(0, times) * (self._weigh(left) + self._weigh(right)))
             case ast.Add():
-                self._pay(sum(len(one) for one in (left, right) if isinstance(one, _SEQUENCES)))
+                self._pay(sum(len(one) for one in (left, right) if isinstance(one, _LOOPED)))
             case ast.Mod() if not numbers:  # '%999999999d' % 1
                 self._fail(f"{_kind(left)} can't be formatted with %")
-        result = self._apply(_ARITHMETIC[type(op)], left, right)
+        operation = _ARITHMETIC[type(op)]
+        if in_place and type(left) is list:
+            operation = _IN_PLACE.get(type(op), operation)
+        result = self._apply(operation, left, right)
         if type(result) is int and result.bit_length() > MAX_BITS:
             self._fail("the number is too big")
         if type(result) is complex:
@@ -587,19 +604,20 @@ class _Run:
             left = right
         return True
 
-    def _entry(self, holder: Value, index: ast.expr) -> Value:
+    def _index(self, node: ast.expr) -> Value | slice:
+        if not isinstance(node, ast.Slice):
+            return self._value(node)
+        bounds = (node.lower, node.upper, node.step)
+        return slice(*(None if each is None else self._value(each) for each in bounds))
+
+    def _entry(self, holder: Value, at: Value | slice) -> Value:
         if not isinstance(holder, str | list | tuple | dict):
             self._fail(f"{_kind(holder)} has no entries")
-        if not isinstance(index, ast.Slice):
-            at = self._value(index)
+        if isinstance(at, slice):
+            self._pay(len(holder))
+        else:
             self._weigh(at)
-            return cast("Value", self._apply(operator.getitem, holder, at))
-        self._pay(len(holder))
-        bounds = (
-            None if each is None else self._value(each)
-            for each in (index.lower, index.upper, index.step)
-        )
-        return cast("Value", self._apply(operator.getitem, holder, slice(*bounds)))
+        return cast("Value", self._apply(operator.getitem, holder, at))
 
     # Calls
 

@@ -44,6 +44,10 @@ class TestLanguage:
             ("x = {'a': [1, 2]}['a'][1]", 2),
             ("x = [1, 2]\nx[0] = 5\nx[1] += 1", [5, 3]),
             ("x = {}\nx['k'] = 1\nx['k'] += 1", {"k": 2}),
+            ("a = x = []\na += [1]\na += 'bc'\na *= 2", [1, "b", "c", 1, "b", "c"]),
+            ("a = [0]\nx = [a, a]\nx[0] += {1: 2}", [[0, 1], [0, 1]]),
+            ("x = a = (1,)\na += (2,)", (1,)),
+            ("x = []\nx += x\nx += [1]\nx += x", [1, 1]),
             ("(a, [b, c]), d = (1, 'xy'), 4\nx = [a, b, c, d]", [1, "x", "y", 4]),
             (
                 "x = 0\nfor i in range(5):\n  if i == 1: continue\n  if i == 4: break\n  x += i",
@@ -85,6 +89,18 @@ class TestLanguage:
         names = run("a = click('button', 'ONE')\nfor n in 'xy': click('a', n, nth=a)", click=click)
         assert called == [("button", "ONE", 1), ("a", "x", 1), ("a", "y", 1)]
         assert names["a"] == 1
+
+    def test_an_entry_that_is_added_to_is_looked_up_once(self):
+        called = []
+
+        def click(name):
+            called.append(name)
+            return len(called)
+
+        source = "x = {1: 5}\ny = [[0, 0, 0, 1]]\nx[click('a')] += click('b')\n"
+        names = run(source + "y[click('c') - 3][click('d') - 1] *= click('e')", click=click)
+        assert called == ["a", "b", "c", "d", "e"]
+        assert names == {"x": {1: 7}, "y": [[0, 0, 0, 5]]}
 
     def test_nothing_is_run_of_a_program_that_is_not_in_the_language(self):
         called = []
@@ -161,6 +177,10 @@ REFUSED = {
     "x = ...": "line 1: a value of the type ellipsis can't be used",
     "a.b = 1": "line 1: the attribute .b can't be used here",
     "x = [1]\nx[0:1] = [2]": "line 2: this can't be given a value",
+    "x = [1]\nx[0:1] += [2]": "line 2: this can't be given a value",
+    "x = (1, 2)\nx[0] += 1": "line 2: an entry of a tuple can't be set",
+    "x = []\nx += 1": "line 2: this can't be done with a list and a number",
+    "x = {}\nx['a'] += 1": "line 2: there is no such entry",
     # Mistakes
     "x": "line 1: the name 'x' has no value",
     "1 / 0": "line 1: this divides by zero",
@@ -245,6 +265,10 @@ TOO_MUCH = [
     "x = 'a'\nwhile 1: x += x",
     "x = [0]\nwhile 1: x = x + x",
     "x = [0]\nwhile 1: x.extend(x)",
+    "x = [0]\nwhile 1: x += x",
+    "x = [0]\nwhile 1: x *= 2",
+    "x = [0]\nfor i in x: x += [i]",
+    "d = {}\nfor i in range(5000): d[i] = i\nx = []\nwhile 1: x += d",
     "x = [0]\nwhile 1: x.append(0)",
     "x = [[0] * 1000]\nwhile 1: x = [x[0] * 2]",
     "x = (0,)\nfor i in range(50): x = (x, x)\ny = {x: 1}",
