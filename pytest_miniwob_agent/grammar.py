@@ -48,6 +48,7 @@ class Command:
     action: Action | None = None
 
 
+# What repeats beside its like is possessive (`*+`) or bounded, or a long reply would take minutes.
 _QUOTES = str.maketrans("\u201c\u201d\u201e\u201f\u00ab\u00bb\u2018\u2019", '""""""\'\'')
 _LEAD = re.compile(
     r"(?:[\s\-*\u2022>`#]|\(?\d+\s*[.):](?=\s)|(?:step|action)\s*\d+\s*[:.)-])+", re.I
@@ -57,24 +58,24 @@ _ALL_VERBS = rf"{_VERBS}|double|hover|drag|select|scroll|choose|copy|paste"
 _VERB = re.compile(rf"\b({_VERBS})\b", re.I)
 _ANY_VERB = re.compile(rf"\b({_ALL_VERBS})\b", re.I)
 _NOTHING = re.compile(
-    r"\W*(done|none|nothing|no (further |more )?(plan|actions?)\b.*)?\W*", re.I | re.S
+    r"\W*+(?:(?:done|none|nothing|no (?:further |more )?(?:plan|actions?)\b.*)\W*)?", re.I | re.S
 )
-_ID = re.compile(r"\bid\s*(?:[=:]|is|\s)\s*[\"'#]?(\d+)|#(\d+)\b", re.I)
+_ID = re.compile(r"\bid(?:\s*+(?:[=:]|is)|\s)\s*+[\"'#]?(\d+)|#(\d+)\b", re.I)
 _BARE_ID = re.compile(r"click(?:\s+on)?\s+(\d+)\s*", re.I)
 _LONE_ID = re.compile(r"\D{0,20}(\d+)\D{0,20}")
 _ENTER = re.compile(r"(?:enter|type)\s+(?:the\s+text\s+)?([\"'])(.*)\1(.*)", re.I)
 _PRESS = re.compile(
-    r"press\s+(?:the\s+)?[\"']?([a-z_ ]+?)[\"']?(?:\s+keys?)?"
-    r"(?:\s*(?:[x\u00d7*]\s*)?(\d+)(?:\s*times)?)?",
+    r"press\s++(?:the\s++)?[\"']?([a-z_ ]{1,99}?)[\"']?(?:\s++keys?)?"
+    r"(?:\s*+(?:[x\u00d7*]\s*+)?(\d++)(?:\s*+times)?)?",
     re.I,
 )
 _MODIFY = re.compile(
     r"(hold|release)\s+(?:down\s+)?(?:the\s+)?[\"']?([a-z]+)[\"']?(?:\s+key)?", re.I
 )
 _NUMBER = r"([+-]?\d+(?:\.\d+)?)(?:\s*px)?"
-_PAIR = rf"\(?\s*{_NUMBER}\s*,\s*{_NUMBER}\s*\)?"
-_AT = re.compile(rf"\bat\s+{_PAIR}", re.I)
-_BY = re.compile(rf"\bby\s+{_PAIR}", re.I)
+_PAIR = rf"\(?\s*+{_NUMBER}\s*+,\s*+{_NUMBER}"
+_AT = re.compile(rf"\bat\s++{_PAIR}", re.I)
+_BY = re.compile(rf"\bby\s++{_PAIR}", re.I)
 _POINT = re.compile(r"(double[\s-]?click|click|hover)\b(.*)", re.I)
 _DRAG = re.compile(r"drag\b(.*?)(?:\b(?:in|on)?to\b(.*))?", re.I)
 _SELECT = re.compile(

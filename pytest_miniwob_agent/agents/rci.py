@@ -71,7 +71,7 @@ class Instruction:
 
 _LEAD = re.compile(
     r"(?:[\s\-*\u2022>]|\(?\d+\s*[.):](?=\s)"
-    r"|(?:[a-z]+ ){0,3}(?:instruction|step|answer)\s*\d*\s*(?:is\s*)?:)*",
+    r"|(?:[a-z]+ ){0,3}(?:instruction|step|answer)\s*+\d*+\s*+(?:is\s*+)?:)*",
     re.I,
 )
 _FORM = re.compile(r"(type|press|clickoption|movemouse|clickxpath)\s+(\S.*)", re.I)

@@ -45,7 +45,7 @@ TRAJECTORY_LIMIT = 16_000
 first screen and the actions (7.5)."""
 
 
-_SUGGESTION = re.compile(r"action\s*\W{0,3}index\s*\W?\s*=?\s*(\d+)\W+(.*)", re.I)
+_SUGGESTION = re.compile(r"action\W{0,9}index\W{0,9}(\d++)\W++(.*)", re.I)
 
 
 def parse_suggestion(reply: str, all_actions: bool = False) -> tuple[int, Command]:
