@@ -28,7 +28,7 @@ CONDITIONS_LIMIT = 5
 OUTWARD_LIMIT = 4
 """How often an XPath can look beyond the element that it is at: by `..`, sideways or upwards, or in
 a condition from the top again. Each may cost the square of the page's size, and one within another
-its cube, which is refused."""
+its cube, as do two in one path of a condition: both are refused."""
 
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -155,22 +155,30 @@ def _check_cost(xpath: str) -> None:
     tokens = [match[0].strip() for match in _TOKEN.finditer(xpath)]
     outward = 0
     within = [[0, 0]]  # of each open bracket: whether it looks outward, and brackets within it
+    path = [0]  # of each open bracket: how often the paths that are at hand look outward
     operand = False  # whether an operand ends here, so that `*` and names are operators (XPath 3.7)
     for token, following in zip(tokens, [*tokens[1:], ""], strict=True):
         operator = operand and (token == "*" or token[0].isalpha())
         inside = len(within) > 1
+        parent = token == ".." or (token == "parent" and following == "::")
         if (
             (following == "::" and token not in _DOWNWARD)
             or (following == "(" and token == "id")
-            or (inside and token == "..")
-            or (inside and following == "::" and token == "parent")
+            or (inside and parent)
             or (inside and token in ("/", "//") and not operand)
         ):
             outward += 1
             within[-1][0] = 1
+            path[-1] = (path[-1] or 1) if parent else path[-1] + 1  # a parent's parent is but one
+            if inside and path[-1] > 1:
+                raise BadXPath("a condition looks beyond its element, and from there beyond again")
+        if operator and token in ("and", "or"):
+            path[-1] = 0
         if token == "[":
             within.append([0, 0])
+            path.append(0)
         elif token == "]":
+            path.pop()
             looks, deepest = within.pop()
             within[-1][1] = max(within[-1][1], looks + deepest)
         operand = not operator and token not in _BEFORE_OPERAND

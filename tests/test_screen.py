@@ -165,6 +165,10 @@ def test_what_is_wrong_with_an_xpath_is_said(xpath, message):
         ("//*[id('box')//*[id('box')]]", "stands in another such"),
         ("//*[/html/body[/html/body]]", "stands in another such"),
         ("//*/following::*" + "/preceding::*" * 4, "looks beyond its element more than 4 times"),
+        ("//*[.!=//*/following::*]", "and from there beyond again"),
+        ("//*[count(//*/following::*/preceding::*)>0]", "and from there beyond again"),
+        ("//*[../*/following::*]", "and from there beyond again"),
+        ("//*[a or (//b)/ancestor::*]", "and from there beyond again"),
         ("//*" + "[//a]" * 5, "looks beyond its element more than 4 times"),
         ("//*[*[*[*[*[*[*]]]]]]", "conditions stand more than 5 deep"),
     ],
@@ -180,6 +184,8 @@ def test_an_xpath_that_could_take_long_is_not_followed(xpath, message):
         "//div[.//label[input[@checked]]]//button[text()='ok' or text()='OK']",
         "//*[../*[.='ok']][//select]/..//button",
         "//div[label][select][button]/ancestor::body//button",
+        "//button[//select and preceding-sibling::label or //table]",
+        "//option[../../label]/../..//button",
     ],
 )
 def test_an_ordinary_one_is(xpath):
