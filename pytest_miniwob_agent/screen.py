@@ -108,7 +108,7 @@ def find(page: str, xpath: str) -> list[Found]:
     return [
         Found(int(ref), " ".join("".join(element.itertext()).split()))
         for element in elements
-        if (ref := element.get("data-ref", "")).isdecimal()
+        if (ref := element.get("data-ref") or "").isdecimal()  # a comment has None for a default
     ]
 
 

@@ -131,6 +131,12 @@ def test_what_is_found_has_its_text():
     assert find(PAGE, "//label | //button[2]") == [(3, 'it\'s "so"'), (9, "No & go")]
 
 
+@pytest.mark.parametrize(("xpath", "refs"), [("//node()", [1]), ("//comment()", [])])
+def test_a_comment_is_no_element(xpath, refs):
+    page = '<body><!-- old --><p data-ref="1">new</p></body>'
+    assert [one.ref for one in find(page, xpath)] == refs
+
+
 @pytest.mark.parametrize(
     ("xpath", "message"),
     [
