@@ -429,6 +429,8 @@ class MiniwobEnvironment:
         if self._browser.held and isinstance(action, Select | Choose | Copy | Paste):
             return f"release {' and '.join(sorted(self._browser.held))} first"
         match action:
+            case Press(key) | Hold(key) if key not in _KEYS:
+                return f"there is no key {plain(key)}"
             case Click(element, at) | DoubleClick(element, at) | Hover(element, at):
                 point = self._point(driver, element, at)
                 if isinstance(point, str):

@@ -93,3 +93,18 @@ def test_a_broken_package_breaks_its_own_runs_only(project, install, entry, sour
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines([message])
     run(project, "stubborn").assert_outcomes(passed=2, deselected=10)
+
+
+@pytest.mark.parametrize(
+    ("agent", "message"),
+    [
+        ("builtins:dict", "*agent 'builtins:dict': can't be made: no signature found for *dict*"),
+        ("string:digits", "*agent 'string:digits': can't be made: '0123456789' is not a callable*"),
+    ],
+)
+def test_what_is_no_agent_is_an_error_in_words(project, agent, message):
+    result = run(project, agent)
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines([message])
+    result.stdout.no_fnmatch_line("*Traceback*")
+    result.stdout.no_fnmatch_line("*ValueError*")

@@ -231,6 +231,8 @@ class TestActing:
             (Click(99), "there is no element with id=99 on the screen"),
             (Enter("x", 99), "there is no element with id=99 on the screen"),
             (Release("CTRL"), "CTRL is not held"),
+            (Press("F5"), "there is no key F5"),
+            (Hold("META"), "there is no key META"),
             (Press("ENTER", 101), "a key can be pressed 1 to 100 times, not 101"),
             (Press("ENTER", 0), "a key can be pressed 1 to 100 times, not 0"),
         ],

@@ -53,11 +53,15 @@ def load_agent(
         raise UsageError(
             f"agent {name!r}: {module_name} has no {class_name!r}" + nearest(class_name, names)
         ) from None
-    given = {**(params or {}), **({} if prompts is None else {"prompts": prompts})}
     try:
-        _check_params(name, factory, params or {})
-        if "task" in inspect.signature(factory).parameters:
-            given["task"] = task
+        takes = inspect.signature(factory).parameters
+    except (TypeError, ValueError) as error:  # not callable, or in C and silent about it
+        raise UsageError(f"agent {name!r}: can't be made: {error}") from error
+    _check_params(name, takes, params or {})
+    given = {**(params or {}), **({} if prompts is None else {"prompts": prompts})}
+    if "task" in takes:
+        given["task"] = task
+    try:
         agent = factory(**given)
     except TypeError as error:
         raise UsageError(f"agent {name!r}: can't be made: {error}") from error
@@ -95,12 +99,13 @@ def _installed(name: str) -> str:
     return target
 
 
-def _check_params(name: str, factory: Any, params: Mapping[str, Any]) -> None:
+def _check_params(
+    name: str, takes: Mapping[str, inspect.Parameter], params: Mapping[str, Any]
+) -> None:
     """Whether the class takes these parameters, before it says so in Python's words."""
-    signature = inspect.signature(factory)
-    if any(each.kind is each.VAR_KEYWORD for each in signature.parameters.values()):
+    if any(each.kind is each.VAR_KEYWORD for each in takes.values()):
         return
-    known = [each for each in signature.parameters if each not in ("prompts", "task")]
+    known = [each for each in takes if each not in ("prompts", "task")]
     for param in params:
         if param == "prompts":
             raise UsageError("--miniwob-agent-params: the folder of prompts has --miniwob-prompts")
