@@ -52,6 +52,7 @@ from pytest_miniwob_agent.core import (
     Transition,
     Type,
     elements_of,
+    plain,
 )
 
 VIEWPORT = (640, 480)
