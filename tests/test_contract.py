@@ -52,6 +52,18 @@ def env(request):
         browser.close()
 
 
+@pytest.fixture(params=["fake", "browser"])
+def form(request):
+    """A page with a filled textarea."""
+    if request.param == "fake":
+        area = Element(1, "textarea", value="a < b\n & c")
+        yield FakeEnvironment("Copy the text.", {"start": [area]})
+    else:
+        browser = Browser()
+        yield browser.environment(Case("copy-paste", "1-screen-n-step", 1))
+        browser.close()
+
+
 class TestEnvironment:
     def test_a_reset_begins_anew(self, env):
         first = env.reset()
@@ -109,6 +121,12 @@ class TestEnvironment:
         assert [button.text for button in buttons] == ["ONE", "TWO"]
         (two,) = page.xpath('//button[text()="TWO"]')
         assert env.step(Click(int(two.get("data-ref")))).done
+
+    def test_the_html_of_a_textarea_is_its_value(self, form):
+        (area,) = (one for one in form.reset().elements if one.tag == "textarea")
+        (shown,) = html.fromstring(form.html()).xpath("//textarea")
+        assert area.value
+        assert (shown.text, shown.get("value")) == (area.value, None)
 
 
 REPLIES = {"webwise": ['```python\nclick("button", "ONE")\n```']}

@@ -78,19 +78,21 @@ class FakeEnvironment:
 def _markup(element: Element) -> str:
     """An element as HTML."""
     tag, _, kind = element.tag.partition("_")
+    value = element.value if isinstance(element.value, str) else ""
     attributes = {
         "data-ref": "" if element.id is None else str(element.id),
         "type": kind,
         "id": element.dom_id,
         "class": element.classes,
         "placeholder": element.placeholder,
-        "value": element.value if isinstance(element.value, str) else "",
+        "value": "" if tag == "textarea" else value,
         "selected" if tag == "option" else "checked": "true" if element.value is True else "",
     }
     start = tag + "".join(
         f' {name}="{escape(value)}"' for name, value in attributes.items() if value
     )
-    return f"<{start}>" if tag == "input" else f"<{start}>{escape(element.text)}</{tag}>"
+    inside = value if tag == "textarea" else element.text
+    return f"<{start}>" if tag == "input" else f"<{start}>{escape(inside)}</{tag}>"
 
 
 class ScriptedLLM:
