@@ -9,11 +9,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from pytest_miniwob_agent.core import UsageError, canonical_json, to_data, write_atomically
+
+_NO_EXAMPLE = (ValueError, TypeError, KeyError, RecursionError)
+"""What reading something else as an example ends in."""
 
 PER_TASK = 2
 """Examples that a pool keeps of a task, as in the paper."""
@@ -67,7 +71,7 @@ def read_pool(path: Path) -> Pool:
             continue
         try:
             examples.append(_example(json.loads(line)))
-        except (ValueError, TypeError, KeyError) as error:
+        except _NO_EXAMPLE as error:
             raise UsageError(
                 f"{path}:{number}: no example, which has "
                 f"{', '.join(each.name for each in fields(Example))}: {error!r}. "
@@ -79,7 +83,11 @@ def read_pool(path: Path) -> Pool:
 def write_pool(path: Path, outcomes: Iterable[Mapping[str, Any]]) -> int:
     """Keep what solved items of a run said would make an example; returns how many that are.
 
-    Which ones are kept is up to their tasks and seeds, not to the order in which they came.
+    Which ones are kept is up to their tasks and seeds, not to the order in which they came. Where
+    there is none the file stays as it is.
+
+    Raises:
+        UsageError: the file can't be written.
     """
     solved = sorted(
         (
@@ -91,9 +99,15 @@ def write_pool(path: Path, outcomes: Iterable[Mapping[str, Any]]) -> int:
     )
     kept: dict[str, dict[Example, None]] = {}
     for task, _, _, remark in solved:
-        kept.setdefault(task, {})[_example({"task": task, **json.loads(remark)})] = None
+        with suppress(*_NO_EXAMPLE):  # an agent of the user's own may remark what it likes
+            kept.setdefault(task, {})[_example({**json.loads(remark), "task": task})] = None
     examples = [each for ones in kept.values() for each in list(ones)[:PER_TASK]]
-    write_atomically(path, "".join(f"{canonical_json(to_data(each))}\n" for each in examples))
+    if examples:
+        text = "".join(f"{canonical_json(to_data(each))}\n" for each in examples)
+        try:
+            write_atomically(path, text)
+        except OSError as error:
+            raise UsageError(f"--miniwob-examples: {path} can't be written: {error}") from None
     return len(examples)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -330,6 +331,8 @@ def read(config: pytest.Config) -> Settings:
         raise UsageError("--miniwob-answers goes with --miniwob-record=defer")
     given["llm_params"] = _object("--miniwob-llm-params", given["llm_params"])
     given["agent_params"] = _object("--miniwob-agent-params", given["agent_params"])
+    if given["examples"]:
+        _check_examples(given["examples"], given["agent_params"].get("examples"))
     if fixed := {"messages", "model", "stream"} & given["llm_params"].keys():
         raise UsageError(f"--miniwob-llm-params: can't set {', '.join(sorted(fixed))}")
     if given["seeds"] is not None:
@@ -368,6 +371,21 @@ def count(what: str, value: Any) -> int:
     if number < 1:
         raise UsageError(f"{what}: {value!r} is no number from 1 up")
     return number
+
+
+def _check_examples(path: Path, shown_ones: Any) -> None:
+    """Whether examples can be written to the file; `shown_ones` are those that the agent is given.
+
+    Raises:
+        UsageError: they can't.
+    """
+    if path.is_dir():
+        raise UsageError(f"--miniwob-examples: {shown(path)} is a folder; name a file")
+    if isinstance(shown_ones, str) and os.path.abspath(shown_ones) == os.path.abspath(path):
+        raise UsageError(
+            f"--miniwob-examples: the agent is shown {shown(path)} (examples of "
+            "--miniwob-agent-params), which would be overwritten; name another file"
+        )
 
 
 def _object(what: str, text: str) -> dict[str, Any]:

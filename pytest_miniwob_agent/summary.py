@@ -10,7 +10,16 @@ from typing import Any
 import pytest
 
 from pytest_miniwob_agent import catalogue, markup, options
-from pytest_miniwob_agent.core import Cause, Ending, counted, harmless, legible, plain, shown
+from pytest_miniwob_agent.core import (
+    Cause,
+    Ending,
+    MiniwobError,
+    counted,
+    harmless,
+    legible,
+    plain,
+    shown,
+)
 from pytest_miniwob_agent.examples import write_pool
 from pytest_miniwob_agent.ledger import Usage, cost_of, money, tokens
 from pytest_miniwob_agent.options import Settings
@@ -37,6 +46,7 @@ class Summary:
         self._outcomes: list[Outcome] = []
         self._waiting = 0
         self._examples = 0
+        self._problems: list[str] = []
         self._seconds: dict[str, float] = {}
         self._running = True
 
@@ -75,11 +85,24 @@ class Summary:
             )
         return category, letter, (word, *markup) if markup else word
 
-    def pytest_sessionfinish(self) -> None:
-        """Write what waits for a completion, and what would make an example."""
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Write what waits for a completion, and what would make an example.
+
+        What can't be written fails the run, and does not keep others from writing theirs.
+        """
         self._running = False
+        for write in (self._write_pending, self._write_examples):
+            try:
+                write()
+            except (MiniwobError, OSError) as error:
+                self._problems.append(str(error))
+                session.exitstatus = max(session.exitstatus, pytest.ExitCode.TESTS_FAILED)
+
+    def _write_examples(self) -> None:
         if self._settings.examples and self._outcomes:
             self._examples = write_pool(self._settings.examples, self._outcomes)
+
+    def _write_pending(self) -> None:
         if self._settings.record != "defer" or not self._outcomes:
             return
         from pytest_miniwob_agent.deferred import update_pending
@@ -102,9 +125,13 @@ class Summary:
             terminalreporter.section("MiniWoB++ episodes")
             self._show_episodes(terminalreporter)
             self._show_ledger(terminalreporter)
-            if self._settings.examples:
-                examples = counted(self._examples, "example")
-                terminalreporter.line(f"kept: {examples}, in {shown(self._settings.examples)}")
+            if self._settings.examples and not self._problems:
+                file = shown(self._settings.examples)
+                kept = f"{counted(self._examples, 'example')}, in {file}"
+                none = f"no example; nothing is written to {file}"
+                terminalreporter.line(f"kept: {kept if self._examples else none}")
+        for problem in self._problems:
+            terminalreporter.line(legible(problem), red=True)
 
     # --- Drift ---
 
