@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import gc
 import json
+import re
 import tempfile
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
@@ -61,6 +62,7 @@ _EPISODE = pytest.StashKey[Episode]()
 _CASSETTE: pytest.StashKey[ItemCassette] = pytest.StashKey()
 _JUDGEMENT: pytest.StashKey[Judgement] = pytest.StashKey()
 _EXPORTS: pytest.StashKey[Exports] = pytest.StashKey()
+_HALF = re.compile("[\ud800-\udfff]")
 _SHARED = pytest.StashKey[Path]()
 """A folder of this run, for what its workers count together; where calls may be made only."""
 
@@ -456,10 +458,16 @@ def pytest_runtest_makereport(
 
 @pytest.hookimpl(wrapper=True)
 def pytest_report_to_serializable(config: pytest.Config) -> Generator[None, Any, Any]:
-    """Send an outcome to the controller in ASCII: execnet refuses half of a surrogate pair."""
+    """Send no half of a surrogate pair to the controller, which execnet refuses.
+
+    A page may hold one, and the test's log, or its failure, tell of it in any report of the item.
+    The outcome arrives as it was, in ASCII.
+    """
     data = yield
-    if hasattr(config, "workerinput") and data and "miniwob" in data:
-        data["miniwob"] = json.dumps(data["miniwob"])
+    if hasattr(config, "workerinput") and data:
+        if "miniwob" in data:
+            data["miniwob"] = json.dumps(data["miniwob"])
+        data = _whole(data)
     return data
 
 
@@ -470,6 +478,20 @@ def pytest_report_from_serializable() -> Generator[None, Any, Any]:
     if isinstance(getattr(report, "miniwob", None), str):
         report.miniwob = json.loads(report.miniwob)
     return report
+
+
+def _whole(data: Any) -> Any:
+    """The data with U+FFFD in the place of each half of a surrogate pair."""
+    match data:
+        case str():
+            return _HALF.sub("\ufffd", data)
+        case dict():
+            return {_whole(key): _whole(value) for key, value in data.items()}
+        case list():
+            return [_whole(each) for each in data]
+        case tuple():
+            return tuple(_whole(each) for each in data)
+    return data
 
 
 def _tell(item: pytest.Item, call: pytest.CallInfo[None], report: Any) -> None:

@@ -297,6 +297,25 @@ class TestOutcomes:
         result.stdout.no_fnmatch_line("*Traceback*")
         result.stdout.no_fnmatch_line("*plugin.py:*")
 
+    def test_half_a_character_of_a_page_reaches_the_controller_as_a_mark(self, project):
+        project.makeconftest(FAKE_PAGE.replace('f"Open', 'f"\\ud800Open'))
+        project.makepyfile(
+            """
+            import logging
+            import pytest
+
+            @pytest.mark.miniwob("click-menu-2", seeds=[1, 2])
+            def test_goal(miniwob_environment):
+                goal = miniwob_environment.reset().goal
+                logging.warning(goal)
+                assert goal == "Open" or goal.endswith("1")
+            """
+        )
+        result = project.runpytest("-n2")
+        result.assert_outcomes(passed=1, failed=1)
+        result.stdout.fnmatch_lines(["E * \ufffdOpen the menu*"])
+        result.stdout.fnmatch_lines(["WARNING * \ufffdOpen the menu*"])
+
     def test_one_damaged_cassette_leaves_the_rest_of_the_run_alone(self, record):
         path = record.path / "cassettes/reflective/m/click-menu-2/1.yaml"
         path.write_text("<<<<<<< HEAD\n")
