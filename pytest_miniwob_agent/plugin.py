@@ -433,6 +433,19 @@ def _how_to_record(error: MiniwobError, item: pytest.Item) -> str:
 # --- Reports ---
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Forget what an earlier run of the item left: plugins may run an item again."""
+    keys: tuple[pytest.StashKey[Any], ...] = (_OUTCOME, _EPISODE, _CASSETTE)
+    for key in keys:
+        if key in item.stash:
+            del item.stash[key]
+    if case_of(item) is not None:
+        item.user_properties[:] = [
+            each for each in item.user_properties if not each[0].startswith("miniwob_")
+        ]
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
