@@ -67,13 +67,18 @@ class Trace:
         return self._run(self._events.append, self._take if self._pictured else None)
 
     def replay(self) -> None:
-        """Run the item again as it ran, for its pictures alone; what it comes to is known."""
+        """Run the item again as it ran, for its pictures alone; what it comes to is known.
+
+        So no error of this run may become the item's, not even one of a user's own agent or page.
+        """
         events = self._events
         self._pictured = True
         try:
             self.run()
         except MiniwobError as error:
             told = f": {error}"
+        except Exception as error:  # noqa: BLE001 - agents and pages may be anybody's
+            told = f": {type(error).__name__}: {error}"
         else:
             told = ""
         if self._events != events:
@@ -85,11 +90,16 @@ class Trace:
 
     def _take(self, trial: int, step: int, shot: Shot, action: Action | None) -> None:
         assert self.keep is not None
+        try:
+            name = self.keep(shot.png)
+        except OSError as error:
+            self.note = f"Pictures are missing that can't be written: {error.strerror or error}"
+            return
         self._pictures.append(
             {
                 "trial": trial,
                 "step": step,
-                "name": self.keep(shot.png),
+                "name": name,
                 "size": list(shot.size),
                 "points": [list(point) for point in shot.points],
                 "boxes": [list(box) for box in shot.boxes],

@@ -91,11 +91,13 @@ PICTURED = """
     from pytest_miniwob_agent.testing import FakeEnvironment
 
     class Seen(FakeEnvironment):
-        # A page with pictures, which are counted; a file says if looking at it changes it.
+        # A page with pictures, which are counted; files say if looking at it changes it or fails.
 
         def look(self, action=None):
             with open("looks.txt", "a") as file:
                 print(action, file=file)
+            if Path("blind").exists():
+                raise ValueError("no eyes")
             if Path("shy").exists():
                 self.goal += " (seen)"
             return Shot(self._screen.encode(), (160, 210), ((5, 6),) if action else ())
@@ -299,6 +301,24 @@ class TestTrace:
         assert "did something else" in found[ONE]["note"]
         assert found[ONE]["status"] == "failed"
         assert found[TWO]["note"] == ""
+
+    def test_an_error_of_the_second_run_leaves_the_result_of_the_first(self, pictured):
+        pictured.path.joinpath("blind").touch()
+        pictured.runpytest("--miniwob-report=report").assert_outcomes(passed=1, failed=1)
+        [item] = [one for one in items(pictured.path / "report").values() if one["id"] == ONE]
+        assert item["status"] == "failed"
+        assert item["note"].endswith("told here: ValueError: no eyes")
+
+    @pytest.mark.parametrize("trace", ["on", "retain-on-failure"])
+    def test_pictures_that_can_not_be_written_leave_the_results(self, pictured, trace):
+        folder = pictured.path / "report"
+        Report(folder).prepare()
+        (folder / "pictures").write_text("mine")
+        result = pictured.runpytest("--miniwob-report=report", f"--miniwob-trace={trace}")
+        result.assert_outcomes(passed=1, failed=1)
+        item = items(folder)[ONE]
+        assert (item["status"], pictures(item)) == ("failed", [])
+        assert item["note"].startswith("Pictures are missing that can't be written: ")
 
     def test_a_model_that_can_not_be_asked_again_gets_no_pictures_and_a_reason(self, pictured):
         with (pictured.path / "test_pictured.py").open("a") as file:

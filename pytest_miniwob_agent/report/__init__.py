@@ -67,7 +67,11 @@ class Report:
             self._write("data/index.js", "index", {"items": [], "unfinished": True})
 
     def add_picture(self, png: bytes) -> str:
-        """Store a picture and return its name; called by all processes of a run."""
+        """Store a picture and return its name; called by all processes of a run.
+
+        Raises:
+            OSError: it can't be written.
+        """
         name = hashlib.sha256(png).hexdigest()[:16] + ".png"
         path = self.picture(name)
         if not path.exists():
