@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_miniwob_agent.core import Environment, Visible, shown
+from pytest_miniwob_agent.core import Environment, MiniwobError, Visible, shown
 from pytest_miniwob_agent.options import Settings
 from pytest_miniwob_agent.report import Report
 from pytest_miniwob_agent.trace import Run, Trace
@@ -24,7 +24,7 @@ class Reporting:
     """What a run keeps for its report.
 
     Raises:
-        UsageError: the folder holds something else than a report.
+        UsageError: the folder holds something else than a report, or can't be read.
     """
 
     def __init__(self, config: pytest.Config, settings: Settings) -> None:
@@ -34,6 +34,7 @@ class Reporting:
         self._outcomes: list[Mapping[str, Any]] = []
         self._report = Report(settings.report)
         self._written = False
+        self._problem = ""
         if self._leads:
             self._report.check()
 
@@ -66,7 +67,10 @@ class Reporting:
     def pytest_sessionstart(self) -> None:
         """Make the folder known as a report's before pictures come in."""
         if self._leads:
-            self._report.prepare()
+            try:
+                self._report.prepare()
+            except MiniwobError as error:
+                raise pytest.UsageError(str(error)) from None
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep what an item's report carries."""
@@ -74,14 +78,21 @@ class Reporting:
             self._outcomes.append(outcome)
 
     @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self) -> None:
-        """Write the report."""
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Write the report; a run whose report can't be written has failed."""
         if self._leads and self._outcomes:
-            self._report.write(self._outcomes, judged=self._settings.baseline is not None)
-            self._written = True
+            try:
+                self._report.write(self._outcomes, judged=self._settings.baseline is not None)
+                self._written = True
+            except MiniwobError as error:
+                self._problem = str(error)
+                session.exitstatus = max(session.exitstatus, pytest.ExitCode.TESTS_FAILED)
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Say where the report is."""
+        """Say where the report is, or why there is none."""
+        if self._problem:
+            terminalreporter.section("MiniWoB++ report", red=True)
+            terminalreporter.line(self._problem, red=True)
         if self._written and terminalreporter.verbosity >= 0:
             terminalreporter.line(f"report: {shown(self._report.index)}")

@@ -194,6 +194,29 @@ class TestRun:
         pictured.runpytest("--miniwob-report=report")
         assert len(index(folder)["items"]) == 2
 
+    @pytest.mark.parametrize("name", ["afile/sub", "long" * 99], ids=["in a file", "long"])
+    def test_a_folder_that_can_not_be_made_is_told_at_the_start(self, pictured, name):
+        pictured.path.joinpath("afile").touch()
+        result = pictured.runpytest(f"--miniwob-report={name}")
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        result.stderr.fnmatch_lines([f"*--miniwob-report: *{name} can't be written: *"])
+        result.stdout.no_fnmatch_line("*INTERNALERROR*")
+        assert looks(pictured) == []
+
+    def test_a_report_that_can_not_be_written_fails_the_run_and_stops_nothing_else(self, pictured):
+        folder = pictured.path / "report"
+        Report(folder).prepare()
+        (folder / "data" / "items").write_text("mine")
+        result = pictured.runpytest(
+            "--miniwob-report=report", "--miniwob-results=out.jsonl", "-k", TWO
+        )
+        result.assert_outcomes(passed=1)
+        assert result.ret == pytest.ExitCode.TESTS_FAILED
+        result.stdout.fnmatch_lines(["*--miniwob-report: *report can't be written: *"])
+        result.stdout.no_fnmatch_line("report: *")
+        result.stdout.no_fnmatch_line("*INTERNALERROR*")
+        assert (pictured.path / "out.jsonl").exists()
+
     def test_collecting_writes_nothing(self, project):
         project.runpytest("--miniwob-report=report", "--collect-only")
         assert not (project.path / "report").exists()

@@ -46,25 +46,42 @@ class Report:
         """Whether a report may be written there.
 
         Raises:
-            UsageError: the folder holds something else.
+            UsageError: the folder holds something else, or can't be read.
         """
         folder = self.folder
-        if folder.exists() and not folder.is_dir():
-            raise UsageError(f"--miniwob-report: {folder} is a file; name a folder")
-        if folder.is_dir() and any(folder.iterdir()) and not self._is_ours():
+        with self._told():
+            if folder.exists() and not folder.is_dir():
+                raise UsageError(f"--miniwob-report: {folder} is a file; name a folder")
+            if folder.is_dir() and any(folder.iterdir()) and not self._is_ours():
+                raise UsageError(
+                    f"--miniwob-report: {folder} holds something else than a report, which would "
+                    "be mixed with it; name another folder or an empty one"
+                )
+
+    @contextlib.contextmanager
+    def _told(self) -> Iterator[None]:
+        """Tell of a folder that can't be used as of a mistake in the option that names it."""
+        try:
+            yield
+        except OSError as error:
+            why = error.strerror or error
             raise UsageError(
-                f"--miniwob-report: {folder} holds something else than a report, which would be "
-                "mixed with it; name another folder or an empty one"
-            )
+                f"--miniwob-report: {self.folder} can't be written: {why}; name another folder"
+            ) from None
 
     def _is_ours(self) -> bool:
         return self.index.is_file() and _OURS in self.index.read_text("utf-8", "replace")
 
     def prepare(self) -> None:
-        """Make the folder known as a report's before pictures come in; an older one stays."""
-        if not self.index.exists():
-            self._write_pages()
-            self._write("data/index.js", "index", {"items": [], "unfinished": True})
+        """Make the folder known as a report's before pictures come in; an older one stays.
+
+        Raises:
+            UsageError: it can't be written.
+        """
+        with self._told():
+            if not self.index.exists():
+                self._write_pages()
+                self._write("data/index.js", "index", {"items": [], "unfinished": True})
 
     def add_picture(self, png: bytes) -> str:
         """Store a picture and return its name; called by all processes of a run.
@@ -91,8 +108,15 @@ class Report:
         Args:
             outcomes: those of the items that ran, in any order.
             judged: whether there was a baseline.
+
+        Raises:
+            UsageError: it can't be written.
         """
-        outcomes = sorted(outcomes, key=lambda one: (one["case"], canonical_json(one)))
+        ordered = sorted(outcomes, key=lambda one: (one["case"], canonical_json(one)))
+        with self._told():
+            self._replace(ordered, judged)
+
+    def _replace(self, outcomes: Sequence[Outcome], judged: bool) -> None:
         self._write_pages()
         names = set()
         rows = []
