@@ -411,7 +411,9 @@ HOSTILE = (
 
 
 def made_up(case, solved_at=1, *, trials=5, goal="", text="click id=1", change="", trace=None):
-    """The outcome of an item, with a reflection before each trial but the first."""
+    """The outcome of an item that was allowed so many trials, with a reflection before each but
+    the first.
+    """
     goal = goal or f"Click Save of {case.seed}."
     button, field = Element(1, "button", "Save", x=30, y=60), Element(2, "input_text", value="")
     before = Observation(goal, (button, field))
@@ -442,6 +444,7 @@ def made_up(case, solved_at=1, *, trials=5, goal="", text="click id=1", change="
         },
         "cassette": f"reflective/m/{case.task}/{case.sample}",
         "episode": episode,
+        "trials": trials,
     }  # fmt: skip
     if change:
         outcome["change"] = change
@@ -453,6 +456,7 @@ def made_up(case, solved_at=1, *, trials=5, goal="", text="click id=1", change="
 def untold(case, **why):
     """The outcome of an item that came to no end in its first trial."""
     outcome = made_up(case, None)
+    del outcome["trials"]
     events = outcome.pop("episode")["events"][:3]
     return outcome | {"trace": {"events": events, "pictures": [], "note": ""}} | why
 
@@ -649,6 +653,30 @@ class TestPages:
                     by_id = {row["id"]: row[name] or -1 for row in index(made)["items"]}
                     values = [by_id[id_] for id_ in found]
                     assert values == sorted(values, reverse=direction == "descending")
+
+    def test_rates_are_of_the_items_that_were_allowed_so_many_trials(self, window, tmp_path):
+        cases = [Case("click-test", "1-screen-1-step", seed) for seed in range(4)]
+        other = Case("click-pie", "n-screen-n-step", 1)
+        outcomes = [
+            made_up(cases[0], 1, trials=1),
+            made_up(cases[1], None, trials=1),
+            made_up(cases[2], 2, trials=3),
+            made_up(cases[3], None, trials=3),
+            made_up(other, 1, trials=1),
+        ]
+        Report(tmp_path).write(outcomes, judged=False)
+        window.open(tmp_path)
+        rows = [row.split() for row in window.texts(".rates tbody tr")]
+        none = "\N{EN DASH}"
+        assert rows == [
+            ["1-screen-1-step", "4", "25%", "50%", "50%", none, none],
+            ["n-screen-n-step", "1", "100%", none, none, none, none],
+            ["all", "5", "40%", "50%", "50%", none, none],
+        ]
+        lines = window.driver.find_elements(By.CSS_SELECTOR, ".chart polyline")
+        assert [len(line.get_attribute("points").split()) for line in lines] == [3, 1, 3]
+        circles = window.driver.find_elements(By.CSS_SELECTOR, ".chart circle")
+        assert len(circles) == 7
 
     def test_search_and_choose(self, window, made):
         window.open(made, "#/?q=wheel")

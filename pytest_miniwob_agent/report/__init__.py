@@ -220,6 +220,7 @@ def _row(id_: str, outcome: Outcome) -> dict[str, Any]:
         "change": outcome.get("change", ""),
         "solvedAt": outcome.get("episode", {}).get("solved_at"),
         "trials": len(trials),
+        "allowed": outcome.get("trials"),
         "steps": sum(event["kind"] == "act" for event in events),
         "calls": len(calls),
         "tokens": None if None in counts or not counts else sum(counts),

@@ -136,8 +136,11 @@ const miniwobReport = (() => {
     const items = run.items.filter(told);
     const most = Math.max(5, ...items.map((one) => one.solvedAt ?? 0));
     const trials = Array.from({ length: most }, (_, index) => index + 1);
-    const by = (group) => trials.map((trial) =>
-      group.filter((one) => one.solvedAt && one.solvedAt <= trial).length / (group.length || 1));
+    // As in the terminal, each share is of the items that were allowed so many trials.
+    const by = (group) => trials.map((trial) => {
+      const could = group.filter((one) => one.allowed >= trial);
+      return could.length ? could.filter((one) => one.solvedAt && one.solvedAt <= trial).length / could.length : null;
+    });
     const groups = [...grouped(items, "category")].sort(([a], [b]) => compare(a, b));
     const rows = [...groups, ...(groups.length > 1 ? [["all", items]] : [])];
     const table = h("table", { class: "rates" },
@@ -147,13 +150,14 @@ const miniwobReport = (() => {
       h("tbody", {}, rows.map(([name, group], row) => h("tr", { class: name === "all" && "all" },
         h("th", { scope: "row" }, h("span", { class: `key k${name === "all" ? "all" : row % 4}`, "aria-hidden": "true" }), name),
         h("td", { class: "number" }, count(group.length)),
-        by(group).map((share) => h("td", { class: "number" }, percent(share, 1)))))));
+        by(group).map((share) => h("td", { class: "number" }, share === null ? "–" : percent(share, 1)))))));
     return h("section", { class: "completion" }, h("h2", {}, "Solved within T trials"),
       h("div", { class: "sides" }, chart(rows.map(([, group]) => by(group)), trials),
         h("div", { class: "scroll", role: "region", "aria-label": "Rates by category", tabindex: "0" }, table)));
   };
 
-  // Shares from 0 to 1 against trials, one line for each row of the table beside it.
+  // Shares from 0 to 1 against trials, one line for each row of the table beside it; it goes as far as
+  // there are items that were allowed so many.
   const chart = (lines, trials) => {
     const [width, height, left, top] = [320, 150, 36, 8];
     const x = (trial) => left + ((trial - 1) / (trials.length - 1)) * (width - left - 10);
@@ -163,7 +167,7 @@ const miniwobReport = (() => {
         h("line", { x1: left, x2: width - 10, y1: y(share), y2: y(share), class: "grid" }),
         h("text", { x: left - 6, y: y(share) + 4, class: "end" }, `${share * 100}%`))),
       trials.map((trial) => h("text", { x: x(trial), y: height - 4, class: "mid" }, trial)));
-    lines.forEach((shares, row) => {
+    lines.map((shares) => shares.filter((share) => share !== null)).forEach((shares, row) => {
       const all = lines.length > 1 && row === lines.length - 1;
       const name = `line k${all ? "all" : row % 4}`;
       svg.append(h("polyline", { points: shares.map((share, index) => `${x(index + 1)},${y(share)}`).join(" "), class: name }),
