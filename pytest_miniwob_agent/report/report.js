@@ -22,9 +22,9 @@ const miniwobReport = (() => {
   const some = (children) => children.flat(Infinity).filter((child) => (child ?? false) !== false);
 
   // Characters that don't show, halves of one, and those that turn the order of others around, are
-  // written out.
-  const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufeff]/gu;
-  const code = (char) => `[U+${char.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}]`;
+  // written out; the five at the end are letters that are blank.
+  const HIDDEN = /(?![\t\n])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u034f\u115f\u1160\u3164\uffa0]/gu;
+  const code = (char) => `[U+${char.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}]`;
   const plain = (text) => String(text).replace(HIDDEN, code);
 
   const $ = (id) => document.getElementById(id);
