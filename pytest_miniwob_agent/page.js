@@ -99,15 +99,22 @@
     add(() => failed?.({ code: 1, message: "User denied Geolocation" }), 1, false, []);
 
   // A clipboard of the page's own: the machine's is shared with other browsers and programs, and
-  // outlasts the trial.
+  // outlasts the trial. As in any browser, a password can't be copied, and text that can't be changed
+  // not be cut.
   let clipboard = "";
   const marked = () => {
-    const { selectionStart, selectionEnd, value } = document.activeElement ?? {};
+    const { selectionStart, selectionEnd, value, type } = document.activeElement ?? {};
+    if (type === "password") return "";
     return (typeof selectionStart === "number" && value.slice(selectionStart, selectionEnd))
       || getSelection().toString();
   };
   window.addEventListener("copy", (event) => {
     clipboard = marked() || clipboard;
+    event.preventDefault();
+  }, true);
+  window.addEventListener("cut", (event) => {
+    const text = marked();
+    if (text && document.execCommand("delete")) clipboard = text;
     event.preventDefault();
   }, true);
   window.addEventListener("paste", (event) => {

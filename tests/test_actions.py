@@ -23,6 +23,7 @@ from pytest_miniwob_agent.core import (
     Release,
     Scroll,
     Select,
+    Type,
     elements_of,
     to_data,
 )
@@ -280,6 +281,9 @@ class TestChoose:
         assert find(chosen, tag="select", value="Bobine")
 
 
+CUT = Hold("CTRL"), Type("x"), Release("CTRL")
+
+
 class TestClipboard:
     @pytest.mark.parametrize("seed", [1, 2])
     def test_copy_and_paste(self, open_page, browser, seed):
@@ -310,6 +314,37 @@ class TestClipboard:
         do(env, Select(field), Press("DELETE"), Enter("a\nb", field), Select(field), Copy())
         pasted = do(env, Click(line), Paste(), Paste()).observation
         assert find(pasted, id=line, value="a ba b")
+
+    def test_what_is_cut_can_be_pasted_and_never_reaches_the_machines(self, open_page, browser):
+        env, observation = open_page("copy-paste")
+        field, line = (find(observation, dom_id=name) for name in ("to-copy", "answer-input"))
+        browser.driver.execute_script(
+            "seen = []; for (const type of ['cut', 'input'])"
+            "document.addEventListener(type, (e) =>"
+            "seen.push([type, e.isTrusted, e.defaultPrevented]))"
+        )
+        do(env, Select(field), Press("DELETE"), Enter("one two", field), Select(field))
+        browser.driver.execute_script("seen.length = 0")
+        cut = do(env, *CUT).observation
+        assert find(cut, id=field, value="")
+        seen = browser.driver.execute_script("return seen")
+        assert sorted(seen) == [["cut", True, True], ["input", True, False]]
+        pasted = do(env, Click(line), Paste()).observation
+        assert find(pasted, id=line, value="one two")
+
+    def test_what_can_not_be_changed_can_not_be_cut(self, open_page):
+        env, observation = open_page("highlight-text")
+        do(env, Select(find(observation, dom_id="randomText"), "urna proin"), *CUT)
+        assert env.step(Paste()).error == "nothing was copied"
+
+    def test_a_password_can_be_neither_copied_nor_cut(self, open_page):
+        env, observation = open_page("enter-password")
+        field = find(observation, dom_id="password")
+        do(env, Enter("secret", field), Select(field))
+        assert env.step(Copy()).error == "no text is selected"
+        kept = do(env, *CUT).observation
+        assert find(kept, id=field, value="secret")
+        assert env.step(Paste()).error == "nothing was copied"
 
     def test_windows_do_not_share_it(self, display, monkeypatch):
         monkeypatch.setenv("DISPLAY", display.name)
