@@ -329,6 +329,7 @@ def read(config: pytest.Config) -> Settings:
         given["slowmo"] = None
     if given["answers"] and given["record"] != "defer":
         raise UsageError("--miniwob-answers goes with --miniwob-record=defer")
+    given["model"] = given["model"] or None  # an unset variable of a script names none
     given["llm_params"] = _object("--miniwob-llm-params", given["llm_params"])
     given["agent_params"] = _object("--miniwob-agent-params", given["agent_params"])
     if given["examples"]:

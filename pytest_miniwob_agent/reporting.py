@@ -82,7 +82,12 @@ class Reporting:
         """Write the report; a run whose report can't be written has failed."""
         if self._leads and self._outcomes:
             try:
-                self._report.write(self._outcomes, judged=self._settings.baseline is not None)
+                self._report.write(
+                    self._outcomes,
+                    judged=self._settings.baseline is not None,
+                    broken=bool(session.shouldstop or session.shouldfail)
+                    or session.exitstatus == pytest.ExitCode.INTERRUPTED,
+                )
                 self._written = True
             except MiniwobError as error:
                 self._problem = str(error)

@@ -168,13 +168,16 @@ class Summary:
 
     def _takes(self, drifted: Sequence[Outcome]) -> str:
         """What recording again will take, if it goes as it went before."""
-        usage = _total(
-            outcome["left"]
+        lacking = [
+            outcome
             for outcome in drifted
             if any(cause["kind"] != "rest" for cause in outcome["drift"]["causes"])
-        )
+        ]
+        usage = _total(outcome["left"] for outcome in lacking)
+        if not lacking:
+            return "Recording them again takes no model call, and drops those that are left over:"
         if not usage.calls:
-            return "Recording them again takes no model call:"
+            return f"Recording them again takes at least {counted(len(lacking), 'model call')}:"
         how = ""
         if usage.uncounted:
             how = f" (reckoned from lengths for {usage.uncounted} that hold no counts)"
@@ -234,7 +237,7 @@ class Summary:
             price = self._settings.price
             terminal.line(f"tokens: {tokens(recorded)} spent, {tokens(replayed)} avoided")
             if price is None:
-                dear = f"unknown, as miniwob_prices has no {self._settings.model}"
+                dear = f"unknown, as miniwob_prices has no {plain(self._settings.model)}"
             else:
                 spent, saved = cost_of(recorded, price), cost_of(replayed, price)
                 dear = f"{money(spent)} spent, {money(saved)} avoided"

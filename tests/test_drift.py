@@ -184,7 +184,7 @@ class TestCause:
                 "holds 3 calls, and the item came to its end after 1. Left over:",
                 "  call 2 (summarise, trial 1, step 1)",
                 "  call 3 (plan, trial 1, step 1)",
-                "Recording them again takes no model call:",
+                "Recording them again takes no model call, and drops those that are left over:",
                 "model calls: 1 replayed, 0 recorded, 1 drifted, 2 left over",
             ]
         )

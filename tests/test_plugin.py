@@ -186,6 +186,21 @@ class TestCollection:
         result.assert_outcomes(errors=1)
         result.stdout.fnmatch_lines([message])
 
+    @pytest.mark.parametrize("color", ["", "x" * 200])
+    def test_a_name_that_no_folder_can_have(self, painter, color):
+        (painter.path / "mine.py").write_text(
+            "class Painter:\n    def __init__(self, color): self.name = color\n"
+            "    def solve(self, env, llm, note): pass\n"
+        )
+        params = json.dumps({"color": color})
+        result = painter.runpytest(f"--miniwob-agent-params={params}")
+        result.assert_outcomes(errors=1)
+        result.stdout.fnmatch_lines(["*its name is the folder of its cassettes, and '*"])
+
+    def test_an_empty_model_is_none(self, project):
+        result = project.runpytest("--miniwob-model=", "-k", "click-menu-2/1")
+        result.stdout.fnmatch_lines(["*no model is named: give --miniwob-model*"])
+
     def test_an_agent_gets_its_parameters(self, painter, chat_server):
         chat_server.reply = lambda prompt: "click id=1"
         painter.runpytest(

@@ -187,6 +187,14 @@ class TestRun:
         result.stderr.fnmatch_lines(["*--miniwob-report: *report *; name a*folder*"])
         assert path.read_text() == "mine"
 
+    def test_a_run_that_was_broken_off_says_so(self, pictured):
+        pictured.runpytest("--miniwob-report=report", "--miniwob-trace=off", "-x")
+        data = index(pictured.path / "report")
+        assert (len(data["items"]), data["broken"]) == (1, True)
+        pictured.runpytest("--miniwob-report=report", "--miniwob-trace=off")
+        data = index(pictured.path / "report")
+        assert (len(data["items"]), data["broken"]) == (2, False)
+
     def test_a_run_that_was_killed_leaves_a_folder_that_can_be_used_again(self, pictured):
         folder = pictured.path / "report"
         Report(folder).prepare()  # all that is written before the first item

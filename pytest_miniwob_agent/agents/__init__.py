@@ -69,6 +69,11 @@ def load_agent(
         raise UsageError(
             f"agent {name!r}: {class_name} lacks a `name` or a method solve(env, llm, note)"
         )
+    if not (isinstance(agent.name, str) and 0 < len(agent.name) <= 100 and agent.name.strip(" .")):
+        raise UsageError(
+            f"agent {name!r}: its name is the folder of its cassettes, and {agent.name!r:.120} "
+            "can't be one"
+        )
     return agent
 
 

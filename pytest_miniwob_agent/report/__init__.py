@@ -102,21 +102,22 @@ class Report:
         """Where a picture is."""
         return self.folder / "pictures" / name
 
-    def write(self, outcomes: Iterable[Outcome], *, judged: bool) -> None:
+    def write(self, outcomes: Iterable[Outcome], *, judged: bool, broken: bool = False) -> None:
         """Write the report, in place of what there was before.
 
         Args:
             outcomes: those of the items that ran, in any order.
             judged: whether there was a baseline.
+            broken: whether the run was broken off, so that items may be missing.
 
         Raises:
             UsageError: it can't be written.
         """
         ordered = sorted(outcomes, key=lambda one: (one["case"], canonical_json(one)))
         with self._told():
-            self._replace(ordered, judged)
+            self._replace(ordered, judged, broken)
 
-    def _replace(self, outcomes: Sequence[Outcome], judged: bool) -> None:
+    def _replace(self, outcomes: Sequence[Outcome], judged: bool, broken: bool) -> None:
         self._write_pages()
         names = set()
         rows = []
@@ -126,7 +127,9 @@ class Report:
             name = f"data/items/{id_}.js"
             names.add(self._write(name, "item", row | _item(outcome)))
         self._write(
-            "data/index.js", "index", {"setup": _setup(outcomes), "judged": judged, "items": rows}
+            "data/index.js",
+            "index",
+            {"setup": _setup(outcomes), "judged": judged, "broken": broken, "items": rows},
         )
         kept = {
             picture["name"]

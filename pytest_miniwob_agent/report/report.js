@@ -453,7 +453,7 @@ const miniwobReport = (() => {
           frame.action ? h("p", { class: "action" }, plain(frame.action.text)) : null,
           outcome(frame),
           frame.reflection ? reflectionOf(frame) : null, frame.other.map(otherOf),
-          data.screens[frame.screen] === undefined ? null : block("Screen as the model saw it", data.screens[frame.screen] || "(nothing on it)", "screen"),
+          data.screens[frame.screen] === undefined ? null : block("Screen, as compact text", data.screens[frame.screen] || "(nothing on it)", "screen"),
           frame.calls.length ? frame.calls.map(callOf) : earlierCall(one, data.frames, index))));
     document.title = `${one.task} ${one.seed}, ${name.toLowerCase()}: MiniWoB++ report`;
   };
@@ -585,7 +585,8 @@ const miniwobReport = (() => {
         one.text = `${one.id} ${one.goal} ${result(one)} ${one.change} ${one.ending}`.toLowerCase();
         byId.set(one.id, one);
       }
-      $("setup").textContent = run.setup.map(plain).join(" · ");
+      const broken = run.broken ? ["the run was broken off: what did not run is not here"] : [];
+      $("setup").textContent = [...run.setup.map(plain), ...broken].join(" · ");
       drawOverview();
       update();
       listen();
