@@ -708,7 +708,9 @@ class Episode:
                     )
                     lines += [said, *(shortened(steps) if trial == self.trials else ())]
                 case Reflected(step=step, action=action):
-                    said = "could not be read" if step is None else f"for action {step}, {action}"
+                    said = (
+                        "could not be read" if step is None else f"action {step} is to be {action}"
+                    )
                     lines.append(f"  reflection: {brief(said)}")
         return "\n".join(lines)
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from pytest_miniwob_agent.core import counted
 from pytest_miniwob_agent.ledger import Price, Usage, cost_of, money, tokens
 
 _CLEAR = "\x1b[J"
@@ -112,7 +113,7 @@ class Progress:
         total = self._session.testscollected
         parts = [
             f"{self._done}/{total} items",
-            f"{self._usage.calls} calls recorded",
+            f"{counted(self._usage.calls, 'call')} recorded",
             f"{tokens(self._usage)} tokens",
         ]
         if (cost := cost_of(self._usage, self._price)) is not None:

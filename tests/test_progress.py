@@ -14,7 +14,7 @@ import pytest
 from conftest import solve_menu
 
 WIDTH, HEIGHT = 80, 24
-FIGURES = re.compile(r"(\d+)/12 items, (\d+) calls recorded, ([\d,]+) tokens")
+FIGURES = re.compile(r"(\d+)/12 items, (\d+) calls? recorded, ([\d,]+) tokens")
 
 
 class Screen:
