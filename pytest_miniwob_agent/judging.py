@@ -18,7 +18,7 @@ from pytest_miniwob_agent.catalogue import case_of
 from pytest_miniwob_agent.core import MiniwobError, UsageError, counted, shown
 from pytest_miniwob_agent.markup import wrap
 from pytest_miniwob_agent.options import Settings
-from pytest_miniwob_agent.results import Result, Results, read_results
+from pytest_miniwob_agent.results import Result, Results, outcome_of, read_results
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.compare import Summary
@@ -240,11 +240,10 @@ def _unique(outcomes: Sequence[Outcome]) -> tuple[Result, ...]:
 def result_of(outcome: Outcome) -> Result:
     """What an item's outcome comes to."""
     episode = outcome.get("episode")
-    told: dict[str, Any]
+    told: dict[str, Any] = {"outcome": outcome_of(outcome)}
     if episode is not None:
         calls = [event for event in episode["events"] if event["kind"] == "call"]
-        told = {
-            "outcome": "solved" if episode["solved"] else "unsolved",
+        told |= {
             "solved_at": episode["solved_at"],
             "endings": tuple(episode["endings"]),
             "steps": episode["steps"],
@@ -255,12 +254,8 @@ def result_of(outcome: Outcome) -> Result:
             },
         }
     else:
-        words = {"drift": "drifted", "pending": "waiting", "budget": "budget"}
         causes = outcome["drift"]["causes"] if "drift" in outcome else ()
-        told = {
-            "outcome": next((word for kind, word in words.items() if kind in outcome), "error"),
-            "reason": ", ".join(cause["kind"] for cause in causes) or outcome.get("error", ""),
-        }
+        told["reason"] = ", ".join(cause["kind"] for cause in causes) or outcome.get("error", "")
     return Result(**outcome["item"], **told)
 
 

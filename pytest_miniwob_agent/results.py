@@ -31,6 +31,14 @@ OUTCOMES = (*TOLD, "drifted", "error", "waiting", "budget")
 """Every outcome; those after `TOLD` say why the run could not tell."""
 
 
+def outcome_of(told: Mapping[str, Any]) -> str:
+    """Which of `OUTCOMES` it is that an item tells its run (`report.miniwob`)."""
+    if "episode" in told:
+        return "solved" if told["episode"]["solved"] else "unsolved"
+    words = {"drift": "drifted", "pending": "waiting", "budget": "budget"}
+    return next((word for kind, word in words.items() if kind in told), "error")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
     """What became of one sample of an item.

@@ -20,7 +20,6 @@ from pytest_miniwob_agent.core import (
     plain,
     shown,
 )
-from pytest_miniwob_agent.examples import write_pool
 from pytest_miniwob_agent.ledger import Usage, cost_of, money, tokens
 from pytest_miniwob_agent.options import Settings
 
@@ -100,6 +99,8 @@ class Summary:
 
     def _write_examples(self) -> None:
         if self._settings.examples and self._outcomes:
+            from pytest_miniwob_agent.examples import write_pool
+
             self._examples = write_pool(self._settings.examples, self._outcomes)
 
     def _write_pending(self) -> None:
@@ -258,9 +259,12 @@ def status(outcome: Outcome) -> str:
         if episode["solved"]:
             return f"solved@{episode['solved_at']}"
         return Ending(episode["endings"][-1]).name if episode["endings"] else "no trial"
-    words = {"drift": "drift", "pending": "waiting", "budget": "budget"}
-    told = (word for kind, word in words.items() if kind in outcome)
-    return next(told, plain(outcome.get("error", "no episode")))
+    from pytest_miniwob_agent.results import outcome_of
+
+    word = outcome_of(outcome)
+    if word == "error":
+        return plain(outcome.get("error", "no episode"))
+    return "drift" if word == "drifted" else word
 
 
 def _row(name: str, outcomes: Sequence[Outcome]) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ from typing import Any, get_args
 
 from pytest_miniwob_agent import screen
 from pytest_miniwob_agent.core import Action, Element, UsageError, canonical_json, write_atomically
+from pytest_miniwob_agent.results import outcome_of
 
 Outcome = Mapping[str, Any]
 
@@ -189,10 +190,9 @@ def _setup(outcomes: Sequence[Outcome]) -> list[str]:
 
 
 def _status(outcome: Outcome) -> str:
-    if "episode" in outcome:
-        return "solved" if outcome["episode"]["solved"] else "failed"
-    words = {"drift": "drifted", "pending": "waiting", "budget": "waiting"}
-    return next((word for kind, word in words.items() if kind in outcome), "error")
+    """The outcome as the report's filters have it; what waits for a budget waits."""
+    word = outcome_of(outcome)
+    return {"unsolved": "failed", "budget": "waiting"}.get(word, word)
 
 
 def _events(outcome: Outcome) -> Sequence[Mapping[str, Any]]:
