@@ -100,6 +100,7 @@ _SWITCHES = (
     "--disable-component-update",
     "--disable-dev-shm-usage",
     "--disable-gpu",
+    "--disable-partial-raster",  # or a corner of a picture would differ by what was drawn before
     "--disable-smooth-scrolling",
     "--disable-sync",
     "--font-render-hinting=none",
