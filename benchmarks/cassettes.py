@@ -24,7 +24,7 @@ import vcr
 from vcr.persisters.filesystem import FilesystemPersister
 from vcr.serializers import yamlserializer
 
-from pytest_miniwob_agent import tape
+from pytest_miniwob_agent.cassettes.file import Call, read_cassette
 
 CASSETTES = Path(__file__).parent.parent / "cassettes"
 
@@ -34,9 +34,9 @@ def main(rounds: int) -> None:
     files = sorted(CASSETTES.glob("**/*.yaml"))
     with tempfile.TemporaryDirectory() as folder:
         recorded = [Path(folder, f"{number}.yaml") for number in range(len(files))]
-        with server([call for file in files for call in tape.read(file)]) as url:
+        with server([call for file in files for call in read_cassette(file)]) as url:
             for path, file in zip(recorded, files, strict=True):
-                record(path, url, tape.read(file))
+                record(path, url, read_cassette(file))
         bare = [path.with_suffix(".bare.yaml") for path in recorded]
         for path, other in zip(recorded, bare, strict=True):
             requests, responses = load(path)
@@ -45,7 +45,7 @@ def main(rounds: int) -> None:
             data = {"requests": requests, "responses": responses}
             FilesystemPersister.save_cassette(other, data, yamlserializer)
         work: dict[str, Callable[[], object]] = {
-            "ours": lambda: [tape.read(path) for path in files],
+            "ours": lambda: [read_cassette(path) for path in files],
             "vcrpy": lambda: [load(path) for path in recorded],
             "vcrpy, no headers": lambda: [load(path) for path in bare],
         }
@@ -68,7 +68,7 @@ def load(path: Path) -> tuple[list[vcr.request.Request], list[dict[str, object]]
     return requests, responses
 
 
-def record(path: Path, url: str, calls: list[tape.Call]) -> None:
+def record(path: Path, url: str, calls: list[Call]) -> None:
     """Make the calls with vcrpy recording."""
     client = openai.OpenAI(api_key="none", base_url=url)
     with vcr.use_cassette(str(path), match_on=("body",), allow_playback_repeats=False):
@@ -77,14 +77,14 @@ def record(path: Path, url: str, calls: list[tape.Call]) -> None:
 
 
 @contextmanager
-def server(calls: list[tape.Call]) -> Iterator[str]:
+def server(calls: list[Call]) -> Iterator[str]:
     """A server that answers every recorded request."""
     answers = {call.key: json.dumps(call.answer).encode() for call in calls}
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            answer = answers[tape.Call(body, {}).key]
+            answer = answers[Call(body, {}).key]
             self.send_response(200)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(answer)))

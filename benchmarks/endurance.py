@@ -15,10 +15,11 @@ import os
 import sys
 from pathlib import Path
 
-from pytest_miniwob_agent import catalogue
-from pytest_miniwob_agent.browser import Browser
-from pytest_miniwob_agent.certify import explore
-from pytest_miniwob_agent.core import Case
+from pytest_miniwob_agent.browser.certification import explore
+from pytest_miniwob_agent.browser.environment import Browser
+from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.tasks.catalogue import CATEGORIES
+from pytest_miniwob_agent.tasks.selection import select_tasks
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
@@ -51,7 +52,7 @@ def open_files() -> int:
 
 def play(episodes: int) -> list[str]:
     """Play and print; what was wrong."""
-    tasks = catalogue.select(catalogue.CATEGORIES)
+    tasks = select_tasks(CATEGORIES)
     wrong = []
     files = open_files()
     warm: dict[str, float] = {}

@@ -38,22 +38,23 @@ from miniwob.action import ActionSpaceConfig, ActionTypes
 from miniwob.environment import MiniWoBEnvironment
 from replay import Page, Watch
 
-from pytest_miniwob_agent import browser, catalogue
-from pytest_miniwob_agent.core import Click, Enter, Hold, Press, Release
+from pytest_miniwob_agent.browser.environment import _KEYS, VIEWPORT, find_browser
+from pytest_miniwob_agent.core.actions import Click, Enter, Hold, Press, Release
+from pytest_miniwob_agent.tasks.catalogue import page_path
 
 NOWHERE = (80, 105)
 """Where others click for an element that we would scroll to first."""
 
 KEYS = {
     name: name.replace("ARROW", "Arrow_").replace("PAGE", "Page_").title().replace("_", "")
-    for name in browser._KEYS
+    for name in _KEYS
 }
 """Our names of keys to those that browsers give them."""
 
 
 def miniwob(pages: list[Page], refresh: int) -> float:
     """Seconds that `miniwob`'s environment takes; `refresh=1` loads each page anew."""
-    os.environ["MINIWOB_CHROME_BINARY"] = browser.find_browser()
+    os.environ["MINIWOB_CHROME_BINARY"] = find_browser()
     os.environ["MINIWOB_CHROMEDRIVER"] = shutil.which("chromedriver") or "chromedriver"
     config = ActionSpaceConfig(
         action_types=[ActionTypes.CLICK_COORDS, ActionTypes.TYPE_TEXT, ActionTypes.PRESS_KEY],
@@ -115,8 +116,8 @@ def browsergym(pages: list[Page], **settings: Any) -> float:
         with closing(
             BrowserEnv(
                 task,
-                {"base_url": catalogue.page("").parent.as_uri() + "/"},
-                viewport=dict(zip(("width", "height"), browser.VIEWPORT, strict=True)),
+                {"base_url": page_path("").parent.as_uri() + "/"},
+                viewport=dict(zip(("width", "height"), VIEWPORT, strict=True)),
                 action_mapping=actions.to_python_code,
                 **settings,
             )
@@ -140,9 +141,7 @@ def use_our_browser() -> None:
     from playwright.sync_api import BrowserType
 
     if not isinstance(vars(BrowserType)["launch"], partialmethod):
-        BrowserType.launch = partialmethod(
-            BrowserType.launch, executable_path=browser.find_browser()
-        )
+        BrowserType.launch = partialmethod(BrowserType.launch, executable_path=find_browser())
 
 
 def browsergym_actions(page: Page) -> Iterator[str]:

@@ -10,7 +10,7 @@ suite, 17 % in a restless one. A change that costs d points lowers every chance 
 d / 85; with one sample an item that is the same as breaking this share of the items for good. Items
 are spread over three categories as the paper's 43 tasks are, 10 : 20 : 13.
 
-The verdicts are those of `pytest_miniwob_agent.gate.judge`, from results as a run writes them.
+The verdicts are those of `results.gate.judge`, from results as a run writes them.
 Seeds are fixed: every run of this script prints the same figures.
 """
 
@@ -21,10 +21,10 @@ import random
 import sys
 from collections.abc import Sequence
 
-from pytest_miniwob_agent.catalogue import CATEGORIES
-from pytest_miniwob_agent.comparison import Change, Comparison
-from pytest_miniwob_agent.gate import Gate, judge
-from pytest_miniwob_agent.results import Result, Results
+from pytest_miniwob_agent.results.comparison import Change, Comparison
+from pytest_miniwob_agent.results.file import Result, Results
+from pytest_miniwob_agent.results.gate import Gate, judge
+from pytest_miniwob_agent.tasks.catalogue import CATEGORIES
 
 RATE = 0.85
 GATES = ("items", "paired", "rate:5", "rate:10")

@@ -20,8 +20,9 @@ import time
 from collections import defaultdict
 from pathlib import Path
 
-from pytest_miniwob_agent.browser import Browser
-from pytest_miniwob_agent.core import Case, Click
+from pytest_miniwob_agent.browser.environment import Browser
+from pytest_miniwob_agent.core.actions import Click
+from pytest_miniwob_agent.core.case import Case
 
 ROOT = Path(__file__).parent.parent
 WORKERS = (0, 1, 2, 3, 4)

@@ -28,8 +28,18 @@ import pytest
 from selenium import webdriver
 from selenium.webdriver import ActionChains, Keys
 
-from pytest_miniwob_agent import browser, cassette, catalogue, episode, llm
-from pytest_miniwob_agent.core import Action, Case, Click, Enter, Hold, Press, Release
+from pytest_miniwob_agent import episode
+from pytest_miniwob_agent.browser.environment import (
+    _KEYS,
+    Browser,
+    MiniwobEnvironment,
+    find_browser,
+)
+from pytest_miniwob_agent.cassettes.item import ItemCassette
+from pytest_miniwob_agent.core.actions import Action, Click, Enter, Hold, Press, Release
+from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.models.client import OpenAILLM
+from pytest_miniwob_agent.tasks.catalogue import page_path
 
 ROOT = Path(__file__).parent.parent
 
@@ -58,12 +68,12 @@ class Watch:
         self.times = Times()
         self._running: list[str] = []
         for owner, name, part in (
-            (browser.Browser, "_start", "start of Chromium"),
-            (browser.MiniwobEnvironment, "reset", "browser"),
-            (browser.MiniwobEnvironment, "step", "browser"),
-            (cassette.ItemCassette, "__init__", "model client and cassette"),
-            (llm.OpenAILLM, "__init__", "model client and cassette"),
-            (llm.OpenAILLM, "complete", "model client and cassette"),
+            (Browser, "_start", "start of Chromium"),
+            (MiniwobEnvironment, "reset", "browser"),
+            (MiniwobEnvironment, "step", "browser"),
+            (ItemCassette, "__init__", "model client and cassette"),
+            (OpenAILLM, "__init__", "model client and cassette"),
+            (OpenAILLM, "complete", "model client and cassette"),
         ):
             setattr(owner, name, self._timed(getattr(owner, name), part))
         episode.run_episode = self._timed(episode.run_episode, "agent")
@@ -85,7 +95,7 @@ class Watch:
         return timed
 
     def _watch_inputs(self) -> None:
-        reset, step = browser.MiniwobEnvironment.reset, browser.MiniwobEnvironment.step
+        reset, step = MiniwobEnvironment.reset, MiniwobEnvironment.step
 
         def watched_reset(env: Any) -> Any:
             self.times.pages.append(Page(env._case))
@@ -96,8 +106,8 @@ class Watch:
             self.times.pages[-1].inputs.append((action, point))
             return step(env, action)
 
-        browser.MiniwobEnvironment.reset = watched_reset  # type: ignore[assignment]
-        browser.MiniwobEnvironment.step = watched_step  # type: ignore[assignment]
+        MiniwobEnvironment.reset = watched_reset  # type: ignore[assignment]
+        MiniwobEnvironment.step = watched_step  # type: ignore[assignment]
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
@@ -135,7 +145,7 @@ class Watch:
 def plain_driver() -> webdriver.Chrome:
     """Chromium as a script of one's own would start it."""
     options = webdriver.ChromeOptions()
-    options.binary_location = browser.find_browser()
+    options.binary_location = find_browser()
     for switch in ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=800,720"):
         options.add_argument(switch)
     return webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
@@ -145,7 +155,7 @@ def bare(driver: webdriver.Chrome, pages: list[Page]) -> float:
     """Seconds that the pages and inputs take by selenium alone."""
     begin = time.perf_counter()
     for page in pages:
-        driver.get(catalogue.page(page.case.task).as_uri())
+        driver.get(page_path(page.case.task).as_uri())
         driver.execute_script(
             "Math.seedrandom(arguments[0]); core.startEpisodeReal()", page.case.seed
         )
@@ -161,11 +171,11 @@ def bare(driver: webdriver.Chrome, pages: list[Page]) -> float:
                 case Enter(text):
                     chain.send_keys(text)
                 case Press(key, times):
-                    chain.send_keys(browser._KEYS[key] * times)
+                    chain.send_keys(_KEYS[key] * times)
                 case Hold(key):
-                    chain.key_down(browser._KEYS[key])
+                    chain.key_down(_KEYS[key])
                 case Release(key):
-                    chain.key_up(browser._KEYS[key])
+                    chain.key_up(_KEYS[key])
             chain.perform()
             read(driver)
         ActionChains(driver, duration=0).key_up(Keys.CONTROL).perform()

@@ -1,5 +1,145 @@
-"""Runs of language agents on MiniWoB++ as a pytest suite.
+"""Runs of web agents as a pytest suite: the public API.
 
-`pytest_miniwob_agent.core` has the types and protocols that agents are written against,
-`pytest_miniwob_agent.testing` the fakes to test them with.
+Everything that agents and tests are written against is imported from here; the fakes and the tests
+that every agent must pass are in `pytest_miniwob_agent.testing`. docs/api.md lists the names.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pytest_miniwob_agent.agents.prompts import Prompt, Prompts
+from pytest_miniwob_agent.core.actions import (
+    KEYS,
+    MODIFIERS,
+    Action,
+    Choose,
+    Click,
+    Copy,
+    DoubleClick,
+    Drag,
+    Enter,
+    Hold,
+    Hover,
+    Paste,
+    Place,
+    Press,
+    Release,
+    Scroll,
+    Select,
+    Type,
+)
+from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.core.errors import (
+    BrowserError,
+    BrowserLost,
+    BudgetReached,
+    CallLimit,
+    CassetteError,
+    Cause,
+    Drift,
+    LimitReached,
+    MiniwobError,
+    ModelError,
+    NotRecorded,
+    Pending,
+    StepLimit,
+    TrialLimit,
+    UsageError,
+)
+from pytest_miniwob_agent.core.events import (
+    Acted,
+    Called,
+    Completion,
+    Ending,
+    Episode,
+    Event,
+    Note,
+    Origin,
+    Reflected,
+    Remark,
+    TrialEnded,
+    TrialStarted,
+)
+from pytest_miniwob_agent.core.limits import Limits
+from pytest_miniwob_agent.core.observations import Element, Observation, Shot, Transition
+from pytest_miniwob_agent.core.parsing import Command, Unreadable, parse_action
+from pytest_miniwob_agent.core.protocols import LLM, Agent, Environment, Visible
+from pytest_miniwob_agent.episode import run_episode
+
+if TYPE_CHECKING:
+    from pytest_miniwob_agent.screen import render
+
+__all__ = [
+    "KEYS",
+    "LLM",
+    "MODIFIERS",
+    "Acted",
+    "Action",
+    "Agent",
+    "BrowserError",
+    "BrowserLost",
+    "BudgetReached",
+    "CallLimit",
+    "Called",
+    "Case",
+    "CassetteError",
+    "Cause",
+    "Choose",
+    "Click",
+    "Command",
+    "Completion",
+    "Copy",
+    "DoubleClick",
+    "Drag",
+    "Drift",
+    "Element",
+    "Ending",
+    "Enter",
+    "Environment",
+    "Episode",
+    "Event",
+    "Hold",
+    "Hover",
+    "LimitReached",
+    "Limits",
+    "MiniwobError",
+    "ModelError",
+    "NotRecorded",
+    "Note",
+    "Observation",
+    "Origin",
+    "Paste",
+    "Pending",
+    "Place",
+    "Press",
+    "Prompt",
+    "Prompts",
+    "Reflected",
+    "Release",
+    "Remark",
+    "Scroll",
+    "Select",
+    "Shot",
+    "StepLimit",
+    "Transition",
+    "TrialEnded",
+    "TrialLimit",
+    "TrialStarted",
+    "Type",
+    "Unreadable",
+    "UsageError",
+    "Visible",
+    "parse_action",
+    "render",
+    "run_episode",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import `render` at its first use: it needs lxml, which most imports of the package do not."""
+    if name == "render":
+        from pytest_miniwob_agent.screen import render
+
+        return render
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

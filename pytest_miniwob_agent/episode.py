@@ -5,37 +5,33 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 
-from pytest_miniwob_agent.core import (
-    LLM,
-    Acted,
-    Action,
-    Agent,
-    Called,
+from pytest_miniwob_agent.core.actions import Action
+from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.core.data import canonical_json, to_data
+from pytest_miniwob_agent.core.errors import (
     CallLimit,
-    Case,
     CassetteError,
+    LimitReached,
+    StepLimit,
+    TrialLimit,
+)
+from pytest_miniwob_agent.core.events import (
+    Acted,
+    Called,
     Completion,
     Ending,
-    Environment,
     Episode,
     Event,
-    LimitReached,
-    Limits,
     Note,
-    Observation,
     Origin,
     Reflected,
     Remark,
-    Shot,
-    StepLimit,
-    Transition,
     TrialEnded,
-    TrialLimit,
     TrialStarted,
-    Visible,
-    canonical_json,
-    to_data,
 )
+from pytest_miniwob_agent.core.limits import Limits
+from pytest_miniwob_agent.core.observations import Observation, Shot, Transition
+from pytest_miniwob_agent.core.protocols import LLM, Agent, Environment, Visible
 
 Camera = Callable[[int, int, Shot, Action | None], None]
 """Is given trial, step, picture and the action to come. There is one before every action, and one

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from pytest_miniwob_agent.core import Element
-from pytest_miniwob_agent.screen import BadXPath, cell, find, render
+from pytest_miniwob_agent.agents.rci.xpath import BadXPath, find
+from pytest_miniwob_agent.core.observations import Element
+from pytest_miniwob_agent.screen import cell, render
 
 
 @pytest.mark.parametrize(

@@ -13,16 +13,16 @@ from pathlib import Path
 
 import pytest
 
-from pytest_miniwob_agent.core import (
-    Agent,
+from pytest_miniwob_agent.core.errors import (
     BrowserLost,
     BudgetReached,
-    Episode,
-    Limits,
     MiniwobError,
     ModelError,
     Pending,
 )
+from pytest_miniwob_agent.core.events import Episode
+from pytest_miniwob_agent.core.limits import Limits
+from pytest_miniwob_agent.core.protocols import Agent
 from pytest_miniwob_agent.testing.fakes import ScriptedLLM
 from pytest_miniwob_agent.testing.hostile import HOSTILE, PAGES, PROGRAMS, generated
 from pytest_miniwob_agent.testing.watch import Page, play

@@ -5,14 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 
-from pytest_miniwob_agent.core import (
-    Action,
-    Completion,
-    Element,
-    Observation,
-    Transition,
-    elements_of,
-)
+from pytest_miniwob_agent.core.actions import Action, elements_of
+from pytest_miniwob_agent.core.events import Completion
+from pytest_miniwob_agent.core.observations import Element, Observation, Transition
 
 
 class FakeEnvironment:

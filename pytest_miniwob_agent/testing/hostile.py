@@ -6,7 +6,7 @@ import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from pytest_miniwob_agent.core import Element
+from pytest_miniwob_agent.core.observations import Element
 
 HOSTILE: Mapping[str, str] = {
     "nothing": "",

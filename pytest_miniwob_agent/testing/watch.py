@@ -11,30 +11,14 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
 
-from pytest_miniwob_agent.core import (
-    KEYS,
-    LLM,
-    MODIFIERS,
-    Action,
-    Agent,
-    Case,
-    Completion,
-    Element,
-    Ending,
-    Environment,
-    Episode,
-    Hold,
-    LimitReached,
-    Limits,
-    MiniwobError,
-    Note,
-    Observation,
-    Press,
-    Release,
-    Transition,
-    TrialEnded,
-    to_data,
-)
+from pytest_miniwob_agent.core.actions import KEYS, MODIFIERS, Action, Hold, Press, Release
+from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.core.data import to_data
+from pytest_miniwob_agent.core.errors import LimitReached, MiniwobError
+from pytest_miniwob_agent.core.events import Completion, Ending, Episode, Note, TrialEnded
+from pytest_miniwob_agent.core.limits import Limits
+from pytest_miniwob_agent.core.observations import Element, Observation, Transition
+from pytest_miniwob_agent.core.protocols import LLM, Agent, Environment
 from pytest_miniwob_agent.episode import run_episode
 from pytest_miniwob_agent.testing.fakes import FakeEnvironment
 

@@ -1,0 +1,147 @@
+"""What a model means by an XPath on the page's HTML."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from lxml import etree, html
+
+from pytest_miniwob_agent.screen import _ILLEGAL, legal
+
+XPATH_LIMIT = 500
+"""Characters that an XPath can have."""
+
+
+CONDITIONS_LIMIT = 5
+"""How deep conditions in brackets can stand in one another."""
+
+
+OUTWARD_LIMIT = 4
+"""How often an XPath can look beyond the element that it is at: by `..`, sideways or upwards, or in
+a condition from the top again. Each may cost the square of the page's size, and one within another
+its cube, as do two in one path of a condition: both are refused."""
+
+
+class BadXPath(Exception):
+    """An XPath that can't be followed; the message says why."""
+
+
+class Found(NamedTuple):
+    """An element of a page's HTML: the id that actions take, and its text."""
+
+    ref: int
+    text: str
+
+
+def find(page: str, xpath: str) -> list[Found]:
+    """The elements of a page's HTML (`Environment.html`) that an XPath selects.
+
+    In the order of the page, each once; a text or an attribute stands for its element. Empty where
+    nothing matches.
+
+    Raises:
+        BadXPath: it is no XPath, selects no elements, or could take too long to follow.
+    """
+    if len(xpath) > XPATH_LIMIT:
+        raise BadXPath(f"it has {len(xpath)} characters, and {XPATH_LIMIT} is the limit")
+    if _ILLEGAL.search(xpath):
+        raise BadXPath("it has a character that no page can hold")
+    try:
+        select = etree.XPath(xpath)
+        _check_cost(xpath)
+        tree = html.document_fromstring(legal(page) or "<body></body>")
+        found = select(tree)
+    except etree.XPathError as error:
+        raise BadXPath(f"it is not a valid XPath: {error}") from None
+    if not isinstance(found, list):
+        raise BadXPath("it gives a text, a number or a truth value and selects no element")
+    owners = (one if isinstance(one, etree._Element) else _owner(one) for one in found)
+    elements = dict.fromkeys(owner for owner in owners if owner is not None)
+    return [
+        Found(int(ref), " ".join("".join(element.itertext()).split()))
+        for element in elements
+        if (ref := element.get("data-ref") or "").isdecimal()  # a comment has None for a default
+    ]
+
+
+def _owner(found: object) -> etree._Element | None:
+    """The element that a selected text or attribute belongs to."""
+    if not isinstance(found, etree._ElementUnicodeResult):
+        return None
+    parent = found.getparent()
+    return parent.getparent() if parent is not None and found.is_tail else parent
+
+
+_TOKEN = re.compile(
+    r"""\s*(?:"[^"]*"|'[^']*'|\d+(?:\.\d*)?|\.\d+|//|::|\.\.|!=|[<>]=|"""
+    r"""(?P<name>[^\W\d][\w.-]*(?::(?!:)[^\W\d][\w.-]*)?)|.)\s*""",
+    re.S,
+)
+
+
+_BEFORE_OPERAND = {
+    "@",
+    "::",
+    "(",
+    "[",
+    ",",
+    "/",
+    "//",
+    "|",
+    "+",
+    "-",
+    "=",
+    "!=",
+    "<",
+    "<=",
+    ">",
+    ">=",
+}
+
+
+_DOWNWARD = {"child", "descendant", "descendant-or-self", "self", "attribute", "parent"}
+
+
+def _check_cost(xpath: str) -> None:
+    """Refuse what could take long on a large page. Takes a valid XPath.
+
+    Raises:
+        BadXPath: it looks around too often, or conditions in it stand too deep in one another.
+    """
+    tokens = [match[0].strip() for match in _TOKEN.finditer(xpath)]
+    outward = 0
+    within = [[0, 0]]  # of each open bracket: whether it looks outward, and brackets within it
+    path = [0]  # of each open bracket: how often the paths that are at hand look outward
+    operand = False  # whether an operand ends here, so that `*` and names are operators (XPath 3.7)
+    for token, following in zip(tokens, [*tokens[1:], ""], strict=True):
+        operator = operand and (token == "*" or token[0].isalpha())
+        inside = len(within) > 1
+        parent = token == ".." or (token == "parent" and following == "::")
+        if (
+            (following == "::" and token not in _DOWNWARD)
+            or (following == "(" and token == "id")
+            or (inside and parent)
+            or (inside and token in ("/", "//") and not operand)
+        ):
+            outward += 1
+            within[-1][0] = 1
+            path[-1] = (path[-1] or 1) if parent else path[-1] + 1  # a parent's parent is but one
+            if inside and path[-1] > 1:
+                raise BadXPath("a condition looks beyond its element, and from there beyond again")
+        if operator and token in ("and", "or"):
+            path[-1] = 0
+        if token == "[":
+            within.append([0, 0])
+            path.append(0)
+        elif token == "]":
+            path.pop()
+            looks, deepest = within.pop()
+            within[-1][1] = max(within[-1][1], looks + deepest)
+        operand = not operator and token not in _BEFORE_OPERAND
+        if len(within) - 1 > CONDITIONS_LIMIT:
+            raise BadXPath(f"conditions stand more than {CONDITIONS_LIMIT} deep in one another")
+    if outward > OUTWARD_LIMIT:
+        raise BadXPath(f"it looks beyond its element more than {OUTWARD_LIMIT} times")
+    if within[0][1] > 1:
+        raise BadXPath("a condition that looks beyond its element stands in another such")

@@ -1,0 +1,355 @@
+"""The zero-shot agent with structured reflection (`reflective-agent`, sections 3 to 5).
+
+A trial is played in stages: all actions that the present screen allows are planned in one call and
+followed without asking; then comes the next screen, until there is no further plan (4.3). A trial
+that fails is reflected upon: the earliest wrong action is named and a better one suggested, which
+the next trial is made to take (5, algorithm 1). What the paper compares this with (4.1, 4.2, 7.1,
+7.2), and two things that it leaves open (9.4, 9.6), are variants of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeGuard
+
+from pytest_miniwob_agent.agents.parameters import check_choice
+from pytest_miniwob_agent.agents.prompts import Prompts
+from pytest_miniwob_agent.agents.reflective.replies import (
+    parse_id,
+    parse_plan,
+    parse_suggestion,
+)
+from pytest_miniwob_agent.core.actions import Action, Click, NoVisibleEffect
+from pytest_miniwob_agent.core.errors import StepLimit
+from pytest_miniwob_agent.core.events import Ending, Note, Reflected, TrialEnded
+from pytest_miniwob_agent.core.observations import Observation
+from pytest_miniwob_agent.core.parsing import Command, Unreadable, quote
+from pytest_miniwob_agent.core.protocols import LLM, Environment
+from pytest_miniwob_agent.screen import render
+
+TRAJECTORY_LIMIT = 16_000
+"""Characters of screens and actions that a reflection is shown; a longer trajectory is cut to the
+first screen and the actions (7.5)."""
+
+
+PLANNING = ("staged", "iterative", "plan-then-adapt")
+MEMORY = ("structured", "plain", "traces")
+CONSTRAINT = ("clicks", "none", "all")
+ACTIONS = ("paper", "all")
+
+_LAST_WAS_WRONG = (Ending.FAILED, Ending.CYCLE, Ending.NO_CHANGE, Ending.EXCEPTION)
+
+
+@dataclass(slots=True)
+class Memory:
+    """What is known between trials: algorithm 1's R and D.
+
+    The suggestions R are kept as what they lead to: `prefix` are the actions to repeat without
+    asking, earlier suggestions among them, and `suggestion` is what to do after them. `wrong` is D:
+    the actions that were mistakes, by step. Of the other kinds of memory, `plain` keeps every
+    suggestion as a note and enforces and forgets none (7.1), `traces` also keeps the actions of
+    every trial whose last action was its end (9.6).
+    """
+
+    kind: str = "structured"
+    prefix: tuple[Action, ...] = ()
+    suggestion: Command | None = None
+    wrong: dict[int, set[Action]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    traces: set[tuple[Action, ...]] = field(default_factory=set)
+
+    def update(self, step: int, trial: Trial, suggestion: Command) -> None:
+        """Correct a step of a trial; what was known after it is void."""
+        taken = tuple(trial.actions)
+        if step < len(taken):
+            self.wrong.setdefault(step, set()).add(taken[step])
+        self.prefix = taken[:step]
+        if self.kind == "plain":
+            instead = f" instead of {taken[step]}" if step < len(taken) else ""
+            self.notes.append(f"For action index={step}, you should {suggestion.line}{instead}.")
+            return
+        self.suggestion = suggestion
+        self.wrong = {at: actions for at, actions in self.wrong.items() if at <= step}
+
+    def keep(self, trial: Trial) -> None:
+        """Remember the actions of a trial that its last action ended."""
+        if self.kind == "traces" and trial.ending in _LAST_WAS_WRONG and not trial.invalid:
+            self.traces.add(tuple(trial.actions))
+
+    def wrong_after(self, taken: tuple[Action, ...]) -> set[Action]:
+        """The actions that are known to be mistakes after these."""
+        dead_ends = {trace[-1] for trace in self.traces if trace[:-1] == taken}
+        return self.wrong.get(len(taken), set()) | dead_ends
+
+
+@dataclass(slots=True)
+class Trial:
+    """The screens of a trial, the actions between them, and how it ended.
+
+    `screens[k]` is what action k was taken on. Where the page has not judged there is one screen
+    more than actions. `invalid` is a last line that could not be carried out.
+    """
+
+    screens: list[Observation]
+    actions: list[Action] = field(default_factory=list)
+    ending: Ending = Ending.INCOMPLETE
+    detail: str = ""
+    invalid: str = ""
+
+
+class ReflectiveAgent:
+    """Staged planning and structured reflection.
+
+    Args:
+        prompts: a folder of texts that replace the built-in ones, file by file.
+        planning: `staged`, `iterative` (4.1: one call an action) or `plan-then-adapt` (4.2: a rough
+            plan of the whole, then one call an action).
+        memory: `structured`, `plain` (7.1: all suggestions are told and none is enforced) or
+            `traces` (9.6: also what whole failed trials did).
+        constraint: which mistakes are kept from being repeated: `clicks` lose their ids, `none`, or
+            `all` (9.4: mistakes that are no clicks are told).
+        actions: `paper` for the actions of the paper, `all` for all that there are.
+
+    Raises:
+        UsageError: an argument is none of these, or the folder of prompts is not right.
+    """
+
+    def __init__(
+        self,
+        prompts: str | Path | None = None,
+        *,
+        planning: str = "staged",
+        memory: str = "structured",
+        constraint: str = "clicks",
+        actions: str = "paper",
+    ) -> None:
+        self.planning = check_choice("planning", planning, PLANNING)
+        self.memory = check_choice("memory", memory, MEMORY)
+        self.constraint = check_choice("constraint", constraint, CONSTRAINT)
+        self.all_actions = check_choice("actions", actions, ACTIONS) == "all"
+        self.prompts = Prompts(Path(__file__).with_name("prompts"), prompts)
+        parts = {
+            planning: planning != PLANNING[0],
+            f"{memory}-memory": memory != MEMORY[0],
+            f"{constraint}-constraint": constraint != CONSTRAINT[0],
+            f"{actions}-actions": actions != ACTIONS[0],
+        }
+        self.name = "-".join(["reflective", *(part for part, other in parts.items() if other)])
+
+    def solve(self, env: Environment, llm: LLM, note: Callable[[Note], None]) -> None:
+        """Play and reflect until the page is solved or the trials are used up."""
+        _Solver(self, env, llm, note).run()
+
+
+class _Solver:
+    """One episode of the agent."""
+
+    def __init__(
+        self, agent: ReflectiveAgent, env: Environment, llm: LLM, note: Callable[[Note], None]
+    ) -> None:
+        self._agent = agent
+        self._prompts = agent.prompts
+        self._env = env
+        self._llm = llm
+        self._note = note
+        self._memory = Memory(agent.memory)
+        self._sentences: dict[tuple[str, str], str] = {}
+        self._rough_plan = ""
+
+    def run(self) -> None:
+        start = self._env.reset()
+        while True:
+            trial = Trial([start])
+            try:
+                self._play(trial)
+            except StepLimit as limit:
+                trial.ending, trial.detail = Ending.STEP_LIMIT, str(limit)
+            except Unreadable as error:
+                trial.ending, trial.detail = Ending.EXCEPTION, str(error)
+                trial.invalid = trial.invalid or str(error)
+            self._note(TrialEnded(trial.ending, trial.detail))
+            if trial.ending is Ending.CORRECT:
+                return
+            start = self._env.reset()  # ends the episode where no trial is left to reflect for
+            self._reflect(trial)
+
+    def _play(self, trial: Trial) -> None:
+        """Play the trial to its end; fills it in."""
+        for action in self._memory.prefix:
+            if self._act(trial, action):
+                return
+        if (suggestion := self._memory.suggestion) is not None:
+            action = self._ground(trial, suggestion)
+            told = isinstance(action, Click) or self._agent.constraint == "all"
+            wrong = told and action in self._memory.wrong_after(tuple(trial.actions))
+            if not wrong and (self._act(trial, action) or self._stuck(trial)):
+                return
+        while plan := self._plan(trial):
+            for command in plan:
+                if self._act(trial, self._ground(trial, command)):
+                    return
+            if self._stuck(trial):
+                return
+
+    def _act(self, trial: Trial, action: Action) -> bool:
+        """Take an action; whether it ended the trial."""
+        transition = self._env.step(action)
+        trial.actions.append(action)
+        if transition.error:
+            trial.ending, trial.detail = Ending.EXCEPTION, transition.error
+        elif transition.done:
+            trial.ending = Ending.CORRECT if transition.solved else Ending.FAILED
+            trial.detail = "" if transition.solved else f"reward {transition.reward:g}"
+        else:
+            trial.screens.append(transition.observation)
+            return False
+        return True
+
+    def _stuck(self, trial: Trial) -> bool:
+        """Whether a finished stage led to a screen that was there before; ends the trial.
+
+        Holding or releasing a key, say, shows nothing, so no change is expected of it.
+        """
+        if isinstance(trial.actions[-1], NoVisibleEffect):
+            return False
+        here = render(trial.screens[-1].elements)
+        before = [render(screen.elements) for screen in trial.screens[:-1]]
+        if here not in before:
+            return False
+        trial.ending = Ending.NO_CHANGE if here == before[-1] else Ending.CYCLE
+        return True
+
+    def _screen(self, trial: Trial, step: int) -> str:
+        """A screen of the trial as the planner and the reflector see it."""
+        return render(trial.screens[step].elements, self._disabled(trial, step))
+
+    def _disabled(self, trial: Trial, step: int) -> set[int]:
+        """The elements that must not be clicked at a step (5.2)."""
+        if self._agent.constraint == "none":
+            return set()
+        wrong = self._memory.wrong_after(tuple(trial.actions[:step]))
+        return {action.element for action in wrong if _is_plain_click(action)}
+
+    def _tried(self, trial: Trial, step: int) -> str:
+        """The mistakes of a step that are no clicks, where they are to be told (9.4)."""
+        if self._agent.constraint != "all":
+            return ""
+        wrong = self._memory.wrong_after(tuple(trial.actions[:step]))
+        return "; ".join(sorted(str(action) for action in wrong if not _is_plain_click(action)))
+
+    def _plan(self, trial: Trial) -> list[Command]:
+        """What to do on the present screen: all that can be done, or one action."""
+        actions, goal = self._actions(), trial.screens[0].goal
+        screen = self._screen(trial, len(trial.actions))
+        if self._agent.planning == "staged":
+            history = self._remembered(trial, self._history(trial))
+            prompt = self._prompts.fill(
+                "plan", actions=actions, goal=goal, history=history, screen=screen
+            )
+            return self._read_plan(self._llm.complete(prompt, "plan").text)
+        trajectory = self._remembered(trial, self._trajectory(trial))
+        if self._agent.planning == "iterative":
+            prompt = self._prompts.fill("next", actions=actions, goal=goal, trajectory=trajectory)
+            return self._read_plan(self._llm.complete(prompt, "plan").text)[:1]
+        if not self._rough_plan:
+            prompt = self._prompts.fill("rough-plan", actions=actions, goal=goal, screen=screen)
+            self._rough_plan = self._llm.complete(prompt, "plan").text.strip() or "(none)"
+        prompt = self._prompts.fill(
+            "adapt", actions=actions, goal=goal, plan=self._rough_plan, trajectory=trajectory
+        )
+        return self._read_plan(self._llm.complete(prompt, "adapt").text)[:1]
+
+    def _actions(self) -> str:
+        """What the model is told of the actions that it may use."""
+        return self._prompts.fill("actions-all" if self._agent.all_actions else "actions")
+
+    def _read_plan(self, reply: str) -> list[Command]:
+        return parse_plan(reply, self._agent.all_actions)
+
+    def _remembered(self, trial: Trial, done: str) -> str:
+        """What was done, and what earlier trials have taught that is to be told."""
+        step = len(trial.actions)
+        if self._memory.notes:
+            notes = "\n".join(self._memory.notes)
+            done = self._prompts.fill("reflections", done=done, notes=notes, step=str(step))
+        if tried := self._tried(trial, step):
+            done = self._prompts.fill("tried", done=done, tried=tried)
+        return done
+
+    def _history(self, trial: Trial) -> str:
+        """One sentence for each action so far, in place of the screen that it was taken on."""
+        if not trial.actions:
+            return "Nothing yet."
+        sentences = (
+            self._sentence(render(screen.elements), str(action))
+            for screen, action in zip(trial.screens, trial.actions, strict=False)
+        )
+        return "\n".join(f"{number}. {text}" for number, text in enumerate(sentences, start=1))
+
+    def _sentence(self, screen: str, action: str) -> str:
+        if (screen, action) not in self._sentences:
+            prompt = self._prompts.fill("summarise", screen=screen, action=action)
+            reply = self._llm.complete(prompt, "summarise").text
+            self._sentences[screen, action] = " ".join(reply.split())
+        return self._sentences[screen, action]
+
+    def _ground(self, trial: Trial, command: Command) -> Action:
+        """The command's action; one that names no element costs a call."""
+        if command.action is not None:
+            return command.action
+        trial.invalid = command.line
+        prompt = self._prompts.fill(
+            "ground", screen=self._screen(trial, len(trial.actions)), action=command.line
+        )
+        reply = self._llm.complete(prompt, "ground").text
+        element = parse_id(reply)
+        if element is None:
+            raise Unreadable(f"no element for {command.line!r}: {quote(reply)}")
+        trial.invalid = ""
+        return command.on(element)
+
+    def _reflect(self, trial: Trial) -> None:
+        self._memory.keep(trial)
+        prompt = self._prompts.fill(
+            "reflect",
+            actions=self._actions(),
+            goal=trial.screens[0].goal,
+            trajectory=self._trajectory(trial),
+            ending=self._prompts.fill(f"ending-{trial.ending}"),
+        )
+        reply = self._llm.complete(prompt, "reflect").text
+        try:
+            step, command = parse_suggestion(reply, self._agent.all_actions)
+            if step >= len(trial.screens):
+                raise Unreadable(f"the trial had no screen for an action {step}")
+        except Unreadable:
+            self._note(Reflected(None, None))
+            return
+        self._memory.update(step, trial, command)
+        disabled = tuple(sorted(self._disabled(trial, step)))
+        self._note(Reflected(step, str(command.action or command.line), disabled))
+
+    def _trajectory(self, trial: Trial) -> str:
+        """Screens and actions in turn, or the first screen and all actions if that is too long."""
+        actions = [str(action) for action in trial.actions]
+        if trial.invalid:
+            actions.append(trial.invalid)
+        parts, shown = [], ""
+        for step, screen in enumerate(self._screen(trial, at) for at in range(len(trial.screens))):
+            same = " is unchanged." if screen == shown else f":\n{screen}"
+            parts.append(f"Screen index={step}{same}")
+            shown = screen
+            if tried := self._tried(trial, step):
+                parts.append(f"Tried here before, and wrong: {tried}")
+            if step < len(actions):
+                parts.append(f"Action index={step}: {actions[step]}")
+        if sum(map(len, parts)) > TRAJECTORY_LIMIT:
+            parts = parts[:1] + [f"Action index={at}: {line}" for at, line in enumerate(actions)]
+        return "\n\n".join(parts)
+
+
+def _is_plain_click(action: Action) -> TypeGuard[Click]:
+    """Whether it is a click on an element as such; one at a place leaves its other places open."""
+    return isinstance(action, Click) and action.at is None

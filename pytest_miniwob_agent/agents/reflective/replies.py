@@ -1,0 +1,71 @@
+"""Replies to the reflective agent: plans, suggestions, ids."""
+
+from __future__ import annotations
+
+import re
+
+from pytest_miniwob_agent.core.parsing import (
+    ANY_VERB,
+    ID,
+    VERB,
+    Command,
+    Unreadable,
+    id_of,
+    parse_action,
+    quote,
+    strip_marks,
+)
+
+_NOTHING = re.compile(
+    r"\W*+(?:(?:done|none|nothing|no (?:further |more )?(?:plan|actions?)\b.*)\W*)?", re.I | re.S
+)
+
+
+_LONE_ID = re.compile(r"\D{0,20}(\d+)\D{0,20}")
+
+
+def parse_plan(reply: str, all_actions: bool = False) -> list[Command]:
+    """The actions of a reply, one a line; prose between them is passed over.
+
+    Empty where the reply says that there is nothing left to do.
+
+    Raises:
+        Unreadable: a line begins an action but is none, or no line does.
+    """
+    verb = ANY_VERB if all_actions else VERB
+    lines = [line for line in reply.splitlines() if verb.match(strip_marks(line))]
+    commands = [parse_action(line, all_actions) for line in lines]
+    if not commands and not _NOTHING.fullmatch(reply):
+        raise Unreadable(f"no action in the reply: {quote(reply)}")
+    return commands
+
+
+def parse_within(sentence: str, all_actions: bool = False) -> Command | None:
+    """The action that a sentence leads up to, as in `you should click id=4`.
+
+    Raises:
+        Unreadable: an action begins but is none.
+    """
+    verb = (ANY_VERB if all_actions else VERB).search(sentence)
+    return parse_action(sentence[verb.start() :], all_actions) if verb else None
+
+
+def parse_id(reply: str) -> int | None:
+    """The id that a reply names, in the form `id=4` or as the only number in a few words."""
+    match = ID.search(reply) or _LONE_ID.fullmatch(reply.strip())
+    return id_of(match) if match else None
+
+
+_SUGGESTION = re.compile(r"action\W{0,9}index\W{0,9}(\d++)\W++(.*)", re.I)
+
+
+def parse_suggestion(reply: str, all_actions: bool = False) -> tuple[int, Command]:
+    """Step and action of `For action index=A, you should B.`.
+
+    Raises:
+        Unreadable: the reply is not of that form.
+    """
+    for match in _SUGGESTION.finditer(reply):
+        if command := parse_within(match[2], all_actions):
+            return int(match[1][:100]), command
+    raise Unreadable(f"no suggestion in the reply: {quote(reply)}")

@@ -1,0 +1,1 @@
+"""Chromium and the MiniWoB++ page in it."""

@@ -1,0 +1,1 @@
+"""Types, protocols and errors that everything else speaks; standard library only."""

@@ -1,0 +1,201 @@
+"""What an agent can do on a page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+KEYS = (
+    "ENTER", "TAB", "SPACE", "ESCAPE", "BACKSPACE", "DELETE", "HOME", "END", "PAGEUP", "PAGEDOWN",
+    "ARROWUP", "ARROWDOWN", "ARROWLEFT", "ARROWRIGHT",
+)  # fmt: skip
+"""Names of the keys that `Press` knows."""
+
+
+MODIFIERS = ("CTRL", "SHIFT", "ALT")
+"""Names of the keys that `Hold` and `Release` know."""
+
+
+Place = tuple[float, float]
+"""A place in an element: how far right of its top left corner and how far below, in CSS pixels."""
+
+
+def _at(element: int, place: Place | None) -> str:
+    return f"id={element}" if place is None else f"id={element} at {_pixels(place)}"
+
+
+def _pixels(place: Place) -> str:
+    return ",".join(str(number).removesuffix(".0") for number in place)
+
+
+@dataclass(frozen=True, slots=True)
+class Click:
+    """Move the mouse to the middle of an element, or to a place in it, and click."""
+
+    element: int
+    at: Place | None = None
+
+    def __str__(self) -> str:
+        return f"click {_at(self.element, self.at)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Enter:
+    """Click an element, then type the text, key by key."""
+
+    text: str
+    element: int
+
+    def __str__(self) -> str:
+        return f'enter "{self.text}" to id={self.element}'
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """Type the text, key by key, wherever the focus is."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return f'type "{self.text}"'
+
+
+@dataclass(frozen=True, slots=True)
+class Press:
+    """Press and release one of `KEYS`, `times` times, wherever the focus is."""
+
+    key: str
+    times: int = 1
+
+    def __str__(self) -> str:
+        return f"press {self.key}" + (f" x {self.times}" if self.times > 1 else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Press one of `MODIFIERS` and keep it down."""
+
+    key: str
+
+    def __str__(self) -> str:
+        return f"hold {self.key}"
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """Let go of one of `MODIFIERS`."""
+
+    key: str
+
+    def __str__(self) -> str:
+        return f"release {self.key}"
+
+
+@dataclass(frozen=True, slots=True)
+class DoubleClick:
+    """Click twice at the same point."""
+
+    element: int
+    at: Place | None = None
+
+    def __str__(self) -> str:
+        return f"double click {_at(self.element, self.at)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Hover:
+    """Move the mouse onto an element and leave it there."""
+
+    element: int
+    at: Place | None = None
+
+    def __str__(self) -> str:
+        return f"hover {_at(self.element, self.at)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Drag:
+    """Press the mouse on an element, move it in a straight line and let go.
+
+    `end` is the place in the element `to` where it lets go, the middle if there is none; without
+    `to` it is how far right and down of its beginning.
+    """
+
+    element: int
+    to: int | None = None
+    at: Place | None = None
+    end: Place | None = None
+
+    def __str__(self) -> str:
+        if self.to is not None:
+            way = f"to {_at(self.to, self.end)}"
+        else:
+            way = f"by {_pixels(self.end or (0, 0))}"
+        return f"drag {_at(self.element, self.at)} {way}"
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """Mark an element's text, all of it or a part: in a field by keys, elsewhere by the mouse."""
+
+    element: int
+    text: str | None = None
+
+    def __str__(self) -> str:
+        if self.text is None:
+            return f"select id={self.element}"
+        return f'select "{self.text}" in id={self.element}'
+
+
+@dataclass(frozen=True, slots=True)
+class Scroll:
+    """Turn the mouse's wheel over an element, down by so many CSS pixels or up where negative."""
+
+    element: int
+    pixels: int
+
+    def __str__(self) -> str:
+        return f"scroll id={self.element} by {self.pixels}"
+
+
+@dataclass(frozen=True, slots=True)
+class Choose:
+    """Take the option with this text from a drop-down list, by its keys."""
+
+    option: str
+    element: int
+
+    def __str__(self) -> str:
+        return f'choose "{self.option}" in id={self.element}'
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """Copy what is marked with CTRL+C; no other page and no other program gets it."""
+
+    def __str__(self) -> str:
+        return "copy"
+
+
+@dataclass(frozen=True, slots=True)
+class Paste:
+    """Put in what was copied, with CTRL+V, wherever the focus is."""
+
+    def __str__(self) -> str:
+        return "paste"
+
+
+Action = (
+    Click | Enter | Press | Hold | Release | Type
+    | DoubleClick | Hover | Drag | Select | Scroll | Choose | Copy | Paste
+)  # fmt: skip
+"""The first five are those of the reflective agent's paper; agents may opt into the others."""
+
+
+NoVisibleEffect = Hold | Release | Hover | Select | Scroll | Copy
+"""Actions that do their work without a change of what is seen."""
+
+
+def elements_of(action: Action) -> tuple[int, ...]:
+    """The ids of the elements that an action names."""
+    ids = (getattr(action, name, None) for name in ("element", "to"))
+    return tuple(each for each in ids if each is not None)

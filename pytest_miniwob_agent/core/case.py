@@ -1,0 +1,31 @@
+"""One problem: a task, generated from a seed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One problem: a task of a category, generated from a seed.
+
+    `repeat` counts from 1 the samples that are recorded of the same problem.
+    """
+
+    task: str
+    category: str
+    seed: int
+    repeat: int = 1
+
+    @property
+    def sample(self) -> str:
+        """Seed and repeat: `1000`, and `1000-2` for the second sample."""
+        return str(self.seed) if self.repeat == 1 else f"{self.seed}-{self.repeat}"
+
+    @property
+    def id(self) -> str:
+        """The pytest item's id, for instance `n-screen-n-step/click-menu-2/1000`."""
+        return f"{self.category}/{self.task}/{self.sample}"
+
+    def __str__(self) -> str:
+        return self.id

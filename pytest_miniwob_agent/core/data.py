@@ -1,0 +1,41 @@
+"""Plain JSON data, and digests of texts."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import fields
+from enum import StrEnum
+from typing import Any
+
+from pytest_miniwob_agent.core.actions import (
+    Action,
+)
+
+
+def to_data(value: Any) -> Any:
+    """Turn events and what they hold into plain JSON types; dataclasses gain their `kind`."""
+    if hasattr(value, "__dataclass_fields__"):
+        data = {each.name: to_data(getattr(value, each.name)) for each in fields(value)}
+        if isinstance(value, Action):  # without those of its parts that were left out
+            data = {name: part for name, part in data.items() if part is not None}
+            data["kind"] = type(value).__name__.lower()
+        elif hasattr(value, "kind"):
+            data["kind"] = value.kind
+        return data
+    if isinstance(value, tuple | list):
+        return [to_data(each) for each in value]
+    if isinstance(value, Mapping):
+        return {key: to_data(value[key]) for key in sorted(value)}
+    return str(value) if isinstance(value, StrEnum) else value
+
+
+def canonical_json(data: Any) -> str:
+    """JSON with sorted keys and no spaces: equal data gives equal text."""
+    return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def digest(text: str) -> str:
+    """Enough of a text's hash to tell it from others."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]

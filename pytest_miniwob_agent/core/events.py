@@ -1,0 +1,250 @@
+"""What happens in an episode, and the episode as one linear list of events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, ClassVar
+
+from pytest_miniwob_agent.core.actions import (
+    Action,
+)
+from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.core.data import to_data
+from pytest_miniwob_agent.core.observations import Observation, Transition
+from pytest_miniwob_agent.core.text import (
+    sanitize_line,
+    shorten,
+    shorten_lines,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """A model's answer. Token counts are None where the server did not say."""
+
+    text: str
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+
+class Ending(StrEnum):
+    """How a trial ended (section 3.4 of the reflective agent's paper)."""
+
+    CORRECT = "correct"
+    CYCLE = "cycle"
+    NO_CHANGE = "no-change"
+    INCOMPLETE = "incomplete"
+    EXCEPTION = "exception"
+    FAILED = "failed"
+    STEP_LIMIT = "step-limit"
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a model call comes from.
+
+    `trial` and `step` are those of `Called`. `prompts` are the digests of the prompt files that its
+    text was made of, by file name; `actions` and `page` digest all actions of the episode so far,
+    and all that was seen of the page.
+    """
+
+    purpose: str
+    trial: int
+    step: int
+    prompts: Mapping[str, str]
+    actions: str
+    page: str
+
+    def __str__(self) -> str:
+        return f"{self.purpose}, trial {self.trial}, step {self.step}"
+
+
+@dataclass(frozen=True, slots=True)
+class TrialStarted:
+    """A fresh page. `trial` counts from 1, here and in every event."""
+
+    kind: ClassVar[str] = "trial"
+    trial: int
+    observation: Observation
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """A model call, made when the trial had taken `step` actions."""
+
+    kind: ClassVar[str] = "call"
+    trial: int
+    step: int
+    purpose: str
+    prompt: str
+    completion: Completion
+
+
+@dataclass(frozen=True, slots=True)
+class Acted:
+    """An action and what it did. `step` counts from 0 within the trial."""
+
+    kind: ClassVar[str] = "act"
+    trial: int
+    step: int
+    action: Action
+    transition: Transition
+
+
+@dataclass(frozen=True, slots=True)
+class Reflected:
+    """What a reflection changed.
+
+    `step` is the action to correct and `action` what is enforced there, both None where the reply
+    could not be read. `disabled` are the ids that may not be clicked at that step any more.
+    """
+
+    kind: ClassVar[str] = "reflect"
+    step: int | None
+    action: str | None
+    disabled: tuple[int, ...] = ()
+    trial: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """What an agent says that is worth keeping; `what` names what `text` is."""
+
+    kind: ClassVar[str] = "remark"
+    what: str
+    text: str
+    trial: int = 0
+    step: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TrialEnded:
+    """How the trial ended; `detail` has the reason of an exception."""
+
+    kind: ClassVar[str] = "end"
+    ending: Ending
+    detail: str = ""
+    trial: int = 0
+
+
+Event = TrialStarted | Called | Acted | Reflected | Remark | TrialEnded
+
+
+Note = Reflected | Remark | TrialEnded
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """Everything that happened on one case, as one linear list of events."""
+
+    case: Case
+    agent: str
+    model: str
+    events: tuple[Event, ...] = field(repr=False)
+
+    def _of(self, kind: type[Any]) -> Iterator[Any]:
+        return (event for event in self.events if isinstance(event, kind))
+
+    @property
+    def trials(self) -> int:
+        """Trials begun."""
+        return sum(1 for _ in self._of(TrialStarted))
+
+    @property
+    def solved_at(self) -> int | None:
+        """The trial that got the full reward, counting from 1, or None."""
+        return next((e.trial for e in self._of(Acted) if e.transition.solved), None)
+
+    @property
+    def solved(self) -> bool:
+        """Whether a trial got the full reward of 1."""
+        return self.solved_at is not None
+
+    @property
+    def reward(self) -> float:
+        """The best raw reward of any trial; above 0 is what the paper's code counted as correct."""
+        return max((e.transition.reward for e in self._of(Acted) if e.transition.done), default=0.0)
+
+    @property
+    def steps(self) -> int:
+        """Actions taken, over all trials."""
+        return sum(1 for _ in self._of(Acted))
+
+    @property
+    def calls(self) -> int:
+        """Model calls, over all trials."""
+        return sum(1 for _ in self._of(Called))
+
+    @property
+    def tokens(self) -> int | None:
+        """Prompt and completion tokens; None where the server of any call did not say."""
+        counts = [
+            count
+            for event in self._of(Called)
+            for count in (event.completion.prompt_tokens, event.completion.completion_tokens)
+        ]
+        return None if None in counts else sum(counts)
+
+    @property
+    def endings(self) -> tuple[Ending, ...]:
+        """How each trial ended."""
+        return tuple(event.ending for event in self._of(TrialEnded))
+
+    def to_data(self) -> dict[str, Any]:
+        """The episode in plain JSON types; equal episodes give equal data."""
+        return {
+            "case": self.case.id,
+            "agent": self.agent,
+            "model": self.model,
+            "solved": self.solved,
+            "solved_at": self.solved_at,
+            "reward": self.reward,
+            "trials": self.trials,
+            "steps": self.steps,
+            "calls": self.calls,
+            "tokens": self.tokens,
+            "endings": [str(ending) for ending in self.endings],
+            "events": to_data(self.events),
+        }
+
+    def explain(self) -> str:
+        """Tell the episode in a few lines: the verdict, the goal, the actions of the last trial.
+
+        The trials before it are told by how they ended and what was learnt. Long texts lack their
+        middle, and nothing of a page or a model is in it that could move a terminal's cursor.
+        """
+        if self.solved:
+            verdict = f"solved in trial {self.solved_at}"
+        elif self.endings:
+            verdict = f"{self.endings[-1].name} in trial {self.trials}, best reward {self.reward:g}"
+        else:
+            verdict = "no trial was begun"
+        lines = [
+            verdict,
+            f"item: {sanitize_line(f'{self.case.id}, {self.agent} with {self.model}')}",
+        ]
+        steps: list[str] = []
+        for event in self.events:
+            match event:
+                case TrialStarted(trial=trial, observation=observation):
+                    if trial == 1:
+                        lines.append(f"goal: {shorten(observation.goal)}")
+                    steps = []
+                case Acted(step=step, action=action, transition=transition):
+                    result = f"  -> {shorten(transition.error)}" if transition.error else ""
+                    if transition.done:
+                        result = f"  -> reward {transition.reward:g}"
+                    steps.append(f"  {step}. {shorten(action)}{result}")
+                case TrialEnded(trial=trial, ending=ending, detail=detail):
+                    said = f"trial {trial}: {ending.name}" + (
+                        f", {shorten(detail)}" if detail else ""
+                    )
+                    lines += [said, *(shorten_lines(steps) if trial == self.trials else ())]
+                case Reflected(step=step, action=action):
+                    said = (
+                        "could not be read" if step is None else f"action {step} is to be {action}"
+                    )
+                    lines.append(f"  reflection: {shorten(said)}")
+        return "\n".join(lines)

@@ -1,0 +1,200 @@
+"""Actions as models write them: one line an action, in the form that `str(action)` gives.
+
+Read leniently about case, numbering, code marks, quotes and a final stop. The five actions of the
+reflective agent's paper are always known, the others only to agents that ask for all actions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from pytest_miniwob_agent.core.actions import (
+    KEYS,
+    MODIFIERS,
+    Action,
+    Choose,
+    Click,
+    Copy,
+    DoubleClick,
+    Drag,
+    Enter,
+    Hold,
+    Hover,
+    Paste,
+    Place,
+    Press,
+    Release,
+    Scroll,
+    Select,
+)
+
+
+class Unreadable(Exception):
+    """A reply that holds no action, or half of one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One line of a plan: an action, or one that does not say on which element.
+
+    `on` makes the action, given the element's id.
+    """
+
+    line: str
+    on: Callable[[int], Action]
+    action: Action | None = None
+
+
+# What repeats beside its like is possessive (`*+`) or bounded, or a long reply would take minutes.
+_QUOTES = str.maketrans("\u201c\u201d\u201e\u201f\u00ab\u00bb\u2018\u2019", '""""""\'\'')
+_LEAD = re.compile(
+    r"(?:[\s\-*\u2022>`#]|\(?\d+\s*[.):](?=\s)|(?:step|action)\s*\d+\s*[:.)-])+", re.I
+)
+_VERBS = "click|enter|type|press|hold|release"
+_ALL_VERBS = rf"{_VERBS}|double|hover|drag|select|scroll|choose|copy|paste"
+VERB = re.compile(rf"\b({_VERBS})\b", re.I)
+ANY_VERB = re.compile(rf"\b({_ALL_VERBS})\b", re.I)
+ID = re.compile(r"\bid(?:\s*+(?:[=:]|is)|\s)\s*+[\"'#]?(\d+)|#(\d+)\b", re.I)
+_BARE_ID = re.compile(r"click(?:\s+on)?\s+(\d+)\s*", re.I)
+_ENTER = re.compile(r"(?:enter|type)\s+(?:the\s+text\s+)?([\"'])(.*)\1(.*)", re.I)
+_PRESS = re.compile(
+    r"press\s++(?:the\s++)?[\"']?([a-z_ ]{1,99}?)[\"']?(?:\s++keys?)?"
+    r"(?:\s*+(?:[x\u00d7*]\s*+)?(\d++)(?:\s*+times)?)?",
+    re.I,
+)
+_MODIFY = re.compile(
+    r"(hold|release)\s+(?:down\s+)?(?:the\s+)?[\"']?([a-z]+)[\"']?(?:\s+key)?", re.I
+)
+_NUMBER = r"([+-]?\d+(?:\.\d+)?)(?:\s*px)?"
+_PAIR = rf"\(?\s*+{_NUMBER}\s*+,\s*+{_NUMBER}"
+_AT = re.compile(rf"\bat\s++{_PAIR}", re.I)
+_BY = re.compile(rf"\bby\s++{_PAIR}", re.I)
+_POINT = re.compile(r"(double[\s-]?click|click|hover)\b(.*)", re.I)
+_DRAG = re.compile(r"drag\b(.*?)(?:\b(?:in|on)?to\b(.*))?", re.I)
+_SELECT = re.compile(
+    r"select\s+(?:the\s+text\s+)?([\"'])(.*)\1(.*)"
+    r"|select\s+(?:(?:all|whole|the|text|of|in)\s+)*((?:id\b|#).*)",
+    re.I,
+)
+_CHOOSE = re.compile(r"choose\s+(?:the\s+option\s+)?([\"'])(.*)\1(.*)", re.I)
+_SCROLL = re.compile(rf"scroll\b(.*?)(?:\bby\s+)?{_NUMBER}(.*)", re.I)
+_CLIPBOARD = re.compile(r"(copy|paste)(?:\s+(?:it|the\s+(?:\w+\s+)?(?:text|selection)))?", re.I)
+_KEY_NAMES = {"RETURN": "ENTER", "ESC": "ESCAPE", "DEL": "DELETE", "SPACEBAR": "SPACE"} | {
+    name: f"ARROW{way}"
+    for way in ("UP", "DOWN", "LEFT", "RIGHT")
+    for name in (way, f"{way}ARROW")
+}  # fmt: skip
+
+
+def parse_action(line: str, all_actions: bool = False) -> Command:
+    """Read one action, one of the paper's unless `all_actions` are known.
+
+    Raises:
+        Unreadable: the line begins no action, or leaves out what one needs.
+    """
+    plain = strip_marks(line.translate(_QUOTES)).rstrip(" .,;!`*")
+    command = _parse_further(plain) if all_actions else None
+    if command := command or _parse_paper(plain):
+        return command
+    raise Unreadable(f"not an action: {quote(line)}")
+
+
+def quote(text: str) -> str:
+    """What a message quotes of a text."""
+    text = " ".join(text.split())
+    return repr(text if len(text) <= 200 else text[:200] + "...")
+
+
+def _parse_paper(plain: str) -> Command | None:
+    """The actions of the reflective agent's paper."""
+    verb = plain.partition(" ")[0].lower()
+    if verb == "click":
+        match = ID.search(plain) or _BARE_ID.fullmatch(plain)
+        return _command(plain, Click, match)
+    if match := _ENTER.match(plain):
+        return _command(plain, partial(Enter, match[2]), ID.search(match[3]))
+    if match := _PRESS.fullmatch(plain):
+        key = re.sub(r"[\s_]", "", match[1]).upper()
+        key = _KEY_NAMES.get(key, key)
+        if key in KEYS:
+            return _whole(plain, Press(key, _integer(match[2] or "1")))
+    if match := _MODIFY.fullmatch(plain):
+        key = match[2].upper().replace("CONTROL", "CTRL")
+        if key in MODIFIERS:
+            return _whole(plain, (Hold if match[1].lower() == "hold" else Release)(key))
+    return None
+
+
+def _parse_further(plain: str) -> Command | None:
+    """The other actions, and a click at a place; None where the line is not one of them."""
+    if match := _POINT.match(plain):
+        place = _place(_AT, match[2])
+        where = ID.search(match[2])
+        verb = match[1].lower()
+        if verb == "hover":
+            return _command(plain, partial(Hover, at=place), where)
+        if verb != "click":
+            return _command(plain, partial(DoubleClick, at=place), where)
+        return _command(plain, partial(Click, at=place), where) if place else None
+    if match := _DRAG.fullmatch(plain):
+        start, end = match[1], match[2] or ""
+        element, to = ID.search(start), ID.search(end)
+        way = _place(_BY, plain)
+        if element and to:
+            return _whole(
+                plain,
+                Drag(id_of(element), id_of(to), _place(_AT, start), _place(_AT, end)),
+            )
+        if element and way:
+            return _whole(plain, Drag(id_of(element), at=_place(_AT, start), end=way))
+    if match := _SELECT.match(plain):
+        where = ID.search(match[3] if match[1] else match[4])
+        return _command(plain, partial(Select, text=match[2]), where)
+    if match := _CHOOSE.match(plain):
+        return _command(plain, partial(Choose, match[2]), ID.search(match[3]))
+    if match := _SCROLL.fullmatch(ID.sub(" ", plain)):
+        pixels = round(_decimal(match[2]))
+        if re.search(r"\bup\b", match[1] + match[3], re.I):
+            pixels = -abs(pixels)
+        return _command(plain, partial(Scroll, pixels=pixels), ID.search(plain))
+    if match := _CLIPBOARD.fullmatch(plain):
+        return _whole(plain, Copy() if match[1].lower() == "copy" else Paste())
+    return None
+
+
+def strip_marks(line: str) -> str:
+    """The line without what stands before an action: bullets, numbers, code marks."""
+    lead = _LEAD.match(line)
+    return line[lead.end() :] if lead else line
+
+
+def _command(line: str, on: Callable[[int], Action], where: re.Match[str] | None) -> Command:
+    return Command(line, on, on(id_of(where)) if where else None)
+
+
+def _whole(line: str, action: Action) -> Command:
+    """An action that lacks no element."""
+    return Command(line, lambda _: action, action)
+
+
+def id_of(match: re.Match[str]) -> int:
+    """The number of the group that matched."""
+    return _integer(next(group for group in match.groups() if group))
+
+
+def _place(form: re.Pattern[str], text: str) -> Place | None:
+    match = form.search(text)
+    return (_decimal(match[1]), _decimal(match[2])) if match else None
+
+
+def _integer(digits: str) -> int:
+    """The number, or one that is as much out of place; Python reads no thousands of digits."""
+    return int(digits[:100])
+
+
+def _decimal(digits: str) -> float:
+    """The number, or one that is as much out of place; no infinity."""
+    return max(-1e9, min(1e9, float(digits)))

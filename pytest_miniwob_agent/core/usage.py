@@ -1,0 +1,29 @@
+"""Model calls and their tokens, counted."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Calls and their tokens; `uncounted` is how many calls came without a count."""
+
+    calls: int = 0
+    prompt: int = 0
+    completion: int = 0
+    uncounted: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            *(getattr(self, each.name) + getattr(other, each.name) for each in fields(self))
+        )
+
+    @property
+    def tokens(self) -> int:
+        """Prompt and completion tokens of the calls that have a count."""
+        return self.prompt + self.completion
+
+    def to_data(self) -> dict[str, int]:
+        """In plain JSON types; `Usage(**data)` is the way back."""
+        return asdict(self)

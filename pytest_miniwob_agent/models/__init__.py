@@ -1,0 +1,1 @@
+"""Models: the client, budgets and prices."""

@@ -1,0 +1,120 @@
+"""One chat call through the `openai` client, to any server that speaks its protocol."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import httpx2
+import openai
+
+from pytest_miniwob_agent.core.errors import MiniwobError, ModelError, UsageError
+from pytest_miniwob_agent.core.events import Completion
+from pytest_miniwob_agent.core.secrets import redact
+
+RETRIES = 5
+"""Enough for a minute of rate limiting."""
+
+
+def api_key(base_url: str | None, option: str) -> str:
+    """The key in `OPENAI_API_KEY`; a server of one's own needs none and is sent another word.
+
+    Args:
+        base_url: the server, where the caller names one.
+        option: the option by which the caller names one.
+
+    Raises:
+        UsageError: there is no key, and the server is OpenAI's own.
+    """
+    key = os.environ.get("OPENAI_API_KEY")
+    if not key and not (base_url or os.environ.get("OPENAI_BASE_URL")):
+        raise UsageError(
+            "calling a model needs OPENAI_API_KEY in the environment, or a server of your own "
+            f"named by OPENAI_BASE_URL or {option}"
+        )
+    return key or "none"
+
+
+class OpenAILLM:
+    """A model behind an OpenAI-compatible chat completions server.
+
+    Args:
+        model: the model's id.
+        params: further parameters of every request, such as `temperature`.
+        base_url: the server; None leaves it to `OPENAI_BASE_URL` or the client's default.
+        transport: carries the requests, for instance `cassette.CassetteTransport`.
+        live: whether calls may reach a server; without, no key is needed and nothing is retried.
+        retries: how often a refused or dropped call is sent again, with the client's own back-off.
+
+    Raises:
+        UsageError: a live model of OpenAI's own without `OPENAI_API_KEY`.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        params: Mapping[str, Any],
+        *,
+        base_url: str | None = None,
+        transport: httpx2.BaseTransport | None = None,
+        live: bool = True,
+        retries: int = RETRIES,
+    ) -> None:
+        self.model = model
+        self._params = dict(params)
+        self._client = openai.OpenAI(
+            api_key=api_key(base_url, "--miniwob-base-url") if live else "none",
+            base_url=base_url,
+            max_retries=retries if live else 0,
+            http_client=openai.DefaultHttpxClient(transport=transport) if transport else None,
+        )
+
+    def complete(self, prompt: str, purpose: str) -> Completion:
+        """Send the prompt as the only message.
+
+        Raises:
+            ModelError: the server can't be reached, refuses the call or answers no text.
+            UsageError: the client does not know a parameter.
+            MiniwobError: whatever the transport raises of it.
+        """
+        try:
+            answer = self._client.chat.completions.create(
+                model=self.model,
+                messages=[{"role": "user", "content": prompt}],
+                **self._params,
+            )
+        except ModelError as error:
+            raise self._failed(purpose, str(error)) from None
+        except openai.APIConnectionError as error:
+            if isinstance(error.__cause__, MiniwobError):
+                raise error.__cause__ from None
+            cause = error.__cause__ or error
+            raise self._failed(purpose, f"can't be reached: {cause}") from None
+        except openai.APIStatusError as error:
+            raise self._failed(purpose, f"refused the call: {error}") from None
+        except TypeError as error:
+            unknown = "unexpected keyword" in str(error)
+            hint = '; what only this server knows goes into "extra_body"' if unknown else ""
+            raise UsageError(f"--miniwob-llm-params: {error}{hint}") from None
+        except (openai.OpenAIError, ValueError) as error:
+            raise self._failed(purpose, f"gave no completion: {error}") from None
+        try:
+            text = answer.choices[0].message.content
+        except (AttributeError, IndexError, TypeError):  # the client does not check what it reads
+            text = None
+        if not isinstance(text, str):
+            raise self._failed(purpose, "answered with no chat completion that has a text")
+        return Completion(
+            text, *(_count(answer, name) for name in ("prompt_tokens", "completion_tokens"))
+        )
+
+    def _failed(self, purpose: str, what: str) -> ModelError:
+        """An error without a key in it, also where the server's own words hold one."""
+        return ModelError(redact(f"{purpose} call: {self._client.base_url} {what}"))
+
+
+def _count(answer: Any, name: str) -> int | None:
+    """A token count, or None where the server did not say, or not by a number."""
+    count = getattr(getattr(answer, "usage", None), name, None)
+    return count if isinstance(count, int) else None

@@ -1,0 +1,1 @@
+"""Results of runs: the file, statistics, comparison, gates, published figures."""

@@ -1,0 +1,208 @@
+"""A run in the form of the reflective agent's paper, with the figures that were published.
+
+Completion by trials (tables 10 to 12), the significance of more trials (tables 7 and 13) and the
+planner calls that staging saves (table 8). The published figures are in the folder `data`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pytest_miniwob_agent.results import statistics
+from pytest_miniwob_agent.results.file import Result, Results, Samples
+
+TRIALS = (1, 3, 5)
+"""The numbers of trials that the paper tabulates."""
+
+PAPER = "reflective-agent (PaLM 2 L)"
+"""The paper's agent, as the published figures name it."""
+
+SIGNIFICANCE, PLANNING = "n-screen-n-step", "1-screen-n-step"
+"""The categories whose tasks the paper's tables 13 and 8 take apart."""
+
+
+def published(name: str) -> list[dict[str, str]]:
+    """The rows of a file of published figures."""
+    text = (Path(__file__).with_name("data") / name).read_text(encoding="utf-8")
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+@dataclass(frozen=True)
+class Paper:
+    """The paper's tables for a run; items count once, with the share of their samples."""
+
+    results: Results
+
+    @cached_property
+    def told(self) -> dict[str, dict[str, list[Samples]]]:
+        """The items that the run could tell, by category and task."""
+        found: dict[str, dict[str, list[Samples]]] = {}
+        for samples in self.results.items.values():
+            told = tuple(result for result in samples.results if result.told)
+            if told:
+                tasks = found.setdefault(told[0].category, {})
+                tasks.setdefault(told[0].task, []).append(Samples(told))
+        return {name: dict(sorted(tasks.items())) for name, tasks in sorted(found.items())}
+
+    @cached_property
+    def every(self) -> list[Result]:
+        """All results that the run could tell."""
+        return [result for result in self.results.results if result.told]
+
+    @cached_property
+    def trials(self) -> tuple[int, ...]:
+        """Those of `TRIALS` that the run can tell of: a run of one trial says nothing of five."""
+        most = max((max(len(r.endings), r.solved_at or 1) for r in self.every), default=0)
+        all_solved = all(result.solved for result in self.every)
+        return tuple(t for t in TRIALS if t <= most or (all_solved and most))
+
+    @cached_property
+    def rates(self) -> dict[str, dict[str, float]]:
+        """Published completion rates by task and system; the setting is part of the name."""
+        found: dict[str, dict[str, float]] = {}
+        for row in published("results.csv"):
+            system = f"{row['system']} {row['setting']}".strip()
+            found.setdefault(row["task"], {})[system] = float(row["completion_rate"])
+        return found
+
+    def completion(self) -> list[dict[str, Any]]:
+        """Tables 10 to 12: completion by task with so many trials, and what was published."""
+        return [
+            {
+                "category": category,
+                "task": task,
+                "items": len(items),
+                "completion": {f"T={t}": float(_rate(items, t)) for t in self.trials},
+                "published": self.rates.get(task, {}),
+            }
+            for category, tasks in self.told.items()
+            for task, items in tasks.items()
+        ]
+
+    def systems(self) -> list[dict[str, Any]]:
+        """By category and system: the mean over the tasks that both have."""
+        rows = []
+        for category in self.told:
+            tasks = [row for row in self.completion() if row["category"] == category]
+            for system in dict.fromkeys(name for row in tasks for name in row["published"]):
+                shared = [row for row in tasks if system in row["published"]]
+                rows.append(
+                    {
+                        "category": category,
+                        "system": system,
+                        "shared_tasks": len(shared),
+                        "published": _mean([row["published"][system] for row in shared]),
+                        "completion": {
+                            f"T={t}": _mean([row["completion"][f"T={t}"] for row in shared])
+                            for t in self.trials
+                        },
+                    }
+                )
+        return rows
+
+    def significance(self) -> list[dict[str, Any]]:
+        """Tables 7 and 13: whether more trials solve more, by category and by task.
+
+        The exact test and McNemar's chi-square are one-tailed, the t-test two-tailed.
+        """
+        given = {
+            (row["what"], int(row["from_trials"]), int(row["to_trials"])): row["p_value"]
+            for row in published("pvalues.csv")
+        }
+        groups: list[tuple[str, list[Samples], list[tuple[int, int]]]] = []
+        for category, tasks in self.told.items():
+            every = [each for items in tasks.values() for each in items]
+            groups.append((category, every, [(1, 3), (3, 5), (1, 5)]))
+        for task, items in self.told.get(SIGNIFICANCE, {}).items():
+            groups.append((task, items, [(1, self.trials[-1])]))
+        rows = []
+        for what, items, pairs in groups:
+            for few, more in pairs:
+                if few == more or not {few, more} <= set(self.trials):
+                    continue
+                gains = [_within(each, more) - _within(each, few) for each in items]
+                paper = given.get((what, few, more))
+                rows.append(
+                    {
+                        "what": what,
+                        "kind": "category" if what in self.told else "task",
+                        "items": len(items),
+                        "from_trials": few,
+                        "to_trials": more,
+                        "from_solved": float(_rate(items, few) * len(items)),
+                        "to_solved": float(_rate(items, more) * len(items)),
+                        "p_exact": statistics.worse([-gain for gain in gains]),
+                        "p_chi_square": statistics.matched_chi_square(gains),
+                        "p_t": statistics.paired_t(gains),
+                        "p_published": float(paper) if paper else None,
+                    }
+                )
+        return rows
+
+    def planning(self) -> list[dict[str, Any]]:
+        """Table 8: planner calls made, and those that one call for each action would have taken.
+
+        `first` counts the samples that were solved in their first trial, `all` every sample with
+        all of its trials. Empty for an agent that makes no calls for the purpose `plan`.
+        """
+        if not any("plan" in result.calls for result in self.every):
+            return []
+        groups = [
+            (task, [r for each in items for r in each.results])
+            for task, items in self.told.get(PLANNING, {}).items()
+        ]
+        groups += [
+            (category, [r for items in tasks.values() for each in items for r in each.results])
+            for category, tasks in self.told.items()
+        ]
+        given = published("planning.csv")
+        rows = []
+        for what, every in groups:
+            first = [result for result in every if result.solved_at == 1]
+            rows.append(
+                {
+                    "what": what,
+                    "first": _planned(first),
+                    "all": _planned(every),
+                    "published": [
+                        {
+                            part: _saving(int(row[f"{part}_iterative"]), int(row[f"{part}_staged"]))
+                            for part in ("first", "all")
+                        }
+                        for row in given
+                        if row["task"] == what
+                    ],
+                }
+            )
+        return rows
+
+
+def _within(samples: Samples, trials: int) -> Fraction:
+    """The share of the samples that were solved within so many trials."""
+    solved = sum(r.solved_at is not None and r.solved_at <= trials for r in samples.results)
+    return Fraction(solved, len(samples.results))
+
+
+def _rate(items: Sequence[Samples], trials: int) -> Fraction:
+    return sum((_within(each, trials) for each in items), Fraction(0)) / len(items)
+
+
+def _mean(rates: Sequence[float]) -> float:
+    return sum(rates) / len(rates)
+
+
+def _planned(results: Sequence[Result]) -> dict[str, Any]:
+    staged = sum(result.calls.get("plan", 0) for result in results)
+    return _saving(sum(result.steps for result in results), staged)
+
+
+def _saving(iterative: int, staged: int) -> dict[str, Any]:
+    saved = 1 - staged / iterative if iterative else None
+    return {"iterative": iterative, "staged": staged, "saved": saved}

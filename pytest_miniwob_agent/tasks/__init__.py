@@ -1,0 +1,1 @@
+"""Which tasks and suites there are, and what is known of them."""

@@ -1,0 +1,80 @@
+"""Which tasks there are, in which categories, and how selectors and seeds pick cases from them."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from pytest_miniwob_agent.core.errors import UsageError
+
+CATEGORIES: dict[str, tuple[str, ...]] = {
+    "1-screen-1-step": (
+        "click-button", "click-dialog", "click-dialog-2", "click-link", "click-tab", "click-test",
+        "click-test-2", "click-widget", "focus-text", "focus-text-2",
+    ),
+    "1-screen-n-step": (
+        "click-button-sequence", "click-checkboxes", "click-checkboxes-large",
+        "click-checkboxes-soft", "click-checkboxes-transfer", "click-collapsible", "click-option",
+        "click-scroll-list", "enter-password", "enter-text", "enter-text-2", "enter-text-dynamic",
+        "find-word", "login-user", "multi-layouts", "multi-orderings", "read-table",
+        "read-table-2", "social-media-all", "social-media-some",
+    ),
+    "n-screen-n-step": (
+        "click-collapsible-2", "click-menu-2", "click-pie", "click-tab-2", "click-tab-2-hard",
+        "email-inbox", "email-inbox-forward-nl", "email-inbox-forward-nl-turk",
+        "email-inbox-nl-turk", "navigate-tree", "search-engine", "social-media",
+        "use-autocomplete",
+    ),
+}  # fmt: skip
+"""The 43 tasks of the reflective agent's paper (tables 10 to 12), as `miniwob` names them."""
+
+OTHER = "other"
+"""The category of every other task of the installed `miniwob` package."""
+
+
+def page_path(task: str) -> Path:
+    """The HTML file of a task. The flight tasks have a folder each, by the part after the dot."""
+    if task.startswith("flight."):
+        return _html() / "flight" / task.removeprefix("flight.") / "wrapper.html"
+    return _html() / "miniwob" / f"{task}.html"
+
+
+def _html() -> Path:
+    """The folder of the installed `miniwob` package that holds all pages."""
+    spec = importlib.util.find_spec("miniwob")
+    if spec is None or spec.origin is None:
+        raise UsageError("the miniwob package is not installed: pip install miniwob")
+    return Path(spec.origin).parent / "html"
+
+
+@cache
+def installed_tasks() -> dict[str, str]:
+    """Every installed task and its category, by name."""
+    category = {task: name for name, members in CATEGORIES.items() for task in members}
+    names = [path.stem for path in _html().glob("miniwob/*.html")]
+    names += [f"flight.{path.parent.name}" for path in _html().glob("flight/*/wrapper.html")]
+    return {name: category.get(name, OTHER) for name in sorted(names)}
+
+
+@cache
+def task_facts() -> dict[str, Mapping[str, str]]:
+    """What `data/tasks.csv` says of each task, by name: which actions it takes, which papers used
+    it and in which of their groups.
+    """
+    text = (Path(__file__).with_name("data") / "tasks.csv").read_text(encoding="utf-8")
+    return {row["task"]: row for row in csv.DictReader(text.splitlines())}
+
+
+SUITES = ("paper", "rci", "webwise", "all")
+"""Selectors of tasks that belong together: the 43 of the reflective agent's paper, those of the
+RCI paper, those of the WebWISE paper, and every installed task."""
+
+
+def suites(task: str) -> tuple[str, ...]:
+    """Those of `SUITES` that a task is in."""
+    used = [name for name in ("rci", "webwise") if task_facts().get(task, {}).get(name)]
+    ours = ["paper"] if installed_tasks()[task] != OTHER else []
+    return (*ours, *used, "all")

@@ -1,0 +1,78 @@
+"""Cases picked by selectors and seeds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+
+from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.core.errors import UsageError
+from pytest_miniwob_agent.core.text import nearest
+from pytest_miniwob_agent.tasks.catalogue import (
+    CATEGORIES,
+    OTHER,
+    SUITES,
+    installed_tasks,
+    suites,
+)
+
+
+def select_tasks(selectors: Iterable[str]) -> list[tuple[str, str]]:
+    """Pairs of category and task for `SUITES`, task names, category names and globs over the latter
+    two, each pair once.
+
+    Raises:
+        UsageError: a selector matches nothing; the message has the nearest names.
+    """
+    known = installed_tasks()
+    picked: dict[tuple[str, str], None] = {}
+    for selector in selectors:
+        matches = [
+            (category, task)
+            for task, category in known.items()
+            if fnmatchcase(task, selector)
+            or fnmatchcase(category, selector)
+            or selector in suites(task)
+        ]
+        if not matches:
+            names = [*known, *CATEGORIES, OTHER, *SUITES]
+            raise UsageError(
+                f"no MiniWoB++ task, category, suite or glob matches {selector!r}"
+                + nearest(selector, names)
+                + f"; categories are {', '.join([*CATEGORIES, OTHER])}, suites {', '.join(SUITES)}"
+            )
+        picked.update(dict.fromkeys(matches))
+    return list(picked)
+
+
+def parse_seeds(text: str) -> list[int]:
+    """Seeds from a list of numbers and inclusive ranges: `1000-1024,7`.
+
+    Raises:
+        UsageError: the part that is neither.
+    """
+    seeds: dict[int, None] = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        match = re.fullmatch(r"(\d+)(?:-(\d+))?", part)
+        if not match:
+            raise UsageError(
+                f"seeds {text!r}: {part!r} is no number or range (such as 1000-1024,7)"
+            )
+        first, last = int(match[1]), int(match[2] or match[1])
+        if last < first:
+            raise UsageError(f"seeds {text!r}: the range {part!r} runs backwards")
+        seeds.update(dict.fromkeys(range(first, last + 1)))
+    if not seeds:
+        raise UsageError(f"seeds {text!r}: none given (such as 1000-1024,7)")
+    return list(seeds)
+
+
+def select_cases(selectors: Iterable[str], seeds: Sequence[int], repeats: int = 1) -> list[Case]:
+    """Every selected task at every seed, as often as samples of it are wanted."""
+    return [
+        Case(task, category, seed, repeat)
+        for category, task in select_tasks(selectors)
+        for seed in seeds
+        for repeat in range(1, repeats + 1)
+    ]

@@ -1,0 +1,225 @@
+"""`miniwob-agent tables`: the tables of `paper` as text, Markdown, JSON or CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+import sys
+from argparse import Namespace
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_miniwob_agent.core.errors import UsageError
+from pytest_miniwob_agent.core.text import listed, p_value, percent, sanitize_line
+from pytest_miniwob_agent.results.file import read_results
+from pytest_miniwob_agent.results.published import PAPER, TRIALS, Paper
+from pytest_miniwob_agent.terminal import layout
+
+BESIDE = {f"{PAPER} T={t}": f"T={t}*" for t in TRIALS} | {
+    "RCI (gpt-3.5-turbo)": "RCI",
+    "CC-Net (SL+RL)": "CC-Net",
+}
+"""The systems that a terminal has room for, and what heads their columns."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A table with its title and a remark; the first row is the heading."""
+
+    title: str
+    remark: str
+    rows: list[tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The paper's tables for a run, to be shown."""
+
+    paper: Paper
+
+    def data(self) -> dict[str, Any]:
+        """All tables, in plain JSON types."""
+        return {
+            "miniwob_tables": 1,
+            "partial": self.paper.results.partial,
+            "untold": [result.case for result in self.paper.results.results if not result.told],
+            "completion": self.paper.completion(),
+            "systems": self.paper.systems(),
+            "significance": self.paper.significance(),
+            "planning": self.paper.planning(),
+        }
+
+    def csv(self) -> str:
+        """Completion in the columns of the published figures, so that both can be joined."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(["category", "task", "system", "setting", "completion_rate"])
+        system = f"{self._name('agent')} ({self._name('model')})"
+        for row in self.paper.completion():
+            for setting, rate in row["completion"].items():
+                cells = row["category"], row["task"], system, setting, f"{rate:.4g}"
+                writer.writerow(map(sanitize_line, cells))
+        return text.getvalue()
+
+    def _name(self, field: str) -> str:
+        return ", ".join(sorted({str(getattr(result, field)) for result in self.paper.every}))
+
+    def sections(self, every: bool) -> list[Section]:
+        """The tables for people; with `every` published system beside each task."""
+        found = []
+        for category in self.paper.told:
+            rows = [row for row in self.paper.completion() if row["category"] == category]
+            beside = BESIDE
+            if every:
+                beside = {s: BESIDE.get(s, s) for row in rows for s in row["published"]}
+            head = ("task", *(f"T={t}" for t in self.paper.trials), *beside.values())
+            body = [
+                (
+                    row["task"],
+                    *(percent(rate) for rate in row["completion"].values()),
+                    *(_or_dash(row["published"].get(system)) for system in beside),
+                )
+                for row in rows
+            ]
+            counts = sorted({row["items"] for row in rows})
+            found.append(
+                Section(
+                    f"Completion, {category}",
+                    f"Percent of {' to '.join(map(str, dict.fromkeys((counts[0], counts[-1]))))} "
+                    f"items a task; with * {PAPER}.",
+                    [head, *body],
+                )
+            )
+        found.append(
+            Section(
+                "Systems",
+                "Mean over the tasks that both have, in percent. Other seeds, screens and models: "
+                "no ranking.",
+                [
+                    ("system", "tasks", "published", *(f"T={t}" for t in self.paper.trials)),
+                    *self._system_rows(),
+                ],
+            )
+        )
+        for kind in ("category", "task"):
+            tests = [row for row in self.paper.significance() if row["kind"] == kind]
+            found.append(
+                Section(
+                    f"Are more trials better? By {kind}"
+                    + f", 1 to {self.paper.trials[-1]}" * (kind == "task"),
+                    "Solved items; one-tailed p by the exact test and by McNemar's chi-square, "
+                    "two-tailed by the t-test; what the paper prints.",
+                    [
+                        ("", "solved", "exact", "chi²", "t-test", "paper"),
+                        *map(_significance_row, tests),
+                    ],
+                )
+            )
+        found.append(
+            Section(
+                "Planner calls",
+                "Actions (one call each, without staging), calls made and percent saved: solved "
+                "in the first trial, then all trials. The paper's savings of both stand last.",
+                [
+                    ("", "first", "calls", "saved", "all", "calls", "saved", "paper"),
+                    *map(_planning_row, self.paper.planning()),
+                ],
+            )
+        )
+        return [section for section in found if section.rows[1:]]
+
+    def _system_rows(self) -> Iterable[tuple[str, ...]]:
+        category = None
+        for row in self.paper.systems():
+            if row["category"] != category:
+                category = row["category"]
+                yield (f"{category}:", "", "", *("" for _ in self.paper.trials))
+            yield (
+                row["system"],
+                str(row["shared_tasks"]),
+                percent(row["published"]),
+                *map(percent, row["completion"].values()),
+            )
+
+    def text(self, width: int = 80) -> str:
+        """For a terminal of `width` columns."""
+        lines = [line for remark in self._remarks() for line in layout.wrap(remark, width)]
+        for section in self.sections(every=False):
+            lines += ["", sanitize_line(section.title), *layout.wrap(section.remark, width), ""]
+            lines += layout.text_table(section.rows, width)
+        return "\n".join(lines) + "\n"
+
+    def _remarks(self) -> list[str]:
+        lines = [
+            f"{self._name('agent')} with {self._name('model')}: {len(self.paper.every)} results"
+        ]
+        if self.paper.results.partial:
+            lines.append(f"A partial run: {', '.join(self.paper.results.partial)}")
+        if untold := [result.case for result in self.paper.results.results if not result.told]:
+            lines.append(f"Left out, as the run could not tell: {listed(untold)}")
+        if self.paper.trials != TRIALS:
+            most = max(self.paper.trials)
+            lines.append(f"The run tells of {most} trial{'s' if most > 1 else ''} at most.")
+        return lines
+
+    def markdown(self) -> str:
+        """With every published system."""
+        lines = [layout.escape(line) + "  " for line in self._remarks()]
+        for section in self.sections(every=True):
+            head, *body = section.rows
+            rows = [head, *((layout.escape(row[0]), *row[1:]) for row in body)]
+            lines += ["", f"### {layout.escape(section.title)}", "", section.remark, ""]
+            lines += layout.markdown_table(rows)
+        return "\n".join(lines) + "\n"
+
+
+def _or_dash(share: float | None) -> str:
+    return "-" if share is None else percent(share)
+
+
+def _significance_row(row: dict[str, Any]) -> tuple[str, ...]:
+    """One row; without p-values where more trials solved nothing more."""
+    gained = row["to_solved"] > row["from_solved"]
+    tests = [row["p_exact"], row["p_chi_square"], row["p_t"]] if gained else [None] * 3
+    return (
+        row["what"] + (f" {row['from_trials']}-{row['to_trials']}" * (row["kind"] == "category")),
+        f"{row['from_solved']:.4g} to {row['to_solved']:.4g} of {row['items']}",
+        *("-" if p is None else p_value(p) for p in [*tests, row["p_published"]]),
+    )
+
+
+def _planning_row(row: dict[str, Any]) -> tuple[str, ...]:
+    cells = [
+        cell
+        for part in ("first", "all")
+        for cell in (
+            str(row[part]["iterative"]),
+            str(row[part]["staged"]),
+            _or_dash(row[part]["saved"]),
+        )
+    ]
+    paper = ", ".join(
+        "/".join(f"{100 * each[part]['saved']:.0f}" for part in ("first", "all"))
+        for each in row["published"]
+    )
+    return (row["what"], *cells, paper or "-")
+
+
+def run(options: Namespace) -> int:
+    """Carry out the command."""
+    paper = Paper(read_results(options.results))
+    if not paper.every:
+        raise UsageError(f"{options.results} holds no item that is solved or unsolved")
+    tables = Tables(paper)
+    if options.format == "json":
+        sys.stdout.write(json.dumps(tables.data(), indent=1) + "\n")
+    elif options.format == "csv":
+        sys.stdout.write(tables.csv())
+    elif options.format == "markdown":
+        sys.stdout.write(tables.markdown())
+    else:
+        sys.stdout.write(tables.text(shutil.get_terminal_size().columns))
+    return 0

@@ -1,0 +1,468 @@
+"""The RCI agent's reply grammar, its groundings, endings and exemplars, also on real pages."""
+
+import re
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pytest_miniwob_agent.agents.rci.agent import (
+    PAGE_LIMIT,
+    Inadmissible,
+    Instruction,
+    RCIAgent,
+    parse_instruction,
+)
+from pytest_miniwob_agent.agents.registry import load_agent
+from pytest_miniwob_agent.browser.environment import Browser
+from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.core.data import to_data
+from pytest_miniwob_agent.core.errors import UsageError
+from pytest_miniwob_agent.core.events import Acted, Ending, TrialEnded
+from pytest_miniwob_agent.core.limits import Limits
+from pytest_miniwob_agent.core.observations import Element
+from pytest_miniwob_agent.episode import run_episode
+from pytest_miniwob_agent.tasks.catalogue import installed_tasks
+from pytest_miniwob_agent.testing import FakeEnvironment, ScriptedLLM
+
+CASE = Case("fake", "other", 0)
+SAVE = "clickxpath //button[.='Save']"
+QUIT = "clickxpath //button[.='Quit']"
+
+
+def menu(text="Menu"):
+    start = [Element(1, "button", text), Element(5, "input_text", dom_id="name")]
+    opened = [*start, Element(2, "button", "Save"), Element(3, "button", "Quit")]
+    return FakeEnvironment(
+        "Open the menu and save",
+        {"start": start, "open": [*opened, Element(4, "option", "A4")]},
+        {("start", "click id=1"): "open", ("start", "hover id=1"): "open"},
+        {("open", "click id=2"): 1.0, ("open", "click id=3"): -1.0},
+    )
+
+
+def play(replies, env=None, limits=None, **params):
+    """An episode of the agent; replies by purpose, or in order."""
+    llm = ScriptedLLM(by_purpose(replies) if isinstance(replies, dict) else replies)
+    agent = RCIAgent(**params)
+    episode = run_episode(
+        CASE, agent, env or menu(), llm, limits or Limits(), model="scripted"
+    )  # fmt: skip
+    return episode, llm
+
+
+def by_purpose(replies):
+    """A model that says the next reply to each purpose, and the last one for ever."""
+    left = {purpose: list(texts) for purpose, texts in replies.items()}
+
+    def reply(prompt, purpose):
+        texts = left.get(purpose, ["?"])
+        return texts.pop(0) if len(texts) > 1 else texts[0]
+
+    return reply
+
+
+def actions(episode):
+    return [str(event.action) for event in episode.events if isinstance(event, Acted)]
+
+
+def ending(episode):
+    [event] = [event for event in episode.events if isinstance(event, TrialEnded)]
+    return event.ending, event.detail
+
+
+def prompts(llm, purpose):
+    return [prompt for kind, prompt in llm.prompts if kind == purpose]
+
+
+class TestGrammar:
+    @pytest.mark.parametrize(
+        ("reply", "verb", "argument"),
+        [
+            ("clickxpath //a", "clickxpath", "//a"),
+            ("ClickXPath  //a", "clickxpath", "//a"),
+            ("`clickxpath //a`", "clickxpath", "//a"),
+            ("clickxpath `//a`", "clickxpath", "//a"),
+            ("```\nclickxpath //a\n```", "clickxpath", "//a"),
+            ('"clickxpath //a[@id="x"]"', "clickxpath", '//a[@id="x"]'),
+            ('clickxpath "//a"', "clickxpath", "//a"),
+            ("**clickxpath //***", "clickxpath", "//*"),
+            ("clickxpath //a[1].", "clickxpath", "//a[1]"),
+            ("clickxpath //a/..", "clickxpath", "//a/.."),
+            ("Instruction: clickxpath //a", "clickxpath", "//a"),
+            ("The next instruction is: `clickxpath //a`", "clickxpath", "//a"),
+            ("The next instruction should be `clickxpath //a`.", "clickxpath", "//a"),
+            ("3. clickxpath //a", "clickxpath", "//a"),
+            ("- Step 3: clickxpath //a", "clickxpath", "//a"),
+            ("The menu is closed.\nclickxpath //a\nclickxpath //b", "clickxpath", "//a"),
+            ("clickoption //option[2]", "clickoption", "//option[2]"),
+            ("movemouse //*[text()='it']", "movemouse", "//*[text()='it']"),
+            ("type Vel id at.", "type", "Vel id at."),
+            ('type "Vel id at."', "type", "Vel id at."),
+            ("type \u201cVel\u201d", "type", "Vel"),
+            ("`type it's`", "type", "it's"),
+            ('type "a" and "b"', "type", '"a" and "b"'),
+            ("type press enter", "type", "press enter"),
+            ("press enter", "press", "enter"),
+            ("Press ARROWDOWN.", "press", "arrowdown"),
+            ("done", "done", ""),
+            ("Done.", "done", ""),
+            ("`DONE`", "done", ""),
+            ("Nothing left to do.", "done", ""),
+        ],
+    )
+    def test_reads_leniently(self, reply, verb, argument):
+        assert parse_instruction(reply) == Instruction(verb, argument)
+
+    @pytest.mark.parametrize(
+        "reply",
+        ["", "click //a", "clickxpath", "clickxpath ", "scroll down", "I would click it.", "type"],
+    )
+    def test_what_is_of_no_form(self, reply):
+        with pytest.raises(Inadmissible, match="none of the five forms"):
+            parse_instruction(reply)
+
+    @pytest.mark.parametrize("key", ["tab", "ctrl", "enter twice", "a"])
+    def test_a_key_that_is_not_on_the_list(self, key):
+        with pytest.raises(Inadmissible, match="no key of that name"):
+            parse_instruction(f"press {key}")
+
+
+class TestPlan:
+    def test_it_is_criticised_and_improved_before_it_is_followed(self):
+        episode, llm = play(
+            {
+                "plan": ["1. save"],
+                "critique": ["The menu is closed."],
+                "improve": ["1. open\n2. save"],
+                "task": ["movemouse //button", SAVE],
+                "state": ["clickxpath //button", SAVE],
+            }
+        )
+        assert episode.solved_at == 1
+        assert llm.purposes == ["plan", "critique", "improve", *["task", "state"] * 2]
+        assert "1. save" in prompts(llm, "critique")[0]
+        assert "1. save" in prompts(llm, "improve")[0]
+        assert "The menu is closed." in prompts(llm, "improve")[0]
+        for purpose in ("task", "state"):
+            assert all("1. open\n2. save" in prompt for prompt in prompts(llm, purpose))
+
+    @pytest.mark.parametrize("critiques", [0, 2])
+    def test_as_often_as_is_asked_for(self, critiques):
+        _, llm = play({"task": ["done"], "state": ["done"]}, critiques=critiques)
+        assert llm.purposes == ["plan", *["critique", "improve"] * critiques, "task", "state"]
+
+
+class TestGroundings:
+    def test_task_and_state_see_the_page_and_what_was_done(self):
+        episode, llm = play(
+            {
+                "task": ["open the menu", "save"],
+                "state": ["movemouse //button[.='Menu']", SAVE],
+            }
+        )
+        assert actions(episode) == ["hover id=1", "click id=2"]
+        first, second = prompts(llm, "task")
+        assert "None yet." in first
+        assert "Save</button>" not in first
+        assert "1. movemouse //button[.='Menu']" in second
+        assert "Save</button>" in second
+        assert "open the menu\n" in prompts(llm, "state")[0]
+
+    def test_what_can_be_carried_out_is_not_grounded_in_the_agent(self):
+        _, llm = play({"task": [QUIT], "state": ["clickxpath //button", QUIT]})
+        assert "agent" not in llm.purposes
+
+    @pytest.mark.parametrize(
+        ("said", "problem"),
+        [
+            ("click the menu", "it is of none of the five forms"),
+            ("press F5", "there is no key of that name to press"),
+            (SAVE, "its XPath selects no element of the page as it is shown"),
+            ("clickxpath //[", "its XPath can't be followed, it is not a valid XPath"),
+            ("clickoption //button", "its XPath selects no <option>"),
+        ],
+    )
+    def test_the_agent_is_told_why_it_can_not(self, said, problem):
+        episode, llm = play(
+            {"task": ["open it", SAVE], "state": [said, SAVE], "agent": ["clickxpath //button"]}
+        )
+        assert actions(episode) == ["click id=1", "click id=2"]
+        [prompt] = prompts(llm, "agent")
+        assert f"The machine can't carry this out: {problem}" in prompt
+        assert "open it\n" in prompt
+        assert f"{said}\n" in prompt
+
+    def test_three_times_and_no_more(self):
+        episode, llm = play({"task": ["open"], "state": ["a"], "agent": ["b", "c", "d"]})
+        assert llm.purposes[3:] == ["task", "state", "agent", "agent", "agent"]
+        assert ending(episode) == (Ending.EXCEPTION, "it is of none of the five forms: 'd'")
+        assert actions(episode) == []
+        assert "\na\n" in prompts(llm, "agent")[0]
+        assert "\nb\n" in prompts(llm, "agent")[1]
+
+    def test_the_third_may_be_right(self):
+        episode, _ = play(
+            {"task": [SAVE], "state": ["a", SAVE], "agent": ["b", "c", "clickxpath //button"]}
+        )
+        assert episode.solved
+
+    @pytest.mark.parametrize(
+        ("without", "purposes"),
+        [
+            ("plan", ["task", "state", "agent", "agent", "agent"]),
+            ("state", ["plan", "critique", "improve", "task", "agent", "agent", "agent"]),
+            ("agent", ["plan", "critique", "improve", "task", "state"]),
+        ],
+    )
+    def test_without_one_of_them(self, without, purposes):
+        episode, llm = play({}, without=without)
+        assert llm.purposes == purposes
+        assert ending(episode)[0] is Ending.EXCEPTION
+        assert episode.agent == f"rci-without-{without}"
+
+
+class TestEndings:
+    @pytest.mark.parametrize(
+        ("instructions", "expected"),
+        [
+            (["clickxpath //button", SAVE], (Ending.CORRECT, "")),
+            (["clickxpath //button", QUIT], (Ending.FAILED, "reward -1")),
+            (["clickxpath //button", "done"], (Ending.INCOMPLETE, "nothing was left to do")),
+            (["type a"], (Ending.NO_CHANGE, "again and again: type a")),
+            (["press enter"], (Ending.STEP_LIMIT, "5 actions are used up")),
+        ],
+    )
+    def test_each(self, instructions, expected):
+        episode, _ = play(
+            {"task": instructions, "state": instructions}, limits=Limits(steps=5, trials=3)
+        )
+        assert ending(episode) == expected
+        assert episode.trials == 1
+
+    def test_what_the_page_refuses_is_an_exception(self):
+        episode, _ = play(
+            {"task": ["?"], "state": ["clickxpath //button"]},
+            FakeEnvironment("g", {"start": [Element(None, "button", "x")]}),
+        )
+        assert ending(episode)[0] is Ending.EXCEPTION
+
+    def test_an_instruction_that_does_something_may_be_repeated(self):
+        pages = {str(count): [Element(1, "button", str(count))] for count in range(6)}
+        env = FakeEnvironment(
+            "Count to 6", pages,
+            {(str(count), "click id=1"): str(count + 1) for count in range(5)},
+            {("5", "click id=1"): 1.0},
+        )  # fmt: skip
+        episode, _ = play({"task": ["?"], "state": ["clickxpath //button"]}, env)
+        assert episode.solved
+
+
+def test_a_long_page_is_cut_and_still_searched():
+    env = menu("x" * PAGE_LIMIT)
+    episode, llm = play({"task": [SAVE], "state": ["clickxpath //button[1]", SAVE]}, env)
+    assert episode.solved
+    assert "more characters are left out]" in prompts(llm, "plan")[0]
+    assert len(prompts(llm, "plan")[0]) < PAGE_LIMIT + 5000
+
+
+class TestParameters:
+    @pytest.mark.parametrize(
+        ("params", "message"),
+        [
+            ({"critiques": -1}, "critiques -1 is no number from 0 to 9"),
+            ({"critiques": "1"}, "critiques '1' is no number"),
+            ({"without": "plans"}, r"without 'plans' is not one of none, plan.*mean plan"),
+            ({"exemplars": "nowhere"}, "exemplars 'nowhere' is not none, built-in, or a folder"),
+            ({"task": "click-menu"}, "takes no 'task'"),
+            ({"critique": 1}, r"takes no 'critique' \(did you mean critiques\?\)"),
+        ],
+    )
+    def test_a_wrong_one(self, params, message):
+        with pytest.raises(UsageError, match=message):
+            load_agent("rci", params=params)
+
+    @pytest.mark.parametrize(
+        ("params", "name"),
+        [
+            ({"critiques": 1, "exemplars": "none"}, "rci"),
+            ({"critiques": 0}, "rci-critiques-0"),
+            ({"exemplars": "built-in", "without": "state"}, "rci-few-shot-without-state"),
+        ],
+    )
+    def test_each_variant_has_a_name_of_its_own(self, params, name):
+        assert load_agent("rci", params=params).name == name
+
+
+BUILT_IN = {"exemplars": "built-in"}
+
+
+class TestExemplars:
+    def first_prompt(self, agent):
+        seen = []
+
+        def reply(prompt, purpose):
+            seen.append(prompt)
+            return "done"
+
+        class Watching(ScriptedLLM):
+            def complete(self, prompt, purpose):
+                self.files = getattr(self, "files", prompt.files)
+                return super().complete(prompt, purpose)
+
+        llm = Watching(reply)
+        agent.solve(menu(), llm, lambda note: None)
+        return seen[0], set(llm.files)
+
+    def test_zero_shot_has_none(self):
+        prompt, files = self.first_prompt(load_agent("rci", task="click-menu"))
+        assert "other pages" not in prompt
+        assert files == {"plan.txt", "rules.txt"}
+
+    def test_those_of_the_task(self):
+        prompt, files = self.first_prompt(load_agent("rci", params=BUILT_IN, task="click-menu"))
+        assert "movemouse //div[text()=" in prompt
+        assert files == {"plan.txt", "rules.txt", "exemplars.txt", "exemplars/click-menu.txt"}
+
+    def test_the_default_ones_for_other_tasks(self):
+        _, files = self.first_prompt(load_agent("rci", params=BUILT_IN, task="click-pie"))
+        assert "exemplars/default.txt" in files
+
+    def test_a_users_own(self, tmp_path):
+        (tmp_path / "click-pie.txt").write_text("Cut $5 of pie.\n")
+        params = {"exemplars": str(tmp_path)}
+        prompt, files = self.first_prompt(load_agent("rci", params=params, task="click-pie"))
+        assert "Cut $5 of pie." in prompt
+        assert "exemplars/click-pie.txt" in files
+        _, files = self.first_prompt(load_agent("rci", params=params, task="click-menu"))
+        assert files == {"plan.txt", "rules.txt"}
+
+    def test_a_file_that_is_named_after_no_task(self, tmp_path):
+        (tmp_path / "click-pi.txt").write_text("x")
+        with pytest.raises(UsageError, match=r"named after no task \(did you mean click-pie"):
+            RCIAgent(exemplars=str(tmp_path))
+
+    def test_an_item_gets_those_of_its_task(self, project, chat_server):
+        folder = project.mkdir("mine")
+        (folder / "click-tab-2.txt").write_text("Second tab.")
+        chat_server.reply = lambda prompt: "done"
+        project.runpytest(
+            "-k", "click-tab-2-hard or click-tab-2/", "--miniwob-agent=rci",
+            '--miniwob-agent-params={"exemplars": "mine"}', "--miniwob-seeds=1",
+            "--miniwob-record=new_episodes", f"--miniwob-base-url={chat_server.url}",
+        ).assert_outcomes(failed=2, deselected=4)  # fmt: skip
+        shown = {
+            "Second tab." in text
+            for request in chat_server.requests
+            if "for click-tab-2 " in (text := request["messages"][0]["content"])
+        }
+        assert shown == {True}
+        assert any(
+            "Second tab." not in request["messages"][0]["content"]
+            for request in chat_server.requests
+        )
+        assert (project.path / "cassettes/rci-few-shot/m/click-tab-2/1.yaml").exists()
+
+    def test_each_shipped_one_keeps_to_the_forms(self):
+        prompt, _ = self.first_prompt(load_agent("rci", params=BUILT_IN, task="email-inbox"))
+        for task in ("choose-list", "click-checkboxes", "click-menu", "login-user", "default"):
+            prompt += self.first_prompt(load_agent("rci", params=BUILT_IN, task=task))[0]
+        lines = re.findall(r"^(?:\d+\. )?(?:type|click\w*|movemouse) .*", prompt, re.M)
+        assert len(lines) > 40
+        for line in lines:
+            assert str(parse_instruction(line)) == line.lstrip("0123456789. ")
+
+
+HOSTILE = st.one_of(
+    st.text(max_size=60),
+    st.binary(max_size=60).map(lambda data: data.decode("latin-1")),
+    st.sampled_from(
+        [
+            "", "\x00\ud800\uffff", "clickxpath //button", "clickxpath //*[@data-ref='99999']",
+            "clickxpath //*[//*[//*[//*]]]", "movemouse " + "(" * 5000,
+            "clickxpath " + "//*" * 99, "clickxpath " + "//*" * 2000,
+            "type " + "x" * 100_000, "type $goal ${page} %s {0}", "press enter\n" * 1000,
+            "clickoption //option", "clickxpath //button[text()='", "```\n" * 500, '"' * 9000,
+            "1. " * 3000, "done but not quite", "clickxpath count(//*)", "type \x1b[2J",
+            SAVE, QUIT, "</body></html>", "clickxpath //@data-ref", "instruction " * 2000,
+        ]
+    ),
+)  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(replies=st.lists(HOSTILE, min_size=1, max_size=8), text=st.text(max_size=40) | HOSTILE)
+def test_whatever_model_and_page_say_only_endings_come_of_it(replies, text):
+    said = 0
+
+    def reply(prompt, purpose):
+        nonlocal said
+        said += 1
+        return replies[said % len(replies)]
+
+    limits = Limits(trials=2, steps=4, calls=40)
+    llm = ScriptedLLM(reply)
+    episode = run_episode(CASE, RCIAgent(), menu(text), llm, limits, model="scripted")
+    [end] = episode.endings
+    assert end in Ending
+    assert episode.trials == 1
+    assert episode.calls <= limits.calls
+    assert len(actions(episode)) <= limits.steps
+    assert episode.solved == (end is Ending.CORRECT)
+    for _, prompt in llm.prompts:
+        prompt.encode()
+        assert len(prompt) < 120_000
+    to_data(episode.events)
+    assert episode.explain()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    browser = Browser()
+    yield browser
+    browser.close()
+
+
+@pytest.mark.parametrize(
+    ("task", "seed", "goal", "instructions"),
+    [
+        ("click-button", 1, None, ["clickxpath //button[text()='{}']"]),
+        (
+            "enter-text", 1, None,
+            ["clickxpath //input[@id='tt']", "type {}", "clickxpath //*[@id='subbtn']"],
+        ),
+        (
+            "choose-list", 1, "Select Bobine from the list and click Submit.",
+            ["clickoption //option[text()='Bobine']", "clickxpath //button[text()='Submit']"],
+        ),
+        (
+            "click-scroll-list", 3,
+            "Select Heard Island and McDonald Islands, Nicaragua from the scroll list and click "
+            "Submit.",
+            [
+                "clickoption //option[starts-with(text(), 'Heard')]",
+                "clickoption //option[text()='Nicaragua']",
+                "clickoption //option[text()='Nicaragua']",
+                "clickxpath //button[text()='Submit']",
+            ],
+        ),
+        (
+            "click-menu", 3, "Select Almira>Sherye>Anissa",
+            [
+                'movemouse //*[text()="Almira"]',
+                'movemouse //*[text()="Sherye"]',
+                'clickxpath //*[text()="Anissa"]',
+            ],
+        ),
+    ],
+)  # fmt: skip
+def test_a_real_page_is_solved(browser, task, seed, goal, instructions):
+    case = Case(task, installed_tasks()[task], seed)
+    env = browser.environment(case)
+    asked = env.reset().goal
+    assert goal in (None, asked)
+    wanted = asked.split('"')[1] if goal is None else ""
+    steps = [instruction.replace("{}", wanted) for instruction in instructions]
+    llm = ScriptedLLM(by_purpose({"task": steps, "state": steps}))
+    episode = run_episode(case, RCIAgent(), env, llm, Limits(), model="scripted")
+    assert episode.solved, episode.explain()

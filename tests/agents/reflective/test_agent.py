@@ -1,0 +1,317 @@
+"""The reflective agent's reply grammar, staged planning, ending conditions and algorithm 1."""
+
+import pytest
+
+from pytest_miniwob_agent.agents.reflective.agent import ReflectiveAgent
+from pytest_miniwob_agent.agents.reflective.replies import parse_suggestion
+from pytest_miniwob_agent.core.actions import Click
+from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.core.errors import UsageError
+from pytest_miniwob_agent.core.events import Acted, Ending, Reflected, TrialStarted
+from pytest_miniwob_agent.core.limits import Limits
+from pytest_miniwob_agent.core.observations import Element
+from pytest_miniwob_agent.core.parsing import Unreadable
+from pytest_miniwob_agent.episode import run_episode
+from pytest_miniwob_agent.testing import FakeEnvironment, ScriptedLLM
+
+CASE = Case("fake", "other", 0)
+
+
+def button(id, text, **more):
+    return Element(id, "button", text, **more)
+
+
+def play(env, replies, **limits):
+    llm = ScriptedLLM(replies)
+    episode = run_episode(CASE, ReflectiveAgent(), env, llm, Limits(**limits), model="scripted")
+    return episode, llm
+
+
+def actions(episode, trial=1):
+    return [str(e.action) for e in episode.events if isinstance(e, Acted) and e.trial == trial]
+
+
+def reflections(episode):
+    return [(e.step, e.action, e.disabled) for e in episode.events if isinstance(e, Reflected)]
+
+
+def prompts(llm, purpose):
+    return [prompt for kind, prompt in llm.prompts if kind == purpose]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "For action index=2, you should click id=7.",
+        "for action index = 2 you should have clicked elsewhere: click id=7",
+        "Thinking about it...\n**For action index=2**, you should `click id=7`.",
+        "For action index 2, you should instead CLICK ID=7",
+    ],
+)
+def test_a_suggestion(reply):
+    step, command = parse_suggestion(reply)
+    assert (step, command.action) == (2, Click(7))
+
+
+@pytest.mark.parametrize("reply", ["", "click id=7", "For action index=2, do better."])
+def test_an_unreadable_suggestion(reply):
+    with pytest.raises(Unreadable):
+        parse_suggestion(reply)
+
+
+class TestPlanning:
+    def test_one_screen_costs_one_call(self):
+        env = FakeEnvironment(
+            "Tick both and submit",
+            {
+                "start": [button(1, "a"), button(2, "b"), button(3, "Submit")],
+                "one": [button(1, "a", value=True), button(2, "b"), button(3, "Submit")],
+                "two": [
+                    button(1, "a", value=True),
+                    button(2, "b", value=True),
+                    button(3, "Submit"),
+                ],
+            },
+            {("start", "click id=1"): "one", ("one", "click id=2"): "two"},
+            {("two", "click id=3"): 1.0},
+        )
+        episode, llm = play(env, ["click id=1\nclick id=2\nclick id=3"])
+        assert episode.solved_at == 1
+        assert llm.purposes == ["plan"]
+        assert actions(episode) == ["click id=1", "click id=2", "click id=3"]
+
+    def test_past_actions_are_told_once_a_later_plan_needs_them(self):
+        env = FakeEnvironment(
+            "Open the menu, then Save",
+            {"start": [button(1, "Menu")], "open": [button(1, "Menu"), button(2, "Save")]},
+            {("start", "click id=1"): "open"},
+            {("open", "click id=2"): 1.0},
+        )
+        episode, llm = play(env, ["click id=1", "The menu\nwas opened.", "click id=2"])
+        assert episode.solved_at == 1
+        assert llm.purposes == ["plan", "summarise", "plan"]
+        first, second = prompts(llm, "plan")
+        assert "Save</button>" not in first
+        assert "1. The menu was opened." in second
+        assert "Save</button>" in second
+        [sentence] = prompts(llm, "summarise")
+        assert '<button id="1" pos="top-left">Menu</button>' in sentence
+        assert "click id=1" in sentence
+
+    def test_a_click_without_an_id_costs_a_grounding_call(self):
+        env = FakeEnvironment(
+            "Save", {"start": [button(1, "Open"), button(2, "Save")]},
+            rewards={("start", "click id=2"): 1.0},
+        )  # fmt: skip
+        episode, llm = play(env, ['click the "Save" button', "id=2"])
+        assert episode.solved
+        assert llm.purposes == ["plan", "ground"]
+        assert 'click the "Save" button' in prompts(llm, "ground")[0]
+
+
+ONE = {"start": [button(1, "a"), button(2, "b")]}
+TWO = {**ONE, "other": [button(1, "a"), button(3, "c")]}
+TO_AND_FRO = {("start", "click id=1"): "other", ("other", "click id=1"): "start"}
+
+
+class TestEndings:
+    @pytest.mark.parametrize(
+        ("screens", "moves", "rewards", "replies", "ending", "text"),
+        [
+            (ONE, {}, {("start", "click id=1"): 1.0}, ["click id=1"], "correct", None),
+            (ONE, {}, {("start", "click id=1"): -1.0}, ["click id=1"], "failed", "judged that"),
+            (ONE, {}, {("start", "click id=1"): 0.5}, ["click id=1"], "failed", "not wholly"),
+            (ONE, {}, {}, ["click id=1"], "no-change", "changed nothing"),
+            (ONE, {}, {}, ["DONE"], "incomplete", "nothing more to do"),
+            (ONE, {}, {}, ["click id=9"], "exception", "could not be carried out"),
+            (ONE, {}, {}, ["click that thing", "NONE"], "exception", "could not be carried out"),
+            (ONE, {}, {}, ["I won't."], "exception", "could not be carried out"),
+            (TWO, TO_AND_FRO, {}, ["click id=1", "s", "click id=1"], "cycle", "led you back"),
+            (TWO, TO_AND_FRO, {}, ["click id=1\n" * 9], "step-limit", "as many actions"),
+        ],
+    )
+    def test_each_has_its_own_text(self, screens, moves, rewards, replies, ending, text):
+        reply = "For action index=0, you should click id=2."
+        replies = [*replies, reply, "DONE", *["sentence"] * 2, "DONE"]
+        episode, llm = play(
+            FakeEnvironment("g", screens, moves, rewards), replies, trials=2, steps=4
+        )
+        assert episode.endings[0] is Ending(ending)
+        reflected = prompts(llm, "reflect")
+        if text is None:
+            assert reflected == []
+        else:
+            assert text in reflected[0]
+
+    def test_holding_a_key_need_not_change_the_screen(self):
+        env = FakeEnvironment("g", ONE, {}, {("start", "click id=1"): 1.0})
+        episode, _ = play(env, ["hold CTRL", "CTRL was held.", "click id=1"])
+        assert episode.solved_at == 1
+
+    def test_no_reflection_is_paid_for_after_the_last_trial(self):
+        env = FakeEnvironment("g", ONE, {}, {("start", "click id=1"): -1.0})
+        episode, llm = play(env, ["click id=1"], trials=1)
+        assert not episode.solved
+        assert llm.purposes == ["plan"]
+
+
+MENU = {
+    "start": [button(1, "Menu"), button(2, "Help")],
+    "open": [button(1, "Menu"), button(3, "Save"), button(4, "Print"), button(5, "Quit")],
+}
+OPEN = {("start", "click id=1"): "open"}
+
+
+class TestReflection:
+    def test_the_suggestion_is_enforced_after_replaying_what_came_before(self):
+        env = FakeEnvironment("Print", MENU, OPEN, {
+            ("open", "click id=3"): -1.0, ("open", "click id=4"): 1.0,
+        })  # fmt: skip
+        episode, llm = play(env, [
+            "click id=1", "Opened the menu.", "click id=3",
+            "For action index=1, you should click id=4.",
+        ])  # fmt: skip
+        assert episode.solved_at == 2
+        assert actions(episode, 2) == ["click id=1", "click id=4"]
+        assert llm.purposes == ["plan", "summarise", "plan", "reflect"]
+        assert reflections(episode) == [(1, "click id=4", (3,))]
+        [prompt] = prompts(llm, "reflect")
+        assert "Action index=0: click id=1" in prompt
+        assert "Screen index=1:" in prompt
+        assert "Action index=1: click id=3" in prompt
+
+    def test_wrong_clicks_of_a_step_are_disabled_for_planner_and_reflector(self):
+        env = FakeEnvironment("Quit", MENU, OPEN, {
+            ("open", "click id=3"): -1.0, ("open", "click id=4"): -1.0, ("open", "click id=5"): 1.0,
+        })  # fmt: skip
+        episode, llm = play(env, [
+            "click id=1", "Opened the menu.", "click id=3",
+            "For action index=1, you should click id=4.",
+            "For action index=1, you should click id=3.",  # was wrong already: not enforced
+            "click id=5",
+        ])  # fmt: skip
+        assert episode.solved_at == 3
+        assert reflections(episode) == [(1, "click id=4", (3,)), (1, "click id=3", (3, 4))]
+        second = prompts(llm, "reflect")[1]
+        assert '<button pos="top-left">Save</button>' in second
+        assert '<button id="4" pos="top-left">Print</button>' in second
+        last_plan = prompts(llm, "plan")[-1]
+        assert '<button pos="top-left">Save</button>' in last_plan
+        assert '<button pos="top-left">Print</button>' in last_plan
+        assert '<button id="5" pos="top-left">Quit</button>' in last_plan
+
+    def test_an_earlier_correction_voids_what_was_known_after_it(self):
+        screens = {**MENU, "help": [button(6, "x"), button(3, "Save")]}
+        env = FakeEnvironment("g", screens, {**OPEN, ("start", "click id=2"): "help"}, {
+            ("open", "click id=3"): -1.0, ("open", "click id=4"): -1.0, ("help", "click id=3"): 1.0,
+        })  # fmt: skip
+        episode, llm = play(env, [
+            "click id=1", "Opened the menu.", "click id=3",
+            "For action index=1, you should click id=4.",
+            "For action index=0, you should click id=2.",
+            "Opened the help.", "click id=3",
+        ])  # fmt: skip
+        assert episode.solved_at == 3
+        assert reflections(episode) == [(1, "click id=4", (3,)), (0, "click id=2", (1,))]
+        # Save was disabled at step 1 of the other path only.
+        assert '<button id="3" pos="top-left">Save</button>' in prompts(llm, "plan")[-1]
+
+    def test_an_action_can_be_suggested_after_the_last_one(self):
+        env = FakeEnvironment("g", MENU, OPEN, {("open", "click id=4"): 1.0})
+        episode, _ = play(env, [
+            "click id=1", "Opened the menu.", "DONE",
+            "For action index=1, you should click the Print entry.", "id=4",
+        ])  # fmt: skip
+        assert episode.endings == (Ending.INCOMPLETE, Ending.CORRECT)
+        assert actions(episode, 2) == ["click id=1", "click id=4"]
+
+    @pytest.mark.parametrize("reply", ["Try harder.", "For action index=7, you should click id=1."])
+    def test_an_unreadable_reflection_leaves_the_memory_as_it_was(self, reply):
+        env = FakeEnvironment("g", ONE, {}, {
+            ("start", "click id=1"): -1.0, ("start", "click id=2"): 1.0,
+        })  # fmt: skip
+        episode, _ = play(env, ["click id=1", reply, "click id=2"])
+        assert reflections(episode) == [(None, None, ())]
+        assert episode.solved_at == 2
+
+    def test_a_sentence_is_asked_for_once_in_an_episode(self):
+        env = FakeEnvironment("g", MENU, OPEN, {
+            ("open", "click id=3"): -1.0, ("open", "click id=4"): 1.0,
+        })  # fmt: skip
+        episode, llm = play(env, [
+            "click id=1", "Opened the menu.", "click id=3",
+            "I do not know.",
+            "click id=1", "click id=4",
+        ])  # fmt: skip
+        assert episode.solved_at == 2
+        assert llm.purposes.count("summarise") == 1
+
+    def test_a_long_trajectory_is_cut_to_the_first_screen_and_the_actions(self):
+        long = [button(1, "x" * 9000), button(2, "b")]
+        env = FakeEnvironment(
+            "g", {"start": long, "other": [button(1, "y" * 9000)]},
+            {("start", "click id=1"): "other"}, {("other", "click id=1"): -1.0},
+        )  # fmt: skip
+        _, llm = play(env, ["click id=1\nclick id=1", "?", "DONE"], trials=2)
+        [prompt] = prompts(llm, "reflect")
+        assert "x" * 9000 in prompt
+        assert "y" * 9000 not in prompt
+        assert "Action index=1: click id=1" in prompt
+
+
+def test_every_trial_begins_with_a_fresh_page():
+    env = FakeEnvironment("g", ONE, {}, {("start", "click id=1"): -1.0})
+    episode, _ = play(
+        env,
+        ["click id=1", "For action index=0, you should click id=2.", "?", "click id=2"],
+        trials=3,
+    )
+    assert [e.trial for e in episode.events if isinstance(e, TrialStarted)] == [1, 2, 3]
+    assert env.actions == [[Click(1)], [Click(2)], [Click(2)]]
+
+
+class TestAllActions:
+    def test_they_are_explained_read_and_carried_out(self):
+        env = FakeEnvironment(
+            "Drag the box",
+            {"start": [button(1, "box"), button(2, "target")]},
+            rewards={("start", "drag id=1 to id=2"): 1.0},
+        )
+        llm = ScriptedLLM(["hover id=1\ndrag id=1 to id=2"])
+        agent = ReflectiveAgent(actions="all")
+        episode = run_episode(CASE, agent, env, llm, Limits(), model="scripted")
+        assert episode.solved
+        assert episode.agent == "reflective-all-actions"
+        assert "drag id=1 to id=2" in actions(episode)
+        assert "drag" in prompts(llm, "plan")[0]
+
+    def test_they_are_nothing_to_an_agent_that_was_not_told(self):
+        env = FakeEnvironment("g", {"start": [button(1, "box"), button(2, "target")]})
+        episode, llm = play(env, ["drag id=1 to id=2"] * 2, trials=1)
+        assert episode.endings == (Ending.EXCEPTION,)
+        assert "drag" not in prompts(llm, "plan")[0]
+
+    def test_what_shows_nothing_does_not_end_the_trial(self):
+        env = FakeEnvironment("g", {"start": [button(1, "a")]})
+        llm = ScriptedLLM(["select id=1\ncopy", "A text was marked.", "It was copied.", "DONE"])
+        agent = ReflectiveAgent(actions="all")
+        episode = run_episode(CASE, agent, env, llm, Limits(trials=1), model="scripted")
+        assert actions(episode) == ["select id=1", "copy"]
+        assert episode.endings == (Ending.INCOMPLETE,)
+
+    def test_a_wrong_place_does_not_ban_its_element(self):
+        env = FakeEnvironment("g", {"start": [button(1, "a")]}, rewards={
+            ("start", "click id=1 at 1,1"): -1.0, ("start", "click id=1 at 5,5"): 1.0,
+        })  # fmt: skip
+        llm = ScriptedLLM(
+            ["click id=1 at 1,1", "For action index=0, you should click id=1 at 5,5."]
+        )
+        agent = ReflectiveAgent(actions="all")
+        episode = run_episode(CASE, agent, env, llm, Limits(), model="scripted")
+        assert episode.solved_at == 2
+        assert reflections(episode) == [(0, "click id=1 at 5,5", ())]
+
+    @pytest.mark.parametrize("actions", ["al", "", None, 3, ["all"]])
+    def test_an_unknown_choice_names_those_that_there_are(self, actions):
+        with pytest.raises(UsageError, match=r"actions .* is not one of paper, all"):
+            ReflectiveAgent(actions=actions)

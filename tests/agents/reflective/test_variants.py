@@ -1,0 +1,193 @@
+"""The reflective agent's ablations and baselines: what each does that the agent does not."""
+
+import pytest
+
+from pytest_miniwob_agent.agents.reflective.agent import ReflectiveAgent
+from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.core.errors import UsageError
+from pytest_miniwob_agent.core.events import Acted, Ending, Reflected
+from pytest_miniwob_agent.core.limits import Limits
+from pytest_miniwob_agent.core.observations import Element
+from pytest_miniwob_agent.episode import run_episode
+from pytest_miniwob_agent.testing import FakeEnvironment, ScriptedLLM
+
+CASE = Case("fake", "other", 0)
+
+
+def button(id, text):
+    return Element(id, "button", text)
+
+
+MENU = {
+    "start": [button(1, "Menu"), button(2, "Help")],
+    "open": [button(1, "Menu"), button(3, "Save"), button(4, "Print"), button(5, "Quit")],
+}
+OPEN = {("start", "click id=1"): "open"}
+
+
+def quit_page():
+    """A menu of which the last entry is the right one."""
+    wrong = {("open", f"click id={id}"): -1.0 for id in (3, 4)}
+    return FakeEnvironment("Quit", MENU, OPEN, {**wrong, ("open", "click id=5"): 1.0})
+
+
+def play(env, replies, trials=5, **variant):
+    llm = ScriptedLLM(replies)
+    agent = ReflectiveAgent(**variant)
+    return run_episode(CASE, agent, env, llm, Limits(trials=trials), model="scripted"), llm
+
+
+def actions(episode, trial=1):
+    return [str(e.action) for e in episode.events if isinstance(e, Acted) and e.trial == trial]
+
+
+def prompts(llm, purpose):
+    return [prompt for kind, prompt in llm.prompts if kind == purpose]
+
+
+@pytest.mark.parametrize(
+    ("variant", "name"),
+    [
+        ({}, "reflective"),
+        ({"planning": "iterative"}, "reflective-iterative"),
+        ({"planning": "plan-then-adapt"}, "reflective-plan-then-adapt"),
+        ({"memory": "plain"}, "reflective-plain-memory"),
+        ({"constraint": "none"}, "reflective-none-constraint"),
+        (
+            {"memory": "traces", "constraint": "all"},
+            "reflective-traces-memory-all-constraint",
+        ),
+    ],
+)
+def test_each_variant_has_a_folder_of_cassettes_of_its_own(variant, name):
+    assert ReflectiveAgent(**variant).name == name
+
+
+def test_an_unknown_variant():
+    with pytest.raises(UsageError, match="planning 'stage' is not one of staged, iterative, plan"):
+        ReflectiveAgent(planning="stage")
+
+
+class TestPlanning:
+    def test_iterative_asks_before_every_action(self):
+        env = FakeEnvironment("Quit", MENU, OPEN, {("open", "click id=5"): 1.0})
+        replies = ["click id=1\nclick id=5", "click id=5"]
+        episode, llm = play(env, replies, planning="iterative")
+        assert episode.solved
+        assert llm.purposes == ["plan", "plan"]
+        first, second = prompts(llm, "plan")
+        assert "Screen index=1" not in first
+        assert "Action index=0: click id=1" in second
+        assert "Screen index=1:" in second
+        assert ">Quit<" in second
+
+    def test_plan_then_adapt_sketches_once(self):
+        replies = iter([
+            "1. Open the menu.", "click id=1", "click id=3",
+            "For action index=1, you should click id=4.",
+            "For action index=0, you should click id=1.", "DONE",
+        ])  # fmt: skip
+        episode, llm = play(
+            quit_page(), lambda prompt, purpose: next(replies), 3, planning="plan-then-adapt"
+        )
+        assert llm.purposes == ["plan", "adapt", "adapt", "reflect", "reflect", "adapt"]
+        [sketch] = prompts(llm, "plan")
+        assert ">Menu<" in sketch
+        assert all("1. Open the menu." in prompt for prompt in prompts(llm, "adapt"))
+        assert episode.endings == (Ending.FAILED, Ending.FAILED, Ending.INCOMPLETE)
+
+
+class TestMemory:
+    def test_plain_tells_all_suggestions_and_enforces_none(self):
+        episode, llm = play(
+            quit_page(),
+            [
+                "click id=1", "Opened the menu.", "click id=3",
+                "For action index=1, you should click id=4.",
+                "click id=4",
+                "For action index=0, you should click id=1.",
+                "click id=1", "click id=5",
+            ],
+            memory="plain",
+        )  # fmt: skip
+        assert episode.solved_at == 3
+        second, third = prompts(llm, "plan")[-3], prompts(llm, "plan")[-2]
+        assert "For action index=1, you should click id=4 instead of click id=3." in second
+        assert "The next action is number 1." in second
+        assert "For action index=1, you should click id=4 instead of click id=3.\n" in third
+        assert "For action index=0, you should click id=1 instead of click id=1." in third
+        assert actions(episode, 3) == ["click id=1", "click id=5"]
+
+    @pytest.mark.parametrize(("memory", "solved_at"), [("structured", None), ("traces", 4)])
+    def test_traces_break_a_cycle_of_higher_order(self, memory, solved_at):
+        """Two entries lead to the same dead ends, and reflection goes back and forth (9.6)."""
+        field, rest = Element(1, "input_text"), [button(id, str(id)) for id in (2, 3, 4)]
+        env = FakeEnvironment(
+            "Say a, then press 4",
+            {"start": [field], "a": rest, "b": rest},
+            {("start", f'enter "{word}" to id=1'): word for word in "ab"},
+            {(word, f"click id={id}"): -1.0 for word in "ab" for id in (2, 3, 4)}
+            | {("a", "click id=4"): 1.0},
+        )
+        reflections = iter(
+            [
+                "For action index=1, you should click id=3.",
+                'For action index=0, you should enter "b" to id=1.',
+                'For action index=0, you should enter "a" to id=1.',
+                "For action index=1, you should click id=3.",
+            ]
+        )
+
+        def model(prompt, purpose):
+            match purpose:
+                case "reflect":
+                    return next(reflections)
+                case "summarise":
+                    return "Something was typed."
+            if "input_text" in prompt.rpartition("The screen now:")[2]:
+                return 'enter "a" to id=1'
+            return next(f"click id={id}" for id in (2, 3, 4) if f'<button id="{id}"' in prompt)
+
+        episode, _ = play(env, model, memory=memory)
+        assert episode.solved_at == solved_at
+        went_round = actions(episode, 4) == actions(episode, 1)
+        assert went_round is (memory == "structured")
+
+
+class TestConstraint:
+    REPLIES = (
+        "click id=1", "Opened the menu.", "click id=3",
+        "For action index=1, you should click id=4.", "DONE",
+    )  # fmt: skip
+
+    @pytest.mark.parametrize(("constraint", "there"), [("clicks", False), ("none", True)])
+    def test_none_leaves_wrong_clicks_their_ids(self, constraint, there):
+        episode, llm = play(
+            quit_page(), [*self.REPLIES[:4], "?", "click id=5"], 3, constraint=constraint
+        )
+        second = prompts(llm, "reflect")[1]
+        assert ('<button id="3" pos="top-left">Save</button>' in second) is there
+        reflections = [e.disabled for e in episode.events if isinstance(e, Reflected)]
+        assert reflections[0] == (() if there else (3,))
+
+    def test_all_tells_wrong_entries_and_does_not_take_them_again(self):
+        field = Element(1, "input_text")
+        env = FakeEnvironment(
+            "Say c",
+            {"start": [field]},
+            {},
+            {("start", f'enter "{word}" to id=1'): reward for word, reward in
+             (("a", -1.0), ("b", -1.0), ("c", 1.0))},
+        )  # fmt: skip
+        suggest = 'For action index=0, you should enter "{}" to id=1.'
+        episode, llm = play(
+            env,
+            ['enter "a" to id=1', suggest.format("b"), suggest.format("a"), 'enter "c" to id=1'],
+            constraint="all",
+        )
+        assert episode.solved_at == 3
+        told = 'Tried here before, and wrong: enter "a" to id=1'
+        assert told in prompts(llm, "reflect")[1]
+        assert (
+            'tried before and was wrong, so do something else: enter "a"' in prompts(llm, "plan")[1]
+        )

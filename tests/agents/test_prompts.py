@@ -1,0 +1,47 @@
+"""Prompt texts and their replacement, file by file."""
+
+import pytest
+from projects import REFLECTIVE_PROMPTS
+
+from pytest_miniwob_agent.agents.prompts import Prompts
+from pytest_miniwob_agent.core.errors import UsageError
+
+
+def test_a_users_file_replaces_the_built_in_one(tmp_path):
+    (tmp_path / "ground.txt").write_text("Where is $action on $screen? It costs $$5.\n")
+    prompts = Prompts(REFLECTIVE_PROMPTS, tmp_path)
+    assert prompts.fill("ground", action="A", screen="S") == "Where is A on S? It costs $5."
+    assert prompts.fill("actions") == Prompts(REFLECTIVE_PROMPTS).fill("actions")
+
+
+def test_values_are_taken_as_they_are(tmp_path):
+    (tmp_path / "ground.txt").write_text("$action|$screen")
+    filled = Prompts(REFLECTIVE_PROMPTS, tmp_path).fill(
+        "ground", action="$screen {x} %s \\1", screen="$$"
+    )
+    assert filled == "$screen {x} %s \\1|$$"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("$action on $scren", r"ground\.txt: this prompt knows no \$scren.*\$action, \$screen"),
+        ("$action only", r"ground\.txt: this prompt lacks \$screen"),
+        ("$action $screen for 5$", r"ground\.txt: a \$ that begins no name"),
+    ],
+)
+def test_a_wrong_name_is_named(tmp_path, text, message):
+    (tmp_path / "ground.txt").write_text(text)
+    with pytest.raises(UsageError, match=message):
+        Prompts(REFLECTIVE_PROMPTS, tmp_path).fill("ground", action="A", screen="S")
+
+
+def test_a_file_that_replaces_nothing(tmp_path):
+    (tmp_path / "plam.txt").write_text("x")
+    with pytest.raises(UsageError, match=r"plam\.txt: .* no such prompt \(did you mean plan\.txt"):
+        Prompts(REFLECTIVE_PROMPTS, tmp_path)
+
+
+def test_no_folder(tmp_path):
+    with pytest.raises(UsageError, match="no folder"):
+        Prompts(REFLECTIVE_PROMPTS, tmp_path / "nowhere")

@@ -1,0 +1,514 @@
+"""WebWISE: programs step by step, what they are told, and examples that it made itself."""
+
+import json
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from pytest_miniwob_agent.agents.registry import load_agent
+from pytest_miniwob_agent.agents.webwise.agent import WebWISEAgent, extract_program
+from pytest_miniwob_agent.agents.webwise.examples import Example, Stage, read_pool
+from pytest_miniwob_agent.agents.webwise.interpreter import ProgramError
+from pytest_miniwob_agent.browser.environment import Browser
+from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.core.errors import UsageError
+from pytest_miniwob_agent.core.events import Acted, Ending, Remark, TrialEnded
+from pytest_miniwob_agent.core.limits import Limits
+from pytest_miniwob_agent.core.observations import Element
+from pytest_miniwob_agent.episode import run_episode
+from pytest_miniwob_agent.testing import FakeEnvironment, ScriptedLLM
+
+CASE = Case("fake", "other", 0)
+OPEN = 'click("button", "Menu")'
+SAVE = 'click("a", "Save")'
+BOTH = f"{OPEN}\n{SAVE}"
+QUIT = 'click("a", "Quit")'
+
+
+def menu():
+    """A menu to open, with an entry to click."""
+    button = Element(1, "button", "Menu")
+    return FakeEnvironment(
+        "Click Save in the menu.",
+        {"start": [button], "open": [button, Element(2, "a", "Save"), Element(3, "a", "Quit")]},
+        {("start", "click id=1"): "open"},
+        {("open", "click id=2"): 1.0, ("open", "click id=3"): -1.0},
+    )
+
+
+def form():
+    """A field, a list and a button that is right from the start."""
+    return FakeEnvironment(
+        "Fill in the form.",
+        {
+            "start": [
+                Element(1, "input_text", dom_id="name", value="old"),
+                Element(2, "input_date", dom_id="day", value=""),
+                Element(3, "input_time", dom_id="hour", value=""),
+                Element(4, "option", "Red", value=False),
+                Element(5, "div", "Shade"),
+                Element(None, "span", "no id"),
+                Element(6, "button", "Send"),
+                Element(7, "button", "Send"),
+            ]
+        },
+        rewards={("start", "click id=7"): 1.0, ("start", "click id=6"): 1.0},
+    )
+
+
+def play(env, replies, *, limits=None, **params):
+    llm = ScriptedLLM(replies)
+    agent = WebWISEAgent(**params)
+    episode = run_episode(CASE, agent, env, llm, limits or Limits(), model="scripted")
+    return episode, [prompt for _, prompt in llm.prompts]
+
+
+def actions(episode):
+    return [str(event.action) for event in episode.events if isinstance(event, Acted)]
+
+
+def ending(episode):
+    (end,) = (event for event in episode.events if isinstance(event, TrialEnded))
+    return end.ending, end.detail
+
+
+def remarks(episode):
+    return [json.loads(event.text) for event in episode.events if isinstance(event, Remark)]
+
+
+def now(prompt):
+    """What a prompt shows of the page as it is."""
+    return prompt.split("The objects on the page now:\n")[1].split("\n\n")[0]
+
+
+class TestExtracting:
+    @pytest.mark.parametrize(
+        "reply",
+        [
+            f"```\n{BOTH}\n```",
+            f"```python\n{BOTH}\n```",
+            f"Here it is:\n\n```py\n{BOTH}\n```\nThat should do.",
+            f"```\n{OPEN}\n```\nand then\n```\n{SAVE}\n```",
+            f"```\n{BOTH}",
+            f"```\n    {OPEN}\n    {SAVE}\n```",
+            BOTH,
+            f"I will open the menu first.\n\n{BOTH}\n\nThis is all.",
+            f"Solution:\n{BOTH}",
+        ],
+    )
+    def test_a_program_is_found_between_prose_and_fences(self, reply):
+        assert extract_program(reply) == BOTH
+
+    def test_a_program_without_a_fence_is_taken_to_its_end(self):
+        program = 'for text in [\n    "a",\n    "b",\n]:\n    click("label", text)\n    pass'
+        assert extract_program(f"Sure!\n{program}\nDone.") == program
+
+    @pytest.mark.parametrize(
+        "reply", ["", " \n", "I am sorry, I can't.", "```\n\n```", "if you like"]
+    )
+    def test_a_reply_may_hold_none(self, reply):
+        with pytest.raises(ProgramError, match="there is no program in the answer"):
+            extract_program(reply)
+
+
+class TestMultiStep:
+    def test_the_next_program_is_asked_for_until_the_page_judges(self):
+        episode, prompts = play(menu(), [OPEN, SAVE])
+        assert episode.solved
+        assert actions(episode) == ["click id=1", "click id=2"]
+        assert ending(episode) == (Ending.CORRECT, "")
+        assert now(prompts[0]) == 'button "Menu"'
+        assert now(prompts[1]) == 'button "Menu" [clicked]\na "Save"\na "Quit"'
+
+    def test_a_program_sees_what_its_actions_bring_up(self):
+        episode, prompts = play(
+            menu(),
+            [f'{OPEN}\nif any(o["text"] == "Save" for o in objects()):\n    {SAVE}'],
+        )
+        assert episode.solved
+        assert len(prompts) == 1
+
+    def test_nothing_of_a_program_is_run_after_the_page_has_judged(self):
+        episode, prompts = play(menu(), [f"{OPEN}\n{QUIT}\n{SAVE}\n" + "while True: pass"])
+        assert actions(episode) == ["click id=1", "click id=3"]
+        assert ending(episode) == (Ending.FAILED, "reward -1")
+        assert len(prompts) == 1
+
+    def test_programs_and_what_came_of_them_are_shown_again(self):
+        _, prompts = play(menu(), [OPEN, 'click("a", "Stop")', f"{OPEN}\nx = 1 / 0", SAVE])
+        assert "Your programs so far:\n(none)" in prompts[0]
+        assert (
+            f'Program 1 was written for these objects:\nbutton "Menu"\n\nThe program:\n```\n{OPEN}'
+            in prompts[3]
+        )
+        assert "It was run to its end (1 action)." in prompts[3]
+        assert "could not be run: line 1: there is no a 'Stop' among the objects" in prompts[3]
+        assert (
+            "It was run (1 action) until it could not go on: line 2: this divides by zero"
+            in prompts[3]
+        )
+        assert prompts[3].index("Program 1") < prompts[3].index("Program 2")
+
+    def test_what_can_t_be_run_is_skipped_and_counted(self):
+        replies = ["I can't.", "import os", 'click("a"', "", OPEN]
+        episode, prompts = play(menu(), replies, programs=5)
+        assert actions(episode) == ["click id=1"]
+        assert ending(episode) == (Ending.INCOMPLETE, "")
+        assert len(prompts) == 5
+
+    def test_nothing_but_what_can_t_be_run_is_an_exception(self):
+        episode, _ = play(menu(), ["import os"] * 3, programs=3)
+        assert ending(episode) == (Ending.EXCEPTION, "line 1: import can't be used here")
+
+    def test_an_endless_program_ends(self):
+        episode, _ = play(menu(), ["while True: pass"], programs=1)
+        assert ending(episode)[0] is Ending.EXCEPTION
+        episode, _ = play(menu(), [f"while True: {OPEN}"], limits=Limits(steps=4))
+        assert actions(episode) == ["click id=1"] * 4
+        assert ending(episode)[0] is Ending.STEP_LIMIT
+
+    def test_of_a_long_trial_the_latest_objects_are_kept(self):
+        page = FakeEnvironment(
+            "Read.", {"start": [Element(n, "p", f"{n}" * 900) for n in range(1, 10)]}
+        )
+        _, prompts = play(page, ["pass"] * 10)
+        assert max(map(len, prompts)) < 60_000
+        last = prompts[-1].split("Program 9 was")
+        assert "(left out)" in last[0]
+        assert "(left out)" not in last[1]
+
+
+PIECES = st.one_of(
+    st.sampled_from([
+        "```", "\n", "    ", "while True:", "for x in objects():", "if x:", "click('button')\n",
+        "click('button', 'Menu')\n", "click('a', nth=2)\n", "click(x['tag'], x['text'])\n",
+        "enter_text('\\ud800')\n", "enter_text('a' * 10 ** 9)\n", "scroll('Menu')\n", "import os\n",
+        "x = objects()\n", "x += x\n", "x.__class__", "lambda: 0", "(" * 300, "pass\n", "\ud800",
+        "click('\\ud800\\n')\n", "\x00", "exit()\n", "Sure! ", "\u2028", "'''", "#",
+    ]),
+    st.text(max_size=20),
+)  # fmt: skip
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.lists(PIECES, max_size=6).map("".join), min_size=3, max_size=3))
+@example(["click('\\ud800')", "enter_text('x')", "click('button', '\\n')"])
+@example(["\ud800", "```\n\ud800", "x = '\udc80"])
+def test_whatever_is_answered_the_trial_ends_as_trials_do(replies):
+    for steps in ("multi", "single"):
+        episode, prompts = play(
+            menu(), replies, steps=steps, programs=3, limits=Limits(trials=1, steps=5)
+        )
+        assert ending(episode)[0] in (
+            Ending.CORRECT, Ending.FAILED, Ending.EXCEPTION, Ending.INCOMPLETE, Ending.STEP_LIMIT,
+        )  # fmt: skip
+        assert len(actions(episode)) <= 5
+        for prompt in prompts:
+            prompt.encode()
+
+
+class TestSingleStep:
+    def test_one_program_is_run(self):
+        episode, prompts = play(menu(), [OPEN], steps="single")
+        assert ending(episode) == (Ending.INCOMPLETE, "")
+        assert len(prompts) == 1
+        assert play(menu(), [BOTH], steps="single")[0].solved
+
+    def test_what_can_t_be_run_is_skipped(self):
+        episode, prompts = play(menu(), ["No.", SAVE, BOTH], steps="single")
+        assert episode.solved
+        assert len(prompts) == 3
+
+    def test_one_that_goes_wrong_after_an_action_is_the_last(self):
+        episode, _ = play(menu(), [f"{OPEN}\n{OPEN[:-1]}, nth=2)"], steps="single")
+        assert ending(episode) == (
+            Ending.EXCEPTION,
+            "line 2: there are only 1 objects that fit button 'Menu'",
+        )
+
+
+class TestFunctions:
+    @pytest.mark.parametrize(
+        ("program", "taken"),
+        [
+            ('click("button", "Send", nth=2)', ["click id=7"]),
+            ('click("button", "Send")', ["click id=6"]),
+            ('click("option", "Red")', ["click id=4"]),
+            ('click("div")\nenter_text("ls\\n")', ["click id=5", 'type "ls\n"']),
+            (
+                'click("input", "name")\nenter_text("new")\nenter_text("er")',
+                ["click id=1", "press END", "press BACKSPACE x 3", 'type "new"', 'type "er"'],
+            ),
+            ('click("input", "name")\nenter_text("\\n")', ["click id=1", 'type "\n"']),
+            ('click("input", "name")\nscroll("shade")\nenter_text(7)', [
+                "click id=1", "press END", "press BACKSPACE x 3", 'type "7"']),
+            *(
+                (
+                    f'click("input_date")\nenter_text("{text}")',
+                    ["click id=2", "press ARROWLEFT x 3", f'type "{keys}"'],
+                )
+                for text, keys in {
+                    "1/28/2011": "01282011", "2011-01-28": "01282011", "01282011": "01282011",
+                }.items()
+            ),
+            *(
+                (
+                    f'click("input_time")\nenter_text("{text}")',
+                    ["click id=3", "press ARROWLEFT x 3", f'type "{keys}"'],
+                )
+                for text, keys in {
+                    "6:09 AM": "0609AM", "18:09": "0609PM", "00:30": "1230AM", "12:00 pm": "1200PM",
+                }.items()
+            ),
+        ],
+    )  # fmt: skip
+    def test_what_they_do(self, program, taken):
+        assert actions(play(form(), [program], programs=1)[0]) == taken
+
+    @pytest.mark.parametrize(
+        ("program", "reason"),
+        [
+            ('click("button", "Stop")', "there is no button 'Stop' among the objects"),
+            ('click("form")', "there is no form among the objects"),
+            ('click("button", "Send", 3)', "there are only 2 objects that fit button 'Send'"),
+            ('click("button", "Send", 0)', "nth is a number from 1 up"),
+            ('click("span", "no id")', "span 'no id' can't be clicked"),
+            ('click(["button"])', "click() takes texts"),
+            ("click()", "click() takes other arguments"),
+            ('enter_text("x")', "nothing was clicked that the text could be typed into"),
+            ('scroll("Stop")', "there is no text 'Stop' among the objects"),
+        ],
+    )
+    def test_what_they_can_t_do(self, program, reason):
+        episode, _ = play(form(), [program], programs=1)
+        assert ending(episode) == (Ending.EXCEPTION, f"line 1: {reason}")
+
+    def test_objects_are_plain_data(self):
+        program = "\n".join([
+            "first = objects()[0]",
+            "if first == {'tag': 'input_text', 'text': '', 'id': 'name', 'class': '',"
+            " 'value': 'old', 'checked': False}:",
+            "    click('button', 'Send')",
+        ])  # fmt: skip
+        assert play(form(), [program])[0].solved
+
+
+POOL = [
+    Example("fake", "Click Load.", (Stage('a "Load"', 'click("a", "Load")'),)),
+    Example("other", "Click Undo.", (Stage('a "Undo"', 'click("a", "Undo")'),)),
+]
+
+
+@pytest.fixture
+def pool(tmp_path):
+    from pytest_miniwob_agent.core.data import canonical_json, to_data
+
+    path = tmp_path / "pool.jsonl"
+    path.write_text("".join(f"{canonical_json(to_data(each))}\n" for each in POOL))
+    return path
+
+
+class TestExamples:
+    def test_a_solved_trial_makes_one(self):
+        episode, _ = play(menu(), [OPEN, "No.", SAVE])
+        assert remarks(episode) == [
+            {
+                "goal": "Click Save in the menu.",
+                "stages": [
+                    {"objects": 'button "Menu"', "program": OPEN},
+                    {"objects": 'button "Menu" [clicked]\na "Save"\na "Quit"', "program": SAVE},
+                ],
+            }
+        ]
+
+    @pytest.mark.parametrize("replies", [[OPEN, QUIT], [f"{OPEN}\nx = y", SAVE], [OPEN, "pass"]])
+    def test_one_that_failed_or_went_wrong_makes_none(self, replies):
+        assert remarks(play(menu(), replies, programs=2)[0]) == []
+
+    def test_one_that_was_shown_an_example_makes_none(self, pool):
+        assert remarks(play(menu(), [BOTH], examples=str(pool))[0]) == []
+
+    def test_those_of_the_task_are_shown_and_named(self, pool):
+        told = []
+        agent = WebWISEAgent(examples=str(pool), task="fake")
+        llm = ScriptedLLM([BOTH])
+        run_episode(CASE, agent, menu(), llm, Limits(), model="m", announce=told.append)
+        prompt = llm.prompts[0][1]
+        assert 'The task: Click Load.\n\nThe objects on the page:\na "Load"' in prompt
+        assert "by yourself" in prompt
+        assert "Undo" not in prompt
+        assert {"pool.jsonl", "own-example.txt", "stage.txt"} <= told[0].prompts.keys()
+
+    def test_a_task_without_one_is_shown_none(self, pool):
+        _, [plain] = play(menu(), [BOTH], task="fake")
+        _, [without] = play(menu(), [BOTH], examples=str(pool), task="another")
+        assert without == plain
+
+    def test_those_that_are_built_in(self):
+        path = WebWISEAgent(examples="built-in", task="click-tab-2")
+        assert path.name == "webwise-1-shot"
+        _, [prompt] = play(menu(), [BOTH], examples="built-in", task="click-tab-2")
+        assert 'click("a", "Tab #2")' in prompt
+        assert "by yourself" not in prompt
+
+    def test_for_one_program_their_programs_are_one(self):
+        _, [prompt] = play(menu(), [BOTH], examples="built-in", task="click-tab-2", steps="single")
+        assert 'click("a", "Tab #2")\nclick("span", "ac")' in prompt
+
+    @pytest.mark.parametrize(
+        ("text", "reason"),
+        [
+            ("{}", "pool.jsonl:1: no example, which has task, goal, stages: KeyError"),
+            ("\n[]", "pool.jsonl:2: no example"),
+            ("nonsense", "pool.jsonl:1: no example"),
+            ('{"task":"a","goal":"b","stages":[]}', "it has no stage"),
+        ],
+    )
+    def test_a_file_that_holds_none_is_refused(self, tmp_path, text, reason):
+        path = tmp_path / "pool.jsonl"
+        path.write_text(text)
+        with pytest.raises(UsageError) as caught:
+            WebWISEAgent(examples=str(path), task="a")
+        assert reason in str(caught.value)
+
+
+class TestParameters:
+    @pytest.mark.parametrize(
+        ("params", "name"),
+        [
+            ({}, "webwise"),
+            ({"steps": "single"}, "webwise-single-step"),
+            ({"examples": "built-in"}, "webwise-1-shot"),
+            ({"steps": "single", "examples": "built-in"}, "webwise-single-step-1-shot"),
+        ],
+    )
+    def test_each_variant_has_its_cassettes(self, params, name):
+        assert load_agent("webwise", params=params).name == name
+
+    def test_a_pool_has_its_cassettes(self, pool):
+        assert WebWISEAgent(examples=str(pool)).name == "webwise-auto-context"
+
+    @pytest.mark.parametrize(
+        ("params", "reason"),
+        [
+            ({"steps": "one"}, "steps 'one' is not one of multi, single"),
+            ({"examples": "all"}, "examples 'all' is not one of none, built-in, nor a file of"),
+            ({"programs": 0}, "programs 0 is no number from 1 up"),
+            ({"programs": True}, "programs True is no number from 1 up"),
+            ({"step": "multi"}, "takes no 'step'"),
+        ],
+    )
+    def test_wrong_ones_are_refused(self, params, reason):
+        with pytest.raises(UsageError) as caught:
+            load_agent("webwise", params=params)
+        assert reason in str(caught.value)
+
+
+MENU_TEST = """
+    import pytest
+
+    @pytest.mark.miniwob("click-menu-2", "click-tab*", seeds=[10, 9, 1, 2])
+    def test_solves(miniwob_episode):
+        assert miniwob_episode.solved
+"""
+
+
+def solve(prompt):
+    """A model that solves the fake page of the project, except at one seed."""
+    page = now(prompt)
+    if "Save" not in page:
+        return OPEN
+    return QUIT if "click-menu-2 1\n" in prompt else SAVE
+
+
+class TestPool:
+    @pytest.fixture
+    def recorded(self, project, chat_server):
+        project.makepyfile(MENU_TEST)
+        chat_server.reply = solve
+        result = project.runpytest(
+            "--miniwob-agent=webwise",
+            "--miniwob-record=once",
+            f"--miniwob-base-url={chat_server.url}",
+        )
+        assert result.parseoutcomes() == {"passed": 23, "failed": 1}
+        return project
+
+    def write(self, project, *args):
+        path = project.path / "pool.jsonl"
+        path.unlink(missing_ok=True)
+        result = project.runpytest(
+            "--miniwob-agent=webwise", "--miniwob-examples=pool.jsonl", *args
+        )
+        result.stdout.fnmatch_lines(["kept: 12 examples, in pool.jsonl"])
+        return path.read_bytes()
+
+    def test_is_the_same_in_any_order_and_with_workers(self, recorded):
+        first = self.write(recorded)
+        assert self.write(recorded, "-n", "2") == first
+        assert (
+            self.write(recorded, "-p", "randomly", "-p", "randomly", "--randomly-seed=3") == first
+        )
+        examples = read_pool(recorded.path / "pool.jsonl").examples
+        assert [each.goal[-14:] for each in examples if each.task == "click-menu-2"] == [
+            "click-menu-2 2",
+            "click-menu-2 9",
+        ]
+
+    def test_is_shown_in_another_run_and_told_of_when_it_drifts(self, recorded, chat_server):
+        self.write(recorded)
+        prompts = []
+        chat_server.reply = lambda prompt: prompts.append(prompt) or solve(prompt)
+        args = [
+            "--miniwob-agent=webwise",
+            '--miniwob-agent-params={"examples": "pool.jsonl"}',
+            "--miniwob-seeds=5",
+        ]
+        result = recorded.runpytest(
+            *args, "--miniwob-record=once", f"--miniwob-base-url={chat_server.url}"
+        )
+        result.assert_outcomes(passed=6)
+        assert all("by yourself" in prompt for prompt in prompts)
+        assert (recorded.path / "cassettes" / "webwise-auto-context").is_dir()
+        recorded.runpytest(*args).assert_outcomes(passed=6)
+
+        pool = recorded.path / "pool.jsonl"
+        pool.write_text(pool.read_text().replace("Save", "Keep"))
+        result = recorded.runpytest(*args)
+        assert result.parseoutcomes() == {"drifted": 6}
+        result.stdout.fnmatch_lines(["*pool.jsonl*"])
+
+
+PROGRAMS = {
+    "login-user": [
+        'click("input_text", "username")\nenter_text("tula")\n'
+        'click("input_password", "password")\nenter_text("EiT")\nclick("button", "Login")'
+    ],
+    "click-tab-2": ['click("a", "Tab #2")', 'click("alink", "dignissim")'],
+    "choose-list": ['click("option", "Rosemaria")\nclick("button", "Submit")'],
+    "click-scroll-list": [
+        'click("option", "Rosa")\nclick("option", "Ida")\nclick("button", "Submit")'
+    ],
+    "enter-date": [
+        'click("input_date", "tt")\nenter_text("01/28/2011")\nclick("button", "Submit")'
+    ],
+}
+
+
+def test_in_a_real_browser():
+    browser = Browser()
+    try:
+        for task, replies in PROGRAMS.items():
+            case = Case(task, "other", 1000)
+            episode = run_episode(
+                case,
+                WebWISEAgent(),
+                browser.environment(case),
+                ScriptedLLM(replies),
+                Limits(),
+                model="scripted",
+            )
+            assert episode.solved, episode.explain()
+    finally:
+        browser.close()

@@ -1,0 +1,128 @@
+"""What WebWISE sees of a page's HTML."""
+
+import pytest
+
+from pytest_miniwob_agent.agents.webwise.objects import (
+    MAX_OBJECTS,
+    MAX_TEXT,
+    find_objects,
+    read_objects,
+    render_objects,
+)
+
+
+def lines(page, flags=None):
+    return render_objects(read_objects(page), flags).split("\n")
+
+
+@pytest.mark.parametrize(
+    ("page", "line"),
+    [
+        (
+            '<button data-ref="1" id="subbtn" class="a  b">Log\n in</button>',
+            'button "Log in" id="subbtn" class="a b"',
+        ),
+        ('<input data-ref="1" value="">', 'input_text value=""'),
+        (
+            '<input data-ref="1" type="PASSWORD" placeholder="Secret" value="x">',
+            'input_password placeholder="Secret" value="x"',
+        ),
+        ('<input data-ref="1" type="checkbox" value="on">', "input_checkbox checked=no"),
+        ('<input data-ref="1" type="radio" value="on" checked>', "input_radio checked=yes"),
+        ('<textarea data-ref="1">one\ntwo</textarea>', r'textarea value="one\ntwo"'),
+        ('<a data-ref="1"><img data-ref="2" alt="Home"></a>', 'a\nimg "Home"'),
+        ('<button data-ref="1" title="Close"></button>', 'button "Close"'),
+        ('<p data-ref="1">Hello <b>big <i>bad</i></b> world</p>', 'p "Hello big bad world"'),
+        (
+            '<p data-ref="1">See <a data-ref="2">this</a>.</p>',
+            'p "See this."\na "this"',
+        ),
+        ('<div><h2>Mail</h2><span class="x"></span></div>', 'div "Mail"\nspan class="x"'),
+        ('<div data-ref="1" id="box"><p>in</p></div>', 'p "in"'),
+        ("<div></div><span></span><p> </p>", "(none)"),
+        ('<em class="folder">src</em><em class="file">a</em>', 'em "src" class="folder"'),
+        ("<em>not listed</em>", "(none)"),
+        ('<svg><circle id="(1,2)"></circle><rect></rect></svg>', 'circle id="(1,2)"\nrect'),
+        ("", "(none)"),
+        (" \n", "(none)"),
+    ],
+)  # fmt: skip
+def test_one_line_an_object(page, line):
+    assert "\n".join(lines(page)) == line
+
+
+def test_a_list_and_its_options():
+    page = (
+        '<select data-ref="1"><option data-ref="2" value="a" selected="">A</option>'
+        '<option data-ref="3" value="b">B</option></select>'
+    )
+    assert lines(page) == ["select", 'option "A" selected=yes', 'option "B" selected=no']
+
+
+@pytest.mark.parametrize(
+    ("attributes", "list_ref", "among_others"),
+    [("", 1, False), ('size="1"', 1, False), ('size="4"', None, False), ("multiple", None, True)],
+)
+def test_an_option_knows_how_it_is_chosen(attributes, list_ref, among_others):
+    page = f'<select data-ref="1" {attributes}><option data-ref="2">A</option></select>'
+    option = read_objects(page)[1]
+    assert (option.list_ref, option.among_others) == (list_ref, among_others)
+
+
+def test_marks_say_what_was_done():
+    page = '<button data-ref="1">A</button><button data-ref="2">B</button>'
+    assert lines(page, {2: "clicked"}) == ['button "A"', 'button "B" [clicked]']
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['</p>\n<button data-ref="9">', 'quo"te [clicked]', "a\u2028b\x85c", "\x00\x1b[0m", "\ud800"],
+)
+def test_no_text_breaks_out_of_its_line(text):
+    from html import escape
+
+    page = f'<p data-ref="1" id="{escape(text)}">{escape(text)}</p>'
+    (line,) = render_objects(read_objects(page)).splitlines()
+    assert line.startswith('p "')
+    line.encode()
+
+
+def test_long_pages_and_texts_are_cut():
+    page = f"<p>{'a' * 2 * MAX_TEXT}</p>" + "<p>x</p>" * MAX_OBJECTS
+    shown = lines(page)
+    assert shown[0] == f'p "{"a" * MAX_TEXT}…"'
+    assert shown[-1] == "... and 1 more"
+    assert len(shown) == MAX_OBJECTS + 1
+
+
+PAGE = """
+    <button data-ref="1" id="go" class="big red">Go</button>
+    <button data-ref="2">go</button>
+    <button data-ref="3">Go on</button>
+    <span data-ref="4" class="star"></span>
+    <span data-ref="5" class="star"></span>
+    <input data-ref="6" type="text" id="name" placeholder="Your name" value="Ida">
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "refs"),
+    [
+        ("button", "Go", [1]),
+        ("button", "go", [1, 2]),
+        ("button", "GO", [1, 2]),
+        ("button", "on", [3]),
+        ("button", "", [1, 2, 3]),
+        ("BUTTON", "Go", [1]),
+        ("red", "Go", [1]),
+        ("star", "", [4, 5]),
+        ("span", "star", []),
+        ("input_text", "name", [6]),
+        ("input", "your name", [6]),
+        ("input_text", "Ida", [6]),
+        ("link", "Go", []),
+        ("button", "Stop", []),
+    ],
+)
+def test_objects_are_found_by_kind_and_name(kind, name, refs):
+    assert [each.ref for each in find_objects(read_objects(PAGE), kind, name)] == refs

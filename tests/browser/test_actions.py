@@ -1,0 +1,465 @@
+"""Actions beyond the papers' five, each on tasks that ask for it, in a real Chromium."""
+
+import json
+import math
+import re
+
+import pytest
+
+from pytest_miniwob_agent.browser.environment import Browser
+from pytest_miniwob_agent.core.actions import (
+    Choose,
+    Click,
+    Copy,
+    DoubleClick,
+    Drag,
+    Enter,
+    Hold,
+    Hover,
+    Paste,
+    Press,
+    Release,
+    Scroll,
+    Select,
+    Type,
+    elements_of,
+)
+from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.core.data import to_data
+from pytest_miniwob_agent.tasks.catalogue import installed_tasks
+
+
+@pytest.fixture(scope="module")
+def browser():
+    browser = Browser()
+    yield browser
+    browser.close()
+
+
+@pytest.fixture
+def open_page(browser):
+    def call(task, seed=1):
+        env = browser.environment(Case(task, installed_tasks()[task], seed))
+        return env, env.reset()
+
+    return call
+
+
+def find(observation, **wanted):
+    """The id of the one element with these attributes."""
+    [found] = [
+        element.id
+        for element in observation.elements
+        if all(getattr(element, name) == value for name, value in wanted.items())
+    ]
+    return found
+
+
+def do(env, *actions):
+    """Take actions, all of them possible; the last one's transition."""
+    for action in actions:
+        transition = env.step(action)
+        assert transition.error is None
+    return transition
+
+
+def test_every_action_has_a_form_and_data():
+    data = [to_data(action) for action in (Click(1), Click(1, (2, 3)), Drag(1, 2), Copy())]
+    assert data == [
+        {"kind": "click", "element": 1},
+        {"kind": "click", "element": 1, "at": [2, 3]},
+        {"kind": "drag", "element": 1, "to": 2},
+        {"kind": "copy"},
+    ]
+    assert [elements_of(a) for a in (Click(1), Drag(1, 2), Enter("x", 3), Copy())] == [
+        (1,), (1, 2), (3,), (),
+    ]  # fmt: skip
+
+
+class TestPlaces:
+    def test_hovering_finds_the_place_to_click(self, open_page):
+        env, observation = open_page("hot-cold")
+        area = find(observation, dom_id="touch-area")
+        signals = [
+            find(do(env, Hover(area, place)).observation, dom_id="signal", text=text)
+            for place, text in (((90, 60), "ICE COLD"), ((36, 20), "WARM"), ((28, 24), "HOT"))
+        ]
+        assert all(signals)
+        assert do(env, Click(area, (28, 24))).solved
+
+    def test_the_middle_is_not_the_place(self, open_page):
+        env, observation = open_page("hot-cold")
+        assert do(env, Click(find(observation, dom_id="touch-area"))).reward < 1
+
+    @pytest.mark.parametrize("place", [(0, 0), (21.9, 10), (43.9, 43.9)])
+    def test_the_place_is_counted_from_the_top_left_corner(self, open_page, browser, place):
+        env, _ = open_page("hover-shape")
+        browser.driver.execute_script(
+            "document.body.insertAdjacentHTML('beforeend', `<div id=mark style='position: fixed;"
+            "left: 200.5px; top: 300px; width: 44px; height: 44px'></div>`);"
+            "addEventListener('click', (e) => { seen = [e.target.id, e.clientX, e.clientY] })"
+        )
+        mark = find(env.step(Press("TAB")).observation, dom_id="mark")
+        do(env, Click(mark, place))
+        seen = browser.driver.execute_script("return seen")
+        assert seen[0] == "mark"
+        assert seen[1:] == [
+            pytest.approx(200.5 + place[0], abs=1), pytest.approx(300 + place[1], abs=1),
+        ]  # fmt: skip
+
+    def test_a_drawing_takes_clicks_beside_its_shapes(self, open_page):
+        env, _ = open_page("circle-center")  # pays by distance, at whole pixels never all
+        drawing = int(re.search(r'<svg data-ref="(\d+)"', env.html())[1])
+        observation = do(env, Click(drawing, (47, 69))).observation
+        assert do(env, Click(find(observation, tag="button"))).reward > 0.9
+
+    def test_a_colour_picker_is_closed_beside_itself(self, open_page):
+        env, observation = open_page("use-colorwheel")
+        assert observation.goal.startswith("Select blue")
+        field = find(observation, dom_id="col")
+        do(env, Select(field), Press("DELETE"), Enter("0000FF", field))
+        beside = int(re.search(r'data-ref="(\d+)" id="wrap"', env.html())[1])
+        do(env, Click(beside, (150, 4)))
+        assert do(env, Click(find(observation, text="Submit"))).solved
+
+
+class TestHover:
+    def test_a_menu_opens(self, open_page):
+        env, observation = open_page("click-menu", 2)
+        assert observation.goal == "Select Evy>Tammara"
+        [_, evy] = [e.id for e in observation.elements if "caret" in e.classes]
+        opened = do(env, Hover(evy)).observation
+        assert do(env, Click(find(opened, text="Tammara"))).solved
+
+    def test_a_click_is_not_the_same(self, open_page):
+        env, observation = open_page("click-menu", 2)
+        [_, evy] = [e.id for e in observation.elements if "caret" in e.classes]
+        assert do(env, Click(evy)).reward == -1
+
+
+class TestDrag:
+    def test_to_a_place_in_another_element(self, open_page):
+        env, observation = open_page("drag-items")
+        assert observation.goal == "Drag Gerda to the 3rd position."
+        gerda, alvera = (find(observation, text=name) for name in ("Gerda", "Alvera"))
+        assert do(env, Drag(gerda, alvera, end=(10, 12))).solved
+
+    def test_to_another_elements_middle(self, open_page):
+        env, observation = open_page("drag-box")
+        do(env, Drag(find(observation, text="s"), find(observation, text="L")))
+        assert do(env, Click(find(observation, text="Submit"))).solved
+
+    @pytest.mark.parametrize(
+        ("task", "seed", "wanted", "by"),
+        [
+            ("drag-circle", 1, {"tag": "circle"}, (-30, 0)),
+            ("draw-line", 1, {"tag": "circle"}, (0, 35)),
+            ("use-slider", 2, {"tag": "span"}, (-24, 0)),
+            ("resize-textarea", 1, {"dom_id": "", "tag": "div"}, (20, 0)),
+        ],
+    )
+    def test_by_pixels(self, open_page, task, seed, wanted, by):
+        env, observation = open_page(task, seed)
+        thing = next(
+            e.id
+            for e in observation.elements
+            if all(getattr(e, name) == value for name, value in wanted.items())
+        )
+        observation = do(env, Drag(thing, end=by)).observation
+        assert do(env, Click(find(observation, text="Submit"))).solved
+
+    def test_both_ends_are_scrolled_to(self, open_page):
+        env, observation = open_page("daily-calendar")
+        noon = find(observation, dom_id="hh-23")
+        assert next(e.y for e in observation.elements if e.id == noon) > 480
+        drawn = do(env, Drag(find(observation, dom_id="hh-22"), noon)).observation
+        assert find(drawn, text="New event")
+
+
+class TestSelect:
+    @pytest.mark.parametrize("seed", [1, 2, 3])
+    def test_a_paragraph(self, open_page, seed):
+        env, observation = open_page("highlight-text-2", seed)
+        number = int(re.search(r"the (\d)", observation.goal)[1])
+        paragraph = [e for e in observation.elements if e.tag == "p"][number - 1]
+        do(env, Select(paragraph.id, paragraph.text if seed == 1 else None))
+        assert do(env, Click(find(observation, text="Submit"))).solved
+
+    def test_not_by_a_click(self, open_page):
+        env, observation = open_page("highlight-text")
+        do(env, Click(find(observation, dom_id="randomText")))
+        assert do(env, Click(find(observation, text="Submit"))).reward == -1
+
+    def test_a_part_and_then_another(self, open_page, browser):
+        """A second drag over marked text would move it."""
+        env, observation = open_page("highlight-text-2")
+        paragraph = find(observation, text="Dis urna proin placerat neque,")
+        for text in ("proin placerat", "urna proin", "Dis urna proin placerat neque,"):
+            do(env, Select(paragraph, text))
+            assert browser.driver.execute_script("return getSelection().toString()") == text
+
+    @pytest.mark.parametrize(
+        ("text", "marked"),
+        [
+            ("aliquam", [10, 17]),
+            ("Facilisis", [0, 9]),
+            (None, [0, 72]),
+            ("\U0001f600 e\u0301", None),
+        ],
+    )
+    def test_in_a_field(self, open_page, browser, text, marked):
+        env, observation = open_page("copy-paste")
+        field = find(observation, dom_id="to-copy")
+        if marked is None:  # letters of several code units
+            do(env, Enter("a\n" + text + "b", find(observation, dom_id="to-copy")))
+        do(env, Select(field, text))
+        value, *seen = browser.driver.execute_script(
+            "const { value, selectionStart, selectionEnd } = document.activeElement;"
+            "return [value, selectionStart, selectionEnd]"
+        )
+        if marked is None:
+            value = value.encode("utf-16-le")
+            assert value[seen[0] * 2 : seen[1] * 2].decode("utf-16-le") == text
+        else:
+            assert seen == marked
+
+
+class TestDoubleClick:
+    def test_it_marks_a_word(self, open_page, browser):
+        """No task listens to it; in the text editor it is one way to mark a word."""
+        env, observation = open_page("text-editor", 3)
+        text = next(e for e in observation.elements if e.tag == "p")
+        browser.driver.execute_script(
+            "seen = []; for (const type of ['mousedown', 'dblclick'])"
+            "addEventListener(type, (e) => seen.push([type, e.detail, e.isTrusted]), true)"
+        )
+        do(env, DoubleClick(text.id, (12, 8)))
+        marked = browser.driver.execute_script("return getSelection().toString()")
+        assert marked.strip() == text.text.split()[0].strip(".,")
+        assert browser.driver.execute_script("return seen") == [
+            ["mousedown", 1, True], ["mousedown", 2, True], ["dblclick", 2, True],
+        ]  # fmt: skip
+
+    def test_two_clicks_are_none(self, open_page, browser):
+        env, observation = open_page("text-editor", 3)
+        text = next(e for e in observation.elements if e.tag == "p")
+        do(env, Click(text.id), Click(text.id))
+        assert browser.driver.execute_script("return getSelection().toString()") == ""
+
+
+class TestScroll:
+    @pytest.mark.parametrize(("seed", "pixels"), [(1, -1000), (2, 1000)])
+    def test_to_the_end_of_a_text(self, open_page, seed, pixels):
+        env, observation = open_page("scroll-text-2", seed)
+        assert f"to the {'top' if pixels < 0 else 'bottom'} of" in observation.goal
+        do(env, Scroll(find(observation, tag="textarea"), pixels))
+        assert do(env, Click(find(observation, text="Submit"))).solved
+
+    def test_a_field_that_cannot_be_used_yet(self, open_page):
+        env, observation = open_page("sign-agreement", 3)
+        name = re.search('"(.+?)"', observation.goal)[1]
+        field = find(observation, dom_id="name")
+        assert find(do(env, Enter(name, field)).observation, id=field, value="")
+        do(env, Scroll(find(observation, tag="textarea"), 10_000), Enter(name, field))
+        assert do(env, Click(find(observation, text="Cancel"))).solved
+
+
+class TestChoose:
+    @pytest.mark.parametrize("seed", [1, 2, 3])
+    def test_an_option_that_is_not_shown(self, open_page, seed):
+        env, observation = open_page("choose-list", seed)
+        name = re.search("Select (.+?) from", observation.goal)[1]
+        chosen = do(env, Choose(name, find(observation, tag="select"))).observation
+        assert find(chosen, tag="select", value=name)
+        assert do(env, Click(find(chosen, text="Submit"))).solved
+
+    def test_options_that_cannot_be_chosen_are_passed_over(self, open_page, browser):
+        env, observation = open_page("choose-list")
+        options = "document.querySelector('select').options"
+        browser.driver.execute_script(f"{options}[1].disabled = true; {options}[2].hidden = true")
+        chosen = do(env, Choose("Bobine", find(observation, tag="select"))).observation
+        assert find(chosen, tag="select", value="Bobine")
+
+
+CUT = Hold("CTRL"), Type("x"), Release("CTRL")
+
+
+class TestClipboard:
+    @pytest.mark.parametrize("seed", [1, 2])
+    def test_copy_and_paste(self, open_page, browser, seed):
+        env, observation = open_page("copy-paste-2", seed)
+        number = re.search(r"the (\d)", observation.goal)[1]
+        browser.driver.execute_script(
+            "seen = []; for (const type of ['copy', 'paste', 'input'])"
+            "addEventListener(type, (e) => seen.push([type, e.isTrusted]), true)"
+        )
+        do(env, Select(find(observation, dom_id=f"text-{number}")), Copy())
+        do(env, Click(find(observation, dom_id="answer-input")), Paste())
+        seen = browser.driver.execute_script("return seen")
+        assert sorted(seen) == [["copy", True], ["input", True], ["paste", True]]
+        assert do(env, Click(find(observation, text="Submit"))).solved
+
+    def test_text_that_is_no_field(self, open_page):
+        env, observation = open_page("highlight-text")
+        words = find(observation, dom_id="randomText")
+        do(env, Select(words, "urna proin"), Copy())
+        env, observation = open_page("copy-paste")
+        field = find(observation, dom_id="answer-input")
+        do(env, Click(field))
+        assert env.step(Paste()).error == "nothing was copied"
+
+    def test_lines_become_one_in_a_field_of_one_line(self, open_page):
+        env, observation = open_page("copy-paste")
+        field, line = (find(observation, dom_id=name) for name in ("to-copy", "answer-input"))
+        do(env, Select(field), Press("DELETE"), Enter("a\nb", field), Select(field), Copy())
+        pasted = do(env, Click(line), Paste(), Paste()).observation
+        assert find(pasted, id=line, value="a ba b")
+
+    def test_what_is_cut_can_be_pasted_and_never_reaches_the_machines(self, open_page, browser):
+        env, observation = open_page("copy-paste")
+        field, line = (find(observation, dom_id=name) for name in ("to-copy", "answer-input"))
+        browser.driver.execute_script(
+            "seen = []; for (const type of ['cut', 'input'])"
+            "document.addEventListener(type, (e) =>"
+            "seen.push([type, e.isTrusted, e.defaultPrevented]))"
+        )
+        do(env, Select(field), Press("DELETE"), Enter("one two", field), Select(field))
+        browser.driver.execute_script("seen.length = 0")
+        cut = do(env, *CUT).observation
+        assert find(cut, id=field, value="")
+        seen = browser.driver.execute_script("return seen")
+        assert sorted(seen) == [["cut", True, True], ["input", True, False]]
+        pasted = do(env, Click(line), Paste()).observation
+        assert find(pasted, id=line, value="one two")
+
+    def test_what_can_not_be_changed_can_not_be_cut(self, open_page):
+        env, observation = open_page("highlight-text")
+        do(env, Select(find(observation, dom_id="randomText"), "urna proin"), *CUT)
+        assert env.step(Paste()).error == "nothing was copied"
+
+    def test_a_password_can_be_neither_copied_nor_cut(self, open_page):
+        env, observation = open_page("enter-password")
+        field = find(observation, dom_id="password")
+        do(env, Enter("secret", field), Select(field))
+        assert env.step(Copy()).error == "no text is selected"
+        kept = do(env, *CUT).observation
+        assert find(kept, id=field, value="secret")
+        assert env.step(Paste()).error == "nothing was copied"
+
+    def test_windows_do_not_share_it(self, display, monkeypatch):
+        monkeypatch.setenv("DISPLAY", display.name)
+        windows = [Browser(headed=True) for _ in range(2)]
+        try:
+            pages = []
+            for seed, window in enumerate(windows, start=1):
+                env = window.environment(Case("copy-paste", "other", seed))
+                observation = env.reset()
+                do(env, Select(find(observation, dom_id="to-copy")), Copy())
+                pages.append((env, observation))
+            for env, observation in pages:
+                do(env, Click(find(observation, dom_id="answer-input")), Paste())
+                assert do(env, Click(find(observation, text="Submit"))).solved
+        finally:
+            for window in windows:
+                window.close()
+
+
+class TestErrors:
+    """On `highlight-text-2` and its first paragraph, 136 x 11 pixels."""
+
+    @pytest.mark.parametrize(
+        ("action", "error"),
+        [
+            (Click(2, (136, 5)), r"the place 136,5 is not inside .*, which is 136 x \d+ pixels"),
+            (Hover(2, (-1, 5)), "the place -1,5 is not inside"),
+            (DoubleClick(2, (5, 1e9)), "there is no such place"),
+            (Click(2, (math.nan, 5)), "there is no such place"),
+            (Click(2, (5, math.inf)), "there is no such place"),
+            (Click(2, (10**400, 5)), "there is no such place"),
+            (Drag(2, 3, (1, 1), (500, 1)), "the place 500,1 is not inside the element with id=3"),
+            (Drag(2, end=(600, 0)), "the drag would end outside the page's 640 x 480 pixels"),
+            (Drag(2, end=(math.nan, 0)), "a drag can't begin or end there"),
+            (Select(2, "no such words"), 'has no text "no such words" that can be selected'),
+            (Select(2, ""), 'has no text "" that can be selected'),
+            (Select(2, "\ud800"), 'has no text "\ufffd" that can be selected'),
+            (Select(2, "x" * 100_000), "has no text .* that can be selected"),
+            (Select(1), "id=1 has no text that can be selected"),  # it would be pressed
+            (Scroll(2, 0), "a wheel can't be turned by 0 pixels"),
+            (Scroll(2, 10**400), "a wheel can't be turned by 1000"),
+            (Scroll(2, math.nan), "a wheel can't be turned by nan"),
+            (Choose("\ud800", 2), "the element with id=2 is no drop-down list"),
+            (Choose("x", 2), "the element with id=2 is no drop-down list"),
+            (Copy(), "no text is selected"),
+            (Paste(), "nothing was copied"),
+        ],
+    )
+    def test_an_impossible_action_is_data(self, open_page, action, error):
+        env, before = open_page("highlight-text-2")
+        transition = env.step(action)
+        assert re.search(error, transition.error)
+        assert transition.observation == before
+
+    def test_an_option_that_is_not_there(self, open_page):
+        env, before = open_page("choose-list")
+        transition = env.step(Choose("Nobody", find(before, tag="select")))
+        assert transition.error == (
+            'the list with id=1 has no option "Nobody"; it has "Aurora", "Bernelle", "Janeczka", '
+            '"Emlynn", "Lorri", "Bobine", "Jyoti"'
+        )
+        assert transition.observation == before
+
+    @pytest.mark.parametrize(
+        ("change", "error"),
+        [
+            ("remove()", "id=2 can't be brought into sight"),
+            ("style.display = 'none'", "id=2 can't be brought into sight"),
+            ("style.userSelect = 'none'", "id=2 has no text that can be selected"),
+        ],
+    )
+    def test_an_element_that_changed_since(self, open_page, browser, change, error):
+        env, _ = open_page("highlight-text-2")
+        browser.driver.execute_script(f"document.querySelector('#randomText p').{change}")
+        actions = [Select(2)]
+        if "sight" in error:
+            actions += [Click(2, (1, 1)), Drag(2, 3), Drag(3, 2)]
+        for action in actions:
+            env._points[2] = None  # as in the instant before it is read again
+            assert error in env.step(action).error
+
+    def test_keys_that_are_held_stand_in_the_way(self, open_page):
+        env, _ = open_page("highlight-text-2")
+        do(env, Hold("CTRL"))
+        assert env.step(Select(2)).error == "release CTRL first"
+        do(env, Release("CTRL"), Select(2))
+
+
+class TestIsolation:
+    @pytest.mark.parametrize(
+        "action", [Hover(2), Drag(2, 3), Select(2), Scroll(2, 50), DoubleClick(2, (5, 5))]
+    )
+    def test_nothing_is_left_for_the_next_trial(self, open_page, browser, action):
+        env, first = open_page("highlight-text-2")
+        do(env, action)
+        assert env.reset() == first
+        browser.driver.execute_script(
+            "addEventListener('mousemove', (e) => { buttons = e.buttons }, true)"
+        )
+        count = "return document.querySelectorAll(':hover').length + getSelection().toString()"
+        assert browser.driver.execute_script(count) == "0"
+        do(env, Hover(3))
+        assert browser.driver.execute_script("return buttons") == 0
+
+    def test_what_was_copied_is_gone(self, open_page):
+        env, observation = open_page("copy-paste")
+        do(env, Select(find(observation, dom_id="to-copy")), Copy())
+        env.reset()
+        do(env, Click(find(observation, dom_id="answer-input")))
+        assert env.step(Paste()).error == "nothing was copied"
+
+
+def test_in_the_frame_of_a_flight_task(open_page):
+    env, observation = open_page("flight.Alaska-auto-medium", 1000)
+    assert json.loads(observation.goal)
+    field = find(observation, dom_id="geo-from")
+    written = do(env, Enter("Phoenix", field), Select(field), Copy(), Press("DELETE"), Paste())
+    assert find(written.observation, id=field, value="Phoenix")

@@ -1,0 +1,308 @@
+"""Drift as users meet it: what an item says, and what the run says of all of them."""
+
+import pytest
+from projects import FAKE_PAGE, REFLECTIVE_PROMPTS
+
+from pytest_miniwob_agent.cassettes.drift import diff
+from pytest_miniwob_agent.cassettes.file import dump_cassette, read_cassette, write_cassette
+
+PLAN = REFLECTIVE_PROMPTS / "plan.txt"
+
+
+@pytest.fixture
+def own_prompts(record):
+    """The recorded project, with a prompt of the user's own."""
+    text = PLAN.read_text(encoding="utf-8")
+    record.mkdir("mine").joinpath("plan.txt").write_text(
+        text.replace("Done so far:", "Done until now:"), encoding="utf-8"
+    )
+    return record
+
+
+class TestCause:
+    def report(self, project, *args):
+        result = project.runpytest("-k", "click-menu-2/1", *args)
+        assert result.parseoutcomes() == {"drifted": 1, "deselected": 11}
+        assert result.ret == pytest.ExitCode.TESTS_FAILED
+        return result.stdout
+
+    def test_a_prompt_text(self, own_prompts):
+        self.report(own_prompts, "--miniwob-prompts=mine").fnmatch_lines(
+            [
+                "*MiniWoB++ drift*",
+                "1 item no longer fit the recorded model calls:",
+                "     1  the prompt text changed: plan.txt",
+                "        n-screen-n-step/click-menu-2/1",
+                "cassettes/reflective/m/click-menu-2/1.yaml",
+                "does not hold call 1 (plan, trial 1, step 0).",
+                "It is nearest to call 1 (plan, trial 1, step 0), but for",
+                "  the prompt text: plan.txt",
+                "What changed (- recorded, + now):",
+                "  … * unchanged lines",
+                "  The goal: *",
+                "  ",
+                "- Done so far:",
+                "+ Done until now:",
+                "  Nothing yet.",
+                "  ",
+                "  … * unchanged lines",
+                "By the old cassettes, * takes about 3 model calls and 42 tokens:",
+                "pytest * --miniwob-prompts=mine * --miniwob-record=new_episodes",
+            ]
+        )
+
+    def test_the_page(self, record):
+        record.makeconftest(FAKE_PAGE.replace('"Quit"', '"Exit"'))
+        self.report(record).fnmatch_lines(
+            [
+                "     1  the page is not as it was",
+                "does not hold call 3 (plan, trial 1, step 1).",
+                '  the page: <a id="3" *>Exit</a>',
+                '- <a id="3" *>Quit</a>',
+                '+ <a id="3" *>Exit</a>',
+                "*takes about 1 model call and 14 tokens:",
+            ]
+        )
+
+    def test_the_agent(self, record):
+        """The same prompt files on the same page, but another text."""
+        record.makeconftest(
+            FAKE_PAGE
+            + '''
+    from pytest_miniwob_agent.agents.reflective import ReflectiveAgent
+
+    class Shouting(ReflectiveAgent):
+        """Speaks up in what it tells of its actions."""
+
+        def solve(self, env, llm, note):
+            class Loud:
+                def complete(self, prompt, purpose):
+                    files = prompt.files
+                    prompt = type(prompt)(prompt.replace("The menu was", "The menu WAS"))
+                    prompt.files = files
+                    return llm.complete(prompt, purpose)
+            super().solve(env, Loud(), note)
+
+    @pytest.fixture
+    def miniwob_agent():
+        return Shouting()
+'''
+        )
+        self.report(record).fnmatch_lines(
+            [
+                "     1  the agent does something else",
+                "  the agent: same prompt files, actions and page, but another text",
+                "- 1. The menu was opened.",
+                "+ 1. The menu WAS opened.",
+            ]
+        )
+
+    def test_what_the_agent_did_before(self, record):
+        """An action more, which changes nothing that the prompt shows."""
+        record.makeconftest(
+            FAKE_PAGE
+            + """
+    from pytest_miniwob_agent.agents.reflective import ReflectiveAgent
+    from pytest_miniwob_agent import Hold
+
+    class Holding(ReflectiveAgent):
+        def solve(self, env, llm, note):
+            class Page:
+                def reset(self):
+                    env.reset()
+                    return env.step(Hold("CTRL")).observation
+                def step(self, action):
+                    return env.step(action)
+            class Loud:
+                def complete(self, prompt, purpose):
+                    changed = type(prompt)(prompt + " Hurry.")
+                    changed.files = prompt.files
+                    return llm.complete(changed, purpose)
+            super().solve(Page(), Loud(), note)
+
+    @pytest.fixture
+    def miniwob_agent():
+        return Holding()
+"""
+        )
+        self.report(record).fnmatch_lines(["  the agent: what it did on the page before this call"])
+
+    def test_a_parameter(self, record):
+        result = self.report(record, '--miniwob-llm-params={"temperature": 1, "seed": 7}')
+        result.fnmatch_lines(
+            [
+                "     1  the model or its parameters changed: seed not given, now 7, temperature "
+                "0, now 1",
+                "It is nearest to call 1 (plan, trial 1, step 0), but for",
+            ]
+        )
+        result.no_fnmatch_line("What changed*")
+
+    def test_several_causes(self, own_prompts):
+        own_prompts.makeconftest(FAKE_PAGE.replace('"Menu"', '"Open"'))
+        self.report(
+            own_prompts, "--miniwob-prompts=mine", '--miniwob-llm-params={"temperature": 1}'
+        ).fnmatch_lines(
+            [
+                "     1  the model or its parameters changed: temperature 0, now 1, and the prompt "
+                "text changed: plan.txt, and the page is not as it was"
+            ]
+        )
+
+    def test_a_cassette_of_before_the_schema(self, own_prompts, chat_server):
+        path = own_prompts.path / "cassettes/reflective/m/click-menu-2/1.yaml"
+        calls = read_cassette(path)
+        for call in calls:
+            call.origin = None
+        path.write_text(dump_cassette(calls).replace("schema: 1\n", ""), encoding="utf-8")
+        self.report(own_prompts, "--miniwob-prompts=mine").fnmatch_lines(
+            [
+                "     1  the calls differ (the cassettes are too old to tell why)",
+                "  a reason that the cassette can't tell: *",
+                "- Done so far:",
+            ]
+        )
+        url = f"--miniwob-base-url={chat_server.url}"
+        own_prompts.runpytest(
+            "-k", "click-menu-2/1", "--miniwob-record=new_episodes", url
+        ).assert_outcomes(passed=1, deselected=11)
+        assert all(call.origin for call in read_cassette(path))
+
+    def test_calls_that_are_left_over(self, record):
+        record.makeconftest(
+            FAKE_PAGE.replace('("start", "click id=1"): "open"}', "}").replace(
+                '{("open",', '{("start", "click id=1"): 1.0, ("open",'
+            )
+        )
+        self.report(record).fnmatch_lines(
+            [
+                "     1  recorded calls were left over",
+                "cassettes/reflective/m/click-menu-2/1.yaml",
+                "holds 3 calls, and the item came to its end after 1. Left over:",
+                "  call 2 (summarise, trial 1, step 1)",
+                "  call 3 (plan, trial 1, step 1)",
+                "Recording them again takes no model call, and drops those that are left over:",
+                "model calls: 1 replayed, 0 recorded, 1 drifted, 2 left over",
+            ]
+        )
+
+    def test_fewer_trials_are_no_drift(self, project, chat_server):
+        chat_server.reply = lambda prompt: (
+            "For action index=0, you should click id=1."
+            if "Answer with one line of this form" in prompt
+            else "click id=1"
+        )
+        args = ["-k", "click-menu-2/1", "--miniwob-trials"]
+        project.runpytest(
+            *args, "3", "--miniwob-record=once", f"--miniwob-base-url={chat_server.url}"
+        ).assert_outcomes(failed=1)
+        for trials in ("3", "2", "1"):
+            project.runpytest(*args, trials).assert_outcomes(failed=1)
+        assert project.runpytest(*args, "4").parseoutcomes()["drifted"] == 1
+
+
+class TestSummary:
+    @pytest.mark.parametrize("workers", ["-n0", "-n2"])
+    def test_one_for_all_items(self, own_prompts, workers):
+        path = own_prompts.path / "cassettes/reflective/m/click-menu-2/1.yaml"
+        calls = read_cassette(path)
+        calls[0].body["messages"][0]["content"] += " More."
+        write_cassette(path, calls)
+        result = own_prompts.runpytest(workers, "--miniwob-prompts=mine")
+        assert result.parseoutcomes() == {"drifted": 12}
+        result.stdout.fnmatch_lines(
+            [
+                "12 items no longer fit the recorded model calls:",
+                "    12  the prompt text changed: plan.txt",
+                "        1-screen-1-step/click-tab/1",
+                "        1-screen-1-step/click-tab/2",
+                "        n-screen-n-step/click-menu-2/1",
+                "        and 9 more (all with -v)",
+                "--- 1-screen-1-step/click-tab/1: the prompt text changed: plan.txt ---",
+                "*takes about 36 model calls and 504 tokens:",
+                "model calls: 0 replayed, 0 recorded, 12 drifted, 36 left over",
+            ]
+        )
+        assert result.stdout.str().count("What changed") == 1
+        assert "ERRORS" not in result.stdout.str()
+
+    def test_verbose(self, own_prompts):
+        path = own_prompts.path / "cassettes/reflective/m/click-menu-2/1.yaml"
+        calls = read_cassette(path)
+        calls[0].body["messages"][0]["content"] += " More."
+        write_cassette(path, calls)
+        result = own_prompts.runpytest("-v", "--miniwob-prompts=mine", "-k", "n-screen")
+        result.stdout.fnmatch_lines(["*click-menu-2/1* drift *"])
+        assert result.stdout.str().count("What changed") == 2  # not six: five are alike
+        result.stdout.fnmatch_lines(["        n-screen-n-step/click-tab-2-hard/2"])
+
+    def test_it_is_shown_with_q_and_hidden_with_the_tracebacks(self, own_prompts):
+        result = own_prompts.runpytest("-q", "--miniwob-prompts=mine")
+        result.stdout.fnmatch_lines(["*MiniWoB++ drift*"])
+        result = own_prompts.runpytest("--tb=no", "--miniwob-prompts=mine")
+        result.stdout.no_fnmatch_line("*MiniWoB++ drift*")
+
+    def test_colours(self, own_prompts):
+        result = own_prompts.runpytest("--color=yes", "--miniwob-prompts=mine")
+        result.stdout.fnmatch_lines(["*\x1b[[]31m- Done so far:*", "*\x1b[[]32m+ Done until now:*"])
+
+    def test_what_it_takes_where_counts_and_prices_are_known_or_not(self, own_prompts):
+        ini = "[pytest]\nminiwob_model = m\naddopts = -p no:randomly\nminiwob_prompts = mine\n"
+        own_prompts.makeini(ini + "miniwob_prices =\n    m 1000 1e4\n")
+        own_prompts.runpytest().stdout.fnmatch_lines(
+            ["*takes about 36 model calls and 504 tokens, $1.48:"]
+        )
+        for path in own_prompts.path.glob("cassettes/**/*.yaml"):
+            calls = read_cassette(path)
+            for call in calls:
+                call.answer = {k: v for k, v in call.answer.items() if k != "usage"}
+            write_cassette(path, calls)
+        own_prompts.makeini(ini)
+        own_prompts.runpytest().stdout.fnmatch_lines(
+            [
+                "*takes about 36 model calls and *,* tokens (reckoned from lengths for 36 that "
+                "hold no counts):"
+            ]
+        )
+
+    def test_the_command_repairs_it(self, own_prompts, chat_server):
+        chat_server.requests.clear()
+        args = ["--miniwob-prompts", "mine", f"--miniwob-base-url={chat_server.url}"]
+        result = own_prompts.runpytest(*args)
+        result.stdout.fnmatch_lines(
+            [f"pytest --miniwob-prompts mine {args[-1]} * --miniwob-record=new_episodes"]
+        )
+        own_prompts.runpytest(*args, "--miniwob-record=new_episodes").assert_outcomes(passed=12)
+        assert len(chat_server.requests) == 24  # the sentences on what was done still fit
+        own_prompts.runpytest(*args).assert_outcomes(passed=12)
+
+    def test_last_failed_and_first_failure(self, own_prompts):
+        args = ["-p", "cacheprovider", "--miniwob-prompts=mine"]
+        assert own_prompts.runpytest(*args, "-x").parseoutcomes()["drifted"] == 1
+        assert own_prompts.runpytest(*args, "--lf").parseoutcomes()["drifted"] == 1
+
+
+class TestDiff:
+    def test_a_long_line_shows_where_it_changed(self):
+        head = "word " * 200
+        old, new = f"{head}left {head}", f"{head}right {head}"
+        [minus, plus] = diff(old, new)
+        assert "left" in minus
+        assert "right" in plus
+        assert len(minus) < 120
+        assert minus.startswith("- … word")
+        assert minus.endswith("…")
+
+    def test_long_lines_that_have_nothing_in_common_are_shown_whole(self):
+        assert diff("a" * 500, "b" * 500) == ["- " + "a" * 500, "+ " + "b" * 500]
+
+    def test_lines_more_and_less(self):
+        assert diff("a\nb\nc", "a\nc\nd") == ["  a", "- b", "  c", "+ d"]
+
+    def test_what_is_the_same_is_folded(self):
+        lines = [str(number) for number in range(20)]
+        changed = [*lines[:10], "ten", *lines[11:]]
+        assert diff("\n".join(lines), "\n".join(changed)) == [
+            "  … 8 unchanged lines", "  8", "  9", "- 10", "+ ten", "  11", "  12",
+            "  … 7 unchanged lines",
+        ]  # fmt: skip

@@ -1,0 +1,54 @@
+"""The list of tasks."""
+
+import json
+
+import pytest
+from projects import ROOT
+
+from pytest_miniwob_agent.cli import main
+from pytest_miniwob_agent.core.actions import Action
+from pytest_miniwob_agent.tasks.catalogue import installed_tasks
+from pytest_miniwob_agent.tasks.facts import list_tasks
+
+PAGE = ROOT / "docs" / "tasks.md"
+
+
+def test_the_page_of_tasks_is_up_to_date(capsys):
+    assert main(["tasks", "--format", "markdown"]) == 0
+    printed = capsys.readouterr().out
+    assert PAGE.read_text("utf-8") == printed, (
+        "docs/tasks.md is out of date: miniwob-agent tasks --format markdown > docs/tasks.md"
+    )
+
+
+def test_every_task_is_listed_with_its_actions():
+    listed = list_tasks(["all"])
+    assert [task.name for task in listed] == list(installed_tasks())
+    known = {str(kind.__name__).lower() for kind in Action.__args__} | {"place"}
+    for task in listed:
+        assert task.actions, task.name
+        assert set(task.actions) <= known, task.name
+        assert task.certified.startswith(("yes, ", "no: ")), task.name
+
+
+def test_as_data(capsys):
+    assert main(["tasks", "highlight-text", "click-tab-2-hard", "--format", "json"]) == 0
+    highlight, tab = json.loads(capsys.readouterr().out)
+    assert highlight["actions"] == ["click", "select"]
+    assert highlight["suites"] == ["all"]
+    assert (tab["rci"], tab["webwise"]) == ("hard", "variable")
+    assert tab["suites"] == ["paper", "rci", "webwise", "all"]
+
+
+def test_as_text(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
+    assert main(["tasks", "webwise"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 1 + 48
+    assert lines[0].split() == ["task", "category", "RCI", "WebWISE", "actions", "certified"]
+
+
+@pytest.mark.parametrize("selector", ["webwize", ""])
+def test_a_wrong_call(capsys, selector):
+    assert main(["tasks", selector]) == 2
+    assert "suites paper, rci, webwise, all" in capsys.readouterr().err

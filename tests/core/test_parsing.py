@@ -1,0 +1,206 @@
+"""Actions as models write them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_miniwob_agent.agents.reflective.replies import parse_id, parse_plan
+from pytest_miniwob_agent.core.actions import (
+    Choose,
+    Click,
+    Copy,
+    DoubleClick,
+    Drag,
+    Enter,
+    Hold,
+    Hover,
+    Paste,
+    Press,
+    Release,
+    Scroll,
+    Select,
+)
+from pytest_miniwob_agent.core.parsing import Unreadable, parse_action
+
+
+@pytest.mark.parametrize(
+    ("line", "action"),
+    [
+        ("click id=6", Click(6)),
+        ("Click ID=6.", Click(6)),
+        ("1. click id=6", Click(6)),
+        ("2) click on id 6", Click(6)),
+        ("- `click id=6`", Click(6)),
+        ("* **click id=6**", Click(6)),
+        ("Step 3: click id = 6;", Click(6)),
+        ("click #6", Click(6)),
+        ("click 6", Click(6)),
+        ('click the "Submit" button (id=6)', Click(6)),
+        ('click id="6"', Click(6)),
+        ('enter "text" to id=10', Enter("text", 10)),
+        ("enter \u201ctext\u201d to id=10", Enter("text", 10)),
+        ('Type "say "hi"" into id=10', Enter('say "hi"', 10)),
+        ('enter "a to id=3" to id=10', Enter("a to id=3", 10)),
+        ("enter 'text' in id=10", Enter("text", 10)),
+        ('enter "" to id=10', Enter("", 10)),
+        ('enter "end." to id=10', Enter("end.", 10)),
+        ("press ARROWDOWN x 3", Press("ARROWDOWN", 3)),
+        ("press arrow down x3", Press("ARROWDOWN", 3)),
+        ("Press Down Arrow 3 times", Press("ARROWDOWN", 3)),
+        ("press ARROWUP \u00d7 2", Press("ARROWUP", 2)),
+        ("press ENTER", Press("ENTER")),
+        ("press the Return key", Press("ENTER")),
+        ("hold CTRL", Hold("CTRL")),
+        ("Hold down the Control key", Hold("CTRL")),
+        ("release ctrl", Release("CTRL")),
+    ],
+)
+def test_reads_leniently(line, action):
+    assert parse_action(line).action == action
+
+
+FURTHER = [
+    ("click id=6 at 10,20", Click(6, (10, 20))),
+    ("Click on id=6 at (10, 20.5).", Click(6, (10, 20.5))),
+    ("double click id=6", DoubleClick(6)),
+    ("1. Double-click id=6 at 3,4", DoubleClick(6, (3, 4))),
+    ("hover id=6", Hover(6)),
+    ("hover over id=6 at 3px, 4px", Hover(6, (3, 4))),
+    ("drag id=1 to id=2", Drag(1, 2)),
+    ("drag id=1 at 1,2 to id=2 at 3,4", Drag(1, 2, (1, 2), (3, 4))),
+    ("`drag id=1 onto id=2`", Drag(1, 2)),
+    ("drag id=1 by 30,-5", Drag(1, end=(30, -5))),
+    ("drag id=1 at 1,2 by -30.5,0", Drag(1, at=(1, 2), end=(-30.5, 0))),
+    ('select "some text" in id=6', Select(6, "some text")),
+    ('select the text \u201csay "hi"\u201d in id=6', Select(6, 'say "hi"')),
+    ("select id=6", Select(6)),
+    ("Select all the text of id=6", Select(6)),
+    ("scroll id=6 by 100", Scroll(6, 100)),
+    ("scroll id=6 by -100", Scroll(6, -100)),
+    ("scroll up id=6 by 100 pixels", Scroll(6, -100)),
+    ("scroll id=6 down 100px", Scroll(6, 100)),
+    ('choose "France" in id=6', Choose("France", 6)),
+    ('choose the option "a in id=3" from id=6', Choose("a in id=3", 6)),
+    ("copy", Copy()),
+    ("Copy the selected text.", Copy()),
+    ("paste", Paste()),
+    ("paste it", Paste()),
+    ("click id=6", Click(6)),
+    ('enter "text" to id=10', Enter("text", 10)),
+    ("press ENTER", Press("ENTER")),
+]
+
+
+@pytest.mark.parametrize(("line", "action"), FURTHER)
+def test_reads_all_actions_where_asked(line, action):
+    assert parse_action(line, all_actions=True).action == action
+    assert parse_action(str(action), all_actions=True).action == action
+
+
+@pytest.mark.parametrize("line", [line for line, action in FURTHER[2:-3]])
+def test_further_actions_are_unreadable_to_others(line):
+    with pytest.raises(Unreadable):
+        parse_action(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "double", "drag id=1", "drag id=1 to 3,4", "drag the box to id=2", "drag id=1 by 5",
+        "select the box", "scroll id=4", "scroll", "choose id=4", "copy id=4", "paste in id=4",
+    ],
+)  # fmt: skip
+def test_what_lacks_more_than_its_element_is_no_action(line):
+    with pytest.raises(Unreadable):
+        parse_action(line, all_actions=True)
+
+
+@pytest.mark.parametrize(
+    ("line", "action"),
+    [
+        ("click the map at 3,4", Click(4, (3, 4))),
+        ("hover the menu", Hover(4)),
+        ("double click the word", DoubleClick(4)),
+        ('select "word"', Select(4, "word")),
+        ('choose "France"', Choose("France", 4)),
+        ("scroll the list by 50", Scroll(4, 50)),
+    ],
+)
+def test_what_lacks_its_element_can_be_given_one(line, action):
+    command = parse_action(line, all_actions=True)
+    assert command.action is None
+    assert command.on(4) == action
+
+
+@pytest.mark.parametrize("digits", ["9" * 400, "9" * 5000])
+def test_numbers_without_end(digits):
+    """Python itself reads no more than some thousand digits."""
+    for line in ("click id={}", "press TAB x {}", "click id={} at 1,1"):
+        assert parse_action(line.format(digits), all_actions=True).action
+    for line in ("click id=1 at {},{}", "drag id=1 by {},-{}", "scroll id=1 by {}"):
+        action = parse_action(line.replace("{}", digits), all_actions=True).action
+        assert str(10**9) in str(action)
+
+
+@given(
+    st.sampled_from(
+        ["click", "double click", "hover", "drag", "select", "scroll", "choose", "press"]
+    ),
+    st.lists(st.sampled_from(["id=1", "to id=2", "by 3,4", "at nan,1", "at 1e9,1", '"x"', "-5"])),
+    st.text(max_size=20),
+)
+def test_whatever_is_written_is_an_action_or_unreadable(verb, parts, text):
+    line = " ".join([verb, *parts, text])
+    try:
+        command = parse_action(line, all_actions=True)
+    except Unreadable:
+        return
+    action = command.action or command.on(1)
+    assert parse_action(str(action), all_actions=True).action == action
+
+
+def test_an_id():
+    assert [parse_id(reply) for reply in ("id=4", "It is 4.", "NONE", "4 or 5")] == [
+        4, 4, None, None,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "line", ["click", "enter text to id=4", "press Submit", "press", "hold X", "scroll", ""]
+)
+def test_what_lacks_something_is_no_action(line):
+    if line == "click":
+        assert parse_action(line).action is None
+    else:
+        with pytest.raises(Unreadable):
+            parse_action(line)
+
+
+def test_an_action_without_its_element_knows_what_it_lacks():
+    command = parse_action('enter "rome" to the search field')
+    assert command.action is None
+    assert command.on(4) == Enter("rome", 4)
+    assert parse_action("click the Submit button").on(4) == Click(4)
+
+
+def test_a_plan_is_read_from_between_prose_and_fences():
+    reply = "Here is my plan:\n```text\n1. click id=2\n2. press ENTER\n```\nThat should do."
+    assert [command.action for command in parse_plan(reply)] == [Click(2), Press("ENTER")]
+
+
+@pytest.mark.parametrize("reply", ["", "  \n", "DONE", "Done.", "None", "No further actions."])
+def test_an_empty_plan(reply):
+    assert parse_plan(reply) == []
+
+
+@pytest.mark.parametrize("reply", ["I am sorry, I can't.", "enter id=4", "click id=1\npress X"])
+def test_an_unreadable_plan(reply):
+    with pytest.raises(Unreadable):
+        parse_plan(reply)
+
+
+def test_a_plan_of_all_actions():
+    reply = "First,\n1. select id=2\n2. copy\n3. click id=3\n4. paste"
+    planned = [command.action for command in parse_plan(reply, all_actions=True)]
+    assert planned == [Select(2), Copy(), Click(3), Paste()]
+    assert [command.action for command in parse_plan(reply)] == [Click(3)]

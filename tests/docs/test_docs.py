@@ -1,0 +1,102 @@
+"""What the documents name exists: options, commands, files; and their YAML can be read."""
+
+import re
+import shlex
+
+import pytest
+import yaml
+from projects import ROOT
+
+from pytest_miniwob_agent.cli import main
+from pytest_miniwob_agent.plugin.options import OPTIONS
+from pytest_miniwob_agent.results.gate import Gate
+
+PAGES = [*sorted(ROOT.joinpath("docs").glob("*.md")), *sorted(ROOT.glob("*.md"))]
+PAGES.append(ROOT / "cassettes" / "README.md")
+BY_NAME = {option.name: option for option in OPTIONS}
+
+
+def text_of(page):
+    """The page with lines that a backslash breaks put together."""
+    return page.read_text("utf-8").replace("\\\n", " ")
+
+
+def blocks(language):
+    """The code blocks of a language in all pages, dedented: page and text."""
+    for page in PAGES:
+        for match in re.finditer(rf"^```{language}\n(.*?)^```$", text_of(page), re.M | re.S):
+            yield page.name, match[1]
+
+
+def shown(page):
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=shown)
+def test_options_exist(page):
+    text = text_of(page)
+    for name, value in re.findall(r"--miniwob-([a-z-]*[a-z])(?:[= ]([\w:.]+))?", text):
+        assert name in BY_NAME, f"there is no --miniwob-{name}"
+        if name == "gate" and value and not value.isupper():
+            Gate.parse(value.rstrip(".:"))
+        choices = BY_NAME[name].choices
+        assert not (choices and value) or value.rstrip(".:") in choices, f"{name}: {value}"
+    for name in re.findall(r"\b(miniwob_\w+) ?=(?!=)", text):
+        assert name in {option.ini for option in OPTIONS}, f"no ini setting is called {name}"
+
+
+@pytest.fixture
+def help_of(capsys):
+    """The help of a command of miniwob-agent; None if there is no such command."""
+
+    def call(*command):
+        with pytest.raises(SystemExit) as stop:
+            main([*command, "--help"])
+        text = capsys.readouterr().out
+        return None if stop.value.code else text
+
+    return call
+
+
+@pytest.mark.parametrize("page", PAGES, ids=shown)
+def test_commands_exist(page, help_of):
+    for line in re.findall(
+        r"(?<![\w-])miniwob-agent +((?:[a-z]+|--help)\b[^`\n|;>]*)", text_of(page)
+    ):
+        try:
+            words = shlex.split(line, comments=True)
+        except ValueError:  # prose with an apostrophe
+            words = line.split()
+        about = help_of(words[0])
+        assert about is not None, f"there is no miniwob-agent {words[0]}"
+        if "STEP" in about and len(words) > 1:
+            about = help_of(*words[:2])
+            assert about is not None, f"there is no miniwob-agent {' '.join(words[:2])}"
+        for flag in re.findall(r"(?<= )--[a-z][a-z-]*", " " + line.partition(" -- ")[0]):
+            assert flag in about, f"miniwob-agent {words[0]} has no {flag}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=shown)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text_of(page)):
+        if "://" not in target:
+            assert (page.parent / target).exists(), target
+
+
+def test_yaml_can_be_read():
+    found = list(blocks("yaml"))
+    assert {page for page, _ in found} >= {"gate-a-prompt-change.md", "cassettes.md"}
+    for page, text in found:
+        assert isinstance(yaml.safe_load(text), dict), page
+
+
+def test_the_workflows_have_steps():
+    """What the two services need to find in them, as far as it can be known here."""
+    github, gitlab = (
+        yaml.safe_load(text) for page, text in blocks("yaml") if page.startswith("gate-")
+    )
+    (job,) = github["jobs"].values()
+    assert all(("uses" in step) != ("run" in step) for step in job["steps"])
+    assert True in github or "on" in github  # YAML 1.1 reads the key `on` as a truth value
+    (job,) = (each for each in gitlab.values() if "script" in each)
+    assert all(isinstance(line, str) for line in job["before_script"] + job["script"])

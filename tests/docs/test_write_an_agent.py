@@ -1,0 +1,69 @@
+"""What docs/write-an-agent.md shows works: its agent, its tests and its entry point."""
+
+import re
+import tomllib
+
+import pytest
+from projects import ROOT
+
+from pytest_miniwob_agent.agents.registry import GROUP, load_agent
+
+TEXT = (ROOT / "docs" / "write-an-agent.md").read_text("utf-8")
+
+
+@pytest.fixture
+def files(pytester):
+    """The page's Python files in a project, by the names in their first lines."""
+    for name, text in re.findall(r"^```python\n# (\w+)\.py\n(.*?)^```$", TEXT, re.M | re.S):
+        pytester.makepyfile(**{name: text})
+    pytester.syspathinsert()
+    return pytester
+
+
+def test_its_tests_pass(files):
+    result = files.runpytest("-pno:randomly", "-pno:hypothesispytest")
+    assert result.parseoutcomes().keys() == {"passed"}
+    assert result.parseoutcomes()["passed"] > 100
+
+
+def test_its_agent_solves_tasks_and_replays(files, chat_server):
+    files.makepyfile(
+        test_tasks="""
+        import pytest
+
+        @pytest.mark.miniwob("click-test-2", "enter-text", seeds=[1, 2])
+        def test_solves(miniwob_episode):
+            assert miniwob_episode.solved, miniwob_episode.explain()
+        """
+    )
+    chat_server.reply = solve
+    args = ["test_tasks.py", "--miniwob-agent=next_action:NextAction", "--miniwob-model=m"]
+    result = files.runpytest_subprocess(
+        *args, "--miniwob-record=new_episodes", f"--miniwob-base-url={chat_server.url}"
+    )
+    result.assert_outcomes(passed=4)
+    asked = len(chat_server.requests)
+    files.runpytest_subprocess(*args).assert_outcomes(passed=4)
+    assert len(chat_server.requests) == asked
+    assert files.path.joinpath("cassettes/next-action/m/enter-text/1.yaml").exists()
+
+
+def solve(prompt):
+    """A model that can do the two tasks."""
+
+    def id_of(pattern):
+        return re.search(rf'<\w+ id="(\d+)"[^<]*{pattern}', prompt)[1]
+
+    goal = re.match("Goal: (.*)", prompt)[1]
+    if "ONE" in goal:
+        return f"click id={id_of('>ONE<')}"
+    if "Done so far: nothing" in prompt:
+        text = re.search('"(.*)"', goal)[1]
+        return f'enter "{text}" to id={id_of("value=")}'
+    return f"click id={id_of('>Submit<')}"
+
+
+def test_its_entry_point_leads_to_the_agent(files):
+    (block,) = re.findall(r"^```toml\n(.*?)^```$", TEXT, re.M | re.S)
+    ((name, target),) = tomllib.loads(block)["project"]["entry-points"][GROUP].items()
+    assert load_agent(target).name == name

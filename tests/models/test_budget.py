@@ -1,0 +1,222 @@
+"""Budgets, the limit of concurrent calls and the ledger, over real HTTP and real workers."""
+
+import threading
+import time
+
+import pytest
+from projects import solve_menu
+
+from pytest_miniwob_agent.core.errors import BudgetReached, UsageError
+from pytest_miniwob_agent.core.usage import Usage
+from pytest_miniwob_agent.models.budget import Budget
+from pytest_miniwob_agent.models.prices import cost_of, money, parse_prices
+
+CALL = Usage(calls=1, prompt=1_000_000, completion=100_000)
+
+
+@pytest.fixture
+def live(project, chat_server):
+    """Run the project's items against the server; more arguments may follow."""
+    chat_server.reply = solve_menu
+    url = f"--miniwob-base-url={chat_server.url}"
+    return lambda *args: project.runpytest("--miniwob-record=new_episodes", url, *args)
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_max_calls(live, chat_server, workers):
+    """12 items of 3 calls each; the next run goes on where the first stopped."""
+    result = live("--miniwob-max-calls=10", workers, "-v")
+    assert len(chat_server.requests) == 10
+    outcomes = result.parseoutcomes()
+    assert outcomes["passed"] + outcomes["budget"] == 12
+    assert outcomes["passed"] <= 3
+    result.stdout.fnmatch_lines(
+        [
+            f"budget: --miniwob-max-calls=10 is reached, {outcomes['budget']} items skipped; "
+            "run again to go on",
+        ]
+    )
+    result.stdout.fnmatch_lines(["* budget *"])
+    live("--miniwob-max-calls=26", workers).assert_outcomes(passed=12)
+    assert len(chat_server.requests) == 36
+
+
+def test_items_that_need_no_call_still_run(live, record, chat_server):
+    for path in list(record.path.glob("cassettes/reflective/m/click-tab/*.yaml")):
+        path.unlink()
+    chat_server.requests.clear()
+    result = live("--miniwob-max-calls=1", "-p", "no:randomly")
+    assert result.parseoutcomes() == {"passed": 10, "budget": 2}
+    assert len(chat_server.requests) == 1
+
+
+def test_max_cost(live, chat_server):
+    """11 prompt and 3 completion tokens a call: 14 cents."""
+    result = live("--miniwob-max-cost=1", "--miniwob-prices=m 1e4 1e4")
+    assert len(chat_server.requests) == 8
+    assert result.parseoutcomes() == {"passed": 2, "budget": 10}
+    result.stdout.fnmatch_lines(
+        [
+            "model calls: 0 replayed, 8 recorded",
+            "tokens: 112 spent, 0 avoided",
+            "money: $1.12 spent, $0.00 avoided",
+            "budget: --miniwob-max-cost=1 is reached: $1.12 spent, 10 items skipped; *",
+        ]
+    )
+
+
+def test_max_cost_where_the_server_tells_no_counts(live, chat_server):
+    def reply(prompt):
+        body = chat_server.completion(solve_menu(prompt))
+        del body["usage"]
+        return body
+
+    chat_server.reply = reply
+    result = live("--miniwob-max-cost=1", "--miniwob-prices=m 1 1")
+    assert result.parseoutcomes() == {"budget": 12}
+    assert len(chat_server.requests) == 1
+    result.stdout.fnmatch_lines(
+        [
+            "tokens: unknown spent, 0 avoided",
+            "money: unknown spent, $0.00 avoided",
+            "budget: --miniwob-max-cost can't be kept: the server told no token counts; use "
+            "--miniwob-max-calls, 12 items skipped; *",
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--miniwob-max-calls=0"], "*--miniwob-max-calls: '0' is no number from 1 up*"),
+        (["--miniwob-concurrency=x"], "*--miniwob-concurrency: 'x' is no number from 1 up*"),
+        (["--miniwob-max-cost=free"], "*--miniwob-max-cost: 'free' is no amount of US dollars*"),
+        (["--miniwob-max-cost=1"], "*--miniwob-max-cost needs the price of m: add 'm PROMPT *"),
+        (["--miniwob-prices=m 1"], "*miniwob_prices: 'm 1' is no price: give MODEL PROMPT *"),
+        (["--miniwob-repeats=0"], "*--miniwob-repeats: '0' is no number from 1 up*"),
+    ],
+)
+def test_a_wrong_option(project, args, message):
+    result = project.runpytest(*args)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([message])
+
+
+@pytest.mark.parametrize("limit", [1, 2])
+def test_concurrency(live, chat_server, limit):
+    """Never more calls under way than allowed, with more workers than that."""
+    under_way, most = 0, 0
+    lock = threading.Lock()
+
+    def reply(prompt):
+        nonlocal under_way, most
+        with lock:
+            under_way += 1
+            most = max(most, under_way)
+        time.sleep(0.03)
+        with lock:
+            under_way -= 1
+        return solve_menu(prompt)
+
+    chat_server.reply = reply
+    live("-n3", f"--miniwob-concurrency={limit}").assert_outcomes(passed=12)
+    assert most == limit
+
+
+def test_a_refused_call_counts_for_nothing(live, chat_server):
+    refused = set()
+
+    def reply(prompt):
+        if prompt in refused:
+            return solve_menu(prompt)
+        refused.add(prompt)
+        return 429
+
+    chat_server.reply = reply
+    chat_server.retry_after = 0.01
+    live("-k", "click-menu-2", "--miniwob-max-calls=6").assert_outcomes(passed=2)
+    assert len(chat_server.requests) > 6
+
+
+class TestBudget:
+    def test_many_threads_keep_to_the_limit(self, tmp_path):
+        made = []
+
+        def work():
+            budget = Budget(tmp_path, calls=20, concurrency=2)
+            try:
+                while True:
+                    with budget.call() as spent:
+                        made.append(1)
+                        spent(CALL)
+            except BudgetReached:
+                pass
+
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(made) == 20
+
+    def test_a_call_that_fails_gives_its_place_back(self, tmp_path):
+        budget = Budget(tmp_path, calls=1, concurrency=1)
+        for _ in range(3):
+            with pytest.raises(ConnectionError), budget.call():
+                raise ConnectionError
+        with budget.call() as spent:
+            spent(CALL)
+        with pytest.raises(BudgetReached, match="max-calls=1 is reached"), budget.call():
+            pass
+
+
+class TestPrices:
+    def test_forms(self):
+        text = "gpt-5 1.25 10\n  own/model-7b 0 0\n\n"
+        assert parse_prices(text) == {"gpt-5": (1.25, 10.0), "own/model-7b": (0.0, 0.0)}
+        assert parse_prices("a 1 2, b 3 4") == {"a": (1.0, 2.0), "b": (3.0, 4.0)}
+        assert parse_prices("") == {}
+
+    @pytest.mark.parametrize("text", ["a", "a 1", "a 1 2 3", "a x 1", "a -1 1", "a nan 1"])
+    def test_no_price(self, text):
+        with pytest.raises(UsageError, match=r"is no price: give MODEL PROMPT COMPLETION"):
+            parse_prices(text)
+
+    def test_cost(self):
+        assert cost_of(CALL, (1.25, 10.0)) == pytest.approx(2.25)
+        assert cost_of(CALL, None) is None
+        assert cost_of(CALL + Usage(calls=1, uncounted=1), (1.25, 10.0)) is None
+        assert cost_of(Usage(), None) == 0.0
+
+    @pytest.mark.parametrize(
+        ("amount", "text"),
+        [
+            (None, "unknown"),
+            (0.0, "$0.00"),
+            (0.00123, "$0.0012"),
+            (0.5, "$0.5"),
+            (12.345, "$12.35"),
+        ],
+    )
+    def test_money(self, amount, text):
+        assert money(amount) == text
+
+
+def test_repeats_are_items_of_their_own(project, live, chat_server):
+    project.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.miniwob("click-menu-2", seeds=[1], repeats=3)
+        def test_solves(miniwob_episode):
+            assert miniwob_episode.solved
+        """
+    )
+    live().assert_outcomes(passed=3)
+    assert len(chat_server.requests) == 9
+    folder = project.path / "cassettes/reflective/m/click-menu-2"
+    assert sorted(path.name for path in folder.iterdir()) == ["1-2.yaml", "1-3.yaml", "1.yaml"]
+    project.runpytest().assert_outcomes(passed=3)
+    result = project.runpytest("--collect-only", "-q", "--miniwob-repeats=2")
+    ids = [line.partition("[")[2] for line in result.outlines if "::" in line]
+    assert ids == ["n-screen-n-step/click-menu-2/1]", "n-screen-n-step/click-menu-2/1-2]"]

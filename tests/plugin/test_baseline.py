@@ -1,0 +1,357 @@
+"""Results, baseline and gate of pytest runs, on the fake pages of conftest."""
+
+import json
+import subprocess
+
+import pytest
+from projects import FAKE_PAGE, REFLECTIVE_PROMPTS, solve_menu
+
+from pytest_miniwob_agent.results.file import parse_results, read_results
+
+PLAN = REFLECTIVE_PROMPTS / "plan.txt"
+
+MENU = "n-screen-n-step/click-menu-2/1"
+OTHER_MENU = "n-screen-n-step/click-menu-2/2"
+
+
+def lose(*lost):
+    """A model that fails the items whose goal ends in one of these."""
+
+    def reply(prompt):
+        if "Answer with one line of this form" in prompt:
+            return "For action index=1, you should click id=3."
+        if any(f"{each}." in prompt or f"{each}\n" in prompt for each in lost):
+            return solve_menu(prompt).replace("id=2", "id=3")
+        return solve_menu(prompt)
+
+    return reply
+
+
+@pytest.fixture
+def run(project, chat_server):
+    """Record the project's items anew from a model that loses some of them, or replay them."""
+
+    def call(*args, lost=None, record="all"):
+        if lost is not None:
+            chat_server.reply = lose(*lost)
+            args = (*args, f"--miniwob-record={record}", f"--miniwob-base-url={chat_server.url}")
+        return project.runpytest(*args, "--miniwob-trials=2")
+
+    return call
+
+
+@pytest.fixture
+def baseline(run, project):
+    """A baseline in which one of the twelve items is not solved."""
+    run("--miniwob-results=base.jsonl", lost=["click-menu-2 2"]).assert_outcomes(
+        passed=11, failed=1
+    )
+    return project.path / "base.jsonl"
+
+
+class TestResults:
+    @pytest.mark.parametrize("workers", ["-n0", "-n2"])
+    def test_one_line_an_item_the_same_at_every_replay(self, baseline, run, project, workers):
+        run("--miniwob-results=again.jsonl", workers, "-p", "randomly")
+        again = project.path / "again.jsonl"
+        assert again.read_bytes() == baseline.read_bytes()
+        results = read_results(baseline)
+        assert len(results.results) == 12
+        assert results.partial == ()
+        by_case = {result.case: result for result in results.results}
+        solved, failed = by_case[MENU], by_case[OTHER_MENU]
+        assert (solved.outcome, solved.solved_at, solved.endings) == ("solved", 1, ("correct",))
+        assert (failed.outcome, failed.solved_at) == ("unsolved", None)
+        assert failed.endings == ("failed", "failed")
+        assert solved.calls == {"plan": 2, "summarise": 1}
+        assert (solved.steps, solved.tokens) == (2, {"prompt": 33, "completion": 9})
+        assert (solved.agent, solved.model, solved.params) == (
+            "reflective",
+            "m",
+            {"temperature": 0},
+        )
+        assert set(solved.prompts) == {"plan.txt", "actions.txt", "summarise.txt"}
+        assert "reflect.txt" in failed.prompts
+
+    @pytest.mark.parametrize("workers", ["-n0", "-n2"])
+    def test_a_partial_run_says_so(self, baseline, run, project, workers):
+        def partial(*args):
+            run("--miniwob-results=part.jsonl", workers, *args)
+            return read_results(project.path / "part.jsonl").partial
+
+        assert partial("-k", "click-menu-2") == ("10 items deselected",)
+        assert partial("--deselect", f"{project.path.name}.py") == ()
+        stopped = partial("-x", "-p", "no:randomly", "-k", "click-menu-2 or click-tab")
+        assert stopped == () or "did not run" in stopped[-1]
+
+    def test_named_and_last_failed_items(self, baseline, run, project):
+        name = next(project.path.glob("test_*.py")).name
+        run("--miniwob-results=part.jsonl", f"{name}::test_solves[{MENU}]")
+        assert read_results(project.path / "part.jsonl").partial == ("only tests that were named",)
+        run("-p", "cacheprovider")
+        run("-p", "cacheprovider", "--lf", "--miniwob-results=part.jsonl")
+        part = read_results(project.path / "part.jsonl")
+        assert part.partial[0] == "only what failed last"
+        assert [result.case for result in part.results] == [OTHER_MENU]
+
+    def test_every_outcome(self, baseline, run, project):
+        cassettes = project.path / "cassettes/reflective/m"
+        (cassettes / "click-menu-2/1.yaml").unlink()
+        (cassettes / "click-tab/1.yaml").write_text("garbage")
+        project.makeconftest(
+            FAKE_PAGE.replace("Element(1,", "Element(1 + (miniwob_case.task == 'click-tab-2'),")
+        )
+        run("--miniwob-results=all.jsonl")
+        found = {r.case: r for r in read_results(project.path / "all.jsonl").results}
+        assert (found[MENU].outcome, found[MENU].reason) == ("error", "NotRecorded")
+        damaged = found["1-screen-1-step/click-tab/1"]
+        assert (damaged.outcome, damaged.reason) == ("error", "Failed")
+        drifted = found["n-screen-n-step/click-tab-2/1"]
+        assert (drifted.outcome, drifted.reason) == ("drifted", "page")
+        assert str(project.path) not in (project.path / "all.jsonl").read_text()
+        run("--miniwob-record=defer", "--miniwob-results=all.jsonl", "-k", "click-menu-2")
+        found = {r.case: r for r in read_results(project.path / "all.jsonl").results}
+        assert found[MENU].outcome == "waiting"
+
+    def test_nothing_is_written_where_nothing_is_run(self, baseline, run, project):
+        for args in (["--collect-only"], ["-k", "no_such_item"]):
+            run("--miniwob-results=none.jsonl", *args)
+            assert not (project.path / "none.jsonl").exists()
+
+    def test_an_item_that_two_tests_run(self, baseline, run, project):
+        name = next(project.path.glob("test_*.py"))
+        text = name.read_text()
+        name.write_text(text + text.partition("import pytest\n")[2].replace("solves", "too"))
+        run("--miniwob-results=two.jsonl")
+        assert (project.path / "two.jsonl").read_bytes() == baseline.read_bytes()
+
+
+class TestItems:
+    """The gate that fails for every item that is no longer solved."""
+
+    def test_the_baseline_forgives_what_it_does_not_solve_either(self, baseline, run):
+        result = run("--miniwob-baseline=base.jsonl", "-rx")
+        result.assert_outcomes(passed=11, xfailed=1)
+        assert result.ret == pytest.ExitCode.OK
+        result.stdout.fnmatch_lines(
+            [
+                "*MiniWoB++ gate*",
+                "gate items: passed",
+                "XFAIL *click-menu-2/2*the baseline does not solve it either: unsolved (failed ?2)",
+            ]
+        )
+
+    @pytest.mark.parametrize("workers", ["-n0", "-n2"])
+    def test_an_item_that_is_no_longer_solved_fails(self, baseline, run, workers):
+        lost = ["click-menu-2 2", "click-menu-2 1"]
+        result = run("--miniwob-baseline=base.jsonl", "-v", workers, lost=lost)
+        result.assert_outcomes(passed=10, xfailed=1, failed=1)
+        assert result.ret == pytest.ExitCode.TESTS_FAILED
+        result.stdout.fnmatch_lines_random(
+            [
+                "*REGRESSED*click-menu-2/1*" if workers == "-n2" else "*click-menu-2/1*REGRESSED*",
+                "gate items: FAILED",
+                "  1 item solved before and no longer",
+                f"    {MENU}: solved in trial 1 -> unsolved (failed ?2)",
+                "FAILED in trial 2, best reward *",
+            ]
+        )
+
+    def test_progress_is_told(self, baseline, run):
+        result = run("--miniwob-baseline=base.jsonl", lost=[])
+        assert result.parseoutcomes() == {"passed": 11, "progressed": 1}
+        assert result.ret == pytest.ExitCode.OK
+        result.stdout.fnmatch_lines(
+            [
+                "  1 item solved now and not in the baseline",
+                f"    {OTHER_MENU}: unsolved (failed ?2) -> solved in trial 1",
+                "to make this the baseline, run it again with --miniwob-results=base.jsonl and",
+            ]
+        )
+
+    def test_drift_of_a_known_weakness_is_not_forgiven(self, baseline, run, project):
+        project.makeconftest(FAKE_PAGE.replace('"Quit"', '"Exit"'))
+        result = run("--miniwob-baseline=base.jsonl", "-k", "click-menu-2/2")
+        assert result.parseoutcomes() == {"drifted": 1, "deselected": 11}
+        result.stdout.fnmatch_lines(["gate items: FAILED", "*could not be told: drifted"])
+
+    def test_runxfail(self, baseline, run):
+        run("--miniwob-baseline=base.jsonl", "--runxfail").assert_outcomes(passed=11, failed=1)
+
+
+class TestMissing:
+    @pytest.mark.parametrize("workers", ["-n0", "-n2"])
+    def test_what_the_baseline_has_must_run(self, baseline, run, project, workers):
+        for path in project.path.glob("test_*.py"):
+            path.write_text(path.read_text().replace("seeds=[1, 2]", "seeds=[1]"))
+        result = run("--miniwob-baseline=base.jsonl", workers)
+        result.assert_outcomes(passed=6)
+        assert result.ret == pytest.ExitCode.TESTS_FAILED
+        result.stdout.fnmatch_lines(
+            ["gate items: FAILED", "  6 items of the baseline did not run", f"    {OTHER_MENU}"]
+        )
+
+    @pytest.mark.parametrize("workers", ["-n0", "-n2"])
+    def test_what_was_left_out_on_purpose_need_not(self, baseline, run, project, workers):
+        name = next(project.path.glob("test_*.py")).name
+        for args in (
+            ["-k", "click-menu-2"],
+            ["--miniwob-seeds=1"],
+            [f"{name}::test_solves[{MENU}]"],
+            ["--deselect", f"{name}::test_solves[{MENU}]"],
+        ):
+            result = run("--miniwob-baseline=base.jsonl", workers, *args)
+            assert result.ret == pytest.ExitCode.OK
+            result.stdout.fnmatch_lines(["gate items: passed", "*left out on purpose: *"])
+
+    def test_a_run_of_other_tests_is_not_judged(self, baseline, run, project):
+        project.makepyfile(test_other="def test_other(): pass")
+        for args in (["test_other.py"], ["-k", "test_other"]):
+            result = run("--miniwob-baseline=base.jsonl", *args)
+            assert result.ret == pytest.ExitCode.OK
+            result.stdout.no_fnmatch_line("*MiniWoB++ gate*")
+
+    def test_a_stopped_run_is_red(self, baseline, run):
+        result = run("--miniwob-baseline=base.jsonl", "--maxfail=1", lost=["click-menu-2 1"])
+        assert result.ret != pytest.ExitCode.OK
+
+
+class TestPaired:
+    def test_single_flips_fail_nothing(self, baseline, run):
+        result = run(
+            "--miniwob-baseline=base.jsonl", "--miniwob-gate=paired", "-v", lost=["click-menu-2 1"]
+        )
+        assert result.parseoutcomes() == {"passed": 10, "progressed": 1, "regressed": 1}
+        assert result.ret == pytest.ExitCode.OK
+        result.stdout.fnmatch_lines_random(
+            [
+                "*click-menu-2/1* REGRESSED *",
+                "*click-menu-2/2* PROGRESSED *",
+                "gate paired:0.05: passed",
+                "  1 worse, 1 better: 12 items are too few to tell. *",
+                "  1 item no longer solved, which this gate allows",
+                f"    {MENU}: solved in trial 1 -> unsolved (failed ?2)",
+                "  1 item solved now and not in the baseline",
+            ]
+        )
+
+    def test_a_change_for_the_worse_fails_the_run(self, baseline, run):
+        result = run("--miniwob-baseline=base.jsonl", "--miniwob-gate=paired", lost=["1", "2"])
+        assert result.parseoutcomes() == {"regressed": 11, "xfailed": 1}
+        assert result.ret == pytest.ExitCode.TESTS_FAILED
+        result.stdout.fnmatch_lines(
+            [
+                "gate paired:0.05: FAILED",
+                "  whole: the solved rate fell from 91.7 to 0 % over 12 items; p = *",
+            ]
+        )
+
+    def test_rate(self, baseline, run):
+        for points, status in (("5", 1), ("10", 0)):
+            result = run(
+                "--miniwob-baseline=base.jsonl", f"--miniwob-gate=rate:{points}",
+                lost=["click-menu-2 1", "click-menu-2 2"],
+            )  # fmt: skip
+            assert result.ret == status
+
+
+class TestSettings:
+    def test_the_ini_file(self, baseline, run, project):
+        project.makeini(
+            "[pytest]\nminiwob_model = m\naddopts = -p no:randomly\n"
+            "miniwob_baseline = base.jsonl\nminiwob_gate = paired\n"
+        )
+        run().stdout.fnmatch_lines(["gate paired:0.05: passed"])
+        run("--miniwob-gate=rate:5").stdout.fnmatch_lines(["gate rate:5: passed"])
+
+    def test_what_differs_from_the_baseline_is_told(self, baseline, run, project):
+        project.makeini("[pytest]\nminiwob_model = m2\nminiwob_prompts = prompts\n")
+        project.mkdir("prompts").joinpath("plan.txt").write_text(
+            PLAN.read_text("utf-8").replace("Done so far", "Done until now"), "utf-8"
+        )
+        result = run("--miniwob-baseline=base.jsonl", lost=[])
+        result.stdout.fnmatch_lines(["model: m -> m2", "prompt plan.txt: * -> *"])
+        # No trial failed, so reflect.txt was not used; it is as it was.
+        result.stdout.no_fnmatch_line("*reflect.txt*")
+
+    def test_all_items_are_named_with_v(self, baseline, run):
+        args = ["--miniwob-baseline=base.jsonl", "-n0", "--miniwob-seeds=1-4"]
+        run(*args, "--miniwob-results=base.jsonl", lost=[])
+        for verbose in ("-q", "-v"):
+            result = run(*args, "--miniwob-gate=paired", verbose, lost=["1", "2", "3", "4"])
+            told = [line for line in result.outlines if line.endswith("(all with -v)")]
+            assert told == ([] if verbose == "-v" else ["    and 4 more (all with -v)"])
+
+    def test_a_partial_run_makes_no_baseline(self, baseline, run):
+        part = ["--miniwob-baseline=base.jsonl", "-k", "click-menu-2"]
+        result = run(*part, "--miniwob-results=part.jsonl", lost=[])
+        result.stdout.fnmatch_lines(
+            ["to make this the baseline, run all items with --miniwob-results=base.jsonl and"]
+        )
+
+    def test_the_first_run_of_all_writes_its_baseline(self, baseline, run, project):
+        new = project.path / "new.jsonl"
+        args = ["--miniwob-baseline=new.jsonl", "--miniwob-results=new.jsonl"]
+        result = run(*args)
+        result.stdout.no_fnmatch_line("*MiniWoB++ gate*")
+        assert new.read_bytes() == baseline.read_bytes()
+        run(*args).assert_outcomes(passed=11, xfailed=1)
+
+    @pytest.mark.parametrize(
+        ("args", "message"),
+        [
+            (["--miniwob-baseline=none.jsonl"], "*there is no results file *none.jsonl; write *"),
+            (["--miniwob-baseline=git:main"], "*git:main*"),
+            (
+                ["--miniwob-gate=pared", "--miniwob-results=x"],
+                "*no gate is called 'pared' (did you mean paired?)*",
+            ),
+        ],
+    )
+    def test_a_wrong_one(self, baseline, run, args, message):
+        result = run(*args)
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        result.stderr.fnmatch_lines([message])
+
+    def test_a_baseline_as_it_was_at_a_commit(self, baseline, run, project, monkeypatch):
+        for name in ("GIT_AUTHOR", "GIT_COMMITTER"):
+            monkeypatch.setenv(f"{name}_NAME", "a")
+            monkeypatch.setenv(f"{name}_EMAIL", "a@example.com")
+        for command in (
+            ["init", "-q", "-b", "main"],
+            ["add", "base.jsonl"],
+            ["commit", "-qm", "x"],
+        ):
+            subprocess.run(["git", *command], cwd=project.path, check=True)
+        baseline.write_text(
+            parse_results(baseline.read_text(), "x").text().replace("unsolved", "?")
+        )
+        run("--miniwob-baseline=git:main:base.jsonl").assert_outcomes(passed=11, xfailed=1)
+        project.makeini("[pytest]\nminiwob_model = m\nminiwob_baseline = base.jsonl\n")
+        run("--miniwob-baseline=git:main").assert_outcomes(passed=11, xfailed=1)
+
+
+def test_github_actions(baseline, run, project, monkeypatch):
+    summary = project.path / "summary.md"
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    result = run("--miniwob-baseline=base.jsonl", lost=["click-menu-2 1", "click-menu-2 2"])
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert "Gate `items`: **failed**" in summary.read_text()
+    assert "<code>base.jsonl</code>" in summary.read_text()
+    result.stderr.fnmatch_lines([f"::error title=MiniWoB++ regression::{MENU}*"])
+
+
+def test_neither_scipy_nor_the_gate_is_imported_without_a_baseline(baseline, project):
+    project.makeconftest(
+        FAKE_PAGE
+        + """
+    def pytest_unconfigure():
+        import sys
+        names = ("scipy", "pytest_miniwob_agent.results.gate")
+        print("LOADED", [name for name in names if name in sys.modules])
+"""
+    )
+    result = project.runpytest_subprocess("--miniwob-trials=2", "-s")
+    result.stdout.fnmatch_lines(["LOADED []"])
+    assert json.loads(baseline.read_text().splitlines()[0])["items"] == 12

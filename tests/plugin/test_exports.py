@@ -1,0 +1,185 @@
+"""What other plugins that report show of an item, with and without workers."""
+
+import base64
+import html
+import json
+import re
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+from projects import FAKE_PAGE, OTHERS, REPORTING
+
+EVIL = "\\x1b[2J<b>\\ud800\\u202e</b>\\n::error::"
+"""In the source of a page: a terminal's command, half of a pair, a mark that turns the text, a line
+that a workflow runner would obey."""
+
+HOSTILE = re.compile("\x1b|\u202e|[\ud800-\udfff]|^ *::", re.M)
+VERDICT = "FAILED in trial 2, best reward -1"
+
+PNG = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJg"
+    "gg=="
+)
+
+
+SEEN = f"""
+    import base64
+
+    from pytest_miniwob_agent import Shot
+
+    class Seen(FakeEnvironment):
+        def look(self, action=None):
+            return Shot(base64.b64decode("{PNG}"), (1, 1))
+"""
+"""A page with pictures."""
+
+PICTURES = ("--miniwob-report=report", "--miniwob-trace=on")
+
+
+@pytest.fixture(params=["-n0", "-n2"])
+def run(request, project, chat_server, monkeypatch):
+    """Two items on a hostile page, one solved and one not, with others' plugins."""
+    out = " ".join(f"-pno:{name}" for name in OTHERS if name not in REPORTING)
+    monkeypatch.setenv("PYTEST_ADDOPTS", out)
+    page = FAKE_PAGE.replace('"Save"', f'"Save{EVIL}"').replace(
+        "return FakeEnvironment", "return Seen"
+    )
+    project.makeconftest(page + SEEN)
+
+    def reply(prompt):
+        if "Answer with one line of this form" in prompt:
+            return "For action index=1, you should click id=3."
+        if "Say in one short sentence" in prompt:
+            return "Opened.\x1b[2J\u202e"
+        if ">Save" in prompt:
+            return "click id=3" if "click-menu-2 2" in prompt else "click id=2"
+        return "click id=1"
+
+    chat_server.reply = reply
+
+    def run(*args):
+        return project.runpytest_subprocess(
+            request.param, "-k", "click-menu-2", "--miniwob-record=new_episodes",
+            f"--miniwob-base-url={chat_server.url}", "--miniwob-trials=2", *args,
+        )  # fmt: skip
+
+    run.path = project.path
+    return run
+
+
+def test_each_plugin_gets_what_it_can_show(run):
+    result = run(
+        "--junitxml=junit.xml", "--html=report.html", "--self-contained-html", "--json-report",
+        "--alluredir=allure", "--miniwob-results=base.jsonl", *PICTURES,
+    )  # fmt: skip
+    assert {"passed": 1, "failed": 1}.items() <= result.parseoutcomes().items()
+    check_junit(run.path / "junit.xml")
+    check_html(run.path / "report.html")
+    check_json(run.path / ".report.json")
+    assert check_allure(run.path / "allure") == ["failed", "passed"]
+
+    run("--alluredir=known", "--miniwob-baseline=base.jsonl", *PICTURES)
+    assert check_allure(run.path / "known") == ["passed", "skipped"]  # what the baseline forgives
+
+
+def test_of_an_item_that_runs_again_the_last_run_is_told(record):
+    record.makeconftest(
+        FAKE_PAGE
+        + """
+    from _pytest.runner import runtestprotocol
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(item, nextitem):
+        runtestprotocol(item, nextitem=nextitem, log=False)
+        if item.name.endswith("2]"):
+            item.stash["again"] = True
+        item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+        runtestprotocol(item, nextitem=nextitem)
+        return True
+
+    @pytest.fixture(autouse=True)
+    def gone(request):
+        request.node.user_properties.append(("miniwob_note", "mine"))
+        if "again" in request.node.stash:
+            raise OSError("the server is gone")
+"""
+    )
+    result = record.runpytest("--junitxml=junit.xml", "-k", "click-menu-2")
+    result.assert_outcomes(passed=1, errors=1)
+    cases = {
+        case.get("name")[-2]: [each.get("name") for each in case.iter("property")]
+        for case in ElementTree.parse(record.path / "junit.xml").iter("testcase")
+    }
+    assert sorted(cases["1"]) == sorted(set(cases["1"]))
+    assert {"miniwob_solved_at", "miniwob_note"} <= set(cases["1"])
+    assert sorted(cases["2"]) == sorted(set(cases["2"]))
+    assert "miniwob_solved_at" not in cases["2"]
+
+
+def check_junit(path):
+    cases = {
+        re.search(r"/(\d)\]", case.get("name"))[1]: case
+        for case in ElementTree.parse(path).iter("testcase")
+    }
+    found = {
+        seed: {each.get("name"): each.get("value") for each in case.iter("property")}
+        for seed, case in cases.items()
+    }
+    assert found["1"] == {
+        "miniwob_case": "n-screen-n-step/click-menu-2/1",
+        "miniwob_agent": "reflective",
+        "miniwob_model": "m",
+        "miniwob_outcome": "solved",
+        "miniwob_solved_at": "1",
+        "miniwob_endings": "correct",
+        "miniwob_trials": "1",
+        "miniwob_steps": "2",
+        "miniwob_calls": "3",
+        "miniwob_tokens": "42",
+    }
+    assert found["2"]["miniwob_outcome"] == "unsolved"
+    assert found["2"]["miniwob_endings"] == "failed failed"
+    assert "miniwob_solved_at" not in found["2"]
+    (failure,) = cases["2"].iter("failure")
+    assert failure.get("message") == VERDICT
+    assert f"{VERDICT}\nitem: n-screen-n-step/click-menu-2/2" in failure.text
+    assert not HOSTILE.search(failure.text)
+
+
+def check_html(path):
+    page = path.read_text("utf-8")
+    data = json.loads(html.unescape(re.search(r'data-jsonblob="([^"]*)"', page)[1]))
+    assert len(data["tests"]) == 2
+    for name, (test,) in data["tests"].items():
+        transcript, picture = test["extras"]
+        check_transcript(base64.b64decode(transcript["content"].partition("base64,")[2]), name)
+        assert picture["content"] == f"data:image/png;base64,{PNG}"
+        assert "<b>" not in test["log"]
+
+
+def check_json(path):
+    tests = json.loads(path.read_text("utf-8"))["tests"]
+    assert len(tests) == 2
+    for test in tests:
+        case = test["nodeid"].partition("[")[2].rstrip("]")
+        assert {"miniwob_case": case} in test["user_properties"]
+        check_transcript(test["metadata"]["miniwob_transcript"].encode(), test["nodeid"])
+        assert Path(test["metadata"]["miniwob_picture"]).read_bytes() == base64.b64decode(PNG)
+
+
+def check_allure(folder):
+    """Look at the attachments of both items; returns what became of these."""
+    tests = [json.loads(file.read_text("utf-8")) for file in folder.glob("*-result.json")]
+    for test in tests:
+        attached = {each["name"]: folder / each["source"] for each in test["attachments"]}
+        check_transcript(attached["transcript"].read_bytes(), test["name"])
+        assert attached["last screen"].read_bytes() == base64.b64decode(PNG)
+    return sorted(test["status"] for test in tests)
+
+
+def check_transcript(data, item):
+    text = data.decode()
+    assert text.startswith("solved in trial 1\n" if item.endswith("/1]") else f"{VERDICT}\n")
+    assert "&lt;b&gt;" in text  # the page's text, as the model saw it
+    assert not HOSTILE.search(text)

@@ -1,0 +1,287 @@
+"""A prompt is changed, recorded and judged: the whole way of docs/gate-a-prompt-change.md.
+
+A project is a git repository with a baseline on main and one branch for each change. The model is a
+server over real HTTP that reads, from the wording of the prompt, which items it loses.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from projects import solve_menu
+
+import pytest_miniwob_agent
+from pytest_miniwob_agent.results.file import read_results
+
+PLAN = (
+    Path(pytest_miniwob_agent.__file__)
+    .parent.joinpath("agents/reflective/prompts/plan.txt")
+    .read_text("utf-8")
+)
+
+SUITE = """
+    import pytest
+
+    @pytest.mark.miniwob("click-dialog*", "n-screen-n-step", seeds=range(1, 6), trials=1)
+    def test_solves(miniwob_episode):
+        assert miniwob_episode.solved, miniwob_episode.explain()
+"""
+
+INI = """[pytest]
+miniwob_model = m
+miniwob_prompts = prompts
+miniwob_baseline = results.jsonl
+addopts = -p no:randomly
+"""
+
+ITEMS = 75
+"""15 tasks at 5 seeds."""
+
+WEAK = {f"{task}/1" for task in ("click-pie", "click-tab-2", "navigate-tree", "search-engine")}
+"""What the model loses with the prompt of main."""
+
+LAST_STEP = PLAN[PLAN.index(" Do not leave out a last step") : PLAN.index("\n\nAnswer with")]
+PLAN_ALL = "Plan all the actions towards the goal"
+
+CHANGES = {
+    "worse": (
+        PLAN.replace(LAST_STEP, ""),
+        WEAK | {
+            f"{task}/{seed}" for task in ("email-inbox-nl-turk", "social-media", "click-menu-2")
+            for seed in range(1, 6)
+        },
+    ),
+    "reworded": (
+        PLAN.replace(PLAN_ALL, "Plan every action towards the goal"),
+        {"click-pie/1", "click-tab-2/3", "navigate-tree/4", "email-inbox/5"},
+    ),
+    "better": (PLAN.replace(PLAN_ALL, "Think first. " + PLAN_ALL), {"click-pie/1"}),
+}  # fmt: skip
+"""Each branch: its plan.txt, and what the model loses with that."""
+
+
+def answer(prompt):
+    """The model: on the pages of items that it loses, it clicks the wrong entry."""
+    lost = WEAK
+    if "Think first." in prompt:
+        lost = CHANGES["better"][1]
+    elif "Plan every action" in prompt:
+        lost = CHANGES["reworded"][1]
+    elif "Plan all" in prompt and LAST_STEP not in prompt:
+        lost = CHANGES["worse"][1]
+    goal = re.search(r"click Save, for (\S+) (\d+)", prompt)
+    wrong = goal is not None and f"{goal[1]}/{goal[2]}" in lost
+    reply = solve_menu(prompt)
+    return reply.replace("id=2", "id=3") if wrong else reply
+
+
+def cases(items):
+    """The ids of items that are given as task and seed."""
+    tasks = {"click-dialog": "1-screen-1-step", "click-dialog-2": "1-screen-1-step"}
+    return {f"{tasks.get(item.partition('/')[0], 'n-screen-n-step')}/{item}" for item in items}
+
+
+def unsolved(path):
+    return {result.case for result in read_results(path).results if not result.solved}
+
+
+@pytest.fixture
+def story(project, chat_server, monkeypatch):
+    """The project with its recorded suite and baseline, committed on main; the model is at hand."""
+    for name in ("GIT_AUTHOR", "GIT_COMMITTER"):
+        monkeypatch.setenv(f"{name}_NAME", "a")
+        monkeypatch.setenv(f"{name}_EMAIL", "a@example.com")
+    chat_server.reply = answer
+    return Story(project, chat_server)
+
+
+class Story:
+    """A user's repository, and what he does in it."""
+
+    def __init__(self, project, server):
+        self.project, self.server = project, server
+        self.results = project.path / "results.jsonl"
+        for path in project.path.glob("test_*.py"):
+            path.unlink()
+        project.makepyfile(test_of_mine=SUITE)
+        project.makeini(INI)
+        self.plan = project.mkdir("prompts") / "plan.txt"
+        self.plan.write_text(PLAN, "utf-8")
+        self.record("--miniwob-results=results.jsonl").assert_outcomes(
+            passed=ITEMS - len(WEAK), failed=len(WEAK)
+        )
+        assert unsolved(self.results) == cases(WEAK)
+        (project.path / ".gitignore").write_text("__pycache__/\n.pytest_cache/\n.miniwob/\n")
+        self.git("init", "-q", "-b", "main")
+        self.commit("A suite and its baseline")
+
+    def git(self, *args):
+        subprocess.run(["git", *args], cwd=self.project.path, check=True, capture_output=True)
+
+    def commit(self, message):
+        self.git("add", ".")
+        self.git("commit", "-qm", message)
+
+    def change(self, branch):
+        self.git("checkout", "-qb", branch)
+        self.plan.write_text(CHANGES[branch][0], "utf-8")
+
+    def record(self, *args):
+        url = f"--miniwob-base-url={self.server.url}"
+        return self.project.runpytest(*args, "--miniwob-record=new_episodes", url)
+
+    def elsewhere(self, *args):
+        """Replay the branch in a fresh clone, with no key, no server, and no way to one.
+
+        Returns the run and the bytes of its results file.
+        """
+        self.server.close()
+        clone = self.project.path.parent / "clone"
+        shutil.rmtree(clone, ignore_errors=True)
+        self.git("clone", "-q", str(self.project.path), str(clone))
+        nowhere = "http://127.0.0.1:9"
+        kept = ("PATH", "HOME", "PYTEST_ADDOPTS")  # conftest shuts other plugins out by the last
+        env = {name: os.environ[name] for name in kept if name in os.environ}
+        env |= {"COLUMNS": "80", "OPENAI_BASE_URL": nowhere, "ALL_PROXY": nowhere}
+        command = [sys.executable, "-m", "pytest", "--miniwob-results=again.jsonl", *args]
+        run = subprocess.run(command, cwd=clone, env=env, capture_output=True, encoding="utf-8")
+        assert str(self.project.path) not in run.stdout
+        again = clone / "again.jsonl"
+        assert again.exists(), run.stdout + run.stderr
+        return run, again.read_bytes()
+
+
+def counts(run):
+    return pytest.RunResult.parse_summary_nouns(run.stdout.splitlines())
+
+
+def section(lines, title):
+    """The lines of one part of the terminal's summary."""
+    found = None
+    for line in lines:
+        if found is not None:
+            if line.startswith("==="):
+                break
+            found.append(line)
+        elif line.startswith("===") and f" {title} " in line:
+            found = []
+    return found or []
+
+
+def named(lines, change):
+    """The cases that the gate names with this change; long lines are wrapped."""
+    text = " ".join(" ".join(section(lines, "MiniWoB++ gate")).split())
+    return set(re.findall(rf"(\S+): {re.escape(change)}", text))
+
+
+LOST = "solved in trial 1 -> unsolved (failed)"
+WON = "unsolved (failed) -> solved in trial 1"
+
+
+def test_a_worse_prompt(story):
+    story.change("worse")
+    asked = len(story.server.requests)
+
+    # What does it touch?
+    result = story.project.runpytest()
+    assert result.parseoutcomes() == {"drifted": ITEMS}
+    assert len(story.server.requests) == asked
+    result.stdout.fnmatch_lines(
+        [
+            "75 items no longer fit the recorded model calls:",
+            "    75  the prompt text changed: plan.txt",
+            "By the old cassettes, recording them again takes about 225 model calls and * tokens:",
+            "pytest *--miniwob-record=new_episodes",
+            "gate items: FAILED",
+            "  75 items could not be told: drifted",
+            "    prompt: 1-screen-1-step/click-dialog-2/1, *",
+            "  no item could be told in both, so nothing was compared",
+        ]
+    )
+
+    # Record it: the gate names what it loses, and nothing else.
+    lost = cases(CHANGES["worse"][1] - WEAK)
+    result = story.record("--miniwob-baseline=git:main", "--miniwob-results=results.jsonl")
+    assert len(story.server.requests) - asked == 150  # the summaries fit as they are
+    assert result.parseoutcomes() == {"passed": ITEMS - 19, "failed": 15, "xfailed": 4}
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert named(result.outlines, LOST) == lost
+    assert named(result.outlines, WON) == set()
+    assert unsolved(story.results) == cases(CHANGES["worse"][1])
+    story.commit("Shorten the plan prompt")
+
+    recorded = story.results.read_bytes()
+    for gate, outcome in (("items", "failed"), ("paired", "regressed")):
+        for workers in ("-n0", "-n2"):
+            run, again = story.elsewhere(
+                "--miniwob-baseline=git:origin/main", f"--miniwob-gate={gate}", workers
+            )
+            assert run.returncode == pytest.ExitCode.TESTS_FAILED, run.stdout
+            assert counts(run) == {"passed": ITEMS - 19, outcome: 15, "xfailed": 4}
+            assert named(run.stdout.splitlines(), LOST) == lost
+            assert again == recorded
+
+
+def test_an_equal_prompt(story):
+    """Single items flip, as they do whenever something is recorded again; the rate stays."""
+    story.change("reworded")
+    lost, won = cases(CHANGES["reworded"][1] - WEAK), cases(WEAK - CHANGES["reworded"][1])
+    assert len(lost) == len(won) == 3
+    result = story.record("--miniwob-baseline=git:main", "--miniwob-results=results.jsonl")
+    assert result.parseoutcomes() == {"passed": 68, "progressed": 3, "failed": 3, "xfailed": 1}
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert named(result.outlines, LOST) == lost
+    story.commit("Say it in other words")
+
+    recorded = story.results.read_bytes()
+    for workers in ("-n0", "-n2"):
+        run, again = story.elsewhere(
+            "--miniwob-baseline=git:origin/main", "--miniwob-gate=paired", workers
+        )
+        assert run.returncode == pytest.ExitCode.OK, run.stdout
+        lines = run.stdout.splitlines()
+        assert "gate paired:0.05: passed" in lines
+        assert counts(run) == {"passed": 68, "xfailed": 1, "progressed": 3, "regressed": 3}
+        assert named(lines, LOST) == lost
+        assert named(lines, WON) == won
+        assert again == recorded
+        run, again = story.elsewhere("--miniwob-baseline=git:origin/main", workers)
+        assert run.returncode == pytest.ExitCode.TESTS_FAILED
+        assert named(run.stdout.splitlines(), LOST) == lost
+        assert again == recorded
+
+
+def test_a_better_prompt(story):
+    story.change("better")
+    won = cases(WEAK - CHANGES["better"][1])
+    result = story.record("--miniwob-results=head.jsonl")
+    assert result.parseoutcomes() == {"passed": 71, "progressed": 3, "xfailed": 1}
+    assert result.ret == pytest.ExitCode.OK
+    assert named(result.outlines, WON) == won
+    result.stdout.fnmatch_lines(
+        [
+            "  3 items solved now and not in the baseline",
+            "to make this the baseline, run it again with --miniwob-results=results.jsonl and",
+        ]
+    )
+
+    # Keep it, so that losing it again is a regression.
+    result = story.project.runpytest("--miniwob-results=results.jsonl")
+    assert result.ret == pytest.ExitCode.OK
+    result.stdout.fnmatch_lines(
+        ["to make this run the baseline, commit results.jsonl", "results: results.jsonl"]
+    )
+    assert unsolved(story.results) == cases(CHANGES["better"][1])
+    story.project.runpytest().assert_outcomes(passed=74, xfailed=1)
+    story.commit("Let the model think first")
+
+    recorded = story.results.read_bytes()
+    for args in ([], ["--miniwob-baseline=git:origin/main", "--miniwob-gate=paired"]):
+        for workers in ("-n0", "-n2"):
+            run, again = story.elsewhere(*args, workers)
+            assert run.returncode == pytest.ExitCode.OK, run.stdout
+            assert again == recorded

@@ -1,0 +1,48 @@
+"""Projects to run pytest in: a fake page, a test file, and a model that solves the page."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+"""The folder of this repository."""
+
+REFLECTIVE_PROMPTS = ROOT / "pytest_miniwob_agent" / "agents" / "reflective" / "prompts"
+"""The built-in prompt texts of the default agent."""
+
+REPORTING = ("allure_pytest", "html", "html_fixtures", "metadata", "pytest_jsonreport")
+"""Plugins that are installed for test_exports.py; pyproject.toml keeps them out of this run."""
+
+OTHERS = ("llmock", "recording", "respx", "vcr", *REPORTING)
+"""These, and those that are installed for test_coexistence.py and test_servers.py."""
+
+
+FAKE_PAGE = """
+    import pytest
+    from pytest_miniwob_agent import Element
+    from pytest_miniwob_agent.testing import FakeEnvironment
+
+    @pytest.fixture
+    def miniwob_environment(miniwob_case):
+        '''A menu to open, with an entry to click.'''
+        menu = Element(1, "button", "Menu")
+        return FakeEnvironment(
+            f"Open the menu and click Save, for {miniwob_case.task} {miniwob_case.seed}",
+            {"start": [menu], "open": [menu, Element(2, "a", "Save"), Element(3, "a", "Quit")]},
+            {("start", "click id=1"): "open"},
+            {("open", "click id=2"): 1.0, ("open", "click id=3"): -1.0},
+        )
+"""
+
+TEST_FILE = """
+    import pytest
+
+    @pytest.mark.miniwob("click-menu-2", "click-tab*", seeds=[1, 2])
+    def test_solves(miniwob_episode):
+        assert miniwob_episode.solved, miniwob_episode.explain()
+"""
+
+
+def solve_menu(prompt):
+    """A model that solves the fake page."""
+    if "Say in one short sentence" in prompt:
+        return "The menu was opened."
+    return "click id=2" if ">Save<" in prompt else "click id=1"

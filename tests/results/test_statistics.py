@@ -1,0 +1,304 @@
+"""Each statistic against figures worked out by hand, or against a second source."""
+
+import itertools
+import random
+import subprocess
+import sys
+from fractions import Fraction as F
+from math import comb, erfc, sqrt
+
+import pytest
+from scipy import stats as scipy_stats
+
+from pytest_miniwob_agent.results import statistics
+
+
+def pairs(both, lost, gained, neither):
+    """The shares before and after of a 2 × 2 table of pairs."""
+    before = [1.0] * both + [1.0] * lost + [0.0] * gained + [0.0] * neither
+    after = [1.0] * both + [0.0] * lost + [1.0] * gained + [0.0] * neither
+    return before, after
+
+
+def moves(lost, gained, same=0):
+    return [F(-1)] * lost + [F(1)] * gained + [F(0)] * same
+
+
+class TestPairedTest:
+    @pytest.mark.parametrize(
+        ("lost", "gained", "expected"),
+        [
+            (0, 0, 1),
+            (5, 0, 1 / 32),
+            (4, 0, 1 / 16),
+            (3, 1, (4 + 1) / 16),
+            (7, 2, (36 + 9 + 1) / 512),
+            (0, 3, 1),
+        ],
+    )
+    def test_it_is_mcnemars_for_one_sample(self, lost, gained, expected):
+        assert statistics.worse(moves(lost, gained, 90)) == pytest.approx(expected)
+
+    def test_both_ways_of_adding_up_agree(self):
+        for lost, gained in itertools.product(range(7), repeat=2):
+            if lost + gained:
+                assert statistics._sign_flips(moves(lost, gained)) == pytest.approx(
+                    statistics.worse(moves(lost, gained))
+                )
+
+    def test_it_counts_every_sign_pattern(self):
+        chance = random.Random(3)
+        for _ in range(30):
+            thirds = [F(chance.randint(-3, 3), 3) for _ in range(6)]
+            halves = [F(chance.randint(-2, 2), 2) for _ in range(4)]
+            differences = thirds + halves
+            patterns = itertools.product((1, -1), repeat=len(differences))
+            sums = [sum(s * abs(d) for s, d in zip(p, differences, strict=True)) for p in patterns]
+            expected = sum(each <= sum(differences) for each in sums) / len(sums)
+            assert statistics.worse(differences) == pytest.approx(expected)
+
+    def test_it_agrees_with_scipys_permutation_test(self):
+        differences = [F(each, 5) for each in (-4, -1, 2, -3, -5, 1, 0, -2)]
+        found = scipy_stats.permutation_test(
+            ([float(each) for each in differences],),
+            lambda x: round(sum(x), 9),
+            permutation_type="samples",
+            alternative="less",
+            n_resamples=10_000,
+        )
+        assert statistics.worse(differences) == pytest.approx(found.pvalue)
+
+    def test_ten_samples_of_an_item_are_not_ten_items(self):
+        assert statistics.worse([F(-7, 10)]) == 0.5
+
+    def test_two_sided_is_twice_the_smaller_tail(self):
+        assert statistics.changed(moves(7, 2)) == pytest.approx(2 * 46 / 512)
+        assert statistics.changed(moves(2, 7)) == pytest.approx(2 * 46 / 512)
+        assert statistics.changed(moves(2, 2)) == 1
+        assert statistics.changed(moves(0, 0, 5)) == 1
+
+    def test_many_numbers_of_samples_are_still_added_up(self):
+        chance = random.Random(1)
+        differences = [F(chance.randint(-19, 15), n) for n in range(20, 60)]
+        spread = sqrt(sum(float(each) ** 2 for each in differences))
+        normal = 0.5 * erfc(-float(sum(differences)) / spread / sqrt(2))
+        assert statistics.worse(differences) == pytest.approx(normal, rel=0.1)
+
+
+def test_mcnemars_chi_square():
+    # z = sqrt(10) for ten improvements and nothing else; z = (9-4)/sqrt(13).
+    assert statistics.matched_chi_square(moves(0, 10)) == pytest.approx(erfc(sqrt(5)) / 2)
+    assert statistics.matched_chi_square(moves(4, 9, 7)) == pytest.approx(erfc(5 / sqrt(26)) / 2)
+    assert statistics.matched_chi_square(moves(0, 0, 4)) == 1
+
+
+def test_the_paired_t_test():
+    # Three items, differences 1, 1, 0: mean 2/3, variance 1/3, t = 2 with 2 degrees of freedom,
+    # and for these the tail is 1/2 - t / (2 sqrt(2 + t²)).
+    assert statistics.paired_t([F(1), F(1), F(0)]) == pytest.approx(1 - 2 / sqrt(6))
+    assert statistics.paired_t([F(0), F(0)]) == 1
+    assert statistics.paired_t([F(1), F(1)]) == 0
+
+
+class TestIntervals:
+    @pytest.mark.parametrize(("solved", "size"), [(81, 263), (0, 20), (20, 20), (1, 1), (15, 148)])
+    def test_wilson_as_scipy_has_it(self, solved, size):
+        found = scipy_stats.binomtest(solved, size).proportion_ci(method="wilson")
+        assert statistics.wilson(solved / size, size) == pytest.approx((found.low, found.high))
+        shares = [1.0] * solved + [0.0] * (size - solved)
+        assert statistics.rate_interval(shares, size) == pytest.approx((found.low, found.high))
+
+    def test_wilson_as_newcombe_printed_it(self):
+        # Statistics in Medicine 17 (1998), 857-872, table I: 81 of 263.
+        assert statistics.wilson(81 / 263, 263) == pytest.approx((0.2553, 0.3662), abs=5e-5)
+
+    def test_items_that_are_alike_count_with_all_their_samples(self):
+        assert statistics.rate_interval([0.5] * 10, 20) == statistics.wilson(0.5, 20)
+
+    def test_items_that_are_all_or_nothing_count_once(self):
+        assert statistics.rate_interval([1.0] * 6 + [0.0] * 4, 50) == pytest.approx(
+            statistics.wilson(0.6, 10)
+        )
+        assert statistics.rate_interval([1.0] * 10, 50) == statistics.wilson(1, 10)
+
+    def test_newcombes_method_10_as_he_printed_it(self):
+        # Statistics in Medicine 17 (1998), 2635-2650: the table 36, 12, 2, 0; his difference is
+        # before less after.
+        found = statistics.difference_interval(*pairs(36, 12, 2, 0), (50, 50))
+        assert found == pytest.approx((-0.3404, -0.0569), abs=5e-5)
+
+    @pytest.mark.parametrize("table", [(50, 5, 3, 42), (10, 3, 2, 6), (20, 9, 4, 17), (6, 5, 4, 5)])
+    def test_newcombes_method_10_in_terms_of_the_table(self, table):
+        # His formulas as printed, with the four counts; ad > bc, so phi is corrected by n/2.
+        a, b, c, d = table
+        n = sum(table)
+        assert a * d > b * c
+        product = (a + b) * (c + d) * (a + c) * (b + d)
+        phi = max(a * d - b * c - n / 2, 0) / sqrt(product)
+        (l1, u1), (l2, u2) = (
+            scipy_stats.binomtest(k, n).proportion_ci(method="wilson") for k in (a + b, a + c)
+        )
+        p1, p2 = (a + b) / n, (a + c) / n
+        low = sqrt((p1 - l1) ** 2 - 2 * phi * (p1 - l1) * (u2 - p2) + (u2 - p2) ** 2)
+        high = sqrt((u1 - p1) ** 2 - 2 * phi * (u1 - p1) * (p2 - l2) + (p2 - l2) ** 2)
+        found = statistics.difference_interval(*pairs(*table), (n, n))
+        assert found == pytest.approx((-(p1 - p2 + high), -(p1 - p2 - low)))
+
+    def test_nothing_that_changed(self):
+        # All pairs alike and solved: l = 50/(50+z²), so half the width is 1 - l, twice squared.
+        least = 50 / (50 + 1.959964**2)
+        found = statistics.difference_interval(*pairs(50, 0, 0, 0), (50, 50))
+        assert found == pytest.approx((-(1 - least), 1 - least), abs=1e-6)
+
+    def test_the_direction(self):
+        low, high = statistics.difference_interval(*pairs(50, 30, 5, 15), (100, 100))
+        assert low < -0.25 < high < 0
+        assert statistics.difference_interval(*pairs(50, 5, 30, 15), (100, 100)) == pytest.approx(
+            (-high, -low)
+        )
+
+    def test_how_often_the_interval_for_a_change_holds_it(self):
+        # 60 items with 3 samples; each item has its own chance; the true change is -0.1.
+        chance = random.Random(5)
+        held = 0
+        for _ in range(400):
+            before, after = [], []
+            for _ in range(60):
+                p = chance.betavariate(1.7, 0.3)
+                before.append(sum(chance.random() < p for _ in range(3)) / 3)
+                after.append(sum(chance.random() < p * (1 - 0.1 / 0.85) for _ in range(3)) / 3)
+            low, high = statistics.difference_interval(before, after, (180, 180))
+            held += low <= -0.1 <= high
+        assert 0.93 <= held / 400 <= 1
+
+
+def test_holm():
+    # By hand: 0.01 × 4, 0.02 × 3, then 0.03 × 2 = 0.06, and 0.5.
+    assert statistics.holm([0.5, 0.01, 0.03, 0.02]) == pytest.approx([0.5, 0.04, 0.06, 0.06])
+    assert statistics.holm([0.9, 0.8]) == [1.0, 1.0]
+    assert statistics.holm([]) == []
+
+
+def test_pass_at_k_and_pass_all_k():
+    # Counted: of the 10 pairs of 5 samples with 2 solved, 3 hold none and 1 holds both.
+    assert statistics.pass_at(2, 5, 2) == pytest.approx(0.7)
+    assert statistics.pass_all(2, 5, 2) == pytest.approx(0.1)
+    assert statistics.pass_at(1, 5, 2) == pytest.approx(0.4)
+    assert statistics.pass_all(1, 5, 2) == pytest.approx(0.4)
+    assert statistics.pass_at(4, 5, 2) == 1
+    assert statistics.pass_all(3, 5, 2) == 0
+
+
+def test_flip_rate():
+    # 2 solved and 3 not: 6 of the 10 pairs disagree.
+    assert statistics.flip_rate(5, 2) == pytest.approx(0.6)
+    assert statistics.flip_rate(2, 1) == 1
+    assert statistics.flip_rate(4, 4) == 0
+
+
+def test_fewest_moves():
+    assert statistics.fewest_moves(0.05) == 5
+    assert statistics.fewest_moves(1 / 32) == 5
+    assert statistics.fewest_moves(0.01) == 7
+    assert statistics.fewest_moves(0.5) == 1
+
+
+def power(items, drop, moved, alpha=0.05):
+    """The power of the exact test, added up over the number of pairs that change."""
+    worse = (moved + drop) / (2 * moved)
+    total = 0.0
+    for changed in range(items + 1):
+        tail, found = 0, 0.0
+        for lost in range(changed, -1, -1):
+            tail += comb(changed, lost)
+            if tail / 2**changed > alpha:
+                break
+            found += comb(changed, lost) * worse**lost * (1 - worse) ** (changed - lost)
+        total += comb(items, changed) * moved**changed * (1 - moved) ** (items - changed) * found
+    return total
+
+
+@pytest.mark.parametrize(
+    ("drop", "moved"), [(0.1, 0.17), (0.1, 0.1), (0.2, 0.2), (0.2, 0.3), (0.1, 0.3)]
+)
+def test_the_items_that_are_needed_have_about_the_power(drop, moved):
+    # Connor's formula knows nothing of the steps of an exact test, which cost some power.
+    assert 0.7 <= power(statistics.needed_items(drop, moved), drop, moved) <= 0.85
+
+
+def test_needed_items_by_hand():
+    # ((1.6449 sqrt(0.17) + 0.8416 sqrt(0.17 - 0.01)) / 0.1)² = 102.98
+    assert statistics.needed_items(0.1, 0.17) == 103
+    # A drop of 10 points changes 10 % of the items itself.
+    assert statistics.needed_items(0.1, 0.0) == statistics.needed_items(0.1, 0.1) == 60
+    assert statistics.needed_items(1.0, 0.0) == 5
+
+
+def test_by_chance():
+    # The 1 % point of the normal distribution is 2.3263.
+    assert statistics.by_chance(25, 0.2, 0.01) == pytest.approx(2.3263 * sqrt(0.2) / 5, abs=1e-4)
+
+
+def test_scipy_is_not_imported_before_it_is_used():
+    code = (
+        "import sys\n"
+        "from pytest_miniwob_agent.results import gate, statistics\n"
+        "from pytest_miniwob_agent.results.file import Results\n"
+        "from pytest_miniwob_agent.terminal import comparison, tables\n"
+        "gate.judge(Results(()), Results(()), gate.Gate.parse('items'))\n"
+        "assert 'scipy' not in sys.modules and 'numpy' not in sys.modules\n"
+        "statistics.wilson(0.5, 2)\n"
+        "assert 'scipy' in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+class TestThePapersFigures:
+    """Tables 7 and 13 of the reflective agent's paper, from the counts that it prints."""
+
+    @pytest.mark.parametrize(
+        ("task", "first", "fifth", "printed"),
+        [
+            ("click-tab-2", 11, 17, "0.007"),
+            ("email-inbox", 24, 25, "0.159"),
+            ("use-autocomplete", 18, 24, "0.007"),
+        ],
+    )
+    def test_where_they_agree(self, task, first, fifth, printed):
+        found = statistics.matched_chi_square(moves(0, fifth - first, 25 - fifth + first))
+        assert f"{found:.3f}" == printed
+
+    @pytest.mark.parametrize(
+        ("task", "first", "fifth", "printed", "found"),
+        [
+            ("click-menu-2", 9, 19, "0.008", "0.00078"),
+            ("click-tab-2-hard", 8, 16, "0.0024", "0.0023"),
+            ("email-inbox-nl-turk", 19, 23, "0.042", "0.023"),
+            ("search-engine", 5, 18, "0.000016", "0.00016"),
+        ],
+    )
+    def test_where_they_do_not(self, task, first, fifth, printed, found):
+        ours = statistics.matched_chi_square(moves(0, fifth - first))
+        assert f"{ours:.2g}" == found != printed
+        assert ours == pytest.approx(erfc(sqrt((fifth - first) / 2)) / 2)
+
+    def test_one_of_them_is_what_three_pairs_would_give(self):
+        assert f"{statistics.matched_chi_square(moves(0, 3)):.3f}" == "0.042"
+
+    def test_one_of_them_is_that_of_a_one_tailed_t_test(self):
+        assert f"{statistics.paired_t(moves(0, 13, 12)) / 2:.1e}" == "1.6e-05"
+
+    def test_the_exact_test_beside_them(self):
+        found = [statistics.worse(moves(gained, 0)) for gained in (10, 6, 8, 1, 4, 13, 41, 7, 48)]
+        assert [f"{each:.2g}" for each in found] == [
+            "0.00098", "0.016", "0.0039", "0.5", "0.062", "0.00012", "4.5e-13", "0.0078", "3.6e-15",
+        ]  # fmt: skip
+
+    def test_the_t_test_over_all_tasks(self):
+        # 235, 276 and 283 of 325 by table 12.
+        for gained, printed, ours in ((41, "2e-10", "4e-11"), (7, "0.002", "0.008")):
+            found = statistics.paired_t(moves(0, gained, 325 - gained))
+            assert f"{found:.1g}" == ours != printed
+        assert f"{statistics.paired_t(moves(0, 48, 277)):.1g}" == "6e-13"
+        # McNemar's chi-square, which the appendix uses, comes nearer to what is printed.
+        assert f"{statistics.matched_chi_square(moves(0, 48, 277)):.0e}" == "2e-12"

@@ -1,0 +1,136 @@
+"""Tasks, categories, selectors and seeds."""
+
+import importlib.util
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from pytest_miniwob_agent.core.errors import UsageError
+from pytest_miniwob_agent.results.published import published
+from pytest_miniwob_agent.tasks.catalogue import (
+    CATEGORIES,
+    OTHER,
+    SUITES,
+    installed_tasks,
+    page_path,
+    task_facts,
+)
+from pytest_miniwob_agent.tasks.selection import parse_seeds, select_cases, select_tasks
+
+
+def test_the_papers_tasks_are_installed():
+    assert {name: len(members) for name, members in CATEGORIES.items()} == {
+        "1-screen-1-step": 10,
+        "1-screen-n-step": 20,
+        "n-screen-n-step": 13,
+    }  # table 4
+    for name, members in CATEGORIES.items():
+        for task in members:
+            assert installed_tasks()[task] == name
+
+
+def test_the_rest_of_the_catalogue_is_what_the_package_has():
+    spec = importlib.util.find_spec("miniwob")
+    html = Path(spec.origin).parent / "html"
+    flights = {"AA", "Alaska", "Alaska-auto", "Alaska-auto-medium"}
+    names = {path.stem for path in html.glob("miniwob/*.html")}
+    assert set(installed_tasks()) == names | {f"flight.{name}" for name in flights}
+    assert all(page_path(task).is_file() for task in installed_tasks())
+    assert installed_tasks()["choose-list"] == OTHER
+
+
+@pytest.mark.parametrize(
+    ("selectors", "expected"),
+    [
+        (["click-menu-2"], ["n-screen-n-step/click-menu-2"]),
+        (["click-tab"], ["1-screen-1-step/click-tab"]),
+        (["click-menu*"], ["other/click-menu", "n-screen-n-step/click-menu-2"]),
+        (["click-menu", "click-menu*"], ["other/click-menu", "n-screen-n-step/click-menu-2"]),
+    ],
+)
+def test_selectors(selectors, expected):
+    assert ["/".join(pair) for pair in select_tasks(selectors)] == expected
+
+
+def test_a_category_and_a_glob_over_categories():
+    assert {task for _, task in select_tasks(["n-screen-n-step"])} == set(
+        CATEGORIES["n-screen-n-step"]
+    )
+    assert len(select_tasks(["*-step"])) == 43
+
+
+@pytest.mark.parametrize(
+    ("suite", "count", "member", "other"),
+    [
+        ("paper", 43, "click-pie", "choose-list"),
+        ("rci", 54, "choose-list", "click-pie"),  # with figures in the paper's table 18
+        ("webwise", 48, "terminal", "choose-list"),
+        ("all", 134, "hover-shape", None),
+    ],
+)
+def test_suites(suite, count, member, other):
+    names = [task for _, task in select_tasks([suite])]
+    assert len(names) == len(set(names)) == count
+    assert member in names
+    assert other not in names
+    assert select_tasks([suite, "*"]) != select_tasks(["*"]) or suite == "all"
+    assert sorted(select_tasks([suite, "*"])) == sorted(select_tasks(["*"]))
+
+
+def test_no_suite_is_called_as_a_task_or_category():
+    assert not {*SUITES} & {*installed_tasks(), *CATEGORIES, OTHER}
+
+
+def test_facts_are_known_of_every_task_and_no_other():
+    assert task_facts().keys() == installed_tasks().keys()
+    groups = {row["webwise"] for row in task_facts().values()}
+    assert groups == {"", "1", "2", "3", "variable"}
+    assert Counter(row["rci"] for row in task_facts().values() if row["rci"]) == {
+        "yes": 45, "easy": 3, "medium": 3, "hard": 3,
+    }  # fmt: skip
+
+
+def test_the_published_figures_are_of_the_suites():
+    """WebWISE prints figures for 38 of its tasks beside RCI's."""
+    systems = {}
+    for row in published("results.csv"):
+        systems.setdefault(row["system"].split()[0], set()).add(row["task"])
+    assert systems["RCI"] == {task for _, task in select_tasks(["rci"])}
+    assert systems["WebWISE"] < {task for _, task in select_tasks(["webwise"])}
+
+
+@pytest.mark.parametrize(
+    ("selector", "hint"),
+    [
+        ("click-meny-2", "did you mean click-menu-2"),
+        ("1-screen-1-steps", "did you mean 1-screen-1-step"),
+        ("clack-*", "matches 'clack-*'"),
+        ("", "categories are 1-screen-1-step"),
+        ("webwize", "did you mean webwise"),
+        ("rci-*", "suites paper, rci, webwise, all"),
+    ],
+)
+def test_what_matches_nothing_names_what_is_near(selector, hint):
+    with pytest.raises(UsageError) as error:
+        select_tasks([selector])
+    assert hint in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "seeds"),
+    [("7", [7]), ("1000-1003", [1000, 1001, 1002, 1003]), (" 3-4, 1,3 ", [3, 4, 1]), ("0-0", [0])],
+)
+def test_seeds(text, seeds):
+    assert parse_seeds(text) == seeds
+
+
+@pytest.mark.parametrize("text", ["", ",", "x", "1-", "-1", "5-3", "1..4", "1-2-3"])
+def test_malformed_seeds(text):
+    with pytest.raises(UsageError, match="seeds"):
+        parse_seeds(text)
+
+
+def test_case_ids():
+    ids = [case.id for case in select_cases(["click-menu-2"], [1000, 7])]
+    assert ids == ["n-screen-n-step/click-menu-2/1000", "n-screen-n-step/click-menu-2/7"]

@@ -1,0 +1,257 @@
+"""What the terminal shows of items: a status each, transcripts of failures, a table at the end."""
+
+import re
+
+import pytest
+from projects import FAKE_PAGE
+
+from pytest_miniwob_agent.core.text import sanitize_line, sanitize_lines, shorten, shorten_lines
+from pytest_miniwob_agent.terminal.summary import status
+
+HOSTILE = re.compile("\x1b|\u202e|[\ud800-\udfff]|^ *::", re.M)
+
+
+@pytest.fixture
+def run(project, chat_server, monkeypatch):
+    """Record three items: one is solved at once, one in its second trial, one never."""
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def reply(prompt):
+        if "Answer with one line of this form" in prompt:
+            return f"For action index=1, you should click id={2 if 'menu-2 2' in prompt else 3}."
+        if "Say in one short sentence" in prompt:
+            return "The menu was opened."
+        if ">Save" in prompt:
+            return "click id=2" if "menu-2 1" in prompt else "click id=3"
+        return "click id=1"
+
+    chat_server.reply = reply
+
+    def run(*args):
+        return project.runpytest(
+            "-k", "click-menu-2 or click-tab/1", "--miniwob-record=new_episodes",
+            f"--miniwob-base-url={chat_server.url}", "--miniwob-trials=3", *args,
+        )  # fmt: skip
+
+    return run
+
+
+def steady(lines):
+    return [re.sub(r"\d+\.\d s\b", "0.0 s", line).rstrip() for line in lines]
+
+
+def between(result, first, last):
+    """The lines from the one that begins with `first` to before one that begins with `last`."""
+    lines = steady(result.outlines)
+    begin = next(number for number, line in enumerate(lines) if line.startswith(first))
+    more = next(n for n, line in enumerate(lines[begin:]) if line.startswith(last))
+    return lines[begin : begin + more]
+
+
+def test_a_verbose_line_says_what_became_of_the_item_and_what_it_took(run):
+    result = run("-v")
+    module = "test_a_verbose_line_says_what_became_of_the_item_and_what_it_took.py"
+    assert between(result, f"{module}::", "====")[:3] == [
+        f"{module}::test_solves[n-screen-n-step/click-menu-2/1] "
+        "solved@1  3 calls, 2 steps, 0.0 s [ 33%]",
+        f"{module}::test_solves[n-screen-n-step/click-menu-2/2] "
+        "solved@2  4 calls, 4 steps, 0.0 s [ 66%]",
+        f"{module}::test_solves[1-screen-1-step/click-tab/1] "
+        "FAILED  7 calls, 6 steps, 0.0 s [100%]",
+    ]
+    short = f"FAILED {module}::test_solves[1-screen-1-step/click-tab/1]"
+    assert [line for line in result.outlines if line.startswith(short)]
+    assert result.parseoutcomes() == {"passed": 2, "failed": 1, "deselected": 9}
+
+
+TABLE = [
+    "category         solved   T=1   T=3  T=5  calls  steps  tokens",
+    "1-screen-1-step     0/1     0     0    -      7      6      98",
+    "n-screen-n-step     2/2    50   100    -      7      6      98",
+    "all                 2/3  33.3  66.7    -     14     12     196",
+]
+
+END = [
+    "=================================== FAILURES ===================================",
+    "___________________ test_solves[1-screen-1-step/click-tab/1] ___________________",
+    "FAILED in trial 3, best reward -1",
+    "item: 1-screen-1-step/click-tab/1, reflective with m",
+    "goal: Open the menu and click Save, for click-tab 1",
+    "trial 1: FAILED, reward -1",
+    "  reflection: action 1 is to be click id=3",
+    "trial 2: FAILED, reward -1",
+    "  reflection: action 1 is to be click id=3",
+    "trial 3: FAILED, reward -1",
+    "  0. click id=1",
+    "  1. click id=3  -> reward -1",
+    "last screen:",
+    '  <button id="1" pos="top-left">Menu</button>',
+    '  <a id="2" pos="top-left">Save</a>',
+    '  <a id="3" pos="top-left">Quit</a>',
+    "all of it: miniwob-agent show 1-screen-1-step/click-tab/1 -- test_x.py::test_solves "
+    "--miniwob-trials=3",
+    "============================== MiniWoB++ episodes ==============================",
+    *TABLE,
+    "model calls: 0 replayed, 14 recorded",
+    "tokens: 196 spent, 0 avoided",
+    "money: unknown, as miniwob_prices has no m",
+    "=========================== short test summary info ============================",
+    "FAILED test_x.py::test_solves[1-screen-1-step/click-tab/1] - FAILED in trial ...",
+]
+
+
+@pytest.fixture
+def short(project):
+    """The project with its tests in a file of a short name."""
+    for path in project.path.glob("test_*.py"):
+        path.rename(project.path / "test_x.py")
+    return project
+
+
+def test_the_end_of_a_run_in_80_columns(short, run):
+    assert between(run("--color=no"), END[0], "================== 1 failed") == END
+
+
+def test_the_end_of_a_run_in_colour(short, run):
+    result = run("--color=yes")
+    bold, green, yellow = "\x1b[1m", "\x1b[32m", "\x1b[33m"
+    lines = result.outlines
+    for colour, line in zip([bold, yellow, green, yellow], TABLE, strict=True):
+        assert f"{colour}{line}\x1b[0m" in lines
+    assert set(END[2:17]) <= set(lines)
+
+
+def test_a_narrow_terminal(short, run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    assert between(run("--miniwob-prices=m 100 1000"), "category", "===") == [
+        *(line[:-8].rstrip() for line in TABLE),
+        "model calls: 0 replayed, 14 recorded",
+        "tokens: 196 spent, 0 avoided",
+        "money: $0.057 spent, $0.00 avoided",
+    ]
+
+
+def test_quiet(run):
+    lines = run("-q").outlines
+    assert lines[0].startswith("..F")
+    assert not [line for line in lines if line.startswith(("category", "model calls"))]
+    assert "FAILED in trial 3, best reward -1" in lines
+
+
+def test_a_table_for_each_agent(project):
+    project.makeconftest(
+        FAKE_PAGE
+        + """
+    from pytest_miniwob_agent import Click
+    from pytest_miniwob_agent.testing import ScriptedLLM
+
+    class Plain:
+        def __init__(self, name, element):
+            self.name, self.element = name, element
+
+        def solve(self, env, llm, note):
+            env.reset()
+            env.step(Click(1))
+            env.step(Click(self.element))
+
+    @pytest.fixture
+    def miniwob_llm():
+        return ScriptedLLM([])
+
+    @pytest.fixture(params=[2, 3])
+    def miniwob_agent(request):
+        return Plain("\x1b[2Jgood" if request.param == 2 else "bad", request.param)
+"""
+    )
+    lines = project.runpytest("-k", "click-menu-2", "--miniwob-trials=1").outlines
+    begin = lines.index("bad with ScriptedLLM")
+    assert lines[begin - 3 : begin + 3] == [
+        "[2Jgood with ScriptedLLM",
+        "category         solved  T=1  T=3  T=5  calls  steps  tokens",
+        "n-screen-n-step     2/2  100    -    -      0      4       0",
+        "bad with ScriptedLLM",
+        "category         solved  T=1  T=3  T=5  calls  steps  tokens",
+        "n-screen-n-step     0/2    0    -    -      0      4       0",
+    ]
+
+
+def test_another_assertion_keeps_its_own_text_and_the_transcript_stands_below(project, run):
+    project.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.miniwob("click-tab", seeds=[1])
+        def test_is_cheap(miniwob_episode):
+            calls = miniwob_episode.calls
+            assert calls < 3
+        """
+    )
+    lines = run().outlines
+    assert "E       assert 7 < 3" in lines
+    begin = next(n for n, line in enumerate(lines) if "MiniWoB++ transcript" in line)
+    assert lines[begin + 1] == "FAILED in trial 3, best reward -1"
+
+
+def test_an_assertion_on_a_solved_episode(project, run):
+    project.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.miniwob("click-menu-2", seeds=[1])
+        def test_is_cheap(miniwob_episode):
+            assert miniwob_episode.solved, miniwob_episode.explain()
+            assert not miniwob_episode.solved_at
+        """
+    )
+    result = run("-v")
+    result.stdout.fnmatch_lines(["*click-menu-2/1] FAILED solved@1  3 calls, 2 steps, *"])
+    result.stdout.no_fnmatch_line("*MiniWoB++ transcript*")
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_nothing_of_a_page_or_a_model_moves_the_cursor(project, run, chat_server, workers):
+    evil = "\\x1b[2J\\ud800\\u202e\\n::error::x"
+    project.makeconftest(
+        FAKE_PAGE.replace('"Menu"', f'"Menu{evil}"').replace("Open", evil.replace("\\ud800", ""))
+    )
+    assert between(run(workers), "____", "all of it")  # unsolved
+    for reply in ("\x1b[2J\u202e\n::error::", {"choices": [], "id": "\x1b[2J\u202e"}):
+        chat_server.reply = lambda prompt, reply=reply: reply
+        result = run(workers, "--miniwob-record=all", "-v")  # an exception, and an error
+        assert not HOSTILE.search(result.stdout.str())
+    result = run(workers, "--miniwob-record=none")
+    assert not HOSTILE.search(result.stdout.str())
+
+
+def test_a_drift_report_is_harmless(project, run):
+    run()
+    evil = "\\x1b[2J\\u202e"
+    project.makeconftest(FAKE_PAGE.replace('"Menu"', f'"Menu{evil}"'))
+    result = run("--miniwob-record=none", "-v")
+    assert result.parseoutcomes() == {"drifted": 3, "deselected": 9}
+    assert "[2J" in result.stdout.str()
+    assert not HOSTILE.search(result.stdout.str())
+
+
+def test_foreign_text():
+    assert sanitize_line(" a\x1b[1m\n::error:: \u202eb") == "a [1m : :error:: b"
+    assert sanitize_lines("a\n  b\x07\n  ::c") == "a\n  b \n  : :c"
+    assert shorten("short") == "short"
+    assert shorten("a" * 100 + "b" * 1100) == "a" * 80 + " … 1,040 characters … " + "b" * 80
+    assert shorten_lines(["x"] * 20) == ["x"] * 20
+    lines = [str(number) for number in range(25)]
+    assert shorten_lines(lines) == [*lines[:10], "  … 5 more …", *lines[15:]]
+
+
+def test_a_word_for_each_outcome():
+    def episode(**told):
+        return {"episode": {"solved": False, "endings": ["no-change"]} | told}
+
+    assert status(episode(solved=True, solved_at=2)) == "solved@2"
+    assert status(episode()) == "NO_CHANGE"
+    assert status(episode(endings=["failed", "step-limit"])) == "STEP_LIMIT"
+    assert status(episode(endings=[])) == "no trial"
+    assert status({"drift": {}, "error": "Drift"}) == "drift"
+    assert status({"pending": {}}) == "waiting"
+    assert status({"budget": ""}) == "budget"
+    assert status({"error": "NotRecorded"}) == "NotRecorded"
