@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeAlias
 
+from pytest_miniwob_agent.cli import play, show
 from pytest_miniwob_agent.core.errors import MiniwobError, UsageError
 from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.tasks.selection import parse_seeds, select_cases
@@ -44,7 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     certify.add_argument("--browser", metavar="PATH", help="the Chromium or Chrome to use")
     certify.set_defaults(run=_certify)
     _add_doctor(commands)
-    _add_show(commands)
+    show.add(commands)
+    play.add(commands)
     _add_cassettes(commands)
     _add_batch(commands)
     _add_compare(commands)
@@ -82,66 +84,7 @@ def _doctor(options: argparse.Namespace) -> int:
     return run(options)
 
 
-def _add_show(commands: Commands) -> None:
-    item = argparse.ArgumentParser(add_help=False)
-    item.add_argument(
-        "case", metavar="CASE",
-        help="an item's id (n-screen-n-step/click-menu-2/1000) or its end (click-menu-2/1000); "
-        "or pytest's id of it",
-    )  # fmt: skip
-    item.add_argument("pytest_args", nargs="*", metavar="-- PYTEST ARGUMENTS", help=_RUN)
-    item.add_argument(
-        "--full", action="store_true", help="whole completions, and the prompts before them"
-    )
-    show = commands.add_parser(
-        "show",
-        parents=[item],
-        help="print an item's whole episode: screens, calls, actions, reflections",
-        description="Replay an item from its cassette and print its whole episode: the goal, and "
-        "of each trial the screens as the model saw them, the calls, the actions and what they "
-        "did, how it ended, and what was learnt from it. An item that drifts is shown up to "
-        "there. No model is asked and nothing is written. Exits with 1 if the item came to no "
-        "result. What a cassette holds, without running anything: miniwob-agent cassettes show.",
-        epilog="Items are those that pytest would run here: miniwob-agent show click-tab/3 -- "
-        "tests/test_mine.py --miniwob-seeds=3",
-    )
-    show.set_defaults(run=_show_episode)
-    play = commands.add_parser(
-        "play",
-        parents=[item],
-        help="show a recorded episode in a window, an action at a time",
-        description="Replay an item in the browser's window. The terminal tells what happens as "
-        "`miniwob-agent show` does, says before each action what comes, with the pointer already "
-        "there, and waits for Enter; q quits. No model is asked and nothing is written.",
-        epilog="It needs a terminal and a display. Without a display: miniwob-agent show. A whole "
-        "run in a window: pytest --miniwob-headed --miniwob-slowmo=500",
-    )
-    play.add_argument(
-        "--auto", type=_milliseconds, metavar="MS",
-        help="do not ask; go on after so many milliseconds",
-    )  # fmt: skip
-    play.set_defaults(run=_play)
-
-
 _RUN = "which items are meant, as you would run them (default: all of this folder's)"
-
-
-def _show_episode(options: argparse.Namespace) -> int:
-    from pytest_miniwob_agent.cli.show import show
-
-    return show(options)
-
-
-def _milliseconds(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of milliseconds")
-    return int(text)
-
-
-def _play(options: argparse.Namespace) -> int:
-    from pytest_miniwob_agent.cli.show import play
-
-    return play(options)
 
 
 def _add_cassettes(commands: Commands) -> None:
