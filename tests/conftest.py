@@ -20,12 +20,11 @@ from pytest_miniwob_agent.browser import environment  # noqa: F401
 from pytest_miniwob_agent.cassettes import item  # noqa: F401
 from pytest_miniwob_agent.models import client  # noqa: F401
 
-
 SHIPPED = ("test_suite.py", "reflection.py", "ten_tasks.py")
 """Suites that need nothing but the package."""
 
 DEVELOPMENT = ("axe_core_python", "hypothesis", "llmock", "respx")
-"""Some of what the extra `dev` installs, without which the package's own tests can't be collected."""
+"""Some of what the extra `dev` installs; the package's own tests can't be collected without."""
 
 
 def _missing():
@@ -55,9 +54,9 @@ STARTING = {"display", "miniwob_browser", "pytester"}
 
 def pytest_collection_modifyitems(items):
     """Mark what `make test-unit` leaves out."""
-    for item in items:
-        if not STARTING.isdisjoint(getattr(item, "fixturenames", ())):
-            item.add_marker("integration")
+    for test in items:
+        if not STARTING.isdisjoint(getattr(test, "fixturenames", ())):
+            test.add_marker("integration")
 
 
 @pytest.fixture
