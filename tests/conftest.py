@@ -7,18 +7,22 @@ import shutil
 import subprocess
 
 import httpcore2  # noqa: F401
+import openai.resources.chat.completions.completions  # noqa: F401
 import pytest
 import scipy.stats  # noqa: F401
-from projects import FAKE_PAGE, OTHERS, TEST_FILE, solve_menu
+from projects import FAKE_PAGE, INNER_RUNS, TEST_FILE, solve_menu
 from servers import ChatServer, RawServer
 
-from pytest_miniwob_agent import screen  # noqa: F401
-
-# Loaded before any inner run, as are httpcore2 and scipy: pytester forgets modules that an inner
-# run was first to import, and some can't be loaded twice.
+# pytester forgets the modules that an inner run was first to import: some can't be loaded twice,
+# and loading them again for each inner run took more time than the runs themselves.
+from pytest_miniwob_agent import screen, testing  # noqa: F401
+from pytest_miniwob_agent.agents import reflective, registry  # noqa: F401
 from pytest_miniwob_agent.browser import environment  # noqa: F401
 from pytest_miniwob_agent.cassettes import item  # noqa: F401
 from pytest_miniwob_agent.models import client  # noqa: F401
+from pytest_miniwob_agent.report import data, site  # noqa: F401
+from pytest_miniwob_agent.results import comparison, gate  # noqa: F401
+from pytest_miniwob_agent.terminal import progress, transcript  # noqa: F401
 
 SHIPPED = ("test_suite.py", "reflection.py", "ten_tasks.py")
 """Suites that need nothing but the package."""
@@ -141,8 +145,8 @@ def display():
 
 @pytest.fixture
 def pytester(pytester, monkeypatch):
-    """Inner runs load what this run loads."""
-    monkeypatch.setenv("PYTEST_ADDOPTS", " ".join(f"-pno:{name}" for name in OTHERS))
+    """Pytest runs in a folder of their own, with the plugins that the tests need."""
+    monkeypatch.setenv("PYTEST_ADDOPTS", INNER_RUNS)
     return pytester
 
 

@@ -14,6 +14,13 @@ REPORTING = ("allure_pytest", "html", "html_fixtures", "metadata", "pytest_jsonr
 OTHERS = ("llmock", "recording", "respx", "vcr", *REPORTING)
 """These, and those that are installed for test_coexistence.py and test_servers.py."""
 
+SLOW = ("hypothesispytest", "unraisableexception")
+"""Plugins that take longer than the rest of a small run: by an import, and by a search for garbage
+among all that the outer run holds."""
+
+INNER_RUNS = " ".join(f"-pno:{name}" for name in (*OTHERS, *SLOW))
+"""The options of pytest runs within a test."""
+
 
 FAKE_PAGE = """
     import pytest
