@@ -141,9 +141,9 @@ def _lint(options: argparse.Namespace) -> int:
         lint,
         unseen,
     )
-    from pytest_miniwob_agent.plugin.collecting import collect
+    from pytest_miniwob_agent.plugin.inner_collection import used_cassettes
 
-    used = collect(options.pytest_args)
+    used = used_cassettes(options.pytest_args)
     findings = lint(used)
     for finding in findings:
         note = " (note)" if finding.note else ""
@@ -163,9 +163,9 @@ def _prune(options: argparse.Namespace) -> int:
         prunable,
         remove,
     )
-    from pytest_miniwob_agent.plugin.collecting import collect
+    from pytest_miniwob_agent.plugin.inner_collection import used_cassettes
 
-    used = collect(options.pytest_args)
+    used = used_cassettes(options.pytest_args)
     paths = prunable(used)
     if not paths:
         print("nothing to remove: every cassette is used by an item")

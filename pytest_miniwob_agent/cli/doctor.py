@@ -22,7 +22,7 @@ from pytest_miniwob_agent.core.errors import BrowserError, UsageError
 from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import counted, sanitize_line, sanitize_lines
-from pytest_miniwob_agent.plugin.collecting import NoItems, collect
+from pytest_miniwob_agent.plugin.inner_collection import NoItems, used_cassettes
 from pytest_miniwob_agent.tasks.catalogue import OTHER
 
 PACKAGE = "pytest-miniwob-agent"
@@ -151,7 +151,7 @@ def _version(program: str) -> str:
 def _cassettes(pytest_args: Sequence[str]) -> Iterator[Finding]:
     """The recorded calls of the items that pytest collects here."""
     try:
-        used = collect(pytest_args)
+        used = used_cassettes(pytest_args)
     except NoItems as error:
         found, _, mend = str(error).partition(": ")
         yield Finding("items", found, mend, note=True)

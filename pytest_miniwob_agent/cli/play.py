@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
     Raises:
         UsageError: there is nobody to ask, or nowhere to show it.
     """
-    from pytest_miniwob_agent.plugin.replaying import replay
+    from pytest_miniwob_agent.plugin.inner_replay import replay
     from pytest_miniwob_agent.terminal.episode import EpisodePrinter
 
     if options.auto is None and not (sys.stdin.isatty() and sys.stdout.isatty()):

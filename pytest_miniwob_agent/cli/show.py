@@ -48,7 +48,7 @@ def item_arguments() -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> int:
     """Print an item's episode; return 1 if the item came to no result."""
-    from pytest_miniwob_agent.plugin.replaying import replay
+    from pytest_miniwob_agent.plugin.inner_replay import replay
     from pytest_miniwob_agent.terminal.episode import EpisodePrinter
 
     printer = EpisodePrinter(full=options.full)

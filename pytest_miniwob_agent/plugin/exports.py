@@ -36,9 +36,7 @@ def properties(outcome: Outcome) -> list[tuple[str, str | int]]:
             "tokens": episode.tokens,
         }
     else:
-        causes = outcome.drift.causes if outcome.drift is not None else ()
-        reason = ", ".join(cause.kind for cause in causes) or outcome.error
-        found["reason"] = sanitize_line(reason) or None
+        found["reason"] = sanitize_line(outcome.reason) or None
     return [(f"miniwob_{name}", value) for name, value in found.items() if value is not None]
 
 
