@@ -85,7 +85,7 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
         limited = {
             case.id: (case, limits)
             for marker in reversed(markers)
-            for case, limits in _cases_of(marker, settings)
+            for case, limits in selected_cases(marker, settings)
         }
     except UsageError as error:
         raise pytest.Collector.CollectError(f"{test}: {error}") from None
@@ -102,8 +102,12 @@ def _check_agent(settings: Settings) -> None:
         load_agent(settings.agent, settings.prompts, settings.agent_params)
 
 
-def _cases_of(marker: pytest.Mark, settings: Settings) -> Iterator[tuple[Case, Limits]]:
-    """Yield the cases of a marker; its arguments override the ini file, options override both."""
+def selected_cases(marker: pytest.Mark, settings: Settings) -> Iterator[tuple[Case, Limits]]:
+    """Yield the cases of a marker; its arguments override the ini file, options override both.
+
+    Raises:
+        UsageError: an argument is not valid.
+    """
     for name in marker.kwargs:
         if name not in BY_MARKER:
             raise UsageError(

@@ -15,12 +15,12 @@ from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.core.protocols import RunObserver
 from pytest_miniwob_agent.core.text import sanitize_line, sanitize_lines
-from pytest_miniwob_agent.plugin.run_results import RunResults
 from pytest_miniwob_agent.plugin.settings import record_command
 from pytest_miniwob_agent.plugin.state import State
 from pytest_miniwob_agent.terminal import statuses
 
 if TYPE_CHECKING:
+    from pytest_miniwob_agent.plugin.run_results import RunResults
     from pytest_miniwob_agent.report.site import Report
 
 
@@ -30,18 +30,24 @@ class Controller:
     Args:
         config: pytest's configuration.
         state: the state of the run in this process.
+        results: the results to write and to judge, if that is asked for.
         report: the HTML report to write, if one is asked for.
         header: a line for the head of the run's output, if there is something to say.
     """
 
     def __init__(
-        self, config: pytest.Config, state: State, report: Report | None, header: str
+        self,
+        config: pytest.Config,
+        state: State,
+        results: RunResults | None,
+        report: Report | None,
+        header: str,
     ) -> None:
         self._config = config
         self._state = state
         self._report = report
         self._header = header
-        self._results = RunResults(config, state)
+        self._results = results
         self._outcomes: list[Outcome] = []
         self._setup_seconds: dict[str, float] = {}
         self._problems: dict[str, list[str]] = {"episodes": [], "results": [], "report": []}
@@ -98,7 +104,7 @@ class Controller:
         for title, step in (
             ("episodes", self._write_pending),
             ("episodes", self._call_run_finished),
-            ("results", lambda: self._results.write_and_judge(self._outcomes)),
+            ("results", self._write_and_judge_results),
             ("report", lambda: self._write_report(session)),
         ):
             try:
@@ -146,6 +152,11 @@ class Controller:
                 f"run_finished() of the agent {agent.name} failed:\n{traceback.format_exc()}"
             ) from None
 
+    def _write_and_judge_results(self) -> None:
+        """Write the results file, and judge the results by the baseline."""
+        if self._results is not None and self._state.selected:
+            self._results.write_and_judge(self._outcomes)
+
     def _write_report(self, session: pytest.Session) -> None:
         """Write the HTML report."""
         if self._report is None or not self._outcomes:
@@ -160,7 +171,8 @@ class Controller:
 
     def _decide_exit_status(self, session: pytest.Session) -> None:
         """Fail the run if a step failed, or the gate; pytest has counted failed items."""
-        if any(self._problems.values()) or not self._results.passed:
+        failed = self._results is not None and not self._results.passed
+        if failed or any(self._problems.values()):
             session.exitstatus = max(session.exitstatus, pytest.ExitCode.TESTS_FAILED)
 
     @pytest.hookimpl(trylast=True)
@@ -171,7 +183,8 @@ class Controller:
             self._show_drift(terminal)
             self._show_episodes(terminal)
         self._show_problems(terminal, "results")
-        self._results.show(terminal)
+        if self._results is not None:
+            self._results.show(terminal)
         self._show_problems(terminal, "report")
         if self._report_written and self._report is not None and terminal.verbosity >= 0:
             terminal.line(f"report: {display_path(self._report.index)}")

@@ -37,6 +37,7 @@ class RunResults:
         self._config = config
         self._state = state
         self._partial: tuple[str, ...] = ()
+        self._written = False
         self._comparison: Summary | None = None
 
     @property
@@ -52,15 +53,14 @@ class RunResults:
             UsageError: an item was run more than once, with different results.
             OSError: the file can't be written.
         """
-        state = self._state
-        if not state.selected or not (state.settings.results or state.settings.baseline):
-            return
         from pytest_miniwob_agent.results.file import Results
 
+        state = self._state
         self._partial = self._reasons_for_partial(outcomes)
         results = Results(_unique(outcomes), self._partial, "this run")
         if state.settings.results:
             results.write(state.settings.results)
+            self._written = True
         if state.baseline is not None:
             self._judge(results)
 
@@ -108,7 +108,7 @@ class RunResults:
             changed = verdict is not None and bool(verdict.progressed or verdict.regressed)
             hint = self._how_to_keep() if changed and self.passed else ""
             show_gate(terminal, comparison, most=most, hint=hint)
-        if settings.results and self._state.selected and terminal.verbosity >= 0:
+        if self._written and settings.results and terminal.verbosity >= 0:
             terminal.line(f"results: {display_path(settings.results)}")
 
     def _how_to_keep(self) -> str:

@@ -10,12 +10,14 @@ import pytest
 
 from pytest_miniwob_agent.core.errors import MiniwobError
 from pytest_miniwob_agent.plugin.controller import Controller
-from pytest_miniwob_agent.plugin.exports import Exports, reporting_plugins
 from pytest_miniwob_agent.plugin.settings import Settings, read_settings
 from pytest_miniwob_agent.plugin.state import STATE, State
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.report.site import Report
+
+_REPORTING = {"html": "htmlpath", "json": "json_report", "allure": "allure_report_dir"}
+"""Options of plugins that report, by the names that `Exports` knows the plugins by."""
 
 
 def start(config: pytest.Config) -> None:
@@ -38,6 +40,7 @@ def start(config: pytest.Config) -> None:
 
 
 def _load_baseline(state: State) -> None:
+    """Load the baseline; the gate is checked where results are written alone, too."""
     if state.settings.baseline or state.settings.results:
         from pytest_miniwob_agent.plugin.baseline import load_baseline
 
@@ -45,7 +48,9 @@ def _load_baseline(state: State) -> None:
 
 
 def _register_exports(config: pytest.Config, state: State) -> None:
-    if plugins := reporting_plugins(config):
+    if plugins := [name for name, key in _REPORTING.items() if config.getoption(key, None)]:
+        from pytest_miniwob_agent.plugin.exports import Exports
+
         state.exports = Exports(plugins)
         config.pluginmanager.register(state.exports, "miniwob-exports")
 
@@ -53,7 +58,12 @@ def _register_exports(config: pytest.Config, state: State) -> None:
 def _start_controller(config: pytest.Config, state: State) -> None:
     settings = state.settings
     report = _open_report(config, settings)
-    controller = Controller(config, state, report, _take_answers(settings))
+    results = None
+    if settings.results or settings.baseline:
+        from pytest_miniwob_agent.plugin.run_results import RunResults
+
+        results = RunResults(config, state)
+    controller = Controller(config, state, results, report, _take_answers(settings))
     if settings.record not in ("none", "defer"):
         folder = tempfile.TemporaryDirectory(prefix="miniwob-")
         config.add_cleanup(folder.cleanup)

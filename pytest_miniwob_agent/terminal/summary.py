@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,8 +13,10 @@ from pytest_miniwob_agent.core.text import counted, percent, sanitize, sanitize_
 from pytest_miniwob_agent.core.usage import Usage
 from pytest_miniwob_agent.models.prices import Price, cost_of, money, tokens
 from pytest_miniwob_agent.tasks.catalogue import CATEGORIES, OTHER
-from pytest_miniwob_agent.terminal.comparison import Summary
 from pytest_miniwob_agent.terminal.layout import fitting_table, wrap
+
+if TYPE_CHECKING:
+    from pytest_miniwob_agent.terminal.comparison import Summary
 
 NAMED = 3
 """Number of items that are named of a group; all with -v."""
