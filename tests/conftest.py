@@ -161,7 +161,7 @@ def project(pytester):
 
 @pytest.fixture(scope="session")
 def recordings(tmp_path_factory):
-    """A folder of cassettes that several tests begin with; each is recorded by the first of them."""
+    """A folder of recordings that several tests begin with; the first of them makes each."""
     return tmp_path_factory.mktemp("recordings")
 
 
