@@ -8,10 +8,11 @@ from __future__ import annotations
 import os
 import sys
 import time
-from argparse import Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from pytest_miniwob_agent.cli.arguments import Commands, add_pytest_args
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.observations import Element
 from pytest_miniwob_agent.core.text import (
@@ -21,15 +22,72 @@ from pytest_miniwob_agent.core.text import (
     shorten,
     shorten_lines,
 )
-from pytest_miniwob_agent.plugin.replaying import replay
-from pytest_miniwob_agent.report.site import action_text
-from pytest_miniwob_agent.screen import render
 
 Data = Mapping[str, Any]
 
 
+def add(commands: Commands) -> None:
+    """Add the arguments of `show` and `play`."""
+    parser = commands.add_parser(
+        "show",
+        help="print an item's whole episode: screens, calls, actions, reflections",
+        description="Replay an item from its cassette and print its whole episode: the goal, and "
+        "for each trial the screens as the model saw them, the calls, the actions and their "
+        "effects, the ending, and the reflection. An item that drifts is shown up to the drift. No "
+        "model is called and nothing is written. Exits with 1 if the item has no result. To print "
+        "a cassette without running anything: miniwob-agent cassettes show.",
+        epilog="Items are those that pytest would run here: miniwob-agent show click-tab/3 -- "
+        "tests/test_mine.py --miniwob-seeds=3",
+    )
+    _add_item(parser)
+    parser.set_defaults(run=show)
+    _add_play(commands)
+
+
+def _add_play(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "play",
+        help="show a recorded episode in a window, an action at a time",
+        description="Replay an item in the browser's window. The terminal shows what happens as "
+        "`miniwob-agent show` does. Before each action it shows the action, with the pointer "
+        "already in place, and waits for Enter; q quits. No model is called and nothing is "
+        "written.",
+        epilog="It needs a terminal and a display. Without a display: miniwob-agent show. A whole "
+        "run in a window: pytest --miniwob-headed --miniwob-slowmo=500",
+    )
+    _add_item(parser)
+    parser.add_argument(
+        "--auto",
+        type=_milliseconds,
+        metavar="MS",
+        help="do not ask; continue after this number of milliseconds",
+    )
+    parser.set_defaults(run=play)
+
+
+def _add_item(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "case",
+        metavar="CASE",
+        help="an item's id (n-screen-n-step/click-menu-2/1000) or its end (click-menu-2/1000); "
+        "or pytest's id of it",
+    )
+    add_pytest_args(parser)
+    parser.add_argument(
+        "--full", action="store_true", help="print prompts, and completions in full"
+    )
+
+
+def _milliseconds(text: str) -> int:
+    if not text.isdecimal():
+        raise ArgumentTypeError(f"{text!r} must be a number of milliseconds")
+    return int(text)
+
+
 def show(options: Namespace) -> int:
     """Print an item's episode; 1 if the run could not tell what becomes of the item."""
+    from pytest_miniwob_agent.plugin.replaying import replay
+
     told = _Told(full=options.full)
     replay(options.case, options.pytest_args, told.hear)
     return told.status
@@ -41,6 +99,8 @@ def play(options: Namespace) -> int:
     Raises:
         UsageError: there is nobody to ask, or nowhere to show it.
     """
+    from pytest_miniwob_agent.plugin.replaying import replay
+
     if options.auto is None and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError(
             "play asks before each action, for which it needs a terminal; --auto MS goes on by "
@@ -93,6 +153,8 @@ class _Told:
             print(line, flush=True)
 
     def _event(self, event: Data) -> Iterator[str]:
+        from pytest_miniwob_agent.report.site import action_text
+
         match event["kind"]:
             case "trial":
                 if event["trial"] == 1:
@@ -123,6 +185,8 @@ class _Told:
                 yield f"\n{sanitize_line(event)}"
 
     def _seen(self, observation: Data) -> Iterator[str]:
+        from pytest_miniwob_agent.screen import render
+
         screen = render(Element(**one) for one in observation["elements"])
         if screen == self._screen:
             yield "screen: as before"
@@ -188,6 +252,8 @@ class _Played(_Told):
         """Print what is told, and wait before what comes next; whether to go on."""
         if kind != "next":
             return super().hear(kind, data)
+        from pytest_miniwob_agent.report.site import action_text
+
         what = f"the {data} ends here"
         if not isinstance(data, str):
             what = f"next: {sanitize_line(action_text(data))}"

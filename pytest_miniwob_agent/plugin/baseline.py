@@ -23,7 +23,7 @@ from pytest_miniwob_agent.results.file import Result, Results, outcome_of, read_
 from pytest_miniwob_agent.terminal.layout import wrap
 
 if TYPE_CHECKING:
-    from pytest_miniwob_agent.terminal.comparison import Summary
+    from pytest_miniwob_agent.terminal.comparison import ComparisonView
 
 NAMED = 20
 """Items that the gate names of a list; all with -v."""
@@ -49,7 +49,7 @@ class Judgement:
         self._outcomes: list[Outcome] = []
         self._selected: set[str] = set()
         self._deselected: set[str] = set()
-        self._summary: Summary | None = None
+        self._summary: ComparisonView | None = None
         self._problem = ""
 
     # --- Items ---
@@ -73,7 +73,7 @@ class Judgement:
             return
         name = f"{case.category}/{case.task}/{case.seed}"
         before = self._baseline.items.get(name)
-        if before is None or not before.told:
+        if before is None or not before.conclusive:
             return
         weak = self._weak.get(name)
         solved = outcome["episode"]["solved"]
@@ -126,12 +126,13 @@ class Judgement:
     def _judge(self, baseline: Results, results: Results) -> None:
         from pytest_miniwob_agent.results.comparison import Comparison
         from pytest_miniwob_agent.results.gate import judge
-        from pytest_miniwob_agent.terminal.comparison import Summary, announce
+        from pytest_miniwob_agent.terminal.comparison import ComparisonView
+        from pytest_miniwob_agent.terminal.github import report_to_github
 
         left_out = _LeftOut(self._deselected, self._settings.seeds, bool(self._only))
         verdict = judge(baseline, results, self._gate, left_out)
-        self._summary = Summary(Comparison(baseline, results), verdict)
-        announce(self._summary)
+        self._summary = ComparisonView(Comparison(baseline, results), verdict)
+        report_to_github(self._summary)
 
     @property
     def _verdict(self) -> Any:
@@ -165,6 +166,8 @@ class Judgement:
             terminal.section("MiniWoB++ results", red=True)
             terminal.line(self._problem, red=True)
         elif self._summary and (terminal.verbosity >= 0 or not self._verdict.passed):
+            from pytest_miniwob_agent.terminal.gate import verdict_lines
+
             verdict = self._verdict
             terminal.section("MiniWoB++ gate", green=verdict.passed, red=not verdict.passed)
             width = terminal._tw.fullwidth
@@ -173,7 +176,7 @@ class Judgement:
                     for line in wrap(f"{name}: {before} -> {after}", width):
                         terminal.line(line)
             most = None if terminal.verbosity > 0 else NAMED
-            for line in verdict.lines(width, most, more="all with -v"):
+            for line in verdict_lines(verdict, width, most, more="all with -v"):
                 terminal.line(line)
             if verdict.passed and (verdict.progressed or verdict.regressed):
                 for line in wrap(self._how_to_keep(), width):

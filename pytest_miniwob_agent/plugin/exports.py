@@ -24,9 +24,9 @@ def properties(result: Result) -> list[tuple[str, str | int]]:
         "case": result.case,
         "agent": sanitize_line(result.agent),
         "model": sanitize_line(result.model),
-        "outcome": result.outcome,
+        "outcome": str(result.outcome),
     }
-    if result.told:
+    if result.conclusive:
         tokens = [count for count in result.tokens.values() if count is not None]
         found |= {
             "solved_at": result.solved_at,
