@@ -58,7 +58,7 @@ class Paper:
 
     @cached_property
     def trials(self) -> tuple[int, ...]:
-        """The numbers of `TRIALS` that the run has figures for: a run of one trial has none for five."""
+        """The numbers of `TRIALS` that the run has figures for; one of 1 trial has none for 5."""
         most = max((max(len(r.endings), r.solved_at or 1) for r in self.conclusive), default=0)
         all_solved = all(result.solved for result in self.conclusive)
         return tuple(t for t in TRIALS if t <= most or (all_solved and most))

@@ -47,7 +47,7 @@ class Tables:
         }
 
     def csv(self) -> str:
-        """Completion as CSV, with the columns of the published figures so that both can be joined."""
+        """Completion as CSV, with the same columns as the published figures."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(["category", "task", "system", "setting", "completion_rate"])
