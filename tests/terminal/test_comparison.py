@@ -252,12 +252,11 @@ class TestMarkdown:
                 assert lines[number - 1] == ""
 
     def test_hostile_text_is_escaped(self):
-        evil = [
-            make_result(s, task=HOSTILE, model=HOSTILE, prompts={HOSTILE: "x"}) for s in range(2)
-        ]
-        lost = [make_result(0, False, task=HOSTILE), make_result(1, task=HOSTILE, outcome=Status.ERROR, solved_at=None,
-                reason=HOSTILE)]  # fmt: skip
-        base, head = Results(tuple(evil)), Results(tuple(lost), (HOSTILE,))
+        names = {"task": HOSTILE, "model": HOSTILE, "prompts": {HOSTILE: "x"}}
+        base = Results((make_result(0, **names), make_result(1, **names)))
+        lost = make_result(0, False, task=HOSTILE)
+        error = {"outcome": Status.ERROR, "solved_at": None, "reason": HOSTILE}
+        head = Results((lost, make_result(1, task=HOSTILE, **error)), (HOSTILE,))
         text = ComparisonView(Comparison(base, head), judge(base, head, Gate())).markdown()
         for table in tables_of(text):
             assert len({len(row) for row in table}) == 1
