@@ -10,7 +10,7 @@ from importlib import import_module
 
 from pytest_miniwob_agent.core.errors import MiniwobError
 
-COMMANDS = ("certify", "doctor", "show", "cassettes", "batch", "compare", "tables", "tasks")
+COMMANDS = ("certify", "doctor", "show", "play", "cassettes", "batch", "compare", "tables", "tasks")
 """The modules of the commands, in the order of `--help`.
 
 Each has a function `add(commands)` that adds its parser, with its function as the default of `run`.
