@@ -407,7 +407,7 @@ def _tasks(options: argparse.Namespace) -> int:
 
 def _certify(options: argparse.Namespace) -> int:
     from pytest_miniwob_agent.browser.certification import certify
-    from pytest_miniwob_agent.browser.environment import Browser
+    from pytest_miniwob_agent.browser.process import Browser
 
     chosen = select_cases(options.selectors, parse_seeds(options.seeds))
     verdicts: dict[str, dict[str, str | int]] = {}

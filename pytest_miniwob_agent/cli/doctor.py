@@ -15,7 +15,8 @@ from importlib import metadata
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
-from pytest_miniwob_agent.browser.environment import FONT, Browser, find_browser
+from pytest_miniwob_agent.browser.environment import FONT, MiniwobEnvironment
+from pytest_miniwob_agent.browser.process import Browser, find_browser
 from pytest_miniwob_agent.cassettes.folder import lint
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import BrowserError, UsageError
@@ -112,7 +113,7 @@ def _browser(path: str | None) -> Iterator[Finding]:
         yield Finding("chromedriver", f"{of_driver} ({driver})", mend)
     started = Browser(path)
     try:
-        page = started.environment(Case("click-button", OTHER, 0))
+        page = MiniwobEnvironment(started, Case("click-button", OTHER, 0))
         observation = page.reset()
         fonts = page.fonts()
     except BrowserError as error:

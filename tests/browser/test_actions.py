@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from pytest_miniwob_agent.browser.environment import Browser
+from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
+from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.core.actions import (
     Choose,
     Click,
@@ -39,7 +40,7 @@ def browser():
 @pytest.fixture
 def open_page(browser):
     def call(task, seed=1):
-        env = browser.environment(Case(task, installed_tasks()[task], seed))
+        env = MiniwobEnvironment(browser, Case(task, installed_tasks()[task], seed))
         return env, env.reset()
 
     return call
@@ -352,7 +353,7 @@ class TestClipboard:
         try:
             pages = []
             for seed, window in enumerate(windows, start=1):
-                env = window.environment(Case("copy-paste", "other", seed))
+                env = MiniwobEnvironment(window, Case("copy-paste", "other", seed))
                 observation = env.reset()
                 do(env, Select(find(observation, dom_id="to-copy")), Copy())
                 pages.append((env, observation))

@@ -14,7 +14,8 @@ from lxml import html
 from projects import ROOT
 
 from pytest_miniwob_agent import render
-from pytest_miniwob_agent.browser.environment import Browser, find_browser
+from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
+from pytest_miniwob_agent.browser.process import Browser, find_browser
 from pytest_miniwob_agent.core.actions import Click, Enter, Hold, Press, Release, Type
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import BrowserError
@@ -29,7 +30,7 @@ def browser():
 
 
 def page(browser, task, seed=1):
-    return browser.environment(Case(task, installed_tasks()[task], seed))
+    return MiniwobEnvironment(browser, Case(task, installed_tasks()[task], seed))
 
 
 def find(observation, **wanted):
