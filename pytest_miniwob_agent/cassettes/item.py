@@ -40,6 +40,7 @@ from pytest_miniwob_agent.core.errors import CassetteError, ModelError, NotRecor
 from pytest_miniwob_agent.core.events import Origin
 from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.limits import Limits
+from pytest_miniwob_agent.core.protocols import Observer
 from pytest_miniwob_agent.core.usage import Usage
 from pytest_miniwob_agent.models.budget import Budget
 
@@ -61,7 +62,7 @@ def stem(agent: str, model: str, case: Case) -> str:
     )
 
 
-class ItemCassette:
+class ItemCassette(Observer):
     """The recorded calls of one item.
 
     Args:
@@ -134,8 +135,12 @@ class ItemCassette:
         self.record = Record.NONE
         self.writes = self.live = False
 
-    def announce(self, origin: Origin) -> None:
-        """Say where the next call comes from."""
+    def before_episode(self, case: Case) -> None:
+        """Begin again, see `rewind`."""
+        self.rewind()
+
+    def before_call(self, origin: Origin) -> None:
+        """Note where the next call comes from."""
         self._origin = origin
 
     def replay(self, body: bytes) -> Call | None:

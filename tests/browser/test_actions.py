@@ -26,6 +26,8 @@ from pytest_miniwob_agent.core.actions import (
 )
 from pytest_miniwob_agent.core.case import Case
 
+pytestmark = pytest.mark.integration
+
 
 def find(observation, **wanted):
     """The id of the one element with these attributes."""

@@ -11,6 +11,8 @@ from pytest_miniwob_agent.browser import input as native_input
 from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.core.actions import Click, Enter, Hold, Press, Release, Type
 
+pytestmark = pytest.mark.integration
+
 
 def find(observation, **wanted):
     """The one element with these attributes."""

@@ -15,6 +15,8 @@ from pytest_miniwob_agent.browser.process import Browser, find_browser
 from pytest_miniwob_agent.core.actions import Click
 from pytest_miniwob_agent.core.errors import BrowserError
 
+pytestmark = pytest.mark.integration
+
 
 class TestWindow:
     def test_a_mouse_that_a_person_moves_over_the_page_has_no_effect(
