@@ -193,11 +193,8 @@ def _add_cassettes(commands: Commands) -> None:
 
 
 def _lint(options: argparse.Namespace) -> int:
-    from pytest_miniwob_agent.cassettes.folder import (
-        files,
-        lint,
-        unseen,
-    )
+    from pytest_miniwob_agent.cassettes.folder import cassette_files
+    from pytest_miniwob_agent.cassettes.lint import lint, unchecked_folders
     from pytest_miniwob_agent.plugin.collecting import collect
 
     used = collect(options.pytest_args)
@@ -205,25 +202,22 @@ def _lint(options: argparse.Namespace) -> int:
     for finding in findings:
         note = " (note)" if finding.note else ""
         print(f"{display_path(finding.path)}: {finding.kind}{note}: {finding.what}")
-    for head, count in unseen(used).items():
+    for head, count in unchecked_folders(used).items():
         print(
             f"{display_path(used.folder / head)}: not looked at: {count} cassettes of an agent "
             "and a model that no item here uses"
         )
     wrong = sum(not finding.note for finding in findings)
-    print(f"{len(files(used.folder))} cassettes, {wrong} to mend")
+    print(f"{len(cassette_files(used.folder))} cassettes, {wrong} to mend")
     return 1 if wrong else 0
 
 
 def _prune(options: argparse.Namespace) -> int:
-    from pytest_miniwob_agent.cassettes.folder import (
-        prunable,
-        remove,
-    )
+    from pytest_miniwob_agent.cassettes.prune import prunable_files, remove_files
     from pytest_miniwob_agent.plugin.collecting import collect
 
     used = collect(options.pytest_args)
-    paths = prunable(used)
+    paths = prunable_files(used)
     if not paths:
         print("nothing to remove: every cassette is used by an item")
         return 0
@@ -237,15 +231,13 @@ def _prune(options: argparse.Namespace) -> int:
         if answer.strip().lower() not in ("y", "yes"):
             print("nothing removed; --yes does not ask")
             return 1
-    remove(used.folder, paths)
+    remove_files(used.folder, paths)
     print(f"{len(paths)} removed")
     return 0
 
 
 def _stats(options: argparse.Namespace) -> int:
-    from pytest_miniwob_agent.cassettes.folder import (
-        stats,
-    )
+    from pytest_miniwob_agent.cassettes.stats import stats
 
     rows = stats(options.cassettes)
     if not rows:
@@ -265,12 +257,10 @@ def _stats(options: argparse.Namespace) -> int:
 
 
 def _show(options: argparse.Namespace) -> int:
-    from pytest_miniwob_agent.cassettes.folder import (
-        conversation,
-        find,
-    )
+    from pytest_miniwob_agent.cassettes.conversation import conversation
+    from pytest_miniwob_agent.cassettes.folder import find_cassette
 
-    path = find(options.cassettes, options.case)
+    path = find_cassette(options.cassettes, options.case)
     print(display_path(path))
     for text in conversation(path):
         print(f"\n{text}")

@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from pytest_miniwob_agent.browser.environment import FONT, Browser, find_browser
-from pytest_miniwob_agent.cassettes.folder import lint
+from pytest_miniwob_agent.cassettes.lint import lint
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import BrowserError, UsageError
 from pytest_miniwob_agent.core.files import display_path
@@ -160,11 +160,11 @@ def _cassettes(pytest_args: Sequence[str]) -> Iterator[Finding]:
         lines = sanitize_lines(str(error)).split("\n")
         yield Finding("items", f"{lines[0]} {lines[-1]}", "see what `pytest --collect-only` says")
         return
-    if used.shelves:
-        agents = ", ".join(sorted(used.shelves))
+    if used.model_folders:
+        agents = ", ".join(sorted(used.model_folders))
         yield Finding("items", f"{len(used.stems)} with recorded calls of {sanitize_line(agents)}")
-    if used.tails:
-        yield Finding("items", f"{len(used.tails)} with an agent or model of a fixture")
+    if used.cases:
+        yield Finding("items", f"{len(used.cases)} with an agent or model of a fixture")
     lacking = [stem for stem in used.stems if not (used.folder / f"{stem}.yaml").is_file()]
     have = len(used.stems) - len(lacking)
     yield Finding(

@@ -244,7 +244,7 @@ def _as_error() -> Iterator[None]:
 def miniwob_browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
     """The worker's Chromium; started by the first item that needs it."""
     from pytest_miniwob_agent.browser.environment import Browser
-    from pytest_miniwob_agent.cassettes.file import bypass_vcr
+    from pytest_miniwob_agent.cassettes.bypass_vcr import bypass_vcr
 
     settings = request.config.stash[SETTINGS]
     browser = Browser(
@@ -293,7 +293,8 @@ def miniwob_llm(
     request: pytest.FixtureRequest, miniwob_agent: Agent, miniwob_case: Case
 ) -> Iterator[LLM]:
     """The model, behind the item's cassette. Override it for a model of your own."""
-    from pytest_miniwob_agent.cassettes.item import CassetteTransport, ItemCassette, Record, stem
+    from pytest_miniwob_agent.cassettes.item import ItemCassette, Record, stem
+    from pytest_miniwob_agent.cassettes.transport import CassetteTransport
     from pytest_miniwob_agent.models.budget import Budget
     from pytest_miniwob_agent.models.client import OpenAILLM
 
@@ -351,7 +352,7 @@ def miniwob_episode(
     def announce(origin: Origin) -> None:
         outcome["item"]["prompts"].update(origin.prompts)
         if cassette is not None:
-            cassette.announce(origin)
+            cassette.before_call(origin)
 
     def run(watch: Callable[[Event], None], camera: Camera | None) -> Episode:
         return run_episode(

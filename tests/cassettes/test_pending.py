@@ -18,7 +18,7 @@ def body(prompt):
 
 def pending(cassettes, prompt, stem=STEM):
     cassette = ItemCassette(cassettes, stem, Record.DEFER)
-    return cassette.miss(json.dumps(body(prompt)).encode()).request
+    return cassette.missing_call(json.dumps(body(prompt)).encode()).request
 
 
 def answer(request, text="DONE"):

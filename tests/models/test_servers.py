@@ -16,7 +16,8 @@ import pytest
 from projects import solve_menu
 
 from pytest_miniwob_agent.cassettes.file import read_cassette
-from pytest_miniwob_agent.cassettes.item import CassetteTransport, ItemCassette, Record
+from pytest_miniwob_agent.cassettes.item import ItemCassette, Record
+from pytest_miniwob_agent.cassettes.transport import CassetteTransport
 from pytest_miniwob_agent.core.errors import ModelError
 from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.models.budget import Budget
