@@ -43,8 +43,8 @@ MAX_BYTES = 200_000_000
 SHOWN_ERRORS = 5
 """The number of a batch's errors that are shown."""
 
-FIRST_PAUSE, LONGEST_PAUSE = 2, 60
-"""Seconds between two looks at running batches; a batch takes minutes or hours."""
+PAUSE, LONGEST_PAUSE = 2, 60
+"""Seconds between the first requests for a status and between later ones; batches take long."""
 
 _FOUND = "submitted before and found again"
 
@@ -59,6 +59,7 @@ class Batches:
         max_requests: the number of requests in one batch.
         max_bytes: the size of one batch's file.
         retries: how often a refused or dropped call is repeated, with the client's own back-off.
+        pause: seconds between the first requests for a status; it doubles each time.
     """
 
     def __init__(
@@ -70,6 +71,7 @@ class Batches:
         max_requests: int = MAX_REQUESTS,
         max_bytes: int = MAX_BYTES,
         retries: int = RETRIES,
+        pause: float = PAUSE,
     ) -> None:
         self._pending = pending
         self._answers = pending.with_name("answers.jsonl")
@@ -78,6 +80,7 @@ class Batches:
         self._say = say
         self._max_requests = max_requests
         self._max_bytes = max_bytes
+        self._pause = pause
 
     def submit(self) -> None:
         """Submit every request that is neither in a batch nor answered.
@@ -203,7 +206,7 @@ class Batches:
 
     def _remotes_at_end(self, wait: Callable[[str], None]) -> list[tuple[Batch, RemoteBatch]]:
         """Wait until all batches have ended, and return them."""
-        pause = FIRST_PAUSE
+        pause = self._pause
         while True:
             remotes = list(self._unfetched())
             running = [counts_of(remote) for _, remote in remotes if remote.status not in ENDED]
