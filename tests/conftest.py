@@ -15,9 +15,17 @@ from pytest_miniwob_agent import screen  # noqa: F401
 
 # Loaded before any inner run, as are httpcore2 and scipy: pytester forgets modules that an inner
 # run was first to import, and some can't be loaded twice.
-from pytest_miniwob_agent.browser import environment  # noqa: F401
+from pytest_miniwob_agent.browser import environment
 from pytest_miniwob_agent.cassettes import item  # noqa: F401
 from pytest_miniwob_agent.models import client  # noqa: F401
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """One Chromium for all tests that do not need a fresh one."""
+    browser = environment.Browser()
+    yield browser
+    browser.close()
 
 
 @pytest.fixture
