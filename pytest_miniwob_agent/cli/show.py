@@ -1,6 +1,6 @@
 """`miniwob-agent show`: print an item's whole episode as it is replayed.
 
-What only stands in a cassette, `miniwob-agent cassettes show` prints.
+The contents of a cassette, without a replay, are printed by `miniwob-agent cassettes show`.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="print an item's whole episode: screens, calls, actions, reflections",
         description="Replay an item from its cassette and print its whole episode: the goal, and "
         "of each trial the screens as the model saw them, the calls, the actions and their "
-        "effects, how it ended, and what was learnt from it. An item that drifts is shown up to "
-        "there. No model is asked and nothing is written. Exits with 1 if the item came to no "
-        "result. What a cassette holds, without running anything: miniwob-agent cassettes show.",
-        epilog="Items are those that pytest would run here: miniwob-agent show click-tab/3 -- "
-        "tests/test_mine.py --miniwob-seeds=3",
+        "effects, how it ended, and the reflection on it. An item that drifts is shown up to that "
+        "point. No model is asked and nothing is written. Exits with 1 if the item has no result. "
+        "To print the contents of a cassette without a replay: miniwob-agent cassettes show.",
+        epilog="CASE is looked up among the items that pytest would run here: miniwob-agent show "
+        "click-tab/3 -- tests/test_mine.py --miniwob-seeds=3",
     )
     show.set_defaults(run=run)
 
@@ -38,16 +38,14 @@ def item_arguments() -> argparse.ArgumentParser:
         "pytest_args",
         nargs="*",
         metavar="-- PYTEST ARGUMENTS",
-        help="which items are meant, as you would run them (default: all of this folder's)",
+        help="the tests and options to run pytest with (default: this folder's tests)",
     )
-    item.add_argument(
-        "--full", action="store_true", help="whole completions, and the prompts before them"
-    )
+    item.add_argument("--full", action="store_true", help="print prompts too, and shorten nothing")
     return item
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print an item's episode; return 1 if the item came to no result."""
+    """Print an item's episode; return 1 if the item has no result."""
     from pytest_miniwob_agent.plugin.replaying import replay
     from pytest_miniwob_agent.terminal.episode import EpisodePrinter
 
