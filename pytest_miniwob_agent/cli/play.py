@@ -2,45 +2,46 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import time
+from argparse import ArgumentTypeError, Namespace
 
-from pytest_miniwob_agent.cli.show import item_arguments
+from pytest_miniwob_agent.cli.arguments import Commands
+from pytest_miniwob_agent.cli.show import add_item
 from pytest_miniwob_agent.core.actions import Action
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.text import sanitize_line
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command."""
-    play = commands.add_parser(
+def add(commands: Commands) -> None:
+    """Add the arguments."""
+    parser = commands.add_parser(
         "play",
-        parents=[item_arguments()],
         help="show a recorded episode in a window, an action at a time",
         description="Replay an item in the browser's window. The terminal prints the episode as "
         "`miniwob-agent show` does; before each action, with the pointer already in place, it "
-        "waits for Enter; q quits. No model is asked and nothing is written.",
+        "waits for Enter; q quits. No model is called and nothing is written.",
         epilog="Needs a terminal and a display; miniwob-agent show needs neither. To watch a whole "
         "run: pytest --miniwob-headed --miniwob-slowmo=500",
     )
-    play.add_argument(
+    add_item(parser)
+    parser.add_argument(
         "--auto",
         type=_milliseconds,
         metavar="MS",
         help="do not wait for Enter, but continue after MS milliseconds",
     )
-    play.set_defaults(run=run)
+    parser.set_defaults(run=run)
 
 
 def _milliseconds(text: str) -> int:
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} must be a number of milliseconds")
+        raise ArgumentTypeError(f"{text!r} must be a whole number of milliseconds")
     return int(text)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Namespace) -> int:
     """Show an item's episode in a window; return 1 if the item has no result.
 
     Raises:

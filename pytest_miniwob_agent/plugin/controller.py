@@ -23,7 +23,7 @@ from pytest_miniwob_agent.terminal import statuses
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.results.file import Result, Results
-    from pytest_miniwob_agent.terminal.comparison import Summary
+    from pytest_miniwob_agent.terminal.comparison import ComparisonView
 
 NAMED = 20
 """Number of items that the gate names of a list; all with -v."""
@@ -50,7 +50,7 @@ class Controller:
         self._problems: list[tuple[str, str]] = []
         self._waiting = 0
         self._remark: str | None = None
-        self._comparison: Summary | None = None
+        self._comparison: ComparisonView | None = None
         self._report_written = False
         self._running = True
         settings = state.settings
@@ -166,7 +166,8 @@ class Controller:
     def _judge(self, results: Results) -> None:
         from pytest_miniwob_agent.results.comparison import Comparison
         from pytest_miniwob_agent.results.gate import judge
-        from pytest_miniwob_agent.terminal.comparison import Summary, announce
+        from pytest_miniwob_agent.terminal.comparison import ComparisonView
+        from pytest_miniwob_agent.terminal.github import report_to_github
 
         baseline = self._state.baseline
         assert baseline is not None
@@ -174,8 +175,8 @@ class Controller:
             self._state.deselected, self._state.settings.seeds, bool(self._reason_for_few)
         )
         verdict = judge(baseline.results, results, baseline.gate, left_out)
-        self._comparison = Summary(Comparison(baseline.results, results), verdict)
-        announce(self._comparison)
+        self._comparison = ComparisonView(Comparison(baseline.results, results), verdict)
+        report_to_github(self._comparison)
 
     def _write_report(self, session: pytest.Session) -> None:
         """Write the HTML report."""

@@ -12,7 +12,8 @@ from pytest_miniwob_agent.core.text import counted, percent, sanitize, sanitize_
 from pytest_miniwob_agent.core.usage import Usage
 from pytest_miniwob_agent.models.prices import Price, cost_of, money, tokens
 from pytest_miniwob_agent.tasks.catalogue import CATEGORIES, OTHER
-from pytest_miniwob_agent.terminal.comparison import Summary
+from pytest_miniwob_agent.terminal.comparison import ComparisonView
+from pytest_miniwob_agent.terminal.gate import verdict_lines
 from pytest_miniwob_agent.terminal.layout import fitting_table, wrap
 
 NAMED = 3
@@ -210,7 +211,7 @@ def show_ledger(
 
 
 def show_gate(
-    terminal: pytest.TerminalReporter, comparison: Summary, *, most: int | None, hint: str
+    terminal: pytest.TerminalReporter, comparison: ComparisonView, *, most: int | None, hint: str
 ) -> None:
     """Show the verdict of the gate, and what differs between the runs that it compares.
 
@@ -228,7 +229,7 @@ def show_gate(
         if before != after and name != "results" and "not used" not in (before, after):
             for line in wrap(f"{name}: {before} -> {after}", width):
                 terminal.line(line)
-    for line in verdict.lines(width, most, more="all with -v"):
+    for line in verdict_lines(verdict, width, most, more="all with -v"):
         terminal.line(line)
     if hint:
         for line in wrap(hint, width):

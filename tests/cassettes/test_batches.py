@@ -468,7 +468,7 @@ def test_waiting_can_be_interrupted(folder, server, batch):
     process.send_signal(signal.SIGINT)
     _, err = process.communicate()
     assert process.returncode == 130
-    assert err == "interrupted; nothing is lost, call it again to go on\n"
+    assert err == "interrupted; nothing is lost, run it again to continue\n"
     server.work("batch_1")
     assert batch("fetch")[0] == 0
     assert set(answers(folder)) == set(ids)

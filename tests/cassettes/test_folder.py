@@ -37,7 +37,7 @@ def plant(record, name, text=None):
 
 class TestLint:
     def test_all_is_well(self, run):
-        assert run("lint") == (0, "12 cassettes, 0 to mend\n", "")
+        assert run("lint") == (0, "12 cassettes, 0 to fix\n", "")
 
     @pytest.mark.parametrize(
         ("name", "change", "told"),
@@ -65,7 +65,7 @@ class TestLint:
         assert status == 1
         lines = pytest.LineMatcher(out.splitlines())
         lines.fnmatch_lines([f"{FOLDER}/{name}: {told}"])
-        lines.fnmatch_lines(["1* cassettes, * to mend"])
+        lines.fnmatch_lines(["1* cassettes, * to fix"])
         assert "AKIA" not in out
 
     def test_notes(self, record, run):
@@ -84,7 +84,7 @@ class TestLint:
         plant(record, "../other/click-menu-2/1.yaml")
         status, out, _ = run("lint")
         assert status == 0
-        assert "cassettes/reflective/other: not looked at: 1 cassettes of an agent" in out
+        assert "cassettes/reflective/other: not checked: 1 cassettes of an agent" in out
         status, out, _ = run("lint", "--", "--miniwob-model=other", "--miniwob-seeds=7")
         assert status == 1
         assert "cassettes/reflective/other/click-menu-2/1.yaml: orphan" in out
@@ -186,7 +186,7 @@ def test_counts(run):
 def test_counts_of_nothing(run, tmp_path):
     status, _, err = run("stats", f"--cassettes={tmp_path / 'none'}")
     assert status == 2
-    assert "holds no cassettes; name their folder: --cassettes" in err
+    assert "; name their folder with --cassettes" in err
 
 
 class TestShow:
