@@ -41,6 +41,11 @@ TEST_FILE = """
 """
 
 
+def recorded_files(project):
+    """All files in a project's folder of cassettes."""
+    return [path for path in project.path.glob("cassettes/**/*") if path.is_file()]
+
+
 def solve_menu(prompt):
     """A model that solves the fake page."""
     if "Say in one short sentence" in prompt:

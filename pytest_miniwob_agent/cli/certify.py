@@ -29,7 +29,7 @@ def add(commands: Commands) -> None:
 def run(options: Namespace) -> int:
     """Print a verdict for each case; 1 if a page is not deterministic."""
     from pytest_miniwob_agent.browser.certification import certify
-    from pytest_miniwob_agent.browser.environment import Browser
+    from pytest_miniwob_agent.browser.process import Browser
     from pytest_miniwob_agent.tasks.selection import parse_seeds, select_cases
 
     cases = select_cases(options.selectors, parse_seeds(options.seeds))

@@ -105,7 +105,7 @@ def _versions() -> Iterator[Finding]:
 
 def _browser(path: str | None) -> Iterator[Finding]:
     """Check browser and driver: their versions, and that they work together."""
-    from pytest_miniwob_agent.browser.environment import find_browser
+    from pytest_miniwob_agent.browser.process import find_browser
 
     try:
         chromium = find_browser(path)
@@ -133,11 +133,12 @@ def _browser(path: str | None) -> Iterator[Finding]:
 
 def _page(path: str | None) -> Iterator[Finding]:
     """Check that a page loads and is read, and its font."""
-    from pytest_miniwob_agent.browser.environment import FONT, Browser
+    from pytest_miniwob_agent.browser.environment import FONT, MiniwobEnvironment
+    from pytest_miniwob_agent.browser.process import Browser
 
     browser = Browser(path)
     try:
-        page = browser.environment(Case("click-button", OTHER, 0))
+        page = MiniwobEnvironment(browser, Case("click-button", OTHER, 0))
         observation = page.reset()
         fonts = page.fonts()
     except BrowserError as error:

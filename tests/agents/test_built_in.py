@@ -12,7 +12,8 @@ from lxml import html
 
 import pytest_miniwob_agent
 from pytest_miniwob_agent.agents.registry import BUILT_IN, load_agent
-from pytest_miniwob_agent.browser.environment import Browser
+from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
+from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.core.actions import (
     Choose,
     Click,
@@ -48,7 +49,7 @@ def env(request):
         yield fake()
     else:
         browser = Browser()
-        yield browser.environment(CASE)
+        yield MiniwobEnvironment(browser, CASE)
         browser.close()
 
 
@@ -60,7 +61,7 @@ def form(request):
         yield FakeEnvironment("Copy the text.", {"start": [area]})
     else:
         browser = Browser()
-        yield browser.environment(Case("copy-paste", "other", 1))
+        yield MiniwobEnvironment(browser, Case("copy-paste", "other", 1))
         browser.close()
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from projects import FAKE_PAGE, ROOT, solve_menu
 
-from pytest_miniwob_agent.browser.environment import Browser
+from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
+from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.cli import main
 from pytest_miniwob_agent.core.actions import Click
 from pytest_miniwob_agent.core.case import Case
@@ -362,7 +363,7 @@ class TestSlowmo:
         for slowmo in (1, None):
             window = Browser(headed=True, slowmo=slowmo)
             try:
-                page = window.environment(Case("click-test-2", "other", 1))
+                page = MiniwobEnvironment(window, Case("click-test-2", "other", 1))
                 element = next(one for one in page.reset().elements if one.tag == "button")
                 assert not shows_pointer(window)
                 shot = page.look(Click(element.id))

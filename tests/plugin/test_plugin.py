@@ -144,7 +144,7 @@ class TestCollection:
     @pytest.mark.parametrize(
         ("args", "message"),
         [
-            (["--miniwob-seeds=1000-"], "*'1000-' is no number or range*"),
+            (["--miniwob-seeds=1000-"], "*'1000-' is not a number or range*"),
             (["--miniwob-seeds="], "*seeds '': none given*"),
             (["--miniwob-llm-params={"], "*--miniwob-llm-params: '{' is no JSON*"),
             (["--miniwob-llm-params=[]"], "*--miniwob-llm-params: '[[]]' is no JSON object*"),

@@ -23,7 +23,7 @@ from selenium.webdriver import ActionChains, Keys
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
-from pytest_miniwob_agent.browser.environment import find_browser
+from pytest_miniwob_agent.browser.process import find_browser
 from pytest_miniwob_agent.core.actions import Click, Enter, Press
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.data import to_data

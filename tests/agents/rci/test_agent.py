@@ -14,7 +14,8 @@ from pytest_miniwob_agent.agents.rci.agent import (
     parse_instruction,
 )
 from pytest_miniwob_agent.agents.registry import load_agent
-from pytest_miniwob_agent.browser.environment import Browser
+from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
+from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.data import to_data
 from pytest_miniwob_agent.core.errors import UsageError
@@ -458,7 +459,7 @@ def browser():
 )  # fmt: skip
 def test_a_real_page_is_solved(browser, task, seed, goal, instructions):
     case = Case(task, installed_tasks()[task], seed)
-    env = browser.environment(case)
+    env = MiniwobEnvironment(browser, case)
     asked = env.reset().goal
     assert goal in (None, asked)
     wanted = asked.split('"')[1] if goal is None else ""

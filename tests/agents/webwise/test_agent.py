@@ -10,7 +10,8 @@ from pytest_miniwob_agent.agents.registry import load_agent
 from pytest_miniwob_agent.agents.webwise.agent import WebWISEAgent, extract_program
 from pytest_miniwob_agent.agents.webwise.examples import Example, Stage, read_pool
 from pytest_miniwob_agent.agents.webwise.interpreter import ProgramError
-from pytest_miniwob_agent.browser.environment import Browser
+from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
+from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.events import Acted, Ending, Remark, TrialEnded
@@ -504,7 +505,7 @@ def test_in_a_real_browser():
             episode = run_episode(
                 case,
                 WebWISEAgent(),
-                browser.environment(case),
+                MiniwobEnvironment(browser, case),
                 ScriptedLLM(replies),
                 Limits(),
                 model="scripted",

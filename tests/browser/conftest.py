@@ -1,0 +1,36 @@
+"""One Chromium for all tests that do not need a fresh one, and pages in it."""
+
+import pytest
+
+from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
+from pytest_miniwob_agent.browser.process import Browser
+from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.tasks.catalogue import installed_tasks
+
+
+@pytest.fixture(scope="session")
+def browser():
+    browser = Browser()
+    yield browser
+    browser.close()
+
+
+@pytest.fixture
+def page(browser):
+    """Make the environment of a task, in the shared browser if none is given."""
+
+    def make(task, seed=1, browser=browser):
+        return MiniwobEnvironment(browser, Case(task, installed_tasks()[task], seed))
+
+    return make
+
+
+@pytest.fixture
+def open_page(page):
+    """Make the environment of a task and reset it; returns both."""
+
+    def make(task, seed=1):
+        env = page(task, seed)
+        return env, env.reset()
+
+    return make
