@@ -1,9 +1,7 @@
-"""What a language model is shown of a page: compact pseudo-HTML, one visible leaf a line.
+"""Rendering of a page for a language model: compact pseudo-HTML, one visible leaf a line.
 
 Section 3.2 of the reflective agent's paper: each leaf keeps its id, class, text, placeholder, value
 and its cell of a 3 x 3 grid. Built with lxml, so that no text of a page can break out of its line.
-
-Also what a model means by an XPath on the page's HTML (`find`).
 """
 
 from __future__ import annotations
