@@ -38,7 +38,7 @@ def env(request):
     """A page with the buttons ONE and TWO, of which TWO is wrong."""
     if request.param == "fake":
         return fake()
-    return request.getfixturevalue("browser").environment(CASE)
+    return MiniwobEnvironment(request.getfixturevalue("browser"), CASE)
 
 
 @pytest.fixture(params=["fake", IN_BROWSER])
@@ -47,7 +47,7 @@ def form(request):
     if request.param == "fake":
         area = Element(1, "textarea", value="a < b\n & c")
         return FakeEnvironment("Copy the text.", {"start": [area]})
-    return request.getfixturevalue("browser").environment(Case("copy-paste", "other", 1))
+    return MiniwobEnvironment(request.getfixturevalue("browser"), Case("copy-paste", "other", 1))
 
 
 class TestEnvironment:
