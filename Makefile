@@ -1,4 +1,4 @@
-# `make help` tells what these three are for.
+# `make help` shows the targets and these variables.
 PYTHON  ?=
 WORKERS ?= 2
 ARGS    ?=
@@ -8,20 +8,21 @@ STAMP := $(VENV)/.installed
 TYPED := pytest_miniwob_agent $(wildcard benchmarks)
 
 .DEFAULT_GOAL := help
-.PHONY: help install check check-format check-lint check-types test replay browser
+.PHONY: help install check check-format check-lint check-layers check-types \
+	test test-unit test-all replay browser
 
 help: ## show this text
 	@echo 'usage: make TARGET [ARGS="..."] [WORKERS=2] [PYTHON=python3.12]'
 	@echo
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
 	@echo
-	@echo '  ARGS     further arguments for pytest, for example ARGS="-x -q"'
-	@echo '  WORKERS  number of pytest-xdist workers, 0 for none'
-	@echo '  PYTHON   the Python for a new .venv; remove .venv to change it'
+	@echo '  ARGS       further arguments for pytest, for example ARGS="-x -q"'
+	@echo '  WORKERS    number of pytest-xdist workers, 0 for none'
+	@echo '  PYTHON     the Python for a new .venv; remove .venv to change it'
 
 install: $(STAMP) browser ## set up all that is missing: .venv, the package, Chromium
 
-check: check-format check-lint check-types ## formatting, lint rules, types
+check: check-format check-lint check-layers check-types ## formatting, lint rules, layers, types
 
 check-format: $(STAMP)
 	$(VENV)/bin/ruff format --check .
@@ -29,10 +30,19 @@ check-format: $(STAMP)
 check-lint: $(STAMP)
 	$(VENV)/bin/ruff check .
 
+check-layers: $(STAMP)
+	$(VENV)/bin/lint-imports --no-logo
+
 check-types: $(STAMP)
 	$(VENV)/bin/mypy $(TYPED)
 
-test: $(STAMP) browser ## run the whole test suite
+test: $(STAMP) browser ## run the tests, except for sweeps
+	$(VENV)/bin/pytest -n $(WORKERS) -m "not sweep" $(ARGS)
+
+test-unit: $(STAMP) ## run the tests that need no browser and no inner pytest run
+	$(VENV)/bin/pytest -n $(WORKERS) -m "not integration and not sweep" $(ARGS)
+
+test-all: $(STAMP) browser ## run all tests, sweeps too
 	$(VENV)/bin/pytest -n $(WORKERS) $(ARGS)
 
 # No key and no gateway: the shipped cassettes answer. In a fixed order, so that two runs read alike.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Sequence
 
 from pytest_miniwob_agent.core.actions import Action
 from pytest_miniwob_agent.core.case import Case
@@ -30,13 +30,8 @@ from pytest_miniwob_agent.core.events import (
     TrialStarted,
 )
 from pytest_miniwob_agent.core.limits import Limits
-from pytest_miniwob_agent.core.observations import Observation, Shot, Transition
-from pytest_miniwob_agent.core.protocols import LLM, Agent, Environment, Visible
-
-Camera = Callable[[int, int, Shot, Action | None], None]
-"""Is given trial, step, picture and the action to come. There is one before every action, and one
-of the last screen of a trial that the page did not judge. After its judgement a page shows nothing.
-"""
+from pytest_miniwob_agent.core.observations import Observation, Transition
+from pytest_miniwob_agent.core.protocols import LLM, Agent, Environment, Observer, Visible
 
 
 def run_episode(
@@ -47,23 +42,31 @@ def run_episode(
     limits: Limits,
     *,
     model: str,
-    announce: Callable[[Origin], None] = lambda origin: None,
-    watch: Callable[[Event], None] = lambda event: None,
-    camera: Camera | None = None,
+    observers: Sequence[Observer] = (),
 ) -> Episode:
     """Let the agent work on the case until it returns or a limit is reached.
 
-    Before each model call, `announce` is told where it comes from; `watch` gets every event as it
-    happens, and `camera` pictures of an environment that is `Visible`. What the environment and the
-    model raise (`MiniwobError`) passes through.
+    Args:
+        case: the problem, for the episode's record.
+        agent: what works on it.
+        env: the page.
+        llm: the model.
+        limits: trials, actions and model calls that are allowed.
+        model: the model's id, for the episode's record.
+        observers: called as the episode goes on.
+
+    Raises:
+        MiniwobError: whatever the environment or the model raises.
     """
-    recorder = _Recorder(env, llm, limits, announce, watch, camera)
+    recorder = _Recorder(env, llm, limits, observers)
+    for observer in observers:
+        observer.before_episode(case)
     try:
         agent.solve(recorder, recorder, recorder.note)
     except LimitReached as limit:
         recorder.end_trial(limit)
     except CassetteError:
-        recorder.look()  # at what led to a call that is not recorded
+        recorder.take_picture()  # of what led to a call that is not recorded
         raise
     else:
         recorder.end_trial()
@@ -78,17 +81,14 @@ class _Recorder:
         env: Environment,
         llm: LLM,
         limits: Limits,
-        announce: Callable[[Origin], None],
-        watch: Callable[[Event], None],
-        camera: Camera | None,
+        observers: Sequence[Observer],
     ) -> None:
         self.events: list[Event] = []
-        self._watch = watch
-        self._camera = camera
+        self._observers = observers
+        self._cameras = [observer for observer in observers if observer.wants_pictures]
         self._env = env
         self._llm = llm
         self._limits = limits
-        self._announce = announce
         self._actions = hashlib.sha256()
         self._page = hashlib.sha256()
         self._trial = 0
@@ -118,7 +118,7 @@ class _Recorder:
             raise RuntimeError("the page has judged this trial: reset() begins another")
         if self._step == self._limits.steps:
             raise StepLimit(f"{self._limits.steps} actions are used up")
-        self.look(action)
+        self.take_picture(action)
         self._last = self._env.step(action)
         self._actions.update(f"{action}\n".encode("utf-8", "surrogatepass"))
         self._see(self._last)
@@ -136,32 +136,35 @@ class _Recorder:
     def complete(self, prompt: str, purpose: str) -> Completion:
         if self._calls == self._limits.calls:
             raise CallLimit(f"{self._limits.calls} model calls are used up")
-        self._announce(
-            Origin(
-                purpose,
-                self._trial,
-                self._step,
-                getattr(prompt, "files", {}),
-                self._actions.hexdigest()[:12],
-                self._page.hexdigest()[:12],
-            )
+        origin = Origin(
+            purpose,
+            self._trial,
+            self._step,
+            getattr(prompt, "files", {}),
+            self._actions.hexdigest()[:12],
+            self._page.hexdigest()[:12],
         )
+        for observer in self._observers:
+            observer.before_call(origin)
         prompt = str(prompt)
         completion = self._llm.complete(prompt, purpose)
         self._calls += 1
         self._record(Called(self._trial, self._step, purpose, prompt, completion))
         return completion
 
-    def look(self, action: Action | None = None) -> None:
-        """Have a picture taken, if pictures are wanted and there is something to see."""
-        if self._camera is None or not isinstance(self._env, Visible):
+    def take_picture(self, action: Action | None = None) -> None:
+        """Take a picture, if an observer wants it and there is something to see."""
+        if not self._cameras or not isinstance(self._env, Visible):
             return
         if self._last is not None and not self._last.done:
-            self._camera(self._trial, self._step, self._env.look(action), action)
+            shot = self._env.look(action)
+            for observer in self._cameras:
+                observer.on_picture(shot, self._trial, self._step, action)
 
     def _record(self, event: Event) -> None:
         self.events.append(event)
-        self._watch(event)
+        for observer in self._observers:
+            observer.on_event(event)
 
     def _see(self, transition: Transition) -> None:
         text = canonical_json(to_data(transition))
@@ -171,7 +174,7 @@ class _Recorder:
         match note:
             case TrialEnded(ending, detail):
                 if not self._ended:
-                    self.look()
+                    self.take_picture()
                     self._ended = True
                     self._record(TrialEnded(ending, detail, self._trial))
             case Reflected(step, action, disabled):

@@ -1,6 +1,7 @@
-"""What several test modules need: a model server over real HTTP, and projects to run pytest in."""
+"""Fixtures of several test modules: model servers over real HTTP, and projects to run pytest in."""
 
 import ctypes
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -18,6 +19,41 @@ from pytest_miniwob_agent import screen  # noqa: F401
 from pytest_miniwob_agent.browser import environment  # noqa: F401
 from pytest_miniwob_agent.cassettes import transport  # noqa: F401
 from pytest_miniwob_agent.models import client  # noqa: F401
+
+SHIPPED = ("test_suite.py", "reflection.py", "ten_tasks.py")
+"""Suites that need nothing but the package."""
+
+DEVELOPMENT = ("axe_core_python", "hypothesis", "llmock", "respx")
+"""Some of what the extra `dev` installs; the package's own tests can't be collected without."""
+
+
+def _missing():
+    return [name for name in DEVELOPMENT if importlib.util.find_spec(name) is None]
+
+
+def pytest_ignore_collect(collection_path):
+    """Leave out the package's own tests where the package is installed without the extra `dev`."""
+    name = collection_path.name
+    if name.startswith("test_") and name.endswith(".py") and name not in SHIPPED and _missing():
+        return True
+    return None
+
+
+def pytest_report_header():
+    if _missing():
+        return "tests: only the shipped suite; the package's own tests need pip install -e '.[dev]'"
+    return None
+
+
+STARTING = {"display", "miniwob_browser", "pytester"}
+"""Fixtures that start a browser or an inner pytest run."""
+
+
+def pytest_collection_modifyitems(items):
+    """Mark what `make test-unit` leaves out."""
+    for test in items:
+        if not STARTING.isdisjoint(getattr(test, "fixturenames", ())):
+            test.add_marker("integration")
 
 
 @pytest.fixture

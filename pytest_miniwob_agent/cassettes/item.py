@@ -31,6 +31,7 @@ from pytest_miniwob_agent.core.errors import CassetteError, NotRecorded, Pending
 from pytest_miniwob_agent.core.events import Origin
 from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.limits import Limits
+from pytest_miniwob_agent.core.protocols import Observer
 from pytest_miniwob_agent.core.usage import Usage
 
 
@@ -51,7 +52,7 @@ def stem(agent: str, model: str, case: Case) -> str:
     )
 
 
-class ItemCassette:
+class ItemCassette(Observer):
     """The recorded calls of one item.
 
     Args:
@@ -128,6 +129,10 @@ class ItemCassette:
         self.rewind()
         self.record = Record.NONE
         self.writes = self.live = False
+
+    def before_episode(self, case: Case) -> None:
+        """Replay from the start again, see `rewind`."""
+        self.rewind()
 
     def before_call(self, origin: Origin) -> None:
         """Set where the next call is made."""

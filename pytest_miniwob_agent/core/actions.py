@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, get_args
 
 KEYS = (
     "ENTER", "TAB", "SPACE", "ESCAPE", "BACKSPACE", "DELETE", "HOME", "END", "PAGEUP", "PAGEDOWN",
@@ -199,3 +201,14 @@ def elements_of(action: Action) -> tuple[int, ...]:
     """The ids of the elements that an action names."""
     ids = (getattr(action, name, None) for name in ("element", "to"))
     return tuple(each for each in ids if each is not None)
+
+
+def action_from_data(data: Mapping[str, Any]) -> Action:
+    """Return the action that `core.data.to_data` was called on."""
+    fields = {name: tuple(part) if isinstance(part, list) else part for name, part in data.items()}
+    kind = fields.pop("kind")
+    for action_type in get_args(Action):
+        if action_type.__name__.lower() == kind:
+            action: Action = action_type(**fields)
+            return action
+    raise ValueError(f"{kind!r} is not an action")

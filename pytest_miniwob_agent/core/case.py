@@ -17,6 +17,13 @@ class Case:
     seed: int
     repeat: int = 1
 
+    @classmethod
+    def from_id(cls, id_: str) -> Case:
+        """Return the case that has this `id`."""
+        category, task, sample = id_.split("/")
+        seed, _, repeat = sample.partition("-")
+        return cls(task, category, int(seed), int(repeat or 1))
+
     @property
     def sample(self) -> str:
         """Seed and repeat: `1000`, and `1000-2` for the second sample."""

@@ -7,9 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, ClassVar
 
-from pytest_miniwob_agent.core.actions import (
-    Action,
-)
+from pytest_miniwob_agent.core.actions import Action, action_from_data
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.data import to_data
 from pytest_miniwob_agent.core.observations import Observation, Transition
@@ -135,6 +133,28 @@ Event = TrialStarted | Called | Acted | Reflected | Remark | TrialEnded
 Note = Reflected | Remark | TrialEnded
 
 
+def event_from_data(data: Mapping[str, Any]) -> Event:
+    """Return the event that `core.data.to_data` was called on."""
+    parts = dict(data)
+    match parts.pop("kind"):
+        case "trial":
+            return TrialStarted(parts["trial"], Observation.from_data(parts["observation"]))
+        case "call":
+            return Called(**{**parts, "completion": Completion(**parts["completion"])})
+        case "act":
+            action = action_from_data(parts["action"])
+            transition = Transition.from_data(parts["transition"])
+            return Acted(parts["trial"], parts["step"], action, transition)
+        case "reflect":
+            return Reflected(**{**parts, "disabled": tuple(parts["disabled"])})
+        case "remark":
+            return Remark(**parts)
+        case "end":
+            return TrialEnded(**{**parts, "ending": Ending(parts["ending"])})
+        case kind:
+            raise ValueError(f"{kind!r} is not an event")
+
+
 @dataclass(frozen=True, slots=True)
 class Episode:
     """Everything that happened on one case, as one linear list of events."""
@@ -143,6 +163,12 @@ class Episode:
     agent: str
     model: str
     events: tuple[Event, ...] = field(repr=False)
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Episode:
+        """Return the episode that `to_data` was called on."""
+        events = tuple(map(event_from_data, data["events"]))
+        return cls(Case.from_id(data["case"]), data["agent"], data["model"], events)
 
     def _of(self, kind: type[Any]) -> Iterator[Any]:
         return (event for event in self.events if isinstance(event, kind))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,11 @@ class Observation:
     goal: str
     elements: tuple[Element, ...] = ()
 
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Observation:
+        """Return the observation that `core.data.to_data` was called on."""
+        return cls(data["goal"], tuple(Element(**element) for element in data["elements"]))
+
 
 @dataclass(frozen=True, slots=True)
 class Transition:
@@ -46,6 +53,12 @@ class Transition:
     reward: float = 0.0
     done: bool = False
     error: str | None = None
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Transition:
+        """Return the transition that `core.data.to_data` was called on."""
+        observation = Observation.from_data(data["observation"])
+        return cls(observation, data["reward"], data["done"], data["error"])
 
     @property
     def solved(self) -> bool:

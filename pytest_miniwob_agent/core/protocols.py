@@ -1,18 +1,15 @@
-"""What agents, environments and models must offer."""
+"""Protocols: agents, environments, models, and observers of an episode."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
 
-from pytest_miniwob_agent.core.actions import (
-    Action,
-)
-from pytest_miniwob_agent.core.events import (
-    Completion,
-    Note,
-)
+from pytest_miniwob_agent.core.actions import Action
+from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.core.events import Completion, Event, Note, Origin
 from pytest_miniwob_agent.core.observations import Observation, Shot, Transition
+from pytest_miniwob_agent.core.outcome import Outcome
 
 
 class Environment(Protocol):
@@ -69,3 +66,44 @@ class Agent(Protocol):
         caught (a `StepLimit`, to reflect on the trial) or left to the caller.
         """
         ...
+
+
+@runtime_checkable
+class RunObserver(Protocol):
+    """An optional part of an `Agent`: called once, on the controller, when a run is over."""
+
+    def run_finished(self, outcomes: Sequence[Outcome]) -> str | None:
+        """Use the outcomes of all items that ran; return a line for the run's summary.
+
+        Raises:
+            MiniwobError: shown in the summary; the run fails.
+        """
+        ...
+
+
+class Observer:
+    """An observer of an episode; override the methods of interest, the others do nothing.
+
+    Set `wants_pictures` to have pictures taken of an environment that is `Visible`.
+    """
+
+    wants_pictures: bool = False
+
+    def before_episode(self, case: Case) -> None:
+        """Called when the episode begins; a second time if it begins again in a new browser."""
+
+    def before_call(self, origin: Origin) -> None:
+        """Called before each model call."""
+
+    def on_event(self, event: Event) -> None:
+        """Called with each event as it happens."""
+
+    def on_picture(self, shot: Shot, trial: int, step: int, action: Action | None) -> None:
+        """Called with a picture before each action, and one of the last screen of a trial.
+
+        `action` is the one to come, None for the last screen. There is no picture of a page after
+        its judgement, as it shows nothing then.
+        """
+
+    def after_item(self, outcome: Outcome) -> None:
+        """Called when the item has come to its end."""

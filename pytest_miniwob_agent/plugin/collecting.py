@@ -18,7 +18,7 @@ import pytest
 
 from pytest_miniwob_agent.cassettes.folder import Used
 from pytest_miniwob_agent.core.errors import UsageError
-from pytest_miniwob_agent.plugin.items import case_of
+from pytest_miniwob_agent.plugin.collection import case_of
 
 
 class NoItems(UsageError):
@@ -62,20 +62,21 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """Write down what the collected items use."""
     from pytest_miniwob_agent.agents.registry import load_agent
     from pytest_miniwob_agent.cassettes.item import stem
-    from pytest_miniwob_agent.plugin import hooks
+    from pytest_miniwob_agent.plugin import fixtures
+    from pytest_miniwob_agent.plugin.state import settings_of
 
-    settings = session.config.stash[hooks.SETTINGS]
+    settings = settings_of(session.config)
     agent = load_agent(settings.agent, settings.prompts, settings.agent_params).name
     stems, cases = [], []
     for item in session.items:
         case = case_of(item)
         if case is None or not isinstance(item, pytest.Function):
             continue
-        fixtures = item._fixtureinfo.name2fixturedefs
+        definitions = item._fixtureinfo.name2fixturedefs
         if any(
-            fixtures[name][-1].func.__module__ != hooks.__name__
+            definitions[name][-1].func.__module__ != fixtures.__name__
             for name in ("miniwob_agent", "miniwob_llm")
-            if name in fixtures
+            if name in definitions
         ):
             cases.append(f"{case.task}/{case.sample}")
         elif settings.model is not None:

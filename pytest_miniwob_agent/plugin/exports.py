@@ -1,4 +1,4 @@
-"""What other plugins that report on a run are given of an item: properties, transcript, picture.
+"""Exports to other plugins that report on a run: an item's properties, transcript and picture.
 
 All of it in the process that runs the item, under pytest-xdist the worker: the Allure plugin writes
 its files there, and what the reports of pytest-html and pytest-json-report hold travels from there.
@@ -12,33 +12,40 @@ from typing import Any
 
 import pytest
 
+from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.core.text import sanitize_line
-from pytest_miniwob_agent.results.file import Result
 
 _GIVEN: pytest.StashKey[dict[str, str]] = pytest.StashKey()
 
 
-def properties(result: Result) -> list[tuple[str, str | int]]:
-    """An item's `user_properties`: those of JUnit's XML, and pytest-json-report takes them too."""
+def properties(outcome: Outcome) -> list[tuple[str, str | int]]:
+    """Return an item's `user_properties`, which JUnit's XML and pytest-json-report show."""
     found: dict[str, str | int | None] = {
-        "case": result.case,
-        "agent": sanitize_line(result.agent),
-        "model": sanitize_line(result.model),
-        "outcome": result.outcome,
+        "case": outcome.case.id,
+        "agent": sanitize_line(outcome.agent),
+        "model": sanitize_line(outcome.model),
+        "outcome": str(outcome.status),
     }
-    if result.told:
-        tokens = [count for count in result.tokens.values() if count is not None]
+    if (episode := outcome.episode) is not None:
         found |= {
-            "solved_at": result.solved_at,
-            "endings": " ".join(result.endings),
-            "trials": len(result.endings),
-            "steps": result.steps,
-            "calls": sum(result.calls.values()),
-            "tokens": sum(tokens) if len(tokens) == len(result.tokens) else None,
+            "solved_at": episode.solved_at,
+            "endings": " ".join(episode.endings),
+            "trials": len(episode.endings),
+            "steps": episode.steps,
+            "calls": episode.calls,
+            "tokens": episode.tokens,
         }
     else:
-        found["reason"] = sanitize_line(result.reason) or None
+        causes = outcome.drift.causes if outcome.drift is not None else ()
+        reason = ", ".join(cause.kind for cause in causes) or outcome.error
+        found["reason"] = sanitize_line(reason) or None
     return [(f"miniwob_{name}", value) for name, value in found.items() if value is not None]
+
+
+def reporting_plugins(config: pytest.Config) -> list[str]:
+    """Return the plugins that write a report of this run, by their own options."""
+    options = {"html": "htmlpath", "json": "json_report", "allure": "allure_report_dir"}
+    return [name for name, option in options.items() if config.getoption(option, None)]
 
 
 class Exports:
@@ -48,7 +55,7 @@ class Exports:
         self._plugins = plugins
 
     def give(self, item: pytest.Item, report: Any, transcript: str, picture: Path | None) -> None:
-        """Attach to an item what its last report is about; the picture is a PNG file."""
+        """Attach the transcript to an item, and the picture, a PNG file."""
         given = item.stash[_GIVEN] = {"miniwob_transcript": transcript}
         if picture is not None:
             given["miniwob_picture"] = str(picture)
@@ -68,5 +75,5 @@ class Exports:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_json_runtest_metadata(self, item: pytest.Item) -> dict[str, str]:
-        """What pytest-json-report asks for at each part of an item."""
+        """Answer pytest-json-report, which asks at each part of an item."""
         return item.stash.get(_GIVEN, {})

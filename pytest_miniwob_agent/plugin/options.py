@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.files import display_path
@@ -26,15 +25,10 @@ SEEDS = "1000-1024"
 """The seeds where neither option, marker nor ini file names any: those of the paper (6.1)."""
 
 PENDING = Path(".miniwob/pending.jsonl")
-"""Where deferred recording puts what waits for a completion, below the root folder."""
-
+"""The batch file of deferred recording, below the root folder."""
 
 BY_MARKER = ("seeds", "trials", "steps", "repeats")
-"""Options that a marker may set: the command line goes before it, the ini file after it."""
-
-
-PATHS = ("prompts", "cassettes", "answers", "results", "baseline", "examples", "report")
-"""Options that name a file or a folder."""
+"""Options that a marker may set too: it overrides the ini file, the command line overrides it."""
 
 REPLAYING = (
     "model", "llm-params", "agent", "agent-params", "prompts", "seeds", "trials", "steps",
@@ -43,6 +37,108 @@ REPLAYING = (
 """Options that decide which items there are, and what an item does when it is replayed."""
 
 _NOT_RECORDING = ("record", "answers", "report", "trace", "slowmo")
+
+
+class Given(NamedTuple):
+    """A value as it was written, and where.
+
+    `name` is the option's in that place (`--miniwob-seeds` or `miniwob_seeds`), `folder` the one
+    that relative paths count from: the working directory, or that of the ini file.
+    """
+
+    name: str
+    text: str
+    folder: Path
+
+
+def parse_text(given: Given) -> str:
+    """Return the text as it is."""
+    return given.text
+
+
+def parse_path(given: Given) -> Path:
+    """Return the path of a file or a folder."""
+    return given.folder / given.text
+
+
+def parse_count(given: Given) -> int:
+    """Return a positive integer.
+
+    Raises:
+        UsageError: the text is not one.
+    """
+    return check_count(given.name, given.text)
+
+
+def check_count(name: str, value: Any) -> int:
+    """Return the value as a positive integer.
+
+    Raises:
+        UsageError: it is not one.
+    """
+    try:
+        number = int(value)
+    except (TypeError, ValueError):
+        number = 0
+    if number < 1:
+        raise UsageError(f"{name}: {value!r} must be a positive integer")
+    return number
+
+
+def parse_seed_list(given: Given) -> list[int]:
+    """Return seeds from a list of numbers and ranges, `1000-1024,7`.
+
+    Raises:
+        UsageError: a part of it is neither.
+    """
+    return parse_seeds(given.text)
+
+
+def parse_object(given: Given) -> dict[str, Any]:
+    """Return a JSON object.
+
+    Raises:
+        UsageError: the text is not one.
+    """
+    try:
+        value = json.loads(given.text)
+    except ValueError as error:
+        raise UsageError(f"{given.name}: {given.text!r} is not JSON: {error}") from None
+    if not isinstance(value, dict):
+        example = '{"name": 1}'
+        raise UsageError(f"{given.name}: {given.text!r} is not a JSON object, such as {example}")
+    return value
+
+
+def parse_dollars(given: Given) -> float:
+    """Return an amount of US dollars above 0.
+
+    Raises:
+        UsageError: the text is not one.
+    """
+    try:
+        amount = float(given.text)
+    except ValueError:
+        amount = math.nan
+    if not 0 < amount < math.inf:
+        raise UsageError(
+            f"{given.name}: {given.text!r} must be an amount of US dollars above 0, such as 2.50"
+        )
+    return amount
+
+
+def parse_price_list(given: Given) -> dict[str, Price]:
+    """Return prices by model, from `MODEL PROMPT COMPLETION` entries.
+
+    Raises:
+        UsageError: an entry of another form.
+    """
+    return parse_prices(given.text)
+
+
+def parse_baseline(given: Given) -> Path | str:
+    """Return the path of a results file, or `git:REF` or `git:REF:PATH` as it is."""
+    return given.text if given.text.startswith("git:") else parse_path(given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +151,30 @@ class Option:
     metavar: str | None = None
     choices: tuple[str, ...] | None = None
     flag: bool = False
+    parse: Callable[[Given], Any] = parse_text
 
     @property
     def ini(self) -> str:
-        """Its name in the ini file, and of its attribute."""
-        return "miniwob_" + self.name.replace("-", "_")
+        """The option's name in the ini file, and as an attribute of pytest's options."""
+        return f"miniwob_{self.key}"
+
+    @property
+    def key(self) -> str:
+        """The option's field in `Settings`."""
+        return self.name.replace("-", "_")
+
+    def read(self, given: Given) -> Any:
+        """Return the value, checked and parsed.
+
+        Raises:
+            UsageError: the value is not valid.
+        """
+        if self.choices and given.text not in self.choices:
+            raise UsageError(
+                f"{given.name}: {given.text!r} is not one of {', '.join(self.choices)}"
+                + nearest(given.text, self.choices)
+            )
+        return self.parse(given)
 
 
 OPTIONS = (
@@ -91,95 +206,109 @@ OPTIONS = (
         'and is not sent; "extra_body" holds what only this server knows, such as {"top_k": 40}',
         '{"temperature": 0}',
         metavar="JSON",
+        parse=parse_object,
     ),
     Option(
         "agent",
-        "the agent: reflective, rci, webwise, one that an installed package brings, or "
+        "the agent: reflective, rci, webwise, one that an installed package registers, or "
         "package.module:Class",
         "reflective",
         metavar="NAME",
     ),
     Option(
         "agent-params",
-        """what the agent's class is given, as JSON, such as '{"planning": "iterative"}'; """
+        """parameters of the agent's class, as JSON, such as '{"planning": "iterative"}'; """
         "paths in it count from the working directory",
         "{}",
         metavar="JSON",
+        parse=parse_object,
     ),
     Option(
         "prompts",
         "a folder of prompt texts that replace the agent's own, file by file (plan.txt, ...)",
         metavar="DIR",
+        parse=parse_path,
     ),
     Option(
         "seeds",
         "the seeds of every task, such as 1000-1024,7; on the command line for all tests, in the "
         f"ini file for those whose marker names none (default: {SEEDS})",
         metavar="SEEDS",
+        parse=parse_seed_list,
     ),
     Option(
         "trials",
-        "how often the agent may try an item; on the command line for all tests, in the ini file "
-        f"for those whose marker says nothing (default: {Limits().trials})",
+        "how many trials an item may have; on the command line for all tests, in the ini file "
+        f"for those whose marker names none (default: {Limits().trials})",
         metavar="N",
+        parse=parse_count,
     ),
     Option(
         "steps",
-        f"how many actions a trial may have; likewise (default: {Limits().steps})",
+        f"how many actions a trial may have; as for trials (default: {Limits().steps})",
         metavar="N",
+        parse=parse_count,
     ),
     Option(
         "repeats",
         "how many samples of every item are recorded, each its own item (.../1000, .../1000-2, "
-        "...); likewise (default: 1)",
+        "...); as for trials (default: 1)",
         metavar="N",
+        parse=parse_count,
     ),
-    Option("cassettes", "the folder of recorded model calls", "cassettes", metavar="DIR"),
+    Option(
+        "cassettes",
+        "the folder of recorded model calls",
+        "cassettes",
+        metavar="DIR",
+        parse=parse_path,
+    ),
     Option(
         "answers",
         "with --miniwob-record=defer: first put the completions of this Batch API output file "
         "into the cassettes that wait for them",
         metavar="FILE",
+        parse=parse_path,
     ),
     Option(
         "max-calls",
         "record at most N model calls, over all workers; items that need more are skipped, and the "
         "next run goes on from there",
         metavar="N",
+        parse=parse_count,
     ),
     Option(
         "max-cost",
-        "record until model calls have cost this many US dollars, over all workers; likewise. "
-        "Needs miniwob_prices",
+        "record until model calls have cost this many US dollars, over all workers; items that "
+        "need more are skipped, as with --miniwob-max-calls. Needs miniwob_prices",
         metavar="USD",
+        parse=parse_dollars,
     ),
     Option(
         "concurrency",
         "at most N model calls at a time, over all workers (default: one each worker)",
         metavar="N",
+        parse=parse_count,
     ),
     Option(
         "prices",
         "what models cost: 'MODEL PROMPT COMPLETION', US dollars for a million tokens; several "
         "with commas, in the ini file one a line",
         metavar="PRICES",
+        parse=parse_price_list,
     ),
     Option(
         "results",
-        "write what became of each item to this file, one line of JSON an item",
+        "write the outcome of each item to this file, one line of JSON an item",
         metavar="FILE",
-    ),
-    Option(
-        "examples",
-        "write what webwise solved without an example to this file, two of a task; "
-        """--miniwob-agent-params='{"examples": "FILE"}' shows them to the model in another run""",
-        metavar="FILE",
+        parse=parse_path,
     ),
     Option(
         "baseline",
-        "results to judge this run by, written by --miniwob-results: a file, git:REF for that file "
-        "as it was at a commit, or git:REF:PATH",
+        "results to compare this run with, written by --miniwob-results: a file, git:REF for that "
+        "file as it was at a commit, or git:REF:PATH",
         metavar="FILE",
+        parse=parse_baseline,
     ),
     Option(
         "gate",
@@ -191,8 +320,9 @@ OPTIONS = (
     ),
     Option(
         "report",
-        "write a report to look at into this folder: pages that open from disk, index.html first",
+        "write an HTML report into this folder: pages that open from disk, index.html first",
         metavar="DIR",
+        parse=parse_path,
     ),
     Option(
         "trace",
@@ -218,25 +348,24 @@ OPTIONS = (
         "once the pointer is there and half afterwards, and the pointer is drawn in the window; "
         "what the page does and what is recorded stay the same",
         metavar="MS",
+        parse=parse_count,
     ),
 )
 
 
 def add_options(parser: pytest.Parser) -> None:
-    """Add every option and its ini twin; the command line wins over the ini file."""
+    """Add every option and its ini twin; the command line overrides the ini file."""
     group = parser.getgroup("miniwob", "MiniWoB++ agents (pytest-miniwob-agent)")
     for option in OPTIONS:
-        text = option.help.replace("%", "%%")
-        about = f"default of --miniwob-{option.name}"
+        name, text = f"--miniwob-{option.name}", option.help.replace("%", "%%")
+        about = f"default of {name}"
         if option.flag:
             parser.addini(option.ini, about, "bool", None)
-            group.addoption(
-                f"--miniwob-{option.name}", action="store_true", default=None, help=text
-            )
+            group.addoption(name, action="store_true", default=None, help=text)
         else:
             parser.addini(option.ini, about, "string", None)
             group.addoption(
-                f"--miniwob-{option.name}",
+                name,
                 default=None,
                 choices=option.choices,
                 metavar=option.metavar,
@@ -256,6 +385,7 @@ class Settings:
     agent_params: dict[str, Any]
     prompts: Path | None
     seeds: list[int] | None
+    """Those of the command line, as for the three fields below."""
     trials: int | None
     steps: int | None
     repeats: int | None
@@ -264,9 +394,8 @@ class Settings:
     max_calls: int | None
     max_cost: float | None
     concurrency: int | None
-    prices: Mapping[str, Price]
+    prices: Mapping[str, Price] | None
     results: Path | None
-    examples: Path | None
     baseline: Path | str | None
     """A file, or `git:REF` or `git:REF:PATH`."""
     gate: str
@@ -277,9 +406,8 @@ class Settings:
     slowmo: int | None
     """None where no window is shown."""
     pending: Path
-    ini: dict[str, str | None]
-    """What the ini file says of `BY_MARKER`, for markers that say nothing."""
-
+    ini: Mapping[str, Any]
+    """The values of `BY_MARKER` in the ini file, for markers that do not set them."""
     ini_baseline: Path | None
     """The baseline of the ini file, where that is a file."""
 
@@ -290,152 +418,84 @@ class Settings:
 
     @property
     def price(self) -> Price | None:
-        """What calls of the model cost, if that is known."""
-        return self.prices.get(self.model or "")
+        """The price of the model's calls, if it is known."""
+        return (self.prices or {}).get(self.model or "")
 
 
 def read_settings(config: pytest.Config) -> Settings:
-    """The settings of a run.
+    """Read the settings of a run.
 
     Raises:
-        UsageError: a wrong value; the message names its option.
+        UsageError: a wrong value, or options that do not go together; the message names them.
     """
-    given: dict[str, Any] = {}
-    ini: dict[str, str | None] = {}
+    values: dict[str, Any] = {}
+    ini: dict[str, Any] = {}
     for option in OPTIONS:
-        value = config.getoption(option.ini)
-        in_file = config.getini(option.ini) or None
-        key = option.ini.removeprefix("miniwob_")
-        if key in BY_MARKER:
-            ini[key] = in_file
-            given[key] = value
-        elif key == "baseline" and (value or in_file or "").startswith("git:"):
-            given[key] = value or in_file
-        elif key in PATHS:  # relative to where they were written
-            base = config.invocation_params.dir if value is not None else config.rootpath
-            path = value or in_file or option.default
-            given[key] = base / path if path else None
+        line, file = config.getoption(option.ini), config.getini(option.ini) or None
+        if option.flag:
+            values[option.key] = bool(line if line is not None else file)
+            continue
+        on_line = Given(f"--miniwob-{option.name}", line or "", config.invocation_params.dir)
+        in_file = Given(option.ini, file or option.default or "", config.rootpath)
+        if option.key in BY_MARKER:
+            values[option.key] = option.read(on_line) if line is not None else None
+            ini[option.key] = option.read(in_file) if file else None
         else:
-            given[key] = value if value is not None else in_file or option.default
-    for option in OPTIONS:  # argparse has looked at those of the command line only
-        value, choices = given[option.ini.removeprefix("miniwob_")], option.choices
-        if choices and value not in choices:
-            raise UsageError(
-                f"{option.ini} = {value}: not one of {', '.join(choices)}" + nearest(value, choices)
-            )
-    if config.getoption("miniwob_trace") is not None and not given["report"]:
-        raise UsageError("--miniwob-trace goes with --miniwob-report=DIR, which shows the pictures")
-    given["headed"] = bool(given["headed"])
-    if not given["headed"]:
-        if config.getoption("miniwob_slowmo") is not None:
-            raise UsageError("--miniwob-slowmo goes with --miniwob-headed, which shows the window")
-        given["slowmo"] = None
-    if given["answers"] and given["record"] != "defer":
-        raise UsageError("--miniwob-answers goes with --miniwob-record=defer")
-    given["model"] = given["model"] or None  # an unset variable of a script names none
-    given["llm_params"] = _object("--miniwob-llm-params", given["llm_params"])
-    given["agent_params"] = _object("--miniwob-agent-params", given["agent_params"])
-    if given["examples"]:
-        _check_examples(given["examples"], given["agent_params"].get("examples"))
-    if fixed := {"messages", "model", "stream"} & given["llm_params"].keys():
-        raise UsageError(f"--miniwob-llm-params: can't set {', '.join(sorted(fixed))}")
-    if given["seeds"] is not None:
-        given["seeds"] = parse_seeds(given["seeds"])
-    for name in ("trials", "steps", "repeats", "max_calls", "concurrency", "slowmo"):
-        if given[name] is not None:
-            given[name] = count(f"--miniwob-{name.replace('_', '-')}", given[name])
-    given["prices"] = parse_prices(given["prices"] or "")
-    if given["max_cost"] is not None:
-        given["max_cost"] = _dollars(given["max_cost"])
-        if given["model"] not in given["prices"]:
-            raise UsageError(
-                f"--miniwob-max-cost needs the price of {given['model']}: add "
-                f"'{given['model']} PROMPT COMPLETION' to miniwob_prices, in US dollars for a "
-                "million tokens"
-            )
-    in_file = config.getini("miniwob_baseline")
+            given = on_line if line is not None else in_file
+            # An empty text, as of an unset variable of a script, names nothing.
+            values[option.key] = option.read(given) if given.text else None
+    _check(config, values)
+    file = config.getini("miniwob_baseline")
     return Settings(
-        **given,
+        **values,
         pending=config.rootpath / PENDING,
         ini=ini,
-        ini_baseline=config.rootpath / in_file if in_file and in_file[:4] != "git:" else None,
+        ini_baseline=config.rootpath / file if file and not file.startswith("git:") else None,
     )
 
 
-def count(what: str, value: Any) -> int:
-    """A number from 1 up.
+def _check(config: pytest.Config, values: dict[str, Any]) -> None:
+    """Check that the options go together; an option of the ini file that is not used is dropped.
 
     Raises:
-        UsageError: it is none.
+        UsageError: they do not.
     """
-    try:
-        number = int(value)
-    except (TypeError, ValueError):
-        number = 0
-    if number < 1:
-        raise UsageError(f"{what}: {value!r} is no number from 1 up")
-    return number
-
-
-def _check_examples(path: Path, shown_ones: Any) -> None:
-    """Whether examples can be written to the file; `shown_ones` are those that the agent is given.
-
-    Raises:
-        UsageError: they can't.
-    """
-    if path.is_dir():
-        raise UsageError(f"--miniwob-examples: {display_path(path)} is a folder; name a file")
-    if isinstance(shown_ones, str) and os.path.abspath(shown_ones) == os.path.abspath(path):
+    if config.getoption("miniwob_trace") is not None and not values["report"]:
+        raise UsageError("--miniwob-trace goes with --miniwob-report=DIR, which shows the pictures")
+    if not values["headed"]:
+        if config.getoption("miniwob_slowmo") is not None:
+            raise UsageError("--miniwob-slowmo goes with --miniwob-headed, which shows the window")
+        values["slowmo"] = None
+    if values["answers"] and values["record"] != "defer":
+        raise UsageError("--miniwob-answers goes with --miniwob-record=defer")
+    if fixed := {"messages", "model", "stream"} & values["llm_params"].keys():
+        raise UsageError(f"--miniwob-llm-params: can't set {', '.join(sorted(fixed))}")
+    if values["max_cost"] is not None and values["model"] not in (values["prices"] or {}):
         raise UsageError(
-            f"--miniwob-examples: the agent is shown {display_path(path)} (examples of "
-            "--miniwob-agent-params), which would be overwritten; name another file"
+            f"--miniwob-max-cost needs the price of {values['model']}: add "
+            f"'{values['model']} PROMPT COMPLETION' to miniwob_prices, in US dollars for a "
+            "million tokens"
         )
 
 
-def _object(what: str, text: str) -> dict[str, Any]:
-    try:
-        value = json.loads(text)
-    except ValueError as error:
-        raise UsageError(f"{what}: {text!r} is no JSON: {error}") from None
-    if not isinstance(value, dict):
-        raise UsageError(f'{what}: {text!r} is no JSON object, such as {{"name": 1}}')
-    return value
-
-
-def _dollars(value: str) -> float:
-    try:
-        amount = float(value)
-    except ValueError:
-        amount = math.nan
-    if not 0 < amount < math.inf:
-        raise UsageError(f"--miniwob-max-cost: {value!r} is no amount of US dollars above 0")
-    return amount
-
-
-def exports(config: pytest.Config) -> list[str]:
-    """Which plugins that take attachments write a report of this run, by their own options."""
-    known = {"html": "htmlpath", "json": "json_report", "allure": "allure_report_dir"}
-    return [name for name, option in known.items() if config.getoption(option, None)]
-
-
-def command(config: pytest.Config, item: str | None = None) -> str:
-    """The pytest command that records what this run lacks, for one item or for all."""
+def record_command(config: pytest.Config, item: str | None = None) -> str:
+    """Return the pytest command that records what this run lacks, for one item or for all."""
     if item is None:
-        given = list(map(str, config.invocation_params.args))
+        arguments = list(map(str, config.invocation_params.args))
     else:
-        given = [item, *_given(config, lambda name: name not in _NOT_RECORDING)]
-    return redact(shlex.join(["pytest", *given, "--miniwob-record=new_episodes"]))
+        arguments = [item, *_given(config, lambda name: name not in _NOT_RECORDING)]
+    return redact(shlex.join(["pytest", *arguments, "--miniwob-record=new_episodes"]))
 
 
 def show_command(config: pytest.Config, case: str, item: pytest.Item) -> str:
-    """The command that shows all of an item's episode."""
+    """Return the command that shows all of an item's episode."""
     test, _, _ = item.nodeid.partition("::")[2].partition("[")
     where = [f"{display_path(item.path)}::{test}", *_given(config, REPLAYING.__contains__)]
     return redact(shlex.join(["miniwob-agent", "show", case, "--", *where]))
 
 
 def _given(config: pytest.Config, wanted: Callable[[str], bool]) -> list[str]:
-    """The wanted of our options that the command line gives, as it gives them."""
+    """Return the wanted of our options that the command line gives, as it gives them."""
     return [
         f"--miniwob-{option.name}" + ("" if option.flag else f"={value}")
         for option in OPTIONS

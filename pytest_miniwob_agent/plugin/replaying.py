@@ -1,14 +1,13 @@
-"""One item replayed for somebody who watches: by pytest itself, which tells what happens.
+"""Replay of one item for `miniwob-agent show` and `play`: by an inner pytest run that is followed.
 
 A plugin of that inner run (`-p pytest_miniwob_agent.plugin.replaying`), and the function that
-makes it.
-The two talk through a pair of sockets, a line of JSON a message: its kind, and what belongs to it.
+starts it. The two processes talk through a pair of sockets, a line of JSON a message: its kind, and
+data.
 """
 
 from __future__ import annotations
 
 import contextlib
-import itertools
 import json
 import os
 import socket
@@ -20,27 +19,22 @@ from typing import Any
 
 import pytest
 
-from pytest_miniwob_agent.core.actions import Action
+from pytest_miniwob_agent.core.actions import Action, action_from_data
+from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.data import to_data
 from pytest_miniwob_agent.core.errors import UsageError
-from pytest_miniwob_agent.core.events import Episode, Event
+from pytest_miniwob_agent.core.events import Event, event_from_data
 from pytest_miniwob_agent.core.observations import Shot
-from pytest_miniwob_agent.core.protocols import Environment, Visible
-from pytest_miniwob_agent.core.text import nearest
-from pytest_miniwob_agent.plugin.hooks import KEEPER
-from pytest_miniwob_agent.plugin.items import case_of
-from pytest_miniwob_agent.plugin.trace import Run, Trace
+from pytest_miniwob_agent.core.outcome import Outcome
+from pytest_miniwob_agent.core.protocols import Environment, Observer, Visible
+from pytest_miniwob_agent.core.text import listed, nearest
+from pytest_miniwob_agent.plugin.collection import case_of
+from pytest_miniwob_agent.plugin.state import STATE
 
-Hear = Callable[[str, Any], bool]
-"""Is told what happens: a kind and plain data. `item`: its id. `event`: one of the episode's.
-`again`: the browser was lost, and the episode begins anew. `next`: the action that is done when the
-call returns, or the word `trial` or `episode` where that ends. `outcome`: what became of the item.
-False ends the run."""
+_SETUP = "MINIWOB_REPLAY"
+"""Variable with the socket of the inner run, the case, and whether each action waits for a word."""
 
-_LINE = "MINIWOB_WATCHED"
-"""Names the socket of the inner run, the case, and whether every action is waited for."""
-
-_LEFT_OUT = ("results", "examples", "baseline", "gate", "report", "trace", "answers")
+_LEFT_OUT = ("results", "baseline", "gate", "report", "trace", "answers")
 """Options of ours that write, judge, or belong to recording."""
 
 _OTHERS: dict[str, Any] = {
@@ -50,7 +44,12 @@ _OTHERS: dict[str, Any] = {
 """Options of other plugins that would run the item elsewhere, or write over a run's reports."""
 
 
-def replay(case: str, args: Sequence[str], hear: Hear, *, stepwise: bool = False) -> None:
+def replay(
+    case: str,
+    args: Sequence[str],
+    observer: Observer,
+    step: Callable[[Action | str], bool] | None = None,
+) -> None:
     """Replay the one item of `pytest ARGS` whose id is `case`, or ends with it.
 
     No model is asked that is behind a cassette, and nothing is written.
@@ -58,8 +57,9 @@ def replay(case: str, args: Sequence[str], hear: Hear, *, stepwise: bool = False
     Args:
         case: an item's id, its end, or pytest's id of the item.
         args: which items are meant, as one would run them.
-        hear: is told what happens.
-        stepwise: tell it of each action before that is done.
+        observer: follows the episode as it is replayed; it gets no pictures.
+        step: called before each action, and with `trial` or `episode` where that ends; the replay
+            goes on when it returns, and ends if it returns False.
 
     Raises:
         UsageError: there is no such item, or more than one, or pytest can't run it; the message has
@@ -71,95 +71,105 @@ def replay(case: str, args: Sequence[str], hear: Hear, *, stepwise: bool = False
         command += ["-o", f"miniwob_{name}="]
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
         with theirs:
-            told = json.dumps([theirs.fileno(), case, stepwise])
+            setup = json.dumps([theirs.fileno(), case, step is not None])
             inner = subprocess.Popen(
                 [*command, *args],
-                env={**os.environ, _LINE: told},
+                env={**os.environ, _SETUP: setup},
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
             )
-        ended = False
         try:
-            with ours, ours.makefile("r", encoding="utf-8") as messages:
-                for message in messages:
-                    kind, data = json.loads(message)
-                    if kind == "wrong":
-                        raise UsageError(data)
-                    stop = not hear(kind, data)
-                    ended = ended or stop or kind == "outcome"
-                    if kind == "next":
-                        with contextlib.suppress(BrokenPipeError):  # the run is over
-                            ours.sendall(b"stop\n" if stop else b"go\n")
+            with ours:
+                complete = _follow(ours, observer, step)
         finally:
             inner.wait()
-        if not ended:
+        if not complete:
             output.seek(0)
             raise UsageError(f"pytest can't run the item:\n{output.read()}".rstrip())
 
 
-# --- The inner run ---
+def _follow(
+    ours: socket.socket, observer: Observer, step: Callable[[Action | str], bool] | None
+) -> bool:
+    """Call the observer with what the inner run sends; return True if that came to its end."""
+    complete = False
+    with ours.makefile("r", encoding="utf-8") as messages:
+        for message in messages:
+            kind, data = json.loads(message)
+            match kind:
+                case "wrong":
+                    raise UsageError(data)
+                case "episode":
+                    observer.before_episode(Case.from_id(data))
+                case "event":
+                    observer.on_event(event_from_data(data))
+                case "outcome":
+                    complete = True
+                    observer.after_item(Outcome.from_data(data))
+                case "next":
+                    assert step is not None
+                    go_on = step(data if isinstance(data, str) else action_from_data(data))
+                    complete = complete or not go_on
+                    with contextlib.suppress(BrokenPipeError):  # the run is over
+                        ours.sendall(b"go\n" if go_on else b"stop\n")
+    return complete
 
 
-class _Watched:
-    """What takes the place of a report in the inner run: tells the outer one, and keeps nothing."""
+class _Sender(Observer):
+    """Sends the outer process what happens in the inner run."""
 
     def __init__(self, number: int, case: str, stepwise: bool) -> None:
         self._socket = socket.socket(fileno=number)
         self._answers = self._socket.makefile("r", encoding="utf-8")
-        self._watched = True
+        self._connected = True
         self._case = case
-        self._stepwise = stepwise
+        self.wants_pictures = stepwise  # there is one before each action, with the pointer in place
 
-    def tell(self, kind: str, data: Any) -> None:
-        """Send a message; the run ends, as it should with fixtures, if nobody is there to read."""
-        if not self._watched:
+    def observe(self, environment: Environment) -> Observer:
+        """Follow the item's run."""
+        if self.wants_pictures and not isinstance(environment, Visible):
+            self._send(
+                "wrong",
+                f"the page of {self._case} is not in a browser, so that there is nothing to see: "
+                "`miniwob-agent show` prints the episode",
+            )
+            self._leave()
+        return self
+
+    def before_episode(self, case: Case) -> None:
+        self._send("episode", case.id)
+
+    def on_event(self, event: Event) -> None:
+        self._send("event", to_data(event))
+
+    def on_picture(self, shot: Shot, trial: int, step: int, action: Action | None) -> None:
+        self._wait(action or "trial")
+
+    def after_item(self, outcome: Outcome) -> None:
+        """Leave the window open until it has been looked at."""
+        if self.wants_pictures:
+            self._wait("episode")
+
+    def _send(self, kind: str, data: Any) -> None:
+        """Send a message; end the run, fixtures included, if nobody is there to read."""
+        if not self._connected:
             return
         try:
             self._socket.sendall(json.dumps([kind, data]).encode() + b"\n")
         except BrokenPipeError:
             self._leave()
 
-    def wait(self, what: Action | str) -> None:
-        """Say what is next, and wait until it may be done."""
-        self.tell("next", to_data(what))
-        if self._watched and self._answers.readline() != "go\n":
+    def _wait(self, following: Action | str) -> None:
+        """Send what follows, and wait until it may be done."""
+        self._send("next", to_data(following))
+        if self._connected and self._answers.readline() != "go\n":
             self._leave()
 
     def _leave(self) -> None:
-        self._watched = False
+        self._connected = False
         pytest.exit("nobody watches any more")
-
-    def trace(self, run: Run, environment: Environment) -> Trace:
-        """The item's run, told as it goes."""
-        if self._stepwise and not isinstance(environment, Visible):
-            self.tell(
-                "wrong",
-                f"the page of {self._case} is no browser's, so that there is nothing to see: "
-                "`miniwob-agent show` prints the episode",
-            )
-            self._leave()
-        runs = itertools.count()
-
-        def told(watch: Callable[[Event], None], camera: object) -> Episode:
-            def see(event: Event) -> None:
-                watch(event)
-                self.tell("event", to_data(event))
-
-            if next(runs):
-                self.tell("again", None)
-            return run(see, self._ask if self._stepwise else None)
-
-        return Trace(told)
-
-    def _ask(self, trial: int, step: int, shot: Shot, action: Action | None) -> None:
-        self.wait(action or "trial")
-
-    def finish(self, trace: Trace, outcome: dict[str, Any], cassette: object) -> None:
-        """Leave the window open until it has been looked at."""
-        if self._stepwise:
-            self.wait("episode")
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -171,31 +181,28 @@ class _Watched:
             if name == self._case or f"/{id_}".endswith(f"/{self._case}")
         ]
         if not ids:
-            self.tell(
+            self._send(
                 "wrong",
                 "no MiniWoB++ item here: run this where your tests are, or name them after --",
             )
         elif not found:
-            self.tell(
+            self._send(
                 "wrong",
                 f"no item here is called {self._case}"
                 + nearest(self._case, sorted(set(ids.values())))
                 + "; other tests, seeds or options go after --, as you would run them",
             )
         elif len(found) > 1:
-            self.tell(
+            self._send(
                 "wrong",
-                f"{len(found)} items are called {self._case}; name one of {', '.join(found[:5])}"
-                + (", ..." if len(found) > 5 else ""),
+                f"{len(found)} items are called {self._case}; name one of {listed(found)}",
             )
-        else:
-            self.tell("item", ids[found[0]])
         items[:] = [item for item in items if [item.nodeid] == found]
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Say what became of the item."""
+        """Send the item's outcome."""
         if (outcome := getattr(report, "miniwob", None)) is not None:
-            self.tell("outcome", outcome)
+            self._send("outcome", outcome.to_data())
 
 
 @pytest.hookimpl(wrapper=True)
@@ -209,8 +216,9 @@ def pytest_cmdline_main(config: pytest.Config) -> Generator[None, Any, Any]:
     return (yield)
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Take the place of a report."""
-    watched = _Watched(*json.loads(os.environ[_LINE]))
-    config.stash[KEEPER] = watched
-    config.pluginmanager.register(watched, "miniwob-watched")
+    """Follow the item's run."""
+    sender = _Sender(*json.loads(os.environ[_SETUP]))
+    config.stash[STATE].observe = sender.observe
+    config.pluginmanager.register(sender, "miniwob-replay")

@@ -35,9 +35,9 @@ const miniwobReport = (() => {
 
   // --- What the data mean ---
 
-  const STATUS = { solved: "solved", failed: "failed", drifted: "drifted", error: "error", waiting: "waiting" };
+  const STATUSES = ["solved", "unsolved", "drifted", "error", "waiting", "budget"];
   const CHANGES = { regressed: "regressed", progressed: "progressed" };
-  const SIGNS = { failed: "×", drifted: "≠", error: "!", waiting: "…" };
+  const SIGNS = { unsolved: "×", drifted: "≠", error: "!", waiting: "…", budget: "…" };
   const ENDINGS = {
     correct: "The page paid its full reward.",
     failed: "The page ended the trial without its full reward.",
@@ -50,9 +50,9 @@ const miniwobReport = (() => {
 
   const result = (item) => {
     if (item.status === "solved") return item.solvedAt > 1 ? `solved, trial ${item.solvedAt}` : "solved";
-    return STATUS[item.status];
+    return item.status;
   };
-  const told = (item) => item.status === "solved" || item.status === "failed";
+  const conclusive = (item) => item.status === "solved" || item.status === "unsolved";
   const sign = (item) => (item.status === "solved" ? String(item.solvedAt) : SIGNS[item.status]);
   const shade = (item) =>
     (item.status === "solved" ? `solved t${Math.min(5, item.solvedAt)}` : item.status);
@@ -70,7 +70,7 @@ const miniwobReport = (() => {
 
   const COLUMNS = [
     ["item", "Item", (one) => one.id, ""],
-    ["result", "Result", (one) => [Object.keys(STATUS).indexOf(one.status), one.solvedAt ?? 0], ""],
+    ["result", "Result", (one) => [STATUSES.indexOf(one.status), one.solvedAt ?? 0], ""],
     ["ending", "Ending", (one) => one.ending, "wide"],
     ["trials", "Trials", (one) => one.trials, "number wide"],
     ["steps", "Actions", (one) => one.steps, "number wide"],
@@ -105,7 +105,7 @@ const miniwobReport = (() => {
   const headline = () => {
     const { items } = run;
     const solved = items.filter((one) => one.status === "solved");
-    const all = items.filter(told);
+    const all = items.filter(conclusive);
     const sum = (name) => items.reduce((total, one) => total + (one[name] ?? 0), 0);
     const known = items.some((one) => one.tokens !== null);
     const facts = [
@@ -133,7 +133,7 @@ const miniwobReport = (() => {
   };
 
   const completion = () => {
-    const items = run.items.filter(told);
+    const items = run.items.filter(conclusive);
     const most = Math.max(5, ...items.map((one) => one.solvedAt ?? 0));
     const trials = Array.from({ length: most }, (_, index) => index + 1);
     // As in the terminal, each share is of the items that were allowed so many trials.
@@ -184,8 +184,8 @@ const miniwobReport = (() => {
 
   const filters = () => {
     const number = (name) => run.items.filter((one) => one.status === name || one.change === name).length;
-    const kinds = ["solved", "failed", "drifted", ...(run.judged ? Object.keys(CHANGES) : []), "error", "waiting"]
-      .filter((name) => ["solved", "failed", "drifted", "regressed"].includes(name) || number(name));
+    const kinds = ["solved", "unsolved", "drifted", ...(run.judged ? Object.keys(CHANGES) : []), "error", "waiting", "budget"]
+      .filter((name) => ["solved", "unsolved", "drifted", "regressed"].includes(name) || number(name));
     const chip = (value, label, amount) => h("button", {
       type: "button", class: "chip", "data-status": value, disabled: value && !amount,
       onclick: () => change({ status: value }),
@@ -218,7 +218,7 @@ const miniwobReport = (() => {
           places.get(one.seed).append(cell);
         }
         const solved = items.filter((one) => one.status === "solved").length;
-        const all = items.filter(told).length;
+        const all = items.filter(conclusive).length;
         const row = h("tr", {}, h("th", { scope: "row" }, task), [...places.values()],
           h("td", { class: "number rate" }, all > 1 ? percent(solved, all) : null, " ",
             h("span", { class: "of" }, `${solved}/${all}`)));
@@ -231,12 +231,12 @@ const miniwobReport = (() => {
           h("th", { scope: "col", class: "number" }, "Solved"))), body);
     });
     const legend = [["solved t1", "1", "solved in the first trial"], ["solved t2", "2", "in a later one"],
-      ["failed", "×", "failed"], ["drifted", "≠", "drifted"], ["error", "!", "error"], ["waiting", "…", "waiting"]]
+      ["unsolved", "×", "unsolved"], ["drifted", "≠", "drifted"], ["error", "!", "error"], ["waiting", "…", "waiting"], ["budget", "…", "budget"]]
       .filter(([name], index) => index < 4 || run.items.some((one) => one.status === name));
     const element = h("section", { class: "map" }, h("h2", {}, "Task by seed"),
       h("ul", { class: "legend" }, legend.map(([name, mark, meaning]) =>
         h("li", {}, h("span", { class: `cell ${name}`, "aria-hidden": "true" }, mark), " ", meaning)),
-        run.items.some((one) => one.change) ? h("li", {}, h("span", { class: "cell failed regressed", "aria-hidden": "true" }, "×"), " framed: changed against the baseline") : null),
+        run.items.some((one) => one.change) ? h("li", {}, h("span", { class: "cell unsolved regressed", "aria-hidden": "true" }, "×"), " framed: changed against the baseline") : null),
       h("div", { class: "scroll maps", role: "region", "aria-label": "Task by seed", tabindex: "0" }, tables));
     return { element, cells, rows, tables };
   };

@@ -64,9 +64,8 @@ class Progress:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None, None, None]:
         """A part of an item has ended; the last one is its teardown."""
-        recorded = getattr(report, "miniwob", {}).get("recorded")
-        if recorded:
-            self._usage += Usage(**recorded)
+        if (outcome := getattr(report, "miniwob", None)) is not None:
+            self._usage += outcome.recorded
         self._done += report.when == "teardown"
         yield from self._around()
 

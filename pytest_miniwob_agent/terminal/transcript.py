@@ -1,4 +1,4 @@
-"""What is told of an episode that a person is to understand without opening its full trace."""
+"""The transcript of an episode: enough to understand a failure without opening the full trace."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pytest_miniwob_agent.core.text import shorten, shorten_lines
 
 
 def transcript(episode: Episode, more: Mapping[str, str]) -> str:
-    """The episode as `explain()` tells it, the last screen, and where there is more of it."""
+    """Return the episode as `explain()` has it, the last screen, and where to see more."""
     from pytest_miniwob_agent.screen import render
 
     lines = [episode.explain()]

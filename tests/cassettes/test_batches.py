@@ -498,7 +498,7 @@ def test_waiting_can_be_interrupted_with_ctrl_c(folder, server, batch):
     process.send_signal(signal.SIGINT)
     _, err = process.communicate()
     assert process.returncode == 130
-    assert err == "interrupted; nothing is lost, call it again to go on\n"
+    assert err == "interrupted; nothing is lost, run it again to continue\n"
     server.work("batch_1")
     assert batch("fetch")[0] == 0
     assert set(answers(folder)) == set(ids)

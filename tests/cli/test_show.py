@@ -260,7 +260,7 @@ class TestDoctor:
         assert "secret" not in out
         lines = out.splitlines()
         assert all(line.startswith("ok ") for line in lines[:-1])
-        assert lines[-1] == "nothing to mend"
+        assert lines[-1] == "nothing to fix"
         for told in (
             "Python +3.", "pytest-miniwob-agent +0.", "pytest +9.", "selenium +4.", "openai +3.",
             "vcrpy +9.", "lxml +6.", "miniwob +1.", "pytest-xdist +3.", "Chromium +[1-9]",
@@ -292,7 +292,7 @@ class TestDoctor:
         status, out, _ = call("doctor")
         assert status == 1
         assert f"\nWRONG chromedriver          99.0.1 ({driver})\n" in out
-        assert re.search(r"-> have one of Chromium.s version, [1-9][\d.]+: on Debian", out)
+        assert re.search(r"-> install the one of Chromium.s version, [1-9][\d.]+: on Debian", out)
         assert re.search(r"^WRONG page +.* did not start: ", out, re.M)
 
     def test_a_font_that_is_not_ours(self, pytester):
@@ -317,10 +317,10 @@ class TestDoctor:
             "^WRONG cassettes +1 of 12 recorded in cassettes, not reflective/m/.* and others\n"
             " +-> pytest --miniwob-record=new_episodes records them\n"
             "WRONG cassettes +1 problem, such as cassettes/.*: damaged\n"
-            " +-> miniwob-agent cassettes lint tells them all\n",
+            " +-> miniwob-agent cassettes lint lists them all\n",
             out, re.M,
         )  # fmt: skip
-        assert out.endswith("\n2 to mend\n")
+        assert out.endswith("\n2 to fix\n")
 
     def test_tests_that_can_not_be_collected(self, recorded, call):
         recorded.makepyfile(test_broken="import nothing_of_that_name")

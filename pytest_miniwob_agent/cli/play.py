@@ -1,0 +1,99 @@
+"""`miniwob-agent play`: show a recorded episode in a window, an action at a time."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from argparse import ArgumentTypeError, Namespace
+
+from pytest_miniwob_agent.cli.arguments import Commands
+from pytest_miniwob_agent.cli.show import add_item
+from pytest_miniwob_agent.core.actions import Action
+from pytest_miniwob_agent.core.errors import UsageError
+from pytest_miniwob_agent.core.text import sanitize_line
+
+
+def add(commands: Commands) -> None:
+    """Add the arguments."""
+    parser = commands.add_parser(
+        "play",
+        help="show a recorded episode in a window, an action at a time",
+        description="Replay an item in the browser's window. The terminal shows what happens as "
+        "`miniwob-agent show` does. Before each action it shows the action, with the pointer "
+        "already in place, and waits for Enter; q quits. No model is called and nothing is "
+        "written.",
+        epilog="It needs a terminal and a display. Without a display: miniwob-agent show. A whole "
+        "run in a window: pytest --miniwob-headed --miniwob-slowmo=500",
+    )
+    add_item(parser)
+    parser.add_argument(
+        "--auto",
+        type=_milliseconds,
+        metavar="MS",
+        help="do not ask; continue after this number of milliseconds",
+    )
+    parser.set_defaults(run=run)
+
+
+def _milliseconds(text: str) -> int:
+    if not text.isdecimal():
+        raise ArgumentTypeError(f"{text!r} must be a number of milliseconds")
+    return int(text)
+
+
+def run(options: Namespace) -> int:
+    """Show an item's episode in a window; return 1 if the item came to no result.
+
+    Raises:
+        UsageError: there is nobody to ask, or nowhere to show it.
+    """
+    from pytest_miniwob_agent.plugin.replaying import replay
+    from pytest_miniwob_agent.terminal.episode import EpisodePrinter
+
+    if options.auto is None and not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError(
+            "play asks before each action, for which it needs a terminal; --auto MS goes on by "
+            "itself, and `miniwob-agent show` prints all at once"
+        )
+    if sys.platform == "linux" and not (
+        os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    ):
+        raise UsageError(
+            "play opens a window, and there is no display to open it on (DISPLAY is not set); "
+            "`miniwob-agent show` needs none"
+        )
+    printer = EpisodePrinter(full=options.full)
+    steps = _Steps(options.auto)
+    window = ["--miniwob-headed", "--miniwob-slowmo=1"]
+    try:
+        replay(options.case, [*options.pytest_args, *window], printer, steps)
+    except KeyboardInterrupt:
+        print()
+        return 130
+    conclusive = printer.outcome is not None and printer.outcome.status.conclusive
+    return 0 if conclusive or steps.quit else 1
+
+
+class _Steps:
+    """Asks before each action, or waits `auto` milliseconds; called by `replay`."""
+
+    def __init__(self, auto: int | None) -> None:
+        self._auto = auto
+        self.quit = False
+
+    def __call__(self, following: Action | str) -> bool:
+        """Announce what follows; return False if the user has enough."""
+        text = f"next: {sanitize_line(following)}"
+        if isinstance(following, str):
+            text = f"the {following} ends here"
+        if self._auto is not None:
+            print(f"\n{text}", flush=True)
+            time.sleep(self._auto / 1000)
+            return True
+        try:
+            answer = input(f"\n{text}  [Enter continues, q quits] ")
+        except EOFError:
+            answer = "q"
+        self.quit = answer.strip().lower() in ("q", "quit")
+        return not self.quit

@@ -1,0 +1,163 @@
+"""The outcome of an item: the one record that results, terminal, JUnit and report read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any
+
+from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.core.data import to_data
+from pytest_miniwob_agent.core.errors import Cause
+from pytest_miniwob_agent.core.events import Episode, Event, event_from_data
+from pytest_miniwob_agent.core.usage import Usage
+
+
+class Status(StrEnum):
+    """What became of an item, in one word."""
+
+    SOLVED = "solved"
+    UNSOLVED = "unsolved"
+    DRIFTED = "drifted"
+    ERROR = "error"
+    WAITING = "waiting"
+    BUDGET = "budget"
+
+    @property
+    def conclusive(self) -> bool:
+        """True if the run shows whether the agent solves the item."""
+        return self in (Status.SOLVED, Status.UNSOLVED)
+
+
+class Change(StrEnum):
+    """A change against the baseline."""
+
+    PROGRESSED = "progressed"
+    REGRESSED = "regressed"
+
+
+@dataclass(frozen=True, slots=True)
+class DriftDetails:
+    """Why an item's model calls are not those of its cassette; the fields of `Drift`."""
+
+    report: str
+    causes: tuple[Cause, ...]
+    changes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture of the page in a report's folder, taken before action `step` of a trial.
+
+    `size`, `points` and `boxes` are those of its `Shot`, in CSS pixels.
+    """
+
+    trial: int
+    step: int
+    name: str
+    size: tuple[int, int]
+    points: tuple[tuple[int, int], ...] = ()
+    boxes: tuple[tuple[int, int, int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What an item tells its run.
+
+    Args:
+        case: the item's case.
+        agent: the agent's name.
+        model: the model's id.
+        status: what became of the item.
+        params: the parameters that went with every model call.
+        prompts: the digest of each prompt file that was used, by file name.
+        trials: the number of trials that the item was allowed; None if it came to no episode.
+        episode: the episode; None unless the status is conclusive.
+        events: what happened, as far as it came, of an item without an episode.
+        error: the name of the exception of an item that drifted or failed with an error.
+        message: why the item is not conclusive.
+        drift: the details of a drift.
+        request: the model call that waits for a completion, as a line of a batch file.
+        cassette: the item's cassette below the cassette folder, without its ending.
+        replayed: the calls that were answered from the cassette.
+        recorded: the calls that were answered by a server.
+        left: the recorded calls that were not made.
+        change: how the item changed against the baseline.
+        pictures: the pictures of the item in the report's folder.
+        pictures_note: what a reader of the pictures must know.
+    """
+
+    case: Case
+    agent: str
+    model: str
+    status: Status
+    params: Mapping[str, Any] = field(default_factory=dict)
+    prompts: Mapping[str, str] = field(default_factory=dict)
+    trials: int | None = None
+    episode: Episode | None = None
+    events: tuple[Event, ...] = ()
+    error: str = ""
+    message: str = ""
+    drift: DriftDetails | None = None
+    request: Mapping[str, Any] | None = None
+    cassette: str = ""
+    replayed: Usage = field(default_factory=Usage)
+    recorded: Usage = field(default_factory=Usage)
+    left: Usage = field(default_factory=Usage)
+    change: Change | None = None
+    pictures: tuple[Picture, ...] = ()
+    pictures_note: str = ""
+
+    @property
+    def solved(self) -> bool:
+        """True if a trial got the full reward."""
+        return self.status is Status.SOLVED
+
+    @property
+    def history(self) -> Sequence[Event]:
+        """The events of the episode, or as far as they came where there is none."""
+        return self.episode.events if self.episode is not None else self.events
+
+    def to_data(self) -> dict[str, Any]:
+        """Return the outcome in plain JSON types; `from_data` is the way back."""
+        data: dict[str, Any] = to_data(replace(self, episode=None))
+        data["episode"] = self.episode.to_data() if self.episode is not None else None
+        return data
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Outcome:
+        """Return the outcome that `to_data` was called on."""
+        drift, episode, change = data["drift"], data["episode"], data["change"]
+        return cls(
+            **{
+                **data,
+                "case": Case(**data["case"]),
+                "status": Status(data["status"]),
+                "episode": None if episode is None else Episode.from_data(episode),
+                "events": tuple(map(event_from_data, data["events"])),
+                "drift": None
+                if drift is None
+                else DriftDetails(
+                    drift["report"],
+                    tuple(Cause(**cause) for cause in drift["causes"]),
+                    tuple(drift["changes"]),
+                ),
+                "replayed": Usage(**data["replayed"]),
+                "recorded": Usage(**data["recorded"]),
+                "left": Usage(**data["left"]),
+                "change": None if change is None else Change(change),
+                "pictures": tuple(map(_picture, data["pictures"])),
+            }
+        )
+
+
+def _picture(data: Mapping[str, Any]) -> Picture:
+    return Picture(
+        **{
+            **data,
+            "size": tuple(data["size"]),
+            "points": tuple(map(tuple, data["points"])),
+            "boxes": tuple(map(tuple, data["boxes"])),
+        }
+    )

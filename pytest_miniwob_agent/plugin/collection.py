@@ -1,0 +1,136 @@
+"""Collection: one pytest item for each case that a test's `miniwob` markers select."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.core.errors import UsageError
+from pytest_miniwob_agent.core.limits import Limits
+from pytest_miniwob_agent.core.text import nearest
+from pytest_miniwob_agent.plugin.options import BY_MARKER, SEEDS, Settings, check_count
+from pytest_miniwob_agent.plugin.state import settings_of
+from pytest_miniwob_agent.tasks.selection import parse_seeds, select_cases
+
+MARKER = (
+    "miniwob(*selectors, seeds=..., trials=..., steps=..., repeats=...): run the test on every "
+    "selected MiniWoB++ task (task names, categories, suites or globs) at every seed; the test "
+    "asks for the fixture miniwob_episode"
+)
+
+MANY = 1000
+"""Number of items from which collection goes on without garbage collection: all items are kept, so
+that looking for garbage among them took a third of the time."""
+
+
+def case_of(item: Any) -> Case | None:
+    """Return the case of a pytest item, None if the item is not one of ours."""
+    callspec = getattr(item, "callspec", None)
+    found = callspec.params.get("miniwob_case") if callspec else None
+    return found[0] if found else None
+
+
+def limits_of(item: Any) -> Limits:
+    """Return the limits of one of our items."""
+    limits: Limits = item.callspec.params["miniwob_case"][1]
+    return limits
+
+
+@contextmanager
+def garbage_collection_resumed() -> Generator[None]:
+    """Turn garbage collection on again at the end, if `parametrize` turned it off."""
+    enabled = gc.isenabled()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def parametrize(metafunc: pytest.Metafunc) -> None:
+    """Make one item for each case that the test's `miniwob` markers select.
+
+    Raises:
+        CollectError: a marker without a fixture of ours, a fixture without a marker, or a wrong
+            argument or option.
+    """
+    markers = list(metafunc.definition.iter_markers("miniwob"))
+    test = metafunc.definition.nodeid
+    if "miniwob_case" not in metafunc.fixturenames:
+        if markers:
+            raise pytest.Collector.CollectError(
+                f"{test} has a miniwob marker but asks for no miniwob fixture: give it the "
+                "parameter miniwob_episode"
+            )
+        return
+    if not markers:
+        raise pytest.Collector.CollectError(
+            f"{test} asks for a miniwob fixture but selects no tasks: mark it, for instance "
+            '@pytest.mark.miniwob("n-screen-n-step")'
+        )
+    settings = settings_of(metafunc.config)
+    try:
+        _check_agent(settings)
+        limited = {
+            case.id: (case, limits)
+            for marker in reversed(markers)
+            for case, limits in _cases_of(marker, settings)
+        }
+    except UsageError as error:
+        raise pytest.Collector.CollectError(f"{test}: {error}") from None
+    if len(limited) >= MANY:
+        gc.disable()
+    metafunc.parametrize("miniwob_case", list(limited.values()), ids=list(limited), indirect=True)
+
+
+def _check_agent(settings: Settings) -> None:
+    """Check that there is such an agent, before a browser is started for it."""
+    from pytest_miniwob_agent.agents.registry import BUILT_IN, load_agent
+
+    if settings.agent not in BUILT_IN or settings.agent_params:
+        load_agent(settings.agent, settings.prompts, settings.agent_params)
+
+
+def _cases_of(marker: pytest.Mark, settings: Settings) -> Iterator[tuple[Case, Limits]]:
+    """Yield the cases of a marker; option, marker, ini file and default count in that order."""
+    for name in marker.kwargs:
+        if name not in BY_MARKER:
+            raise UsageError(
+                f"the miniwob marker knows no {name}{nearest(name, BY_MARKER)}; it takes "
+                f"selectors and {', '.join(BY_MARKER)}"
+            )
+    if not marker.args:
+        raise UsageError(
+            "the miniwob marker selects nothing: name tasks, categories, suites or globs"
+        )
+    for selector in marker.args:
+        if not isinstance(selector, str):
+            raise UsageError(f"the miniwob marker's selector {selector!r} is not a string")
+    seeds = settings.seeds or _marker_seeds(marker.kwargs.get("seeds"))
+    seeds = seeds or settings.ini["seeds"] or parse_seeds(SEEDS)
+    counts = {}
+    for name in ("trials", "steps", "repeats"):
+        value = getattr(settings, name) or marker.kwargs.get(name, settings.ini[name])
+        if value is not None:
+            counts[name] = check_count(f"the miniwob marker's {name}", value)
+    repeats = counts.pop("repeats", 1)
+    limits = Limits(**counts)
+    for case in select_cases(marker.args, seeds, repeats):
+        yield case, limits
+
+
+def _marker_seeds(seeds: Any) -> list[int] | None:
+    if seeds is None or isinstance(seeds, str):
+        return parse_seeds(seeds) if seeds else None
+    try:
+        found = list(seeds)
+    except TypeError:
+        found = [seeds]
+    if not found or not all(isinstance(seed, int) and seed >= 0 for seed in found):
+        raise UsageError(f"the miniwob marker's seeds must be integers from 0 up: {seeds!r}")
+    return found

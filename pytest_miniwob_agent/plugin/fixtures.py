@@ -1,0 +1,145 @@
+"""Fixtures: the item's case, limits, page, agent and model, and the episode that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.core.errors import MiniwobError, UsageError
+from pytest_miniwob_agent.core.events import Episode
+from pytest_miniwob_agent.core.limits import Limits
+from pytest_miniwob_agent.core.protocols import LLM, Agent, Environment
+from pytest_miniwob_agent.core.text import sanitize_lines
+from pytest_miniwob_agent.plugin.collection import limits_of
+from pytest_miniwob_agent.plugin.item_run import CASSETTE, ItemRun
+from pytest_miniwob_agent.plugin.state import STATE, settings_of
+
+if TYPE_CHECKING:
+    from pytest_miniwob_agent.browser.environment import Browser
+
+
+@contextmanager
+def _as_error() -> Iterator[None]:
+    """Show errors of ours by their message alone; in a fixture they make the item an error."""
+    try:
+        yield
+    except MiniwobError as error:
+        raise pytest.fail.Exception(sanitize_lines(str(error)), pytrace=False) from None
+
+
+@pytest.fixture(scope="session")
+def miniwob_browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
+    """The worker's Chromium; started by the first item that needs it."""
+    from pytest_miniwob_agent.browser.environment import Browser
+    from pytest_miniwob_agent.cassettes.bypass_vcr import bypass_vcr
+
+    settings = settings_of(request.config)
+    browser = Browser(
+        settings.browser, headed=settings.headed, slowmo=settings.slowmo, apart=bypass_vcr
+    )
+    yield browser
+    browser.close()
+
+
+@pytest.fixture
+def miniwob_case(request: pytest.FixtureRequest) -> Case:
+    """The item's task, category and seed."""
+    case: Case = request.param[0]
+    return case
+
+
+@pytest.fixture
+def miniwob_limits(request: pytest.FixtureRequest, miniwob_case: Case) -> Limits:
+    """The trials, actions and model calls that the item may have."""
+    return limits_of(request.node)
+
+
+@pytest.fixture
+def miniwob_environment(miniwob_browser: Browser, miniwob_case: Case) -> Environment:
+    """The item's page. Override it to run agents on something else, for instance
+    `testing.FakeEnvironment`.
+    """
+    return miniwob_browser.environment(miniwob_case)
+
+
+@pytest.fixture
+def miniwob_agent(request: pytest.FixtureRequest, miniwob_case: Case) -> Agent:
+    """A new agent, the one that `--miniwob-agent` names. Override it for one with arguments."""
+    from pytest_miniwob_agent.agents.registry import load_agent
+
+    settings = settings_of(request.config)
+    with _as_error():
+        return load_agent(
+            settings.agent, settings.prompts, settings.agent_params, task=miniwob_case.task
+        )
+
+
+@pytest.fixture
+def miniwob_llm(
+    request: pytest.FixtureRequest, miniwob_agent: Agent, miniwob_case: Case
+) -> Iterator[LLM]:
+    """The model, behind the item's cassette. Override it for a model of your own."""
+    from pytest_miniwob_agent.cassettes.item import ItemCassette, Record, stem
+    from pytest_miniwob_agent.cassettes.transport import CassetteTransport
+    from pytest_miniwob_agent.models.budget import Budget
+    from pytest_miniwob_agent.models.client import OpenAILLM
+
+    settings = settings_of(request.config)
+    with _as_error():
+        if settings.model is None:
+            raise UsageError(
+                "no model is named: give --miniwob-model, or miniwob_model in the ini file. "
+                "Recorded ones are folders of " + str(settings.cassettes / miniwob_agent.name)
+            )
+        name = stem(miniwob_agent.name, settings.model, miniwob_case)
+        cassette = ItemCassette(settings.cassettes, name, Record(settings.record))
+        request.node.stash[CASSETTE] = cassette
+        budget = None
+        if cassette.live:
+            shared = request.config.stash[STATE].shared
+            assert shared is not None
+            budget = Budget(
+                shared,
+                calls=settings.max_calls,
+                cost=settings.max_cost,
+                price=settings.price,
+                concurrency=settings.concurrency,
+            )
+        with CassetteTransport(cassette, budget) as transport:
+            yield OpenAILLM(
+                settings.model,
+                settings.llm_params,
+                base_url=settings.base_url,
+                transport=transport,
+                live=cassette.live,
+            )
+
+
+@pytest.fixture
+def miniwob_episode(
+    request: pytest.FixtureRequest,
+    miniwob_case: Case,
+    miniwob_limits: Limits,
+    miniwob_agent: Agent,
+    miniwob_llm: LLM,
+    miniwob_environment: Environment,
+) -> Episode:
+    """The agent's episode on the item's page: an `Episode` with `solved` and `explain()`.
+
+    If the browser is lost, the episode begins again in a new one, once, and the calls that were
+    recorded until then are replayed.
+    """
+    run = ItemRun(
+        request.node, miniwob_case, miniwob_limits, miniwob_agent, miniwob_llm, miniwob_environment
+    )
+    try:
+        episode = run.play()
+    except MiniwobError as error:
+        run.fail(error)
+    finally:
+        run.close()
+    return episode

@@ -1,0 +1,213 @@
+"""One item's run: the episode, a second try after a lost browser, and the outcome."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NoReturn
+
+import pytest
+
+from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.core.errors import (
+    BrowserLost,
+    BudgetReached,
+    Drift,
+    MiniwobError,
+    NotRecorded,
+    Pending,
+)
+from pytest_miniwob_agent.core.events import Episode, Event, Origin
+from pytest_miniwob_agent.core.limits import Limits
+from pytest_miniwob_agent.core.outcome import DriftDetails, Outcome, Status
+from pytest_miniwob_agent.core.protocols import LLM, Agent, Environment, Observer
+from pytest_miniwob_agent.core.text import sanitize_lines
+from pytest_miniwob_agent.plugin.options import record_command
+from pytest_miniwob_agent.plugin.pictures import PictureTaker
+from pytest_miniwob_agent.plugin.state import STATE, settings_of
+
+if TYPE_CHECKING:
+    from pytest_miniwob_agent.cassettes.item import ItemCassette
+
+CASSETTE: pytest.StashKey[ItemCassette] = pytest.StashKey()
+"""Where an item keeps its cassette."""
+
+OUTCOME = pytest.StashKey[Outcome]()
+"""Where an item keeps its outcome."""
+
+
+class _Record(Observer):
+    """The prompt files that the calls were made of, and the events of the latest episode."""
+
+    def __init__(self) -> None:
+        self.prompts: dict[str, str] = {}
+        self.events: list[Event] = []
+
+    def before_episode(self, case: Case) -> None:
+        self.events = []
+
+    def before_call(self, origin: Origin) -> None:
+        self.prompts.update(origin.prompts)
+
+    def on_event(self, event: Event) -> None:
+        self.events.append(event)
+
+
+class ItemRun:
+    """Runs an agent on an item's page, and keeps the outcome in the item's stash.
+
+    Args:
+        item: the pytest item.
+        case: its case.
+        limits: the trials, actions and model calls that are allowed.
+        agent: the agent.
+        llm: the model, behind the item's cassette or the user's own.
+        environment: the page.
+    """
+
+    def __init__(
+        self,
+        item: pytest.Item,
+        case: Case,
+        limits: Limits,
+        agent: Agent,
+        llm: LLM,
+        environment: Environment,
+    ) -> None:
+        state = item.config.stash[STATE]
+        self._item = item
+        self._case = case
+        self._limits = limits
+        self._agent = agent
+        self._llm = llm
+        self._environment = environment
+        self._cassette = item.stash.get(CASSETTE, None)
+        self._record = _Record()
+        self._pictures = PictureTaker(state.settings, environment)
+        self._watcher = state.observe(environment) if state.observe else Observer()
+        self._outcome = Outcome(
+            case=case,
+            agent=agent.name,
+            model=getattr(llm, "model", type(llm).__name__),
+            status=Status.ERROR,
+            params=state.settings.llm_params,
+        )
+
+    def play(self) -> Episode:
+        """Play the episode; a second time, in a new browser, if the browser is lost.
+
+        Raises:
+            MiniwobError: the episode came to no end, or the cassette does not fit it.
+        """
+        observers = [self._record, self._pictures, self._watcher]
+        try:
+            episode = self._play(observers)
+        except BrowserLost:
+            if self._cassette is None:  # a model of the user's own can't be asked the same again
+                raise
+            episode = self._play(observers)
+        if self._cassette is not None:
+            self._cassette.finish(self._limits)
+        self._outcome = replace(
+            self._outcome,
+            status=Status.SOLVED if episode.solved else Status.UNSOLVED,
+            episode=episode,
+            trials=self._limits.trials,
+        )
+        return episode
+
+    def _play(self, observers: list[Observer]) -> Episode:
+        from pytest_miniwob_agent.episode import run_episode
+
+        return run_episode(
+            self._case,
+            self._agent,
+            self._environment,
+            self._llm,
+            self._limits,
+            model=self._outcome.model,
+            observers=[*observers, *([self._cassette] if self._cassette is not None else [])],
+        )
+
+    def fail(self, error: MiniwobError) -> NoReturn:
+        """Turn an error into the item's outcome, and into pytest's skip or error."""
+        match error:
+            case Pending():
+                self._outcome = replace(self._outcome, status=Status.WAITING, request=error.request)
+                pytest.skip("waiting for a completion")
+            case BudgetReached():
+                self._outcome = replace(self._outcome, status=Status.BUDGET, message=str(error))
+                pytest.skip(f"{error}; run again to continue from here")
+            case Drift():
+                self._outcome = replace(
+                    self._outcome,
+                    status=Status.DRIFTED,
+                    drift=DriftDetails(str(error), error.causes, error.changes),
+                )
+        message = str(error)
+        if isinstance(error, NotRecorded):
+            command = record_command(self._item.config, self._item.nodeid)
+            message = f"{message}\nRecord it with: {command}"
+        message = sanitize_lines(message)
+        self._outcome = replace(self._outcome, error=type(error).__name__, message=message)
+        raise pytest.fail.Exception(message, pytrace=False) from None
+
+    def close(self) -> None:
+        """Complete the outcome with calls, events and pictures, and keep it."""
+        outcome, cassette = self._outcome, self._cassette
+        outcome = replace(outcome, prompts=self._record.prompts)
+        if outcome.episode is None:
+            outcome = replace(outcome, events=tuple(self._record.events))
+        if cassette is not None:
+            outcome = replace(
+                outcome,
+                cassette=cassette.stem,
+                replayed=cassette.replayed,
+                recorded=cassette.recorded,
+                left=cassette.left,
+            )
+        if self._pictures.wanted(outcome):
+            self._retake_pictures()
+        self._item.stash[OUTCOME] = replace(
+            outcome, pictures=tuple(self._pictures.pictures), pictures_note=self._pictures.note
+        )
+        self._watcher.after_item(outcome)
+
+    def _retake_pictures(self) -> None:
+        """Replay the item for its pictures alone.
+
+        No error of the replay may become the item's, not even one of a user's own agent or page.
+        """
+        pictures = self._pictures
+        if self._cassette is None:
+            pictures.note = (
+                "There are no pictures: this model is not behind a cassette, so that the item "
+                "can't be replayed for them. Run it with --miniwob-trace=on"
+            )
+            return
+        self._cassette.freeze()
+        pictures.wants_pictures = True
+        replayed = _Record()
+        reason = ""
+        try:
+            self._play([replayed, pictures])
+        except MiniwobError as error:
+            reason = f": {error}"
+        except Exception as error:  # noqa: BLE001 - agents and pages may be anybody's
+            reason = f": {type(error).__name__}: {error}"
+        if replayed.events != self._record.events:
+            pictures.note = (
+                "The item was run again for its pictures and did something else, so that they may "
+                f"not show what is described here{reason}"
+            )
+
+
+def outcome_without_run(item: pytest.Item, case: Case) -> Outcome:
+    """Return the outcome of an item that failed before its run began."""
+    settings = settings_of(item.config)
+    return Outcome(
+        case=case,
+        agent=settings.agent,
+        model=settings.model or "",
+        status=Status.ERROR,
+        params=settings.llm_params,
+    )

@@ -1,0 +1,137 @@
+"""Outcomes on their way: from an item to its report, and from a worker to the controller."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_miniwob_agent.core.files import display_path
+from pytest_miniwob_agent.core.outcome import Outcome
+from pytest_miniwob_agent.plugin.collection import case_of
+from pytest_miniwob_agent.plugin.item_run import CASSETTE, OUTCOME, outcome_without_run
+from pytest_miniwob_agent.plugin.options import Settings, show_command
+from pytest_miniwob_agent.plugin.state import STATE
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def forget_earlier_run(item: pytest.Item) -> None:
+    """Forget what an earlier run of the item left: plugins may run an item again."""
+    keys: tuple[pytest.StashKey[Any], ...] = (OUTCOME, CASSETTE)
+    for key in keys:
+        if key in item.stash:
+            del item.stash[key]
+    if case_of(item) is not None:
+        item.user_properties[:] = [
+            pair for pair in item.user_properties if not pair[0].startswith("miniwob_")
+        ]
+
+
+def attach_outcome(item: pytest.Item, call: pytest.CallInfo[None], report: Any) -> None:
+    """Give the item's outcome to its last report of set-up or call, as `report.miniwob`."""
+    last = report.when == "call" or (report.when == "setup" and not report.passed)
+    case = case_of(item)
+    if not last or case is None:
+        return
+    outcome = item.stash.get(OUTCOME, None)
+    if outcome is None:
+        if not report.failed:
+            return
+        outcome = outcome_without_run(item, case)
+    if report.failed and call.excinfo and outcome.episode is None and not outcome.error:
+        outcome = replace(outcome, error=call.excinfo.typename, message=call.excinfo.exconly())
+    report.miniwob = outcome
+    _describe(item, call, report)
+    state = item.config.stash[STATE]
+    if state.baseline is not None:
+        state.baseline.apply(item, report)
+
+
+def _describe(item: pytest.Item, call: pytest.CallInfo[None], report: Any) -> None:
+    """Give the report the item's properties, and the transcript where it is asked for.
+
+    A failure that is no other than that the episode is not solved consists of the transcript: the
+    test's code and the assertion add nothing to it.
+    """
+    from pytest_miniwob_agent.plugin.exports import properties
+    from pytest_miniwob_agent.terminal.transcript import transcript
+
+    outcome: Outcome = report.miniwob
+    state = item.config.stash[STATE]
+    item.user_properties.extend(properties(outcome))
+    report.user_properties = list(item.user_properties)
+    reason = call.excinfo.value if call.excinfo else None
+    unsolved = (
+        isinstance(reason, (AssertionError, pytest.fail.Exception))
+        and outcome.episode is not None
+        and not outcome.solved
+    )
+    if outcome.episode is None or not (unsolved or state.exports):
+        return
+    text = transcript(outcome.episode, _where_to_see_more(item, outcome, state.settings))
+    verdict = text.partition("\n")[0]
+    if unsolved and call.excinfo and str(reason).partition("\n")[0] == verdict:
+        failure = pytest.fail.Exception(text, pytrace=False).with_traceback(call.excinfo.tb)
+        report.longrepr = item.repr_failure(pytest.ExceptionInfo.from_exception(failure))
+        if (crash := getattr(report.longrepr, "reprcrash", None)) is not None:
+            crash.message = verdict  # the reason in pytest's short summary
+    elif unsolved:
+        report.sections.append(("MiniWoB++ transcript", text))
+    if state.exports is not None:
+        state.exports.give(item, report, text, _last_picture(outcome, state.settings))
+
+
+def _where_to_see_more(item: pytest.Item, outcome: Outcome, settings: Settings) -> dict[str, str]:
+    more = {}
+    if outcome.cassette:  # a model of the user's own would be asked again
+        more["all of it"] = show_command(item.config, outcome.case.id, item)
+    if settings.report is not None:
+        more["in the report"] = f"{display_path(settings.report)}/index.html#/item/{outcome.case}"
+    return more
+
+
+def _last_picture(outcome: Outcome, settings: Settings) -> Path | None:
+    """Return the last picture that the run's report has of an item, if there is one."""
+    from pytest_miniwob_agent.report.site import Report
+
+    if settings.report is None or not outcome.pictures:
+        return None
+    return Report(settings.report).picture(outcome.pictures[-1].name)
+
+
+def serialize(data: Any, *, on_worker: bool) -> Any:
+    """Return a report's data with the outcome as JSON.
+
+    A page may hold half of a surrogate pair, which execnet refuses, and the test's log or failure
+    may quote it in any report of the item: workers send U+FFFD in its place. The outcome is ASCII
+    and arrives as it was.
+    """
+    if data and isinstance(data.get("miniwob"), Outcome):
+        data["miniwob"] = json.dumps(data["miniwob"].to_data())
+    return _without_surrogates(data) if data and on_worker else data
+
+
+def deserialize(report: Any) -> Any:
+    """Return the report with the outcome as it was before `serialize`."""
+    if isinstance(getattr(report, "miniwob", None), str):
+        report.miniwob = Outcome.from_data(json.loads(report.miniwob))
+    return report
+
+
+def _without_surrogates(data: Any) -> Any:
+    """Return the data with U+FFFD in the place of each half of a surrogate pair."""
+    match data:
+        case str():
+            return _SURROGATE.sub("\ufffd", data)
+        case dict():
+            return {_without_surrogates(k): _without_surrogates(v) for k, v in data.items()}
+        case list():
+            return [_without_surrogates(part) for part in data]
+        case tuple():
+            return tuple(_without_surrogates(part) for part in data)
+    return data

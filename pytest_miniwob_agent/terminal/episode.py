@@ -1,0 +1,143 @@
+"""An item's whole episode, printed as it happens: `miniwob-agent show` and `play`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.core.events import (
+    Acted,
+    Called,
+    Event,
+    Reflected,
+    Remark,
+    TrialEnded,
+    TrialStarted,
+)
+from pytest_miniwob_agent.core.observations import Observation
+from pytest_miniwob_agent.core.outcome import Outcome
+from pytest_miniwob_agent.core.protocols import Observer
+from pytest_miniwob_agent.core.text import (
+    sanitize,
+    sanitize_line,
+    sanitize_lines,
+    shorten,
+    shorten_lines,
+)
+from pytest_miniwob_agent.screen import render
+
+
+class EpisodePrinter(Observer):
+    """Prints an episode to standard output.
+
+    Args:
+        full: print completions whole, and the prompts before them.
+    """
+
+    def __init__(self, *, full: bool) -> None:
+        self.outcome: Outcome | None = None
+        """The item's outcome, once it has come to its end."""
+        self._full = full
+        self._begun = False
+        self._calls = 0
+        self._screen = ""
+
+    def before_episode(self, case: Case) -> None:
+        """Print the item's id; a second time, that the episode begins again."""
+        if self._begun:
+            _print(["\nThe browser was lost: the episode begins again in a new one."])
+        else:
+            _print([f"item: {case}"])
+        self._begun = True
+        self._calls = 0
+
+    def on_event(self, event: Event) -> None:
+        """Print an event."""
+        _print(self._lines(event))
+
+    def after_item(self, outcome: Outcome) -> None:
+        """Print the verdict."""
+        self.outcome = outcome
+        if not self._begun:
+            _print([f"item: {outcome.case}"])
+        who = sanitize_line(f"{outcome.agent} with {outcome.model or 'no model'}")
+        if (episode := outcome.episode) is not None:
+            verdict = f"solved in trial {episode.solved_at}" if episode.solved else "not solved"
+            _print([f"\n{verdict}, best reward {episode.reward:g}: {who}"])
+        else:
+            reason = outcome.message or "a completion is missing"
+            _print([f"\nit goes no further: {who}", sanitize_lines(reason)])
+
+    def _lines(self, event: Event) -> Iterator[str]:
+        match event:
+            case TrialStarted(trial=trial, observation=observation):
+                if trial == 1:
+                    yield f"goal: {sanitize_line(observation.goal)}"
+                yield f"\n=== trial {trial} ==="
+                self._screen = ""
+                yield from self._screen_lines(observation)
+            case Called():
+                yield from self._call_lines(event)
+            case Acted(step=step, action=action, transition=transition):
+                yield f"\naction {step}: {sanitize_line(action)}"
+                if transition.error:
+                    yield f"  impossible: {self._line(transition.error)}"
+                if transition.done:
+                    yield f"  the page ends the trial with reward {transition.reward:g}"
+                else:
+                    yield from self._screen_lines(transition.observation)
+            case TrialEnded(trial=trial, ending=ending, detail=detail):
+                reason = f", {self._line(detail)}" if detail else ""
+                yield f"\ntrial {trial} ends: {ending}{reason}"
+            case Reflected():
+                yield from _reflection_lines(event)
+            case Remark(what=what, text=text):
+                yield f"\n{sanitize_line(what)}:"
+                yield from self._text_lines(text)
+
+    def _screen_lines(self, observation: Observation) -> Iterator[str]:
+        screen = render(observation.elements)
+        if screen == self._screen:
+            yield "screen: as before"
+            return
+        self._screen = screen
+        yield "screen:"
+        for line in screen.splitlines():
+            yield f"  {sanitize(line)}"
+
+    def _call_lines(self, call: Called) -> Iterator[str]:
+        self._calls += 1
+        counts = call.completion.prompt_tokens, call.completion.completion_tokens
+        tokens = "" if None in counts else f", {counts[0]:,} + {counts[1]:,} tokens"
+        yield f"\ncall {self._calls}, {sanitize_line(call.purpose)}{tokens}"
+        if self._full:
+            yield "  prompt:"
+            yield from self._text_lines(call.prompt)
+            yield "  completion:"
+        yield from self._text_lines(call.completion.text)
+
+    def _text_lines(self, text: str) -> Iterator[str]:
+        """Yield a text of the model's, or for it, indented; of a long one the two ends."""
+        lines = text.splitlines()
+        if not self._full:
+            lines = shorten_lines([shorten(line) for line in lines])
+        for line in lines:
+            yield f"    {sanitize(line)}"
+
+    def _line(self, text: str) -> str:
+        return sanitize_line(text) if self._full else shorten(text)
+
+
+def _reflection_lines(reflected: Reflected) -> Iterator[str]:
+    if reflected.step is None:
+        yield "reflection: could not be read"
+        return
+    yield f"reflection: action {reflected.step} is to be {sanitize_line(reflected.action)}"
+    if reflected.disabled:
+        ids = ", ".join(f"id={id_}" for id_ in reflected.disabled)
+        yield f"  not to be clicked there any more: {ids}"
+
+
+def _print(lines: Iterable[str]) -> None:
+    for line in lines:
+        print(line, flush=True)
