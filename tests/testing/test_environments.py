@@ -17,6 +17,7 @@ from pytest_miniwob_agent import (
     Select,
     Type,
 )
+from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
 from pytest_miniwob_agent.testing import FakeEnvironment
 
 CASE = Case("click-test-2", "1-screen-1-step", 1000)
