@@ -19,48 +19,47 @@ def add(commands: Commands) -> None:
     parser = commands.add_parser(
         "play",
         help="show a recorded episode in a window, an action at a time",
-        description="Replay an item in the browser's window. The terminal shows what happens as "
-        "`miniwob-agent show` does. Before each action it shows the action, with the pointer "
-        "already in place, and waits for Enter; q quits. No model is called and nothing is "
-        "written.",
-        epilog="It needs a terminal and a display. Without a display: miniwob-agent show. A whole "
-        "run in a window: pytest --miniwob-headed --miniwob-slowmo=500",
+        description="Replay an item in the browser's window. The terminal prints the episode as "
+        "`miniwob-agent show` does; before each action, with the pointer already in place, it "
+        "waits for Enter; q quits. No model is called and nothing is written.",
+        epilog="Needs a terminal and a display; miniwob-agent show needs neither. To watch a whole "
+        "run: pytest --miniwob-headed --miniwob-slowmo=500",
     )
     add_item(parser)
     parser.add_argument(
         "--auto",
         type=_milliseconds,
         metavar="MS",
-        help="do not ask; continue after this number of milliseconds",
+        help="do not wait for Enter, but continue after MS milliseconds",
     )
     parser.set_defaults(run=run)
 
 
 def _milliseconds(text: str) -> int:
     if not text.isdecimal():
-        raise ArgumentTypeError(f"{text!r} must be a number of milliseconds")
+        raise ArgumentTypeError(f"{text!r} must be a whole number of milliseconds")
     return int(text)
 
 
 def run(options: Namespace) -> int:
-    """Show an item's episode in a window; return 1 if the item came to no result.
+    """Show an item's episode in a window; return 1 if the item has no result.
 
     Raises:
-        UsageError: there is nobody to ask, or nowhere to show it.
+        UsageError: there is no terminal to wait for keys on, or no display.
     """
     from pytest_miniwob_agent.plugin.replaying import replay
     from pytest_miniwob_agent.terminal.episode import EpisodePrinter
 
     if options.auto is None and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError(
-            "play asks before each action, for which it needs a terminal; --auto MS goes on by "
-            "itself, and `miniwob-agent show` prints all at once"
+            "play waits for a key before each action and needs a terminal; use --auto MS to "
+            "continue without keys, or `miniwob-agent show` to print the episode"
         )
     if sys.platform == "linux" and not (
         os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     ):
         raise UsageError(
-            "play opens a window, and there is no display to open it on (DISPLAY is not set); "
+            "play opens a window, and there is no display (DISPLAY is not set); "
             "`miniwob-agent show` needs none"
         )
     printer = EpisodePrinter(full=options.full)
@@ -76,14 +75,14 @@ def run(options: Namespace) -> int:
 
 
 class _Steps:
-    """Asks before each action, or waits `auto` milliseconds; called by `replay`."""
+    """Waits before each action: for Enter, or for `auto` milliseconds; called by `replay`."""
 
     def __init__(self, auto: int | None) -> None:
         self._auto = auto
         self.quit = False
 
     def __call__(self, following: Action | str) -> bool:
-        """Announce what follows; return False if the user has enough."""
+        """Announce what follows; return False if the user quits."""
         text = f"next: {sanitize_line(following)}"
         if isinstance(following, str):
             text = f"the {following} ends here"

@@ -42,7 +42,7 @@ def add_item(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Print an item's episode; return 1 if the item came to no result."""
+    """Print an item's episode; return 1 if the item has no result."""
     from pytest_miniwob_agent.plugin.replaying import replay
     from pytest_miniwob_agent.terminal.episode import EpisodePrinter
 

@@ -56,7 +56,7 @@ class Controller:
         settings = state.settings
         self._report = None
         if settings.report is not None:
-            from pytest_miniwob_agent.report.site import Report
+            from pytest_miniwob_agent.report.folder import Report
 
             self._report = Report(settings.report)
             self._report.check()

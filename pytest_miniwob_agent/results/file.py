@@ -29,14 +29,6 @@ VERSION = 1
 """The format of the file; a reader refuses one that it does not know."""
 
 
-def outcome_of(data: Mapping[str, Any]) -> Status:
-    """The status of an item, from what its report carries (`report.miniwob`)."""
-    if "episode" in data:
-        return Status.SOLVED if data["episode"]["solved"] else Status.UNSOLVED
-    words = {"drift": Status.DRIFTED, "pending": Status.WAITING, "budget": Status.BUDGET}
-    return next((word for kind, word in words.items() if kind in data), Status.ERROR)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
     """The outcome of one sample of an item.

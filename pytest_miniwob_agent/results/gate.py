@@ -232,7 +232,7 @@ HINTS = {
     Status.WAITING: "have the waiting calls answered and run these items again",
     Status.BUDGET: "raise the budget and run these items again",
 }
-"""What to do about inconclusive items."""
+"""Hints for inconclusive items, by status."""
 
 
 def _inconclusive(both: Comparison) -> list[Reason]:

@@ -25,8 +25,6 @@ SHOWN = 10
 TRIALS = (1, 3, 5)
 """Numbers of trials that the table has columns for, those of the paper."""
 
-# --- Drift ---
-
 
 def show_drift(
     terminal: pytest.TerminalReporter,
@@ -113,9 +111,6 @@ def _effort(drifted: Sequence[Outcome], price: Price | None) -> str:
     )
 
 
-# --- Episodes ---
-
-
 def show_episodes(terminal: pytest.TerminalReporter, outcomes: Iterable[Outcome]) -> None:
     """Show a table by category for each agent and model: what was solved in how many trials."""
     runs: dict[tuple[str, str], list[Outcome]] = {}
@@ -163,9 +158,6 @@ def _row(name: str, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
         f"{sum(episode.steps for episode in episodes):,}",
         f"{sum(known):,}" if len(known) == len(counts) else "-",
     )
-
-
-# --- Ledger ---
 
 
 def show_ledger(
