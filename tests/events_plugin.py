@@ -28,7 +28,9 @@ def pytest_configure(config):
 
 def pytest_runtest_logreport(report):
     if hasattr(report, "miniwob"):
-        OUTCOMES[report.nodeid] = [report.outcome, report.miniwob]
+        outcome = report.miniwob
+        data = outcome if isinstance(outcome, dict) else outcome.to_data()
+        OUTCOMES[report.nodeid] = [report.outcome, data]
 
 
 @pytest.hookimpl(trylast=True)

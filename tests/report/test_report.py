@@ -18,6 +18,7 @@ from pathlib import Path
 import axe_core_python
 import pytest
 from projects import ROOT, solve_menu
+from pytest_miniwob_agent.report.site import Report, action_text
 from selenium import webdriver
 from selenium.webdriver import ActionChains, Keys
 from selenium.webdriver.common.by import By
@@ -38,7 +39,6 @@ from pytest_miniwob_agent.core.events import (
     TrialStarted,
 )
 from pytest_miniwob_agent.core.observations import Element, Observation, Transition
-from pytest_miniwob_agent.report.site import Report, action_text
 from pytest_miniwob_agent.tasks.catalogue import CATEGORIES
 
 # --- Reading a report ---
