@@ -26,8 +26,8 @@ class Environment(Protocol):
     def html(self) -> str:
         """Return the visible page as HTML; empty once the page has judged.
 
-        Only visible elements, and only attributes that mean something to a reader; `value`, `checked` and `selected`
-        are those of now. The `data-ref` of an element is the id that actions take.
+        It has visible elements only, with the attributes that tell a reader something: `value`,
+        `checked` and `selected` as they are now, and as `data-ref` the id that actions take.
         """
         ...
 
