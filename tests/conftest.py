@@ -16,8 +16,8 @@ from pytest_miniwob_agent import screen  # noqa: F401
 
 # Loaded before any inner run, as are httpcore2 and scipy: pytester forgets modules that an inner
 # run was first to import, and some can't be loaded twice.
-from pytest_miniwob_agent.browser import environment  # noqa: F401
-from pytest_miniwob_agent.cassettes import item  # noqa: F401
+from pytest_miniwob_agent.browser.process import Browser
+from pytest_miniwob_agent.cassettes import transport  # noqa: F401
 from pytest_miniwob_agent.models import client  # noqa: F401
 
 SHIPPED = ("test_suite.py", "reflection.py", "ten_tasks.py")
@@ -45,7 +45,7 @@ def pytest_report_header():
     return None
 
 
-STARTING = {"display", "miniwob_browser", "pytester"}
+STARTING = {"browser", "display", "miniwob_browser", "pytester"}
 """Fixtures that start a browser or an inner pytest run."""
 
 
@@ -54,6 +54,14 @@ def pytest_collection_modifyitems(items):
     for test in items:
         if not STARTING.isdisjoint(getattr(test, "fixturenames", ())):
             test.add_marker("integration")
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """One Chromium for all tests that do not need a fresh one."""
+    browser = Browser()
+    yield browser
+    browser.close()
 
 
 @pytest.fixture

@@ -84,31 +84,32 @@ def _add_folder(parser: ArgumentParser) -> None:
 
 def lint(options: Namespace) -> int:
     """Print the problems of cassettes; 1 if one must be fixed."""
-    from pytest_miniwob_agent.cassettes import folder
+    from pytest_miniwob_agent.cassettes.folder import cassette_files
+    from pytest_miniwob_agent.cassettes.lint import lint_folder, unchecked_folders
     from pytest_miniwob_agent.plugin.collecting import collect
 
     used = collect(options.pytest_args)
-    findings = folder.lint(used)
+    findings = lint_folder(used)
     for finding in findings:
         note = " (note)" if finding.note else ""
         print(f"{display_path(finding.path)}: {finding.kind}{note}: {finding.what}")
-    for head, count in folder.unseen(used).items():
+    for head, count in unchecked_folders(used).items():
         print(
             f"{display_path(used.folder / head)}: not checked: {count} cassettes of an agent "
             "and a model that no item here uses"
         )
     problems = sum(not finding.note for finding in findings)
-    print(f"{len(folder.files(used.folder))} cassettes, {problems} to fix")
+    print(f"{len(cassette_files(used.folder))} cassettes, {problems} to fix")
     return 1 if problems else 0
 
 
 def prune(options: Namespace) -> int:
     """Remove unused cassettes; 1 if the answer was not yes."""
-    from pytest_miniwob_agent.cassettes import folder
+    from pytest_miniwob_agent.cassettes.prune import prunable_files, remove_files
     from pytest_miniwob_agent.plugin.collecting import collect
 
     used = collect(options.pytest_args)
-    paths = folder.prunable(used)
+    paths = prunable_files(used)
     if not paths:
         print("nothing to remove: every cassette is used by an item")
         return 0
@@ -122,16 +123,16 @@ def prune(options: Namespace) -> int:
         if answer.strip().lower() not in ("y", "yes"):
             print("nothing removed; --yes does not ask")
             return 1
-    folder.remove(used.folder, paths)
+    remove_files(used.folder, paths)
     print(f"{len(paths)} removed")
     return 0
 
 
 def stats(options: Namespace) -> int:
     """Print the size of cassettes by agent, model and category."""
-    from pytest_miniwob_agent.cassettes import folder
+    from pytest_miniwob_agent.cassettes.stats import count_calls
 
-    rows = folder.stats(options.cassettes)
+    rows = count_calls(options.cassettes)
     if not rows:
         raise UsageError(
             f"there are no cassettes in {options.cassettes}; name their folder with --cassettes"
@@ -152,10 +153,11 @@ def stats(options: Namespace) -> int:
 
 def show(options: Namespace) -> int:
     """Print the calls of an item's cassette."""
-    from pytest_miniwob_agent.cassettes import folder
+    from pytest_miniwob_agent.cassettes.conversation import conversation
+    from pytest_miniwob_agent.cassettes.folder import find_cassette
 
-    path = folder.find(options.cassettes, options.case)
+    path = find_cassette(options.cassettes, options.case)
     print(display_path(path))
-    for text in folder.conversation(path):
+    for text in conversation(path):
         print(f"\n{text}")
     return 0

@@ -177,7 +177,7 @@ def _version(program: str) -> str:
 
 def check_cassettes(pytest_args: Sequence[str]) -> Iterator[Finding]:
     """Check the recorded calls of the items that pytest collects here."""
-    from pytest_miniwob_agent.cassettes.folder import lint
+    from pytest_miniwob_agent.cassettes.lint import lint_folder
     from pytest_miniwob_agent.plugin.collecting import NoItems, collect
 
     try:
@@ -192,11 +192,11 @@ def check_cassettes(pytest_args: Sequence[str]) -> Iterator[Finding]:
             "items", f"{lines[0]} {lines[-1]}", "see the output of `pytest --collect-only`"
         )
         return
-    if used.shelves:
-        agents = ", ".join(sorted(used.shelves))
+    if used.model_folders:
+        agents = ", ".join(sorted(used.model_folders))
         yield Finding("items", f"{len(used.stems)} with recorded calls of {sanitize_line(agents)}")
-    if used.tails:
-        yield Finding("items", f"{len(used.tails)} with an agent or model of a fixture")
+    if used.cases:
+        yield Finding("items", f"{len(used.cases)} with an agent or model of a fixture")
     missing = [stem for stem in used.stems if not (used.folder / f"{stem}.yaml").is_file()]
     recorded = f"{len(used.stems) - len(missing)} of {len(used.stems)} recorded"
     found = f"{recorded} in {display_path(used.folder)}"
@@ -204,7 +204,7 @@ def check_cassettes(pytest_args: Sequence[str]) -> Iterator[Finding]:
         found += f", not {sanitize_line(missing[0])}" + " and others" * (len(missing) > 1)
     fix = "pytest --miniwob-record=new_episodes records them" if missing else ""
     yield Finding("cassettes", found, fix)
-    findings = lint(used)
+    findings = lint_folder(used)
     problems = [finding for finding in findings if not finding.note]
     if findings:
         example = (problems or findings)[0]

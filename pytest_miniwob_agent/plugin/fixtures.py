@@ -35,7 +35,7 @@ def _as_error() -> Iterator[None]:
 def miniwob_browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
     """The worker's Chromium; started by the first item that needs it."""
     from pytest_miniwob_agent.browser.process import Browser
-    from pytest_miniwob_agent.cassettes.file import bypass_vcr
+    from pytest_miniwob_agent.cassettes.bypass_vcr import bypass_vcr
 
     settings = settings_of(request.config)
     browser = Browser(
@@ -85,7 +85,8 @@ def miniwob_llm(
     request: pytest.FixtureRequest, miniwob_agent: Agent, miniwob_case: Case
 ) -> Iterator[LLM]:
     """The model, behind the item's cassette. Override it for a model of your own."""
-    from pytest_miniwob_agent.cassettes.item import CassetteTransport, ItemCassette, Record, stem
+    from pytest_miniwob_agent.cassettes.item import ItemCassette, Record, stem
+    from pytest_miniwob_agent.cassettes.transport import CassetteTransport
     from pytest_miniwob_agent.models.budget import Budget
     from pytest_miniwob_agent.models.client import OpenAILLM
 

@@ -1,18 +1,10 @@
-"""One Chromium for all tests that do not need a fresh one, and pages in it."""
+"""Pages in the shared browser."""
 
 import pytest
 
 from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
-from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.tasks.catalogue import installed_tasks
-
-
-@pytest.fixture(scope="session")
-def browser():
-    browser = Browser()
-    yield browser
-    browser.close()
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_miniwob_agent.agents.reflective.replies import parse_id, parse_plan
 from pytest_miniwob_agent.core.actions import (
     Choose,
     Click,
@@ -159,12 +158,6 @@ def test_whatever_is_written_is_an_action_or_unreadable(verb, parts, text):
     assert parse_action(str(action), all_actions=True).action == action
 
 
-def test_an_id():
-    assert [parse_id(reply) for reply in ("id=4", "It is 4.", "NONE", "4 or 5")] == [
-        4, 4, None, None,
-    ]  # fmt: skip
-
-
 @pytest.mark.parametrize(
     "line", ["click", "enter text to id=4", "press Submit", "press", "hold X", "scroll", ""]
 )
@@ -181,26 +174,3 @@ def test_an_action_without_its_element_knows_what_it_lacks():
     assert command.action is None
     assert command.on(4) == Enter("rome", 4)
     assert parse_action("click the Submit button").on(4) == Click(4)
-
-
-def test_a_plan_is_read_from_between_prose_and_fences():
-    reply = "Here is my plan:\n```text\n1. click id=2\n2. press ENTER\n```\nThat should do."
-    assert [command.action for command in parse_plan(reply)] == [Click(2), Press("ENTER")]
-
-
-@pytest.mark.parametrize("reply", ["", "  \n", "DONE", "Done.", "None", "No further actions."])
-def test_an_empty_plan(reply):
-    assert parse_plan(reply) == []
-
-
-@pytest.mark.parametrize("reply", ["I am sorry, I can't.", "enter id=4", "click id=1\npress X"])
-def test_an_unreadable_plan(reply):
-    with pytest.raises(Unreadable):
-        parse_plan(reply)
-
-
-def test_a_plan_of_all_actions():
-    reply = "First,\n1. select id=2\n2. copy\n3. click id=3\n4. paste"
-    planned = [command.action for command in parse_plan(reply, all_actions=True)]
-    assert planned == [Select(2), Copy(), Click(3), Paste()]
-    assert [command.action for command in parse_plan(reply)] == [Click(3)]

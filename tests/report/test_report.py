@@ -299,7 +299,7 @@ class TestTrace:
         pictured.runpytest("--miniwob-report=report", "-k", TWO)
         [item] = items(pictured.path / "report").values()
         assert item["status"] == "drifted"
-        assert "It is nearest to call" in item["reason"]
+        assert "The most similar is call" in item["reason"]
         assert pictures(item) == [(1, 0), (1, 1)]
         assert looks(pictured) == ["click id=1", "None"]
 
