@@ -1,5 +1,6 @@
 """The pages of a report of made-up outcomes, in a real Chromium."""
 
+import itertools
 from dataclasses import replace
 
 import pytest
@@ -9,7 +10,7 @@ from selenium.webdriver.common.by import By
 
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.events import Remark
-from pytest_miniwob_agent.core.outcome import Status
+from pytest_miniwob_agent.core.outcome import Change, Status
 from pytest_miniwob_agent.report.folder import Report
 from pytest_miniwob_agent.tasks.catalogue import CATEGORIES
 
@@ -135,6 +136,35 @@ def test_an_item_without_a_result_shows_the_reason(window, made):
     assert window.texts(".frame .caption")[0].startswith("0 enter")
     window.open(made, "#/item/n-screen-n-step/click-pie/8")
     assert window.texts(".reason pre") == ["no disk"]
+
+
+def test_every_status_has_a_filter_a_sign_and_room(window, tmp_path):
+    outcomes = [
+        made_up(Case("click-test", "1-screen-1-step", seed), solved_at, change=change)
+        for seed, (solved_at, change) in enumerate(
+            [(1, Change.PROGRESSED), (None, Change.REGRESSED)]
+        )
+    ]
+    for status in (Status.DRIFTED, Status.ERROR, Status.WAITING, Status.BUDGET):
+        case = Case("click-test", "1-screen-1-step", len(outcomes))
+        outcomes.append(without_result(case, status, message="9 model calls are used up"))
+    Report(tmp_path).write(outcomes, judged=True)
+    window.open(tmp_path)
+    assert window.texts(".cell[href]") == ["1", "×", "≠", "!", "…", "$"]
+    kinds = [*Status, *Change]
+    for kind in kinds:
+        window.find(f'[data-status="{kind}"]').click()
+        window.wait(lambda: window.texts("#found") == ["1 of 6 items"])
+    assert len(window.shown(".chip")) == len(kinds) + 1
+    for width in (1280, 390):
+        window.look_like(width, "light")
+        boxes = [window.find(one).rect for one in (".chips", "#by-task", "#by-text", "#found")]
+        for above, below in itertools.combinations(boxes, 2):
+            assert (
+                above["y"] + above["height"] <= below["y"]
+                or above["x"] + above["width"] <= below["x"]
+            )
+        assert window.wide() == width
 
 
 def test_the_address_of_an_item_that_is_missing_shows_an_error(window, made):
