@@ -78,8 +78,11 @@ def chat_server():
     server.close()
 
 
-SURROUNDINGS = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "CI", "BUILD_NUMBER", "GITHUB_ACTIONS")
-"""Variables that change what an inner run does or shows; a test that wants one sets it."""
+SURROUNDINGS = (
+    "OPENAI_API_KEY", "OPENAI_BASE_URL", "CI", "BUILD_NUMBER", "GITHUB_ACTIONS",
+    "PYTHONDONTWRITEBYTECODE",
+)  # fmt: skip
+"""Variables that change an inner run, its output or its speed; a test that wants one sets it."""
 
 
 @pytest.fixture(autouse=True)

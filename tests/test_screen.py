@@ -1,4 +1,4 @@
-"""The compact screen text."""
+"""The text of the page for a model."""
 
 import pytest
 from lxml import etree
@@ -31,7 +31,7 @@ from pytest_miniwob_agent.screen import cell, render
         (Element(None, "text", "or", x=0, y=300), '<text pos="bottom-left">or</text>'),
     ],
 )
-def test_what_a_line_holds(element, line):
+def test_a_line_has_the_attributes_of_its_element(element, line):
     assert render([element]).replace("/>", f"></{element.tag}>") == line
 
 
@@ -63,7 +63,7 @@ def test_no_text_breaks_out_of_its_line(text):
     assert len(node) == 0
 
 
-def test_grid():
+def test_a_point_is_in_the_nearest_cell_of_the_grid():
     rows = [" ".join(cell(x, y) for x in (10, 80, 150)) for y in (10, 105, 200)]
     assert rows == [
         "top-left top top-right",

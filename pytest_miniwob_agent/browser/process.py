@@ -195,7 +195,7 @@ class Browser:
             raise BrowserLost(f"the browser failed while {doing}: {_first_line(error)}") from error
 
     def kill(self) -> None:
-        """Kill the browser and its driver, whatever state they are in."""
+        """Kill the browser and its driver, in any state."""
         driver, service = self._driver, self._service
         self._driver = self._service = None
         self.held.clear()

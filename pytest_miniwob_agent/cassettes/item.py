@@ -131,7 +131,7 @@ class ItemCassette(Observer):
         self.writes = self.live = False
 
     def before_episode(self, case: Case) -> None:
-        """Begin again, see `rewind`."""
+        """Replay from the start again, see `rewind`."""
         self.rewind()
 
     def before_call(self, origin: Origin) -> None:

@@ -93,9 +93,9 @@ def lint(options: Namespace) -> int:
     for finding in findings:
         note = " (note)" if finding.note else ""
         print(f"{display_path(finding.path)}: {finding.kind}{note}: {finding.what}")
-    for head, count in unchecked_folders(used).items():
+    for name, count in unchecked_folders(used).items():
         print(
-            f"{display_path(used.folder / head)}: not checked: {count} cassettes of an agent "
+            f"{display_path(used.folder / name)}: not checked: {count} cassettes of an agent "
             "and a model that no item here uses"
         )
     problems = sum(not finding.note for finding in findings)
@@ -138,10 +138,10 @@ def stats(options: Namespace) -> int:
             f"there are no cassettes in {options.cassettes}; name their folder with --cassettes"
         )
     last = ""
-    for (head, category), row in rows.items():
-        if head != last:
-            print(f"{head}")
-        last = head
+    for (model_folder, category), row in rows.items():
+        if model_folder != last:
+            print(model_folder)
+        last = model_folder
         calls = ", ".join(f"{count} {purpose}" for purpose, count in sorted(row.purposes.items()))
         tokens = "unknown" if row.usage.uncounted == row.usage.calls else f"{row.usage.tokens:,}"
         print(

@@ -15,7 +15,7 @@ from pytest_miniwob_agent.core.usage import Usage
 
 
 class Status(StrEnum):
-    """What became of an item, in one word."""
+    """The outcome of an item, in one word."""
 
     SOLVED = "solved"
     UNSOLVED = "unsolved"
@@ -39,7 +39,7 @@ class Change(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DriftDetails:
-    """Why an item's model calls are not those of its cassette; the fields of `Drift`."""
+    """The reasons of a drift; the fields of the exception `Drift`."""
 
     report: str
     causes: tuple[Cause, ...]
@@ -63,20 +63,20 @@ class Picture:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What an item tells its run.
+    """The outcome of an item.
 
     Args:
         case: the item's case.
         agent: the agent's name.
         model: the model's id.
-        status: what became of the item.
+        status: the outcome in one word.
         params: the parameters that went with every model call.
         prompts: the digest of each prompt file that was used, by file name.
         trials: the number of trials that the item was allowed; None if it came to no episode.
         episode: the episode; None unless the status is conclusive.
-        events: what happened, as far as it came, of an item without an episode.
+        events: the events of an item that came to no episode, as far as they came.
         error: the name of the exception of an item that drifted or failed with an error.
-        message: why the item is not conclusive.
+        message: the reason for which the item is inconclusive.
         drift: the details of a drift.
         request: the model call that waits for a completion, as a line of a batch file.
         cassette: the item's cassette below the cassette folder, without its ending.
@@ -85,7 +85,7 @@ class Outcome:
         left: the recorded calls that were not made.
         change: how the item changed against the baseline.
         pictures: the pictures of the item in the report's folder.
-        pictures_note: what a reader of the pictures must know.
+        pictures_note: a remark on the pictures that their reader must know.
     """
 
     case: Case

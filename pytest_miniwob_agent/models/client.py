@@ -25,7 +25,7 @@ def api_key(base_url: str | None, option: str) -> str:
         option: the option that names a server, for the message.
 
     Raises:
-        UsageError: there is no key, and the server is that of OpenAI.
+        UsageError: there is no key, and the server is OpenAI's.
     """
     key = os.environ.get("OPENAI_API_KEY")
     if not key and not (base_url or os.environ.get("OPENAI_BASE_URL")):

@@ -34,7 +34,7 @@ class TestWindow:
             )
             for y in range(100, 600, 10):  # wherever below the tabs the page begins
                 display.move_mouse(60, y)
-            time.sleep(0.3)  # for the display to tell the browser
+            time.sleep(0.3)  # for events on their way to the browser
             assert window.driver.execute_script("return moves") == 0
             seen.append(env.step(Click(1)))
             assert seen == expected

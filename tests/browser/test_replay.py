@@ -18,12 +18,16 @@ FEW = "(pie or autocomplete or collapsible-2) and 1000 or menu-2 and 1001"
 """Selects items with animations, delays and lists, and one that is not solved."""
 
 
-def replay(folder, *args, **env):
+AS_ON_WINDOWS = "import sys; sys.modules['fcntl'] = None; import pytest; sys.exit(pytest.main())"
+"""Runs pytest in a process that can't import `fcntl`."""
+
+
+def replay(folder, *args, start=("-m", "pytest"), **env):
     """Replay the shipped suite in a process of its own; its events, and where it slept."""
     events, slept = folder / "events.json", folder / "slept.txt"
     slept.write_text("")
     result = subprocess.run(
-        [sys.executable, "-m", "pytest", "tests/test_suite.py", "-p", "events_plugin", *args],
+        [sys.executable, *start, "tests/test_suite.py", "-p", "events_plugin", *args],
         cwd=ROOT,
         env={
             **os.environ,
@@ -49,11 +53,12 @@ def selected(request):
 
 @pytest.fixture(scope="module")
 def plain(selected, tmp_path_factory):
-    """A replay in order, in one process, without a window."""
-    return replay(tmp_path_factory.mktemp("plain"), "-p", "no:randomly", *selected)
+    """A replay in order, in one process, without a window and without `fcntl`."""
+    folder = tmp_path_factory.mktemp("plain")
+    return replay(folder, "-p", "no:randomly", *selected, start=("-c", AS_ON_WINDOWS))
 
 
-def test_every_item_replays_from_its_cassette_alone(plain, selected):
+def test_every_item_replays_from_its_cassette_alone_and_without_fcntl(plain, selected):
     outcomes, _ = plain
     assert len(outcomes) == (4 if selected else SUITE)
     for outcome, carried in outcomes.values():
@@ -82,27 +87,24 @@ FONTS = """<?xml version="1.0"?>
 ELSEWHERE = {"TZ": "Asia/Tokyo", "LANG": "de_DE.UTF-8"}
 
 
+FONTS_FILE = {"FONTCONFIG_FILE": "fonts.conf"}
+
+
 @pytest.mark.parametrize(
-    ("args", "env"),
+    ("selected", "args", "env"),
     [
-        pytest.param(["-n", "2"], ELSEWHERE | {"FONTCONFIG_FILE": "fonts.conf"}, id="together"),
-        pytest.param(["-n", "2"], {}, id="workers", marks=pytest.mark.sweep),
-        pytest.param(
-            ["-p", "no:randomly", "-n", "2", "--dist", "loadgroup"],
-            {},
-            id="loadgroup",
-            marks=pytest.mark.sweep,
-        ),
-        pytest.param(
-            ["-p", "no:randomly", "-n", "3"], ELSEWHERE, id="elsewhere", marks=pytest.mark.sweep
-        ),
-        pytest.param(
-            ["-p", "no:randomly", "-n", "2"],
-            {"FONTCONFIG_FILE": "fonts.conf"},
-            id="fonts",
-            marks=pytest.mark.sweep,
+        pytest.param("few", ["-n", "2"], ELSEWHERE | FONTS_FILE, id="few-together"),
+        *(
+            pytest.param("all", args, env, id=f"all-{name}", marks=pytest.mark.sweep)
+            for name, args, env in (
+                ("workers", ["-n", "2"], {}),
+                ("loadgroup", ["-p", "no:randomly", "-n", "2", "--dist", "loadgroup"], {}),
+                ("elsewhere", ["-p", "no:randomly", "-n", "3"], ELSEWHERE),
+                ("fonts", ["-p", "no:randomly", "-n", "2"], FONTS_FILE),
+            )
         ),
     ],
+    indirect=["selected"],
 )
 def test_workers_order_fonts_language_and_time_zone_make_no_difference(
     plain, selected, tmp_path, args, env

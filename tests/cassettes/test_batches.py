@@ -184,6 +184,7 @@ CHOSEN = [
 """Nothing is on the server; the file is there, but more requests wait now; the batch is there."""
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("call", "after", "grown"),
     [
@@ -223,6 +224,7 @@ def test_a_killed_submit_is_continued_without_submitting_twice(
     assert set(answers(folder)) == set(ids)
 
 
+@pytest.mark.integration
 def test_a_killed_fetch_is_repeated(folder, server, batch):
     ids = write(folder, request(1), request(2))
     batch("submit")
@@ -272,6 +274,7 @@ def test_requests_are_submitted_again_if_state_and_file_are_deleted(folder, serv
     assert batch("submit")[1] == "batch_2  1 request for m, submitted\n"
 
 
+@pytest.mark.integration
 def test_a_second_call_waits_for_the_first(folder, server):
     server.auto = False
     ids = write(folder, request(1), request(2))
@@ -487,6 +490,7 @@ def test_status_reports_progress_while_it_waits(folder, server):
     assert lines[-2] == "batch_1  completed  2 completed, 0 failed, 2 in all"
 
 
+@pytest.mark.integration
 def test_waiting_can_be_interrupted_with_ctrl_c(folder, server, batch):
     server.auto = False
     ids = write(folder, request(1))

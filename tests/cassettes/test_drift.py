@@ -266,7 +266,7 @@ class TestSummary:
         changed_prompts.makeini(ini)
         changed_prompts.runpytest().stdout.fnmatch_lines(
             [
-                "*takes about 36 model calls and *,* tokens (reckoned from lengths for 36 that "
+                "*takes about 36 model calls and *,* tokens (estimated from lengths for 36 that "
                 "hold no counts):"
             ]
         )

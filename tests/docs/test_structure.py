@@ -15,8 +15,8 @@ MODULE_LINES = 450
 QUESTIONS = ("What", "Whether", "How", "Why", "Where", "Which", "Who", "When")
 """Words that a docstring does not begin with: it begins with a verb or a noun."""
 
-PRIVATE_WORDS = re.compile(r"\b(?:told|cures?|mend(?:ed|s)?|forgiven?|dear|shel(?:f|ves))\b")
-"""Words that were used in a sense of their own."""
+PRIVATE_WORDS = re.compile(r"(?<!\")\b(?:told|cures?|mend(?:ed|s)?|forgiven?|dear|shel(?:f|ves))\b")
+"""Words that were used in a sense of their own; JSON keys keep them."""
 
 
 def definitions(module):

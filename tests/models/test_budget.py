@@ -31,7 +31,7 @@ def test_a_run_stops_at_the_most_calls_and_the_next_one_continues(live, chat_ser
     assert len(chat_server.requests) == 10
     assert result.parseoutcomes() == {"passed": 3, "budget": 9}
     result.stdout.fnmatch_lines(
-        ["budget: --miniwob-max-calls=10 is reached, 9 items skipped; run again to go on"]
+        ["budget: --miniwob-max-calls=10 is reached, 9 items skipped; run again to continue"]
     )
     result.stdout.fnmatch_lines(["* budget *"])
     live("--miniwob-max-calls=26").assert_outcomes(passed=12)
@@ -93,12 +93,15 @@ def test_a_most_cost_stops_a_run_whose_server_reports_no_token_counts(live, chat
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["--miniwob-max-calls=0"], "*--miniwob-max-calls: '0' is no number from 1 up*"),
-        (["--miniwob-concurrency=x"], "*--miniwob-concurrency: 'x' is no number from 1 up*"),
-        (["--miniwob-max-cost=free"], "*--miniwob-max-cost: 'free' is no amount of US dollars*"),
+        (["--miniwob-max-calls=0"], "*--miniwob-max-calls: '0' must be a positive integer*"),
+        (["--miniwob-concurrency=x"], "*--miniwob-concurrency: 'x' must be a positive integer*"),
+        (
+            ["--miniwob-max-cost=free"],
+            "*--miniwob-max-cost: 'free' must be an amount of *",
+        ),
         (["--miniwob-max-cost=1"], "*--miniwob-max-cost needs the price of m: add 'm PROMPT *"),
         (["--miniwob-prices=m 1"], "*miniwob_prices: 'm 1' is not a price: give MODEL PROMPT *"),
-        (["--miniwob-repeats=0"], "*--miniwob-repeats: '0' is no number from 1 up*"),
+        (["--miniwob-repeats=0"], "*--miniwob-repeats: '0' must be a positive integer*"),
     ],
 )
 def test_an_option_with_an_invalid_value_is_a_usage_error(project, args, message):

@@ -17,6 +17,7 @@ from pytest_miniwob_agent import (
     Select,
     Type,
 )
+from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
 from pytest_miniwob_agent.testing import FakeEnvironment
 
 CASE = Case("click-test-2", "1-screen-1-step", 1000)
@@ -38,7 +39,7 @@ def env(request):
     """A page with the buttons ONE and TWO, of which TWO is wrong."""
     if request.param == "fake":
         return fake()
-    return request.getfixturevalue("browser").environment(CASE)
+    return MiniwobEnvironment(request.getfixturevalue("browser"), CASE)
 
 
 @pytest.fixture(params=["fake", IN_BROWSER])
@@ -47,7 +48,7 @@ def form(request):
     if request.param == "fake":
         area = Element(1, "textarea", value="a < b\n & c")
         return FakeEnvironment("Copy the text.", {"start": [area]})
-    return request.getfixturevalue("browser").environment(Case("copy-paste", "other", 1))
+    return MiniwobEnvironment(request.getfixturevalue("browser"), Case("copy-paste", "other", 1))
 
 
 class TestEnvironment:

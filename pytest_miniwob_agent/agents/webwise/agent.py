@@ -8,10 +8,9 @@ may stand in the prompt: one that is given (k = 1), or those that the agent solv
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pytest_miniwob_agent.agents.parameters import check_choice, check_integer
 from pytest_miniwob_agent.agents.prompts import Prompt, Prompts
@@ -31,6 +30,7 @@ from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.events import Ending, Note, Remark, TrialEnded
 from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.observations import Transition
+from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.core.protocols import LLM, Environment
 from pytest_miniwob_agent.core.text import counted
 from pytest_miniwob_agent.screen import legal
@@ -97,10 +97,8 @@ class WebWISEAgent:
         """Write and run programs until the page judges or there have been enough of them."""
         _Trial(self, env, llm, note).run()
 
-    def run_finished(self, outcomes: Iterable[Any]) -> str | None:
+    def run_finished(self, outcomes: Sequence[Outcome]) -> str | None:
         """Write the pool of `save_examples`, if there is one; returns a line for the summary.
-
-        `outcomes` are those of all items, each with a `case` and an `episode` or None.
 
         Raises:
             UsageError: the pool can't be written.

@@ -18,6 +18,7 @@ from pytest_miniwob_agent.core.data import canonical_json, to_data
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.events import Remark
 from pytest_miniwob_agent.core.files import write_atomically
+from pytest_miniwob_agent.core.outcome import Outcome
 
 _NOT_AN_EXAMPLE = (ValueError, TypeError, KeyError, RecursionError)
 """Exceptions from reading other data as an example."""
@@ -83,7 +84,7 @@ def read_pool(path: Path) -> Pool:
     return Pool(tuple(examples), text)
 
 
-def write_pool(path: Path, outcomes: Iterable[Any]) -> int:
+def write_pool(path: Path, outcomes: Iterable[Outcome]) -> int:
     """Write the examples of a run's solved items; returns their number.
 
     Tasks and seeds decide which examples are kept, not the order of the outcomes. Without an
@@ -91,7 +92,7 @@ def write_pool(path: Path, outcomes: Iterable[Any]) -> int:
 
     Args:
         path: the file, which is replaced.
-        outcomes: what became of the items: objects with a `case` and an `episode` or None.
+        outcomes: the outcomes of the items.
 
     Raises:
         UsageError: the file can't be written.

@@ -16,7 +16,7 @@ sheet.replaceSync(`* {
   animation: none !important;
   scroll-behavior: auto !important;
 }
-/* Widths as in the font, whatever the machine; not in pictures, where text that is scaled to size 0
+/* Widths as in the font, on any machine; not in pictures, where text that is scaled to size 0
    would get a size. */
 * { text-rendering: geometricPrecision !important; }
 svg, svg * { text-rendering: auto !important; }

@@ -16,6 +16,7 @@ from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.events import Acted, Ending, Remark, TrialEnded
 from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.observations import Element
+from pytest_miniwob_agent.core.protocols import Observer
 from pytest_miniwob_agent.episode import run_episode
 from pytest_miniwob_agent.testing import FakeEnvironment, ScriptedLLM
 
@@ -301,7 +302,9 @@ class TestExamples:
         origins = []
         agent = WebWISEAgent(examples=str(pool), task="fake")
         llm = ScriptedLLM([BOTH])
-        run_episode(CASE, agent, menu(), llm, Limits(), model="m", announce=origins.append)
+        observer = Observer()
+        observer.before_call = origins.append
+        run_episode(CASE, agent, menu(), llm, Limits(), model="m", observers=[observer])
         prompt = llm.prompts[0][1]
         assert 'The task: Click Load.\n\nThe objects on the page:\na "Load"' in prompt
         assert "by yourself" in prompt

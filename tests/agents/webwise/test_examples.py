@@ -198,10 +198,7 @@ MENU_TEST = """
         assert miniwob_episode.solved
 """
 
-needs_run_finished = pytest.mark.xfail(reason="the plugin does not call run_finished() yet")
 
-
-@needs_run_finished
 def test_a_run_saves_its_examples_with_workers_as_without(project, chat_server):
     project.makepyfile(MENU_TEST)
     chat_server.reply = solve
@@ -221,7 +218,6 @@ def test_a_run_saves_its_examples_with_workers_as_without(project, chat_server):
     assert pool.read_bytes() == first
 
 
-@needs_run_finished
 @pytest.mark.parametrize("more", [[], ["-q"]], ids=["by default", "quiet"])
 def test_examples_that_can_t_be_written_fail_the_run_and_nothing_else(project, chat_server, more):
     chat_server.reply = solve
