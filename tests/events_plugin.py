@@ -28,9 +28,7 @@ def pytest_configure(config):
 
 def pytest_runtest_logreport(report):
     if hasattr(report, "miniwob"):
-        outcome = report.miniwob
-        data = outcome if isinstance(outcome, dict) else outcome.to_data()
-        OUTCOMES[report.nodeid] = [report.outcome, data]
+        OUTCOMES[report.nodeid] = [report.outcome, report.miniwob.to_data()]
 
 
 @pytest.hookimpl(trylast=True)

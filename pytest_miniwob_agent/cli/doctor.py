@@ -71,13 +71,13 @@ def run(options: Namespace) -> int:
 
 def examine(browser: str | None, pytest_args: Sequence[str]) -> Iterator[Finding]:
     """Make all checks in order, except for those that need something that is broken."""
-    yield from _versions()
-    yield from _browser(browser)
-    yield from _cassettes(pytest_args)
-    yield _key()
+    yield from check_versions()
+    yield from check_browser(browser)
+    yield from check_cassettes(pytest_args)
+    yield check_key()
 
 
-def _versions() -> Iterator[Finding]:
+def check_versions() -> Iterator[Finding]:
     """Check Python and the packages against the requirements of the installed package."""
     from packaging.requirements import Requirement
     from packaging.specifiers import SpecifierSet
@@ -103,7 +103,7 @@ def _versions() -> Iterator[Finding]:
             yield Finding(requirement.name, found, f"pip install '{requirement}'")
 
 
-def _browser(path: str | None) -> Iterator[Finding]:
+def check_browser(path: str | None) -> Iterator[Finding]:
     """Check browser and driver: their versions, and that they work together."""
     from pytest_miniwob_agent.browser.process import find_browser
 
@@ -128,10 +128,10 @@ def _browser(path: str | None) -> Iterator[Finding]:
         same = of_driver.partition(".")[0] == version.partition(".")[0]
         fix = "" if same else f"install the one of Chromium's version, {version}: {DRIVER_HINT}"
         yield Finding("chromedriver", f"{of_driver} ({driver})", fix)
-    yield from _page(path)
+    yield from check_page(path)
 
 
-def _page(path: str | None) -> Iterator[Finding]:
+def check_page(path: str | None) -> Iterator[Finding]:
     """Check that a page loads and is read, and its font."""
     from pytest_miniwob_agent.browser.environment import FONT, MiniwobEnvironment
     from pytest_miniwob_agent.browser.process import Browser
@@ -175,7 +175,7 @@ def _version(program: str) -> str:
     return match[0] if match else f"of unknown version: {sanitize_line(printed)}"
 
 
-def _cassettes(pytest_args: Sequence[str]) -> Iterator[Finding]:
+def check_cassettes(pytest_args: Sequence[str]) -> Iterator[Finding]:
     """Check the recorded calls of the items that pytest collects here."""
     from pytest_miniwob_agent.cassettes.lint import lint_folder
     from pytest_miniwob_agent.plugin.inner_collection import NoItems, used_cassettes
@@ -217,7 +217,7 @@ def _cassettes(pytest_args: Sequence[str]) -> Iterator[Finding]:
         )
 
 
-def _key() -> Finding:
+def check_key() -> Finding:
     """Check that there is a key, without showing it."""
     if os.environ.get("OPENAI_API_KEY"):
         return Finding("OPENAI_API_KEY", "is set")

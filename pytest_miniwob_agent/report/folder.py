@@ -15,7 +15,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -93,10 +92,7 @@ class Report:
         name = hashlib.sha256(png).hexdigest()[:16] + ".png"
         path = self.picture(name)
         if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            beside = path.with_name(f".{name}.{os.getpid()}")
-            beside.write_bytes(png)
-            beside.replace(path)
+            write_atomically(path, png)
         return name
 
     def picture(self, name: str) -> Path:
