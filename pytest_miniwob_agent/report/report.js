@@ -1,6 +1,6 @@
 // Draws the report from the data beside it. All text of pages and models is put into text nodes, never
-// into markup; `h` is the only way in which elements are made. It is one file, as a page that is opened
-// from disk can't load modules.
+// into markup; `h` is the only way in which elements are made.
+// In one file because a page that is opened from disk can't load modules.
 "use strict";
 
 const miniwobReport = (() => {
