@@ -24,7 +24,8 @@ import vcr
 from vcr.persisters.filesystem import FilesystemPersister
 from vcr.serializers import yamlserializer
 
-from pytest_miniwob_agent.cassettes.file import Call, read_cassette
+from pytest_miniwob_agent.cassettes.call import Call
+from pytest_miniwob_agent.cassettes.file import read_cassette
 
 CASSETTES = Path(__file__).parent.parent / "cassettes"
 

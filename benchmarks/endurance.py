@@ -16,7 +16,8 @@ import sys
 from pathlib import Path
 
 from pytest_miniwob_agent.browser.certification import explore
-from pytest_miniwob_agent.browser.environment import Browser
+from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
+from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.tasks.catalogue import CATEGORIES
 from pytest_miniwob_agent.tasks.selection import select_tasks
@@ -74,7 +75,7 @@ def play(episodes: int) -> list[str]:
                         if size > warm.setdefault(name, size) + BOUNDS[name]:
                             wrong.append(f"{name} grew from {warm[name]:.0f} to {size:.0f} MB")
             category, task = tasks[count % len(tasks)]
-            explore(browser.environment(Case(task, category, count)))
+            explore(MiniwobEnvironment(browser, Case(task, category, count)))
             if browser.driver.service.process.pid != driver:
                 return [*wrong, f"the browser was lost at episode {count}"]
     finally:

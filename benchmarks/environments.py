@@ -38,7 +38,8 @@ from miniwob.action import ActionSpaceConfig, ActionTypes
 from miniwob.environment import MiniWoBEnvironment
 from replay import Page, Watch
 
-from pytest_miniwob_agent.browser.environment import _KEYS, VIEWPORT, find_browser
+from pytest_miniwob_agent.browser.input import KEY_CODES
+from pytest_miniwob_agent.browser.process import VIEWPORT, find_browser
 from pytest_miniwob_agent.core.actions import Click, Enter, Hold, Press, Release
 from pytest_miniwob_agent.tasks.catalogue import page_path
 
@@ -47,7 +48,7 @@ NOWHERE = (80, 105)
 
 KEYS = {
     name: name.replace("ARROW", "Arrow_").replace("PAGE", "Page_").title().replace("_", "")
-    for name in _KEYS
+    for name in KEY_CODES
 }
 """Our names of keys to those that browsers give them."""
 

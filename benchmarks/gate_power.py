@@ -21,6 +21,7 @@ import random
 import sys
 from collections.abc import Sequence
 
+from pytest_miniwob_agent.core.outcome import Status
 from pytest_miniwob_agent.results.comparison import Change, Comparison
 from pytest_miniwob_agent.results.file import Result, Results
 from pytest_miniwob_agent.results.gate import Gate, judge
@@ -54,7 +55,7 @@ def run(chance: random.Random, chances: Sequence[float], repeats: int) -> Result
             results.append(
                 Result(
                     category=spread[seed % len(spread)], task="t", seed=seed, repeat=repeat,
-                    agent="a", model="m", outcome="solved" if solved else "unsolved",
+                    agent="a", model="m", outcome=Status.SOLVED if solved else Status.UNSOLVED,
                     solved_at=1 if solved else None,
                 )
             )  # fmt: skip

@@ -29,12 +29,9 @@ from selenium import webdriver
 from selenium.webdriver import ActionChains, Keys
 
 from pytest_miniwob_agent import episode
-from pytest_miniwob_agent.browser.environment import (
-    _KEYS,
-    Browser,
-    MiniwobEnvironment,
-    find_browser,
-)
+from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
+from pytest_miniwob_agent.browser.input import KEY_CODES
+from pytest_miniwob_agent.browser.process import Browser, find_browser
 from pytest_miniwob_agent.cassettes.item import ItemCassette
 from pytest_miniwob_agent.core.actions import Action, Click, Enter, Hold, Press, Release
 from pytest_miniwob_agent.core.case import Case
@@ -171,11 +168,11 @@ def bare(driver: webdriver.Chrome, pages: list[Page]) -> float:
                 case Enter(text):
                     chain.send_keys(text)
                 case Press(key, times):
-                    chain.send_keys(_KEYS[key] * times)
+                    chain.send_keys(KEY_CODES[key] * times)
                 case Hold(key):
-                    chain.key_down(_KEYS[key])
+                    chain.key_down(KEY_CODES[key])
                 case Release(key):
-                    chain.key_up(_KEYS[key])
+                    chain.key_up(KEY_CODES[key])
             chain.perform()
             read(driver)
         ActionChains(driver, duration=0).key_up(Keys.CONTROL).perform()

@@ -63,8 +63,17 @@ from pytest_miniwob_agent.core.events import (
 )
 from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.observations import Element, Observation, Shot, Transition
+from pytest_miniwob_agent.core.outcome import Change, DriftDetails, Outcome, Picture, Status
 from pytest_miniwob_agent.core.parsing import Command, Unreadable, parse_action
-from pytest_miniwob_agent.core.protocols import LLM, Agent, Environment, Visible
+from pytest_miniwob_agent.core.protocols import (
+    LLM,
+    Agent,
+    Environment,
+    Observer,
+    RunObserver,
+    Visible,
+)
+from pytest_miniwob_agent.core.usage import Usage
 from pytest_miniwob_agent.episode import run_episode
 
 if TYPE_CHECKING:
@@ -85,6 +94,7 @@ __all__ = [
     "Case",
     "CassetteError",
     "Cause",
+    "Change",
     "Choose",
     "Click",
     "Command",
@@ -93,6 +103,7 @@ __all__ = [
     "DoubleClick",
     "Drag",
     "Drift",
+    "DriftDetails",
     "Element",
     "Ending",
     "Enter",
@@ -108,9 +119,12 @@ __all__ = [
     "NotRecorded",
     "Note",
     "Observation",
+    "Observer",
     "Origin",
+    "Outcome",
     "Paste",
     "Pending",
+    "Picture",
     "Place",
     "Press",
     "Prompt",
@@ -118,9 +132,11 @@ __all__ = [
     "Reflected",
     "Release",
     "Remark",
+    "RunObserver",
     "Scroll",
     "Select",
     "Shot",
+    "Status",
     "StepLimit",
     "Transition",
     "TrialEnded",
@@ -128,6 +144,7 @@ __all__ = [
     "TrialStarted",
     "Type",
     "Unreadable",
+    "Usage",
     "UsageError",
     "Visible",
     "parse_action",

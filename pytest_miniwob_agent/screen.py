@@ -1,9 +1,7 @@
-"""What a language model is shown of a page: compact pseudo-HTML, one visible leaf a line.
+"""The page as text for a language model: compact pseudo-HTML, one line for each visible leaf.
 
 Section 3.2 of the reflective agent's paper: each leaf keeps its id, class, text, placeholder, value
 and its cell of a 3 x 3 grid. Built with lxml, so that no text of a page can break out of its line.
-
-Also what a model means by an XPath on the page's HTML (`find`).
 """
 
 from __future__ import annotations
@@ -16,13 +14,13 @@ from lxml import etree
 from pytest_miniwob_agent.core.observations import Element
 
 AREA = (160, 210)
-"""Width and height of a task's area in CSS pixels, which the grid divides."""
+"""Width and height in CSS pixels of a task's area, which is divided into the grid."""
 
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def cell(x: float, y: float) -> str:
-    """The grid cell of a point in CSS pixels; points beyond the area count to its edge."""
+    """The grid cell of a point in CSS pixels, such as `top-left`; outside the area the nearest."""
     column = min(2, max(0, int(x * 3 / AREA[0])))
     row = min(2, max(0, int(y * 3 / AREA[1])))
     names = ["top", "", "bottom"][row], ["left", "", "right"][column]
@@ -30,7 +28,12 @@ def cell(x: float, y: float) -> str:
 
 
 def render(elements: Iterable[Element], disabled: Collection[int] = ()) -> str:
-    """One line for each element; elements in `disabled` are shown without their id (5.2)."""
+    """Render elements as text, one line for each.
+
+    Args:
+        elements: the elements of an observation.
+        disabled: ids that are left out of their lines, so that a model can't name them (5.2).
+    """
     return "\n".join(_line(element, element.id in disabled) for element in elements)
 
 
@@ -54,5 +57,5 @@ def _line(element: Element, disabled: bool) -> str:
 
 
 def legal(text: str) -> str:
-    """The text with what XML can't hold replaced by U+FFFD."""
+    """The text with characters that XML does not allow replaced by U+FFFD."""
     return _ILLEGAL.sub("\ufffd", text)

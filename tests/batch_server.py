@@ -44,6 +44,7 @@ class BatchServer:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True  # a body would wait 40 ms behind its headers
 
             def do_POST(self):
                 server.handle(self, "POST")
@@ -88,7 +89,7 @@ class BatchServer:
             if fault:
                 self.faults.remove(fault)
             _, how, after = fault or ("", None, False)
-            result = None if how and not after else self.answer(http, method, path, body)
+            result = None if fault and not after else self.answer(http, method, path, body)
         if isinstance(how, Gate):
             how.reached.set()
             how.opened.wait()

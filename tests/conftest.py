@@ -6,23 +6,26 @@ import os
 import shutil
 import subprocess
 
-import httpcore2  # noqa: F401
-import openai.resources.chat.completions.completions  # noqa: F401
 import pytest
-import scipy.stats  # noqa: F401
 from projects import FAKE_PAGE, INNER_RUNS, TEST_FILE, solve_menu
 from servers import ChatServer, RawServer
 
+# ruff: isort: off
 # pytester forgets the modules that an inner run was first to import: some can't be loaded twice,
 # and loading them again for each inner run took more time than the runs themselves.
+import httpcore2  # noqa: F401
+import openai.resources.chat.completions.completions  # noqa: F401
+import scipy.stats  # noqa: F401
 from pytest_miniwob_agent import screen, testing  # noqa: F401
 from pytest_miniwob_agent.agents import reflective, registry  # noqa: F401
 from pytest_miniwob_agent.browser import environment  # noqa: F401
-from pytest_miniwob_agent.cassettes import item  # noqa: F401
+from pytest_miniwob_agent.browser.process import Browser
+from pytest_miniwob_agent.cassettes import transport  # noqa: F401
 from pytest_miniwob_agent.models import client  # noqa: F401
-from pytest_miniwob_agent.report import data, site  # noqa: F401
+from pytest_miniwob_agent.report import data, folder  # noqa: F401
 from pytest_miniwob_agent.results import comparison, gate  # noqa: F401
 from pytest_miniwob_agent.terminal import progress, transcript  # noqa: F401
+# ruff: isort: on
 
 SHIPPED = ("test_suite.py", "reflection.py", "ten_tasks.py")
 """Suites that need nothing but the package."""
@@ -44,15 +47,12 @@ def pytest_ignore_collect(collection_path):
 
 
 def pytest_report_header():
-    if missing := _missing():
-        return (
-            f"tests: the shipped suite alone, as {', '.join(missing)} is not installed; the "
-            "package's own tests need pip install -e '.[dev]'"
-        )
+    if _missing():
+        return "tests: only the shipped suite; the package's own tests need pip install -e '.[dev]'"
     return None
 
 
-STARTING = {"display", "miniwob_browser", "pytester"}
+STARTING = {"browser", "display", "miniwob_browser", "pytester"}
 """Fixtures that start a browser or an inner pytest run."""
 
 
@@ -61,6 +61,14 @@ def pytest_collection_modifyitems(items):
     for test in items:
         if not STARTING.isdisjoint(getattr(test, "fixturenames", ())):
             test.add_marker("integration")
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """One Chromium for all tests that do not need a fresh one."""
+    browser = Browser()
+    yield browser
+    browser.close()
 
 
 @pytest.fixture
@@ -77,8 +85,11 @@ def chat_server():
     server.close()
 
 
-SURROUNDINGS = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "CI", "BUILD_NUMBER", "GITHUB_ACTIONS")
-"""Variables that change what an inner run does or shows; a test that wants one sets it."""
+SURROUNDINGS = (
+    "OPENAI_API_KEY", "OPENAI_BASE_URL", "CI", "BUILD_NUMBER", "GITHUB_ACTIONS",
+    "PYTHONDONTWRITEBYTECODE",
+)  # fmt: skip
+"""Variables that change an inner run, its output or its speed; a test that wants one sets it."""
 
 
 @pytest.fixture(autouse=True)

@@ -28,7 +28,7 @@ def pytest_configure(config):
 
 def pytest_runtest_logreport(report):
     if hasattr(report, "miniwob"):
-        OUTCOMES[report.nodeid] = [report.outcome, report.miniwob]
+        OUTCOMES[report.nodeid] = [report.outcome, report.miniwob.to_data()]
 
 
 @pytest.hookimpl(trylast=True)

@@ -11,8 +11,10 @@ REFLECTIVE_PROMPTS = ROOT / "pytest_miniwob_agent" / "agents" / "reflective" / "
 REPORTING = ("allure_pytest", "html", "html_fixtures", "metadata", "pytest_jsonreport")
 """Plugins that are installed for test_exports.py; pyproject.toml keeps them out of this run."""
 
-OTHERS = ("llmock", "recording", "respx", "vcr", *REPORTING)
-"""These, and those that are installed for test_coexistence.py and test_servers.py."""
+OTHERS = ("hypothesispytest", "llmock", "recording", "respx", "vcr", *REPORTING)
+"""Plugins that inner runs do without: these, and those that are installed for test_coexistence.py
+and test_servers.py. The one of Hypothesis imports it at the end of a run, which takes a second.
+"""
 
 SLOW = ("hypothesispytest", "unraisableexception")
 """Plugins that take longer than the rest of a small run: by an import, and by a search for garbage
@@ -46,6 +48,11 @@ TEST_FILE = """
     def test_solves(miniwob_episode):
         assert miniwob_episode.solved, miniwob_episode.explain()
 """
+
+
+def recorded_files(project):
+    """All files in a project's folder of cassettes."""
+    return [path for path in project.path.glob("cassettes/**/*") if path.is_file()]
 
 
 def solve_menu(prompt):

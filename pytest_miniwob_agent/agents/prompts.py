@@ -1,4 +1,4 @@
-"""Prompt texts, one file a prompt: the user's folder first, then the agent's own.
+"""Prompt texts, one file a prompt: from the user's folder, else from the agent's.
 
 A text is a `string.Template`: `$goal` or `${goal}` stands for a value, `$$` for a dollar sign.
 """
@@ -15,18 +15,18 @@ from pytest_miniwob_agent.core.text import nearest
 
 
 class Prompt(str):
-    """A text that knows the prompt files that it was made of: their digests by name."""
+    """A text with the digests of the prompt files that it was made of, by their names."""
 
     __slots__ = ("files",)
     files: Mapping[str, str]
 
     @classmethod
     def joined(cls, parts: Iterable[str]) -> Prompt:
-        """The parts with an empty line between them, as one text; each may be a `Prompt`."""
-        known = list(parts)
-        prompt = cls("\n\n".join(known))
+        """Join parts, each a text or a `Prompt`, with an empty line between them."""
+        texts = list(parts)
+        prompt = cls("\n\n".join(texts))
         prompt.files = {}
-        for part in known:
+        for part in texts:
             prompt.files |= getattr(part, "files", {})
         return prompt
 
@@ -35,21 +35,22 @@ class Prompts:
     """The prompt texts of one agent.
 
     Args:
-        built_in: the folder of the agent's own texts (`*.txt`).
-        folder: the user's texts; each file replaces the agent's own of the same name.
+        built_in_folder: the folder of the agent's texts (`*.txt`).
+        users_folder: the user's texts; each file replaces the agent's of the same name.
 
     Raises:
-        UsageError: the user's folder is not there, or a file in it replaces none.
+        UsageError: the user's folder does not exist, or a file in it has the name of no prompt.
     """
 
-    def __init__(self, built_in: Path, folder: str | Path | None = None) -> None:
-        self._files = {path.stem: path for path in built_in.glob("*.txt")}
-        if folder is None:
+    def __init__(self, built_in_folder: Path, users_folder: str | Path | None = None) -> None:
+        self._files = {path.stem: path for path in built_in_folder.glob("*.txt")}
+        self._texts: dict[str, str] = {}
+        if users_folder is None:
             return
-        folder = Path(folder)
-        if not folder.is_dir():
-            raise UsageError(f"--miniwob-prompts: {folder} is no folder")
-        for path in sorted(folder.glob("*.txt")):
+        users_folder = Path(users_folder)
+        if not users_folder.is_dir():
+            raise UsageError(f"--miniwob-prompts: {users_folder} is not a folder")
+        for path in sorted(users_folder.glob("*.txt")):
             if path.stem not in self._files:
                 known = sorted(f"{name}.txt" for name in self._files)
                 raise UsageError(
@@ -58,30 +59,34 @@ class Prompts:
                 )  # fmt: skip
             self._files[path.stem] = path
 
-    def fill(self, name: str, **given: str) -> Prompt:
-        """The text of a prompt with its values filled in; a value may be a `Prompt` itself.
+    def fill(self, name: str, **values: str) -> Prompt:
+        """Fill in the values of a prompt, each a text or a `Prompt`.
 
         Raises:
-            UsageError: the text names a value that there is not, or leaves one out.
+            UsageError: the file names an unknown value, or lacks one.
         """
         path = self._files[name]
-        text = path.read_text(encoding="utf-8").strip()
+        if name not in self._texts:
+            self._texts[name] = path.read_text(encoding="utf-8").strip()
+        text = self._texts[name]
         template = Template(text)
         if not template.is_valid():
-            raise UsageError(f"{path}: a $ that begins no name; write $$ for a dollar sign")
-        named = set(template.get_identifiers())
-        for wrong, what in ((named - given.keys(), "knows no"), (given.keys() - named, "lacks")):
-            if wrong:
-                raise UsageError(
-                    f"{path}: this prompt {what} {_list(wrong)}; "
-                    f"it is filled with {_list(given) or 'nothing'}"
-                )
-        prompt = Prompt(template.substitute(given))
-        prompt.files = {f"{name}.txt": digest(text)}
-        for value in given.values():
-            prompt.files |= getattr(value, "files", {})
-        return prompt
+            raise UsageError(f"{path}: a $ without a name; write $$ for a dollar sign")
+        names = set(template.get_identifiers())
+        if unknown := names - values.keys():
+            problem = f"has no value {_placeholders(unknown)}"
+        elif missing := values.keys() - names:
+            problem = f"must contain {_placeholders(missing)}"
+        else:
+            prompt = Prompt(template.substitute(values))
+            prompt.files = {f"{name}.txt": digest(text)}
+            for value in values.values():
+                prompt.files |= getattr(value, "files", {})
+            return prompt
+        raise UsageError(
+            f"{path}: this prompt {problem}; its values are {_placeholders(values) or 'none'}"
+        )
 
 
-def _list(names: Iterable[str]) -> str:
+def _placeholders(names: Iterable[str]) -> str:
     return ", ".join(f"${name}" for name in sorted(names))

@@ -1,10 +1,10 @@
-"""Agents by name."""
+"""Agents by name: built-in ones, those of installed packages, and classes by their path."""
 
 from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -18,11 +18,13 @@ BUILT_IN = {
     "rci": "pytest_miniwob_agent.agents.rci:RCIAgent",
     "webwise": "pytest_miniwob_agent.agents.webwise:WebWISEAgent",
 }
-"""The agents of this package: what `--miniwob-agent` calls them, and where they are."""
-
+"""The agents of this package, by the names that `--miniwob-agent` takes: `package.module:Class`."""
 
 GROUP = "miniwob_agents"
-"""The group of entry points by which an installed package makes its agents known by name."""
+"""The group of entry points by which an installed package gives its agents names."""
+
+MAX_NAME = 100
+"""Characters of an agent's name, which is the folder of its cassettes."""
 
 
 def load_agent(
@@ -32,46 +34,37 @@ def load_agent(
     *,
     task: str = "",
 ) -> Agent:
-    """The agent of that name, of this package or of an installed one, or of `package.module:Class`.
+    """Make the agent of a name, of this package or an installed one, or of `package.module:Class`.
 
-    The class is called with `params`, and with `prompts=FOLDER` where a folder of the user's own
-    prompt texts is given. One that takes a `task` gets the name of the item's: that is for worked
-    examples of a task, and the page shows it to nobody.
+    The class is called with `params`, and with `prompts=FOLDER` where a folder of the user's
+    prompts is given. If it has a parameter `task`, it gets the name of the item's task, for worked
+    examples; the page does not show that name.
 
     Raises:
-        UsageError: no such name or two of them, the class can't be imported or is no agent, or it
-            does not take what it is given.
+        UsageError: the name is unknown or ambiguous, the class can't be imported or is not an
+            agent, or it does not take what it is given.
     """
-    target = BUILT_IN.get(name) or (name if ":" in name else _installed(name))
-    module_name, _, class_name = target.partition(":")
+    make = _find_class(name)
     try:
-        module = importlib.import_module(module_name)
-    except ImportError as error:
-        raise UsageError(f"agent {name!r}: can't import {module_name}: {error}") from error
-    try:
-        factory = getattr(module, class_name)
-    except AttributeError:
-        names = [each for each in vars(module) if not each.startswith("_")]
-        raise UsageError(
-            f"agent {name!r}: {module_name} has no {class_name!r}" + nearest(class_name, names)
-        ) from None
-    try:
-        takes = inspect.signature(factory).parameters
-    except (TypeError, ValueError) as error:  # not callable, or in C and silent about it
+        parameters = inspect.signature(make).parameters
+    except (TypeError, ValueError) as error:  # not callable, or in C and without a signature
         raise UsageError(f"agent {name!r}: can't be made: {error}") from error
-    _check_params(name, takes, params or {})
-    given = {**(params or {}), **({} if prompts is None else {"prompts": prompts})}
-    if "task" in takes:
-        given["task"] = task
+    arguments = dict(params or {})
+    _check_params(name, parameters, arguments)
+    if prompts is not None:
+        arguments["prompts"] = prompts
+    if "task" in parameters:
+        arguments["task"] = task
     try:
-        agent = factory(**given)
+        agent = make(**arguments)
     except TypeError as error:
         raise UsageError(f"agent {name!r}: can't be made: {error}") from error
     if not isinstance(agent, Agent):
         raise UsageError(
-            f"agent {name!r}: {class_name} lacks a `name` or a method solve(env, llm, note)"
+            f"agent {name!r}: {getattr(make, '__name__', 'it')} lacks a `name` or a method "
+            "solve(env, llm, note)"
         )
-    if not (isinstance(agent.name, str) and 0 < len(agent.name) <= 100 and agent.name.strip(" .")):
+    if not _can_be_a_folder(agent.name):
         raise UsageError(
             f"agent {name!r}: its name is the folder of its cassettes, and {agent.name!r:.120} "
             "can't be one"
@@ -79,10 +72,32 @@ def load_agent(
     return agent
 
 
-def _installed(name: str) -> str:
-    """What the installed packages have under that name: `package.module:Class`.
+def _find_class(name: str) -> Callable[..., Any]:
+    """Import the class of an agent, or a function that makes one.
 
-    Looked up only for a name that is not built in, as it reads the metadata of every package.
+    Raises:
+        UsageError: it can't be found.
+    """
+    target = BUILT_IN.get(name) or (name if ":" in name else _find_installed(name))
+    module_name, _, class_name = target.partition(":")
+    try:
+        module = importlib.import_module(module_name)
+    except ImportError as error:
+        raise UsageError(f"agent {name!r}: can't import {module_name}: {error}") from error
+    try:
+        found: Callable[..., Any] = getattr(module, class_name)
+    except AttributeError:
+        names = [each for each in vars(module) if not each.startswith("_")]
+        raise UsageError(
+            f"agent {name!r}: {module_name} has no {class_name!r}" + nearest(class_name, names)
+        ) from None
+    return found
+
+
+def _find_installed(name: str) -> str:
+    """Find the `package.module:Class` that an installed package has under a name.
+
+    Looked up only for names that are not built in, as it reads the metadata of every package.
     """
     installed = entry_points(group=GROUP)
     found = [
@@ -102,23 +117,35 @@ def _installed(name: str) -> str:
         )
     package, target = found[0]
     if ":" not in target:
-        raise UsageError(f"agent {name!r}: {package} has it at {target}, not at a module:Class")
+        raise UsageError(
+            f"agent {name!r}: the entry point of {package} is {target}, without a :Class"
+        )
     return target
 
 
 def _check_params(
-    name: str, takes: Mapping[str, inspect.Parameter], params: Mapping[str, Any]
+    name: str, parameters: Mapping[str, inspect.Parameter], params: Mapping[str, Any]
 ) -> None:
-    """Whether the class takes these parameters, before it says so in Python's words."""
-    if any(each.kind is each.VAR_KEYWORD for each in takes.values()):
+    """Refuse parameters that the class does not take, in better words than Python's.
+
+    Raises:
+        UsageError: there is such a parameter.
+    """
+    if any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
         return
-    known = [each for each in takes if each not in ("prompts", "task")]
+    known = [each for each in parameters if each not in ("prompts", "task")]
     for param in params:
         if param == "prompts":
-            raise UsageError("--miniwob-agent-params: the folder of prompts has --miniwob-prompts")
+            raise UsageError(
+                "--miniwob-agent-params: give the folder of prompts by --miniwob-prompts"
+            )
         if param not in known:
             raise UsageError(
                 f"--miniwob-agent-params: agent {name!r} takes no {param!r}"
                 + nearest(param, known)
                 + (f"; it takes {', '.join(known)}" if known else "")
             )
+
+
+def _can_be_a_folder(name: object) -> bool:
+    return isinstance(name, str) and len(name) <= MAX_NAME and bool(name.strip(" ."))

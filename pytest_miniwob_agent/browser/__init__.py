@@ -1,1 +1,1 @@
-"""Chromium and the MiniWoB++ page in it."""
+"""The browser process, the MiniWoB++ page in it, native input, and certification."""

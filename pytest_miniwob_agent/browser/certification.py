@@ -1,5 +1,6 @@
-"""Whether pages are deterministic: the same actions must lead to the same observations, whatever
-browser they run in, whatever ran before them, and however long is waited in between.
+"""Certification of pages as deterministic: equal actions must lead to equal observations.
+
+They must not depend on the browser, on the pages before it, or on pauses between the actions.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from contextlib import closing
 from dataclasses import dataclass
 from difflib import unified_diff
 
-from pytest_miniwob_agent.browser.environment import Browser
+from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
+from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.core.actions import (
     Action,
     Click,
@@ -31,21 +33,21 @@ from pytest_miniwob_agent.core.observations import Observation
 from pytest_miniwob_agent.core.protocols import Environment
 
 STEPS = 12
-"""Clicks, texts and keys that are tried on a case."""
+"""Number of clicks, texts and keys to try on a case."""
 
 FURTHER_STEPS = 10
-"""Other actions that are tried on it after those."""
+"""Number of other actions to try on it after those."""
 
 KEYS = ("TAB", "ARROWDOWN", "ENTER", "SPACE")
-"""Keys that are pressed in turn, one after every third action."""
+"""Keys to press in turn, one after every third action."""
 
 PAUSE = 0.3
-"""The longest pause between two actions, in seconds, in the pass that takes its time."""
+"""The longest pause between two actions in the third pass, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the passes over one case showed; `difference` is empty where they agree."""
+    """The result for one case; `difference` is empty where all passes agree."""
 
     case: Case
     observations: int
@@ -54,7 +56,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """An observation, and what led to it."""
+    """An observation, and the action that led to it."""
 
     action: str
     observation: Observation
@@ -69,11 +71,15 @@ class Seen:
 
 
 def explore(env: Environment, wait: Callable[[], None] = lambda: None) -> list[Seen]:
-    """Act on what is there to be acted upon; what was seen after each action.
+    """Try actions on a page; an observation for each.
 
     First elements are clicked, fields are written to and keys are pressed, an element once. Then,
     in a new trial, the other actions take turns on one element after the other. Where the page ends
-    the trial, the next one goes on with what is left.
+    the trial, the next one continues with the remaining actions.
+
+    Args:
+        env: the page.
+        wait: called before each action.
     """
     used: set[tuple[str, str, int | None]] = set()
     return [
@@ -106,6 +112,7 @@ def _play(
 def _next(
     observation: Observation, step: int, used: set[tuple[str, str, int | None]]
 ) -> Action | None:
+    """A key after every third action, otherwise a click or a text for the next unused element."""
     if step % 4 == 3:
         return Press(KEYS[step // 4 % len(KEYS)])
     for element in observation.elements:
@@ -141,50 +148,68 @@ def _further(observation: Observation, step: int) -> Action | None:
 
 def certify(
     cases: Sequence[Case],
-    browser: Callable[[], Browser],
+    start_browser: Callable[[], Browser],
     progress: Callable[[str], None] = lambda text: None,
+    *,
+    open_page: Callable[[Browser, Case], Environment] = MiniwobEnvironment,
+    pause: float = PAUSE,
 ) -> Iterator[Verdict]:
-    """Explore every case in three passes and compare: in order, in another browser and the
-    opposite order, and in a third browser with pauses.
+    """Explore every case in three passes and compare their observations.
 
-    Verdicts come in the order of the cases, each after the last pass over it. `progress` is told
-    what is being done.
+    The first pass goes in order, the second in another browser and the opposite order, the third
+    in a third browser with pauses. Verdicts come in the order of the cases, each after the last
+    pass over its case.
+
+    Args:
+        cases: the cases to certify.
+        start_browser: makes the browser of a pass, which is closed after it.
+        progress: called with a line of text before each case of each pass.
+        open_page: makes the page of a case in a browser.
+        pause: the longest pause between two actions in the third pass, in seconds.
     """
     passes: list[dict[Case, list[Seen] | str]] = []
     for order in (cases, list(reversed(cases))):
-        with closing(browser()) as one:
+        with closing(start_browser()) as browser:
             seen = {}
             for number, case in enumerate(order, start=1):
                 progress(f"pass {len(passes) + 1} of 3: {number} of {len(cases)}, {case}")
-                seen[case] = _explored(one, case)
+                seen[case] = _explored(browser, case, open_page)
             passes.append(seen)
     first, second = passes
     chance = random.Random(0)
-    with closing(browser()) as slow:
+    with closing(start_browser()) as browser:
         for number, case in enumerate(cases, start=1):
             progress(f"pass 3 of 3: {number} of {len(cases)}, {case}")
-            third = _explored(slow, case, lambda: time.sleep(chance.uniform(0, PAUSE)))
+            third = _explored(
+                browser, case, open_page, lambda: time.sleep(chance.uniform(0, pause))
+            )
             difference = _compare(first[case], second[case], "another browser and order")
             difference = difference or _compare(first[case], third, "pauses between the actions")
             yield Verdict(case, 0 if isinstance(third, str) else len(third), difference)
 
 
 def _explored(
-    browser: Browser, case: Case, wait: Callable[[], None] = lambda: None
+    browser: Browser,
+    case: Case,
+    open_page: Callable[[Browser, Case], Environment],
+    wait: Callable[[], None] = lambda: None,
 ) -> list[Seen] | str:
-    """What was seen, or why nothing was."""
+    """The observations, or the error that prevented them."""
     try:
-        return explore(browser.environment(case), wait)
+        return explore(open_page(browser, case), wait)
     except BrowserError as error:
         return str(error)
 
 
-def _compare(one: list[Seen] | str, other: list[Seen] | str, how: str) -> str:
-    """The first difference, in words; nothing if there is none."""
-    if isinstance(one, str) or isinstance(other, str):
-        return one if isinstance(one, str) else str(other)
-    for left, right in zip(one, other, strict=False):
-        if left != right:
-            lines = unified_diff(left.lines(), right.lines(), "first pass", how, n=0, lineterm="")
-            return "\n".join(lines)
-    return "" if len(one) == len(other) else f"the passes differ in length ({how})"
+def _compare(left: list[Seen] | str, right: list[Seen] | str, name: str) -> str:
+    """The first difference between two passes as a diff, an error, or an empty text.
+
+    `name` describes the second pass.
+    """
+    if isinstance(left, str) or isinstance(right, str):
+        return left if isinstance(left, str) else str(right)
+    for before, after in zip(left, right, strict=False):
+        if before != after:
+            diff = unified_diff(before.lines(), after.lines(), "first pass", name, n=0, lineterm="")
+            return "\n".join(diff)
+    return "" if len(left) == len(right) else f"the passes differ in length ({name})"

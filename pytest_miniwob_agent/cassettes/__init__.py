@@ -1,1 +1,6 @@
-"""Recorded model calls: the file, an item's replay and recording, drift, the folder, batches."""
+"""Recorded model calls.
+
+The file (`file`, `validation`, `serializer`), an item's replay and recording (`item`, `transport`,
+`drift`), the folder (`folder`, `lint`, `prune`, `stats`, `conversation`), and deferred recording
+(`pending`, `batches`, `batch_state`, `batch_api`).
+"""

@@ -1,84 +1,65 @@
-"""Deferred recording through a provider's Batch API: requests out, answers back.
+"""Deferred recording through a provider's Batch API: submit requests, fetch their answers.
 
-The batch file is cut into files that the API takes, and each is uploaded under a name that is the
-digest of its content. So the server itself can tell what was submitted: a batch that was made just
-before a crash, or whose state was lost, is found by the name of its file and taken up again.
-
-`batches.json` beside the batch file holds what the server can't know: which requests were about to
-be submitted and which batches have been fetched. It is written before and after a batch is made.
+The requests of `pending.jsonl` are split into files that the API takes, and each is uploaded under
+a name that is the digest of its content. So the server itself knows what was submitted: a batch
+that was made just before a crash, or whose state was lost, is found by the name of its file.
 """
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import hashlib
 import json
-import os
 import shlex
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
-from urllib.parse import urlsplit
+from typing import Any
 
-import openai
-from openai.pagination import SyncCursorPage
-from openai.types import Batch as Remote
-from openai.types import FileObject
+from openai.types import Batch as RemoteBatch
 
-from pytest_miniwob_agent.cassettes.file import completion_of
-from pytest_miniwob_agent.cassettes.pending import by_id, read_pending
+from pytest_miniwob_agent.cassettes.batch_api import (
+    ENDED,
+    BatchApi,
+    counts_of,
+    failure_of,
+)
+from pytest_miniwob_agent.cassettes.batch_state import Batch, BatchState
+from pytest_miniwob_agent.cassettes.call import completion_of
+from pytest_miniwob_agent.cassettes.pending import lines_by_id, read_pending
 from pytest_miniwob_agent.core.data import canonical_json
-from pytest_miniwob_agent.core.errors import MiniwobError, ModelError, UsageError
+from pytest_miniwob_agent.core.errors import MiniwobError, UsageError
 from pytest_miniwob_agent.core.files import write_atomically
 from pytest_miniwob_agent.core.secrets import redact
-from pytest_miniwob_agent.core.text import counted
-from pytest_miniwob_agent.models.client import RETRIES, api_key
+from pytest_miniwob_agent.core.text import counted, shorten
+from pytest_miniwob_agent.models.client import RETRIES
 
-MOST_REQUESTS = 50_000
-"""How many requests the API takes in one file."""
+MAX_REQUESTS = 50_000
+"""The number of requests that the API takes in one file."""
 
-MOST_BYTES = 200_000_000
-"""How large a file the API takes."""
+MAX_BYTES = 200_000_000
+"""The size of a file that the API takes."""
 
-OVER = ("completed", "failed", "expired", "cancelled")
-"""States of a batch that will not change any more."""
+SHOWN_ERRORS = 5
+"""The number of a batch's errors that are shown."""
 
-SHOWN = 5
-"""How many of a batch's errors are shown."""
+PAUSE, LONGEST_PAUSE = 2, 60
+"""Seconds between the first requests for a status and between later ones; batches take long."""
 
-Answered = TypeVar("Answered", Remote, FileObject)
-
-
-@dataclass(slots=True)
-class Batch:
-    """One batch of the state file.
-
-    `name` is that of its uploaded file, `requests` are their ids in the batch file. `id` is empty
-    until the server has made it. `fetched` is true when there is nothing more to get from it.
-    """
-
-    name: str
-    model: str
-    requests: list[str]
-    id: str = ""
-    fetched: bool = False
+_FOUND = "submitted before and found again"
 
 
 class Batches:
     """The batches of one batch file.
 
     Args:
-        pending: the batch file; the state and the answers lie beside it.
+        pending: the batch file; the state and the answers are beside it.
         base_url: the server; None leaves it to `OPENAI_BASE_URL` or the client's default.
-        say: is given each line that a user should read.
-        most_requests: how many requests go into one batch.
-        most_bytes: how large one batch's file may be.
-        retries: how often a refused or dropped call is sent again, with the client's own back-off.
+        say: receives each line for people.
+        max_requests: the number of requests in one batch.
+        max_bytes: the size of one batch's file.
+        retries: how often a refused or dropped call is repeated, with the client's own back-off.
+        pause: seconds between the first requests for a status; it doubles each time.
     """
 
     def __init__(
@@ -87,25 +68,25 @@ class Batches:
         base_url: str | None,
         say: Callable[[str], None],
         *,
-        most_requests: int = MOST_REQUESTS,
-        most_bytes: int = MOST_BYTES,
+        max_requests: int = MAX_REQUESTS,
+        max_bytes: int = MAX_BYTES,
         retries: int = RETRIES,
+        pause: float = PAUSE,
     ) -> None:
         self._pending = pending
-        self._state = pending.with_name("batches.json")
         self._answers = pending.with_name("answers.jsonl")
-        self._base_url = base_url or os.environ.get("OPENAI_BASE_URL") or None
+        self._state = BatchState(pending.with_name("batches.json"), say)
+        self._api = BatchApi(base_url, retries)
         self._say = say
-        self._most_requests = most_requests
-        self._most_bytes = most_bytes
-        self._retries = retries
-        self._batches: list[Batch] = []
+        self._max_requests = max_requests
+        self._max_bytes = max_bytes
+        self._pause = pause
 
     def submit(self) -> None:
-        """Put every request into a batch that is neither in one, nor answered.
+        """Submit every request that is neither in a batch nor answered.
 
         Raises:
-            ModelError: the server can't be reached or refuses; a second call goes on from there.
+            ModelError: the server can't be reached or refuses; a second call continues from there.
             UsageError: no key, a damaged file, or a state that belongs to another server.
         """
         if not self._pending.exists():
@@ -114,79 +95,66 @@ class Batches:
                 "`pytest --miniwob-record=defer` writes it if a call waits for a completion"
             )
             return
-        with self._alone():
+        with self._state.locked():
             waiting = read_pending(self._pending)
-            self._load()
-            self._heal()
-            state: dict[str, str] = {}
+            self._state.load(self._api.server)
+            self._find_interrupted()
+            states: dict[str, str] = {}
             for batch, remote in self._unfetched():
-                if not self._is_empty(batch, remote):
-                    over = remote.status in OVER
-                    state.update(dict.fromkeys(batch.requests, "over" if over else "in flight"))
-            state.update(dict.fromkeys(self._read_answers(), "answered"))
-            fresh = [request for id_, request in waiting.items() if id_ not in state]
-            for model, requests in self._files(fresh):
-                self._make(model, requests)
+                if not self._discard_if_empty(batch, remote):
+                    state = "ended" if remote.status in ENDED else "in flight"
+                    states.update(dict.fromkeys(batch.requests, state))
+            states.update(dict.fromkeys(self._read_answers(), "answered"))
+            fresh = [request for id_, request in waiting.items() if id_ not in states]
+            for model, lines in self._split(fresh):
+                self._make(model, lines)
         if not fresh:
             self._say("nothing to submit")
-        for word, command in {
-            "in flight": "miniwob-agent batch status",
-            "over": "miniwob-agent batch fetch",
-            "answered": self._next,
-        }.items():
-            if count := sum(state.get(id_) == word for id_ in waiting):
-                what = "in a batch that is over" if word == "over" else word
-                self._say(f"{counted(count, 'request')} already {what}: `{command}`")
+        for state, place, command in (
+            ("in flight", "in flight", "miniwob-agent batch status"),
+            ("ended", "in a batch that has ended", "miniwob-agent batch fetch"),
+            ("answered", "answered", self._next_command),
+        ):
+            if count := sum(states.get(id_) == state for id_ in waiting):
+                self._say(f"{counted(count, 'request')} already {place}: `{command}`")
 
     def status(self, wait: Callable[[str], None] | None = None) -> bool:
-        """Tell how each batch stands; nothing is changed by it.
+        """Report the status of each batch; nothing is changed.
 
         Args:
-            wait: to be told of the progress until all batches are over.
+            wait: if given, wait until all batches have ended; it receives the progress.
 
         Returns:
-            Whether all is well: no batch failed, in whole or in part.
+            True if no batch failed, in whole or in part.
         """
         if not self._exists():
             return True
-        self._load()
-        pause = 2
-        while True:
-            remotes = list(self._unfetched())
-            running = [remote for _, remote in remotes if remote.status not in OVER]
-            if wait is None or not running:
-                break
-            done = sum(_counts(remote)[0] for remote in running)
-            total = sum(_counts(remote)[2] for remote in running)
-            wait(f"{counted(len(running), 'batch', 'es')} to go, {done} of {total} requests done")
-            time.sleep(pause)
-            pause = min(pause * 2, 60)  # a batch takes minutes or hours
-        if wait:
-            wait("")
-        well = True
-        for batch in self._batches:
+        self._state.load(self._api.server)
+        remotes = self._remotes_at_end(wait) if wait else list(self._unfetched())
+        successful = True
+        for batch in self._state.batches:
             if batch.fetched:
                 self._say(f"{batch.id}  fetched  {counted(len(batch.requests), 'request')}")
             elif not batch.id:
-                well = False
-                self._say("(no id)  not made yet: `miniwob-agent batch submit` goes on with it")
+                successful = False
+                self._say("(no id)  not made yet: `miniwob-agent batch submit` continues it")
         for batch, remote in remotes:
-            completed, failed, total = _counts(remote)
-            reason = _reason_of(remote)
-            well = well and remote.status not in OVER[1:] and not failed
+            completed, failed, total = counts_of(remote)
+            reason = failure_of(remote)
+            successful = successful and remote.status not in ENDED[1:] and not failed
             self._say(
                 f"{batch.id}  {remote.status}  {completed} completed, {failed} failed, "
                 f"{total or len(batch.requests)} in all" + (f": {reason}" if reason else "")
             )
-        if len(remotes) > len(running):
+        if any(remote.status in ENDED for _, remote in remotes):
             self._say("next: miniwob-agent batch fetch")
-        return well
+        return successful
 
     def fetch(self) -> bool:
-        """Put the answers of all batches that are over into the answer file.
+        """Put the answers of all batches that have ended into the answer file.
 
         Returns:
-            Whether all is well: every request of these batches has an answer.
+            True if every request of these batches has an answer.
 
         Raises:
             ModelError: the server can't be reached or refuses; what was fetched before is kept.
@@ -194,131 +162,71 @@ class Batches:
         """
         if not self._exists():
             return True
-        well = True
+        complete = True
         fetched = running = 0
-        with self._alone():
-            self._load()
+        with self._state.locked():
+            self._state.load(self._api.server)
             for batch, remote in self._unfetched():
-                if remote.status not in OVER:
+                if remote.status not in ENDED:
                     running += 1
-                elif self._is_empty(batch, remote):
-                    well = False
+                elif self._discard_if_empty(batch, remote):
+                    complete = False
                 else:
                     fetched += 1
-                    well = self._fetch(batch, remote) and well
+                    complete = self._fetch(batch, remote) and complete
             ready = read_pending(self._pending).keys() & self._read_answers().keys()
         if not fetched:
             self._say("nothing new to fetch")
         if running:
-            said = counted(running, "batch", "es")
-            self._say(f"{said} not over yet: `miniwob-agent batch status --wait`")
+            still_running = counted(running, "batch", "es")
+            self._say(f"{still_running} not ended yet: `miniwob-agent batch status --wait`")
         if ready:
-            self._say(f"{counted(len(ready), 'request')} answered. next: {self._next}")
-        return well
+            self._say(f"{counted(len(ready), 'request')} answered. next: {self._next_command}")
+        return complete
 
     @property
-    def _next(self) -> str:
+    def _next_command(self) -> str:
         answers = shlex.quote(str(self._answers))
         return f"pytest --miniwob-record=defer --miniwob-answers={answers}"
 
-    @contextlib.contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Keep every other process from this state; the lock ends with the process."""
-        with self._state.with_name("batches.lock").open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                self._say("waiting for another `miniwob-agent batch` to end")
-                fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
-
-    # The state
-
     def _exists(self) -> bool:
-        """Whether anything was submitted; told if not."""
-        if self._state.exists():
+        """Return True if anything was submitted; say so if not."""
+        if self._state.path.exists():
             return True
-        self._say(f"nothing was submitted: there is no {self._state}; `miniwob-agent batch submit`")
+        self._say(
+            f"nothing was submitted: there is no {self._state.path}; `miniwob-agent batch submit`"
+        )
         return False
 
-    def _load(self) -> None:
-        self._batches = []
-        if not self._state.exists():
-            return
-        try:
-            data = json.loads(self._state.read_text(encoding="utf-8"))
-            server, batches = data["server"], [Batch(**each) for each in data["batches"]]
-        except (ValueError, KeyError, TypeError):
-            raise UsageError(
-                f"{self._state} can't be read. Delete it, then `miniwob-agent batch submit` takes "
-                "up again what the server has of the same requests"
-            ) from None
-        if server == self._server:
-            self._batches = batches
-        elif not all(batch.fetched for batch in batches):
-            raise UsageError(
-                f"the batches in {self._state} are on {server}, not on {self._server}: name that "
-                "server by --base-url or OPENAI_BASE_URL, or delete the file to give them up"
-            )
-
-    def _save(self) -> None:
-        data = {"server": self._server, "batches": [asdict(batch) for batch in self._batches]}
-        write_atomically(self._state, json.dumps(data, indent=1, ensure_ascii=False) + "\n")
-
-    def _read_answers(self) -> dict[str, dict[str, Any]]:
-        """The completions in the answer file."""
-        if not self._answers.exists():
-            return {}
-        lines = _parse(self._answers.read_text(encoding="utf-8"), str(self._answers))
-        return {id_: answer for id_, answer in lines.items() if _is_completion(answer)}
-
-    # The server
-
-    @cached_property
-    def _client(self) -> openai.OpenAI:
-        key = api_key(self._base_url, "--base-url")
-        return openai.OpenAI(api_key=key, base_url=self._base_url, max_retries=self._retries)
-
-    @cached_property
-    def _server(self) -> str:
-        """The server's address as it may be shown and stored: without a password."""
-        try:
-            parts = urlsplit(self._base_url or str(self._client.base_url))
-        except ValueError:
-            parts = urlsplit("")
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise UsageError("--base-url or OPENAI_BASE_URL names no http or https address")
-        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
-
-    @contextlib.contextmanager
-    def _asking(self, what: str, hint: str = "") -> Iterator[None]:
-        """Turn whatever a call of the client raises into one line."""
-        try:
-            yield
-            return
-        except openai.APIConnectionError as error:
-            text = f"{self._server} can't be reached: {str(error.__cause__ or '') or error}"
-        except openai.APIStatusError as error:
-            text = f"{self._server} refused {what}: {error}"
-        except (openai.OpenAIError, ValueError, TypeError, AttributeError) as error:
-            text = f"{self._server} answered {what} with something else than the API does: {error}"
-        raise ModelError(_one_line(text) + hint)
-
-    def _unfetched(self) -> Iterator[tuple[Batch, Remote]]:
-        """Each batch that there is something to get from, now or later, as the server has it."""
-        for batch in self._batches:
+    def _unfetched(self) -> Iterator[tuple[Batch, RemoteBatch]]:
+        """Yield each batch that has answers, now or later, with what the server has of it."""
+        for batch in self._state.batches:
             if batch.id and not batch.fetched:
-                with self._asking(f"to tell of {batch.id}"):
-                    remote = _identified(self._client.batches.retrieve(batch.id))
-                yield batch, remote
+                yield batch, self._api.retrieve(batch.id)
 
-    def _is_empty(self, batch: Batch, remote: Remote) -> bool:
-        """Whether a batch ended without an answer; it is told, and its requests are free again."""
-        if remote.status not in OVER or remote.output_file_id or remote.error_file_id:
+    def _remotes_at_end(self, wait: Callable[[str], None]) -> list[tuple[Batch, RemoteBatch]]:
+        """Wait until all batches have ended, and return them."""
+        pause = self._pause
+        while True:
+            remotes = list(self._unfetched())
+            running = [counts_of(remote) for _, remote in remotes if remote.status not in ENDED]
+            if not running:
+                wait("")
+                return remotes
+            completed = sum(completed for completed, _, _ in running)
+            total = sum(total for _, _, total in running)
+            still_running = counted(len(running), "batch", "es")
+            wait(f"{still_running} running, {completed} of {total} requests done")
+            time.sleep(pause)
+            pause = min(pause * 2, LONGEST_PAUSE)
+
+    def _discard_if_empty(self, batch: Batch, remote: RemoteBatch) -> bool:
+        """Return True if a batch ended without an answer; say so and free its requests."""
+        if remote.status not in ENDED or remote.output_file_id or remote.error_file_id:
             return False
         batch.fetched = True
-        self._save()
-        reason = _reason_of(remote)
+        self._state.save()
+        reason = failure_of(remote)
         count = counted(len(batch.requests), "request")
         self._say(
             f"{batch.id} {remote.status} without an answer{f' ({reason})' if reason else ''}: "
@@ -326,43 +234,24 @@ class Batches:
         )
         return True
 
-    # Submitting
-
-    def _heal(self) -> None:
-        """Find the batches whose making was interrupted, and forget those that were not made."""
-        for batch in [batch for batch in self._batches if not batch.id]:
-            _, batch.id = self._look_up(batch.name)
+    def _find_interrupted(self) -> None:
+        """Find the batches whose making was interrupted; forget those that were not made."""
+        for batch in [batch for batch in self._state.batches if not batch.id]:
+            _, batch.id = self._find(batch.name)
             if batch.id:
-                self._tell(batch, "submitted before and found again")
+                self._say_made(batch, _FOUND)
             else:
-                self._batches.remove(batch)
-            self._save()
+                self._state.batches.remove(batch)
+            self._state.save()
 
-    def _look_up(self, name: str) -> tuple[str, str]:
-        """The ids of an uploaded file and of its newest batch that the state doesn't know."""
-        known = {batch.id for batch in self._batches}
-        with self._asking("to list files and batches"):
-            files = [
-                file.id
-                for file in _listed(self._client.files.list(purpose="batch"))
-                if file.filename == name
-            ]
-            if not files:
-                return "", ""
-            found = [
-                remote
-                for remote in _listed(self._client.batches.list(limit=100))
-                if remote.input_file_id in files
-                and remote.id not in known
-                and remote.status != "failed"  # holds no answer, now or later
-            ]
-            newest = max(found, key=lambda remote: remote.created_at, default=None)
-            return files[0], newest.id if newest else ""
+    def _find(self, name: str) -> tuple[str, str]:
+        """Return the ids of an uploaded file and of a batch of it that the state does not know."""
+        return self._api.find(name, {batch.id for batch in self._state.batches})
 
-    def _files(
+    def _split(
         self, requests: Iterable[Mapping[str, Any]]
     ) -> Iterator[tuple[str, dict[str, bytes]]]:
-        """Cut requests into files that the API takes: a model, and lines by request id."""
+        """Split requests into files that the API takes: yield a model, and lines by request id."""
         files: dict[str, dict[str, bytes]] = {}
         sizes: Counter[str] = Counter()
         for request in sorted(requests, key=lambda request: str(request["custom_id"])):
@@ -373,13 +262,13 @@ class Batches:
                     f"{self._pending}: {request['custom_id']} has no body with a model"
                 ) from None
             line = canonical_json(request).encode() + b"\n"
-            if len(line) > self._most_bytes:
+            if len(line) > self._max_bytes:
                 raise UsageError(
                     f"{self._pending}: {id_} has {len(line):,} bytes, the Batch API takes "
-                    f"{self._most_bytes:,}"
+                    f"{self._max_bytes:,}"
                 )
             file = files.setdefault(model, {})
-            if len(file) == self._most_requests or sizes[model] + len(line) > self._most_bytes:
+            if len(file) == self._max_requests or sizes[model] + len(line) > self._max_bytes:
                 yield model, file
                 file = files[model] = {}
                 sizes[model] = 0
@@ -388,109 +277,86 @@ class Batches:
         yield from files.items()
 
     def _make(self, model: str, lines: Mapping[str, bytes]) -> None:
-        """Have one batch made, or take up the one that the server has of the same requests."""
+        """Make one batch on the server, unless it already has one of the same requests."""
         content = b"".join(lines.values())
         name = f"miniwob-{hashlib.sha256(content).hexdigest()[:32]}.jsonl"
         batch = Batch(name, model, list(lines))
-        self._batches.append(batch)
-        self._save()
-        file, batch.id = self._look_up(name)
-        how = "submitted before and found again"
+        self._state.batches.append(batch)
+        self._state.save()
+        file, batch.id = self._find(name)
+        origin = _FOUND
         if not batch.id:
-            how = "submitted"
-            if not file:
-                with self._asking("the file of requests"):
-                    file = _identified(
-                        self._client.files.create(file=(name, content), purpose="batch")
-                    ).id
-            # Not tried again by the client, which can't know whether a batch was made: we look.
-            with self._asking("the batch", "; `miniwob-agent batch submit` goes on from there"):
-                batch.id = _identified(
-                    self._client.with_options(max_retries=0).batches.create(
-                        input_file_id=file,
-                        endpoint="/v1/chat/completions",
-                        completion_window="24h",
-                        metadata={"file": name},
-                    )
-                ).id
-        self._save()
-        self._tell(batch, how)
+            origin = "submitted"
+            file = file or self._api.upload(name, content)
+            batch.id = self._api.create(file, name)
+        self._state.save()
+        self._say_made(batch, origin)
 
-    def _tell(self, batch: Batch, how: str) -> None:
-        self._say(f"{batch.id}  {counted(len(batch.requests), 'request')} for {batch.model}, {how}")
+    def _say_made(self, batch: Batch, origin: str) -> None:
+        count = counted(len(batch.requests), "request")
+        self._say(f"{batch.id}  {count} for {batch.model}, {origin}")
 
-    # Fetching
-
-    def _fetch(self, batch: Batch, remote: Remote) -> bool:
-        """Merge the answers of one batch; whether every request has one."""
-        came: dict[str, dict[str, Any]] = {}
+    def _fetch(self, batch: Batch, remote: RemoteBatch) -> bool:
+        """Merge the answers of one batch; return True if every request has one."""
+        lines: dict[str, dict[str, Any]] = {}
         for file in (remote.error_file_id, remote.output_file_id):
             if file:
-                came |= self._download(batch, file)
-        answers = {id_: answer for id_, answer in came.items() if _is_completion(answer)}
+                lines |= self._download(batch, file)
+        answers = {id_: line for id_, line in lines.items() if _is_completion(line)}
         errors = {
-            id_: _error_of(came[id_]) if id_ in came else "no answer came back"
-            for id_ in dict.fromkeys([*batch.requests, *came])
+            id_: _error_of(lines[id_]) if id_ in lines else "no answer came back"
+            for id_ in dict.fromkeys([*batch.requests, *lines])
             if id_ not in answers
         }
         if answers:
             known = self._read_answers()
-            lines = known | answers | known  # the first answer to a request stays, in its place
-            text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines.values())
+            merged = known | answers | known  # the first answer to a request stays, in its place
+            text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in merged.values())
             write_atomically(self._answers, text)
         batch.fetched = True
-        self._save()
+        self._state.save()
         self._say(
             f"{batch.id}  {remote.status}  {counted(len(answers), 'answer')}, "
             f"{counted(len(errors), 'error')}"
         )
-        for id_, error in list(errors.items())[:SHOWN]:
-            self._say(f"  {id_}: {error}")
-        if len(errors) > SHOWN:
-            self._say(f"  and {len(errors) - SHOWN} more")
-        if errors:
-            self._say(
-                f"  `miniwob-agent batch submit` submits {counted(len(errors), 'request')} again"
-            )
+        self._say_errors(errors)
         return not errors
 
+    def _say_errors(self, errors: Mapping[str, str]) -> None:
+        if not errors:
+            return
+        for id_, error in list(errors.items())[:SHOWN_ERRORS]:
+            self._say(f"  {id_}: {error}")
+        if len(errors) > SHOWN_ERRORS:
+            self._say(f"  and {len(errors) - SHOWN_ERRORS} more")
+        count = counted(len(errors), "request")
+        self._say(f"  `miniwob-agent batch submit` submits {count} again")
+
     def _download(self, batch: Batch, file: str) -> dict[str, dict[str, Any]]:
-        """The lines of an output or error file, by request id; none if it is gone."""
-        with self._asking(f"to give the answers of {batch.id}"):
-            try:
-                text = self._client.files.content(file).content.decode()
-            except openai.NotFoundError:
-                self._say(f"{batch.id}: {file} is no longer on the server")
-                return {}
-        return _parse(text, f"{file} of {batch.id}")
+        """Return the lines of an output or error file by request id; none if it is gone."""
+        text = self._api.download(file, batch.id)
+        if text is None:
+            self._say(f"{batch.id}: {file} is no longer on the server")
+            return {}
+        return _parse_answers(text, f"{file} of {batch.id}")
+
+    def _read_answers(self) -> dict[str, dict[str, Any]]:
+        """Return the completions in the answer file by request id."""
+        if not self._answers.exists():
+            return {}
+        lines = _parse_answers(self._answers.read_text(encoding="utf-8"), str(self._answers))
+        return {id_: line for id_, line in lines.items() if _is_completion(line)}
 
 
-# The client takes whatever is answered for what was asked for, and leaves out what is missing.
-
-
-def _identified(answer: Answered) -> Answered:
-    """What was answered, if it has an id; else a ValueError."""
-    if not isinstance(answer.id, str):
-        raise ValueError("there is no id in it")
-    return answer
-
-
-def _listed(page: SyncCursorPage[Answered]) -> Iterable[Answered]:
-    """All items of a list that was answered, page by page; a ValueError if it is none."""
-    if not isinstance(page.data, list):
-        raise ValueError("there is no list in it")
-    return page
-
-
-def _parse(text: str, where: str) -> dict[str, dict[str, Any]]:
-    """Answer lines by request id."""
-    return by_id(
-        text, lambda number: MiniwobError(f"{where}, line {number}, is no answer of a batch file")
+def _parse_answers(text: str, name: str) -> dict[str, dict[str, Any]]:
+    return lines_by_id(
+        text,
+        lambda number: MiniwobError(f"{name}, line {number}, is not an answer of a batch file"),
     )
 
 
-def _body(answer: Mapping[str, Any]) -> tuple[int, Any]:
-    """Status and body of an answer's response."""
+def _response_of(answer: Mapping[str, Any]) -> tuple[int, Any]:
+    """Return the status and the body of an answer's response."""
     response = answer.get("response")
     if not isinstance(response, dict):
         return 0, None
@@ -498,32 +364,14 @@ def _body(answer: Mapping[str, Any]) -> tuple[int, Any]:
 
 
 def _is_completion(answer: Mapping[str, Any]) -> bool:
-    status, body = _body(answer)
+    status, body = _response_of(answer)
     return completion_of(status, body or {}) is not None
 
 
 def _error_of(answer: Mapping[str, Any]) -> str:
-    """Why an answer holds no completion."""
-    error = answer.get("error") or _body(answer)[1]
+    """Return the reason why an answer holds no completion."""
+    error = answer.get("error") or _response_of(answer)[1]
     if isinstance(error, dict):
         error = error.get("error") or error
     message = error.get("message") if isinstance(error, dict) else None
-    return _one_line(str(message or f"no completion: {canonical_json(error)}"))
-
-
-def _reason_of(remote: Remote) -> str:
-    """Why a batch failed as a whole."""
-    errors = (remote.errors.data if remote.errors else None) or []
-    return _one_line(str(errors[0].message)) if errors else ""
-
-
-def _counts(remote: Remote) -> tuple[int, int, int]:
-    """Requests of a batch that are completed, that failed, and all."""
-    counts = remote.request_counts
-    return (counts.completed, counts.failed, counts.total) if counts else (0, 0, 0)
-
-
-def _one_line(text: str) -> str:
-    """A text of the server as it may be shown."""
-    text = " ".join(redact(text).split())
-    return text if len(text) <= 300 else text[:299] + "…"
+    return shorten(redact(str(message or f"no completion: {canonical_json(error)}")))

@@ -1,25 +1,17 @@
-"""The folder of cassettes as a whole: what is wrong with it, what it holds, what no item uses."""
+"""The cassette folder: which files are in it, which of them items use, and finding one.
+
+A cassette is `<agent>/<model>/<task>/<sample>.yaml`. Its path without the ending is its stem; the
+first two parts are its model folder, the last two its case.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Collection
+from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_miniwob_agent.cassettes.file import (
-    Call,
-    load_cassette,
-    messages_text,
-    read_cassette,
-    usage_of,
-)
-from pytest_miniwob_agent.core import secrets
-from pytest_miniwob_agent.core.data import canonical_json
-from pytest_miniwob_agent.core.errors import CassetteError, UsageError
+from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.text import nearest
-from pytest_miniwob_agent.core.usage import Usage
-from pytest_miniwob_agent.tasks.catalogue import OTHER, installed_tasks
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,210 +20,90 @@ class Used:
 
     Args:
         folder: the cassette folder.
-        stems: cassettes of items whose agent and model are known, see `cassette.stem`.
-        tails: task and sample of items whose agent or model a fixture of the user's decides.
+        stems: the cassettes of items whose agent and model are known, see `item.stem`.
+        cases: task and sample of items whose agent or model is given by a user's fixture, so that
+            their cassettes may be in any model folder.
     """
 
     folder: Path
     stems: Collection[str]
-    tails: Collection[str] = ()
+    cases: Collection[str] = ()
 
     def has(self, stem: str) -> bool:
-        """Whether an item uses this cassette."""
-        return stem in self.stems or _tail(stem) in self.tails
+        """Return True if an item uses this cassette."""
+        return stem in self.stems or case_of(stem) in self.cases
 
     @property
-    def shelves(self) -> set[str]:
-        """The folders of agent and model that the items use."""
-        return {_head(stem) for stem in self.stems}
+    def model_folders(self) -> set[str]:
+        """The folders of the items' agents and models."""
+        return {model_folder_of(stem) for stem in self.stems}
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """Something that is wrong with a file; a note is nothing that has to be mended."""
+def cassette_files(folder: Path) -> list[Path]:
+    """Return the cassettes of a folder, including those of unfinished recordings.
 
-    kind: str
-    path: Path
-    what: str
-    note: bool = False
-
-
-def lint(used: Used) -> list[Finding]:
-    """All that is wrong with a cassette folder, file by file."""
-    findings = []
-    contents: dict[str, Path] = {}
-    for path in files(used.folder):
-        stem = _stem(used.folder, path)
-        if _is_partial(path):
-            findings.append(
-                Finding(
-                    "broken off",
-                    path,
-                    "a recording that did not come to its end; recording the item goes on with it",
-                    note=True,
-                )
-            )
-        text = path.read_text(encoding="utf-8", errors="replace")
-        for kind, position in secrets.find(text):
-            line = text.count("\n", 0, position) + 1
-            findings.append(
-                Finding("leak", path, f"{kind} in line {line}: revoke the key, then record again")
-            )
-        try:
-            calls, about = load_cassette(path)
-        except CassetteError as error:
-            findings.append(Finding("damaged", path, str(error)))
-            continue
-        if not _is_partial(path):
-            if "schema" not in about:
-                findings.append(
-                    Finding(
-                        "stale",
-                        path,
-                        "does not say where its calls come from; a run with "
-                        "--miniwob-record=new_episodes, or defer, brings it up to date",
-                    )
-                )
-            content = canonical_json([(call.key, call.text) for call in calls])
-            if content in contents:
-                findings.append(
-                    Finding("duplicate", path, f"the same calls as {contents[content]}", note=True)
-                )
-            contents.setdefault(content, path)
-        if _head(stem) in used.shelves and not used.has(stem):
-            findings.append(Finding("orphan", path, "no item uses it"))
-    findings += [
-        Finding("stray", path, "left by a write that was killed") for path in strays(used.folder)
-    ]
-    return findings
-
-
-def unseen(used: Used) -> dict[str, int]:
-    """Cassettes by agent and model of which no item is in the run, so that nothing is known."""
-    heads = Counter(_head(_stem(used.folder, path)) for path in files(used.folder))
-    tails = {_head(stem) for stem in _stems(used.folder) if _tail(stem) in used.tails}
-    return {head: count for head, count in heads.items() if head not in used.shelves | tails}
-
-
-def prunable(used: Used) -> list[Path]:
-    """The files that no item uses, in the folders of agents and models that items use."""
-    return [
-        *(
-            path
-            for path in files(used.folder)
-            if _head(stem := _stem(used.folder, path)) in used.shelves and not used.has(stem)
-        ),
-        *strays(used.folder),
-    ]
-
-
-def remove(folder: Path, paths: Collection[Path]) -> None:
-    """Remove files, and the folders below `folder` that become empty."""
-    for path in paths:
-        path.unlink(missing_ok=True)
-        for parent in path.parents:
-            if parent == folder or any(parent.iterdir()):
-                break
-            parent.rmdir()
-
-
-def files(folder: Path) -> list[Path]:
-    """The cassettes of a folder, those of broken-off recordings among them.
-
-    A folder of that name may hold cassettes of the user's own tests too, at another depth.
+    A user's own cassettes may be in the same folder, at another depth.
     """
     return sorted(path for path in folder.glob("*/*/*/*.yaml") if not path.name.startswith("."))
 
 
-def strays(folder: Path) -> list[Path]:
-    """What a killed write left beside a cassette."""
+def stray_files(folder: Path) -> list[Path]:
+    """Return the temporary files of writes that were killed."""
     return sorted(folder.glob("*/*/*/.*.yaml.*"))
 
 
-@dataclass(slots=True)
-class Stats:
-    """What the cassettes of an agent and a model hold for one category of tasks."""
-
-    items: int = 0
-    purposes: Counter[str] = field(default_factory=Counter)
-    usage: Usage = field(default_factory=Usage)
-    size: int = 0
-
-
-def stats(folder: Path) -> dict[tuple[str, str], Stats]:
-    """By agent and model (`reflective/claude`), and by category.
-
-    Raises:
-        CassetteError: a damaged file.
-    """
-    rows: dict[tuple[str, str], Stats] = {}
-    for path in files(folder):
-        if _is_partial(path):
-            continue
-        stem = _stem(folder, path)
-        task = _tail(stem).partition("/")[0]
-        row = rows.setdefault((_head(stem), installed_tasks().get(task, OTHER)), Stats())
-        calls = read_cassette(path)
-        row.items += 1
-        row.purposes.update(call.origin.purpose if call.origin else "unknown" for call in calls)
-        row.usage += usage_of(calls)
-        row.size += path.stat().st_size
-    return dict(sorted(rows.items()))
+def unused_files(used: Used) -> list[Path]:
+    """Return the cassettes that no item uses, in the folders of the items' agents and models."""
+    unused = []
+    for path in cassette_files(used.folder):
+        stem = stem_of(used.folder, path)
+        if model_folder_of(stem) in used.model_folders and not used.has(stem):
+            unused.append(path)
+    return unused
 
 
-def find(folder: Path, case: str) -> Path:
-    """The cassette of a case: an item's id, task and seed, or the file itself.
+def find_cassette(folder: Path, case: str) -> Path:
+    """Return the cassette of a case: an item's id, task and seed, a stem, or the file itself.
 
     Raises:
-        UsageError: there is none, or more than one agent or model has it.
+        UsageError: there is none, or several agents or models have one.
     """
     if (path := Path(case)).is_file():
         return path
-    tail = "/".join(case.split("/")[-2:])
-    stems = _stems(folder)
-    found = [stem for stem in stems if stem == case or _tail(stem) == tail]
+    end = case_of(case)
+    stems = finished_stems(folder)
+    found = [stem for stem in stems if stem == case or case_of(stem) == end]
     if not found:
         raise UsageError(
             f"{folder} has no cassette of {case}"
-            + nearest(tail, sorted({_tail(stem) for stem in stems}))
+            + nearest(end, sorted({case_of(stem) for stem in stems}))
         )
     if len(found) > 1:
         raise UsageError(f"{case} is recorded more than once; name one of {', '.join(found)}")
     return folder / f"{found[0]}.yaml"
 
 
-def conversation(path: Path) -> Iterator[str]:
-    """The calls of a cassette to read, a text each.
-
-    Raises:
-        CassetteError: a damaged file.
-    """
-    for number, call in enumerate(read_cassette(path), start=1):
-        where = f": {call.origin}" if call.origin else ""
-        yield f"=== call {number}{where} ===\n{messages_text(call.body)}"
-        yield f"--- {call.answer.get('model', 'model')}{_tokens(call)} ---\n{call.text}"
-
-
-def _tokens(call: Call) -> str:
-    return f", {call.tokens[0]:,} + {call.tokens[1]:,} tokens" if call.tokens else ""
-
-
-def _is_partial(path: Path) -> bool:
+def is_partial(path: Path) -> bool:
+    """Return True for the file of an unfinished recording."""
     return path.name.endswith(".partial.yaml")
 
 
-def _stem(folder: Path, path: Path) -> str:
+def stem_of(folder: Path, path: Path) -> str:
+    """Return a cassette's path below the folder, without its ending."""
     name = path.relative_to(folder).as_posix()
     return name.removesuffix(".yaml").removesuffix(".partial")
 
 
-def _stems(folder: Path) -> list[str]:
-    return [_stem(folder, path) for path in files(folder) if not _is_partial(path)]
+def finished_stems(folder: Path) -> list[str]:
+    """Return the stems of all cassettes but those of unfinished recordings."""
+    return [stem_of(folder, path) for path in cassette_files(folder) if not is_partial(path)]
 
 
-def _head(stem: str) -> str:
+def model_folder_of(stem: str) -> str:
+    """Return the agent and the model of a stem: `reflective/claude`."""
     return "/".join(stem.split("/")[:-2])
 
 
-def _tail(stem: str) -> str:
+def case_of(stem: str) -> str:
+    """Return the task and the sample of a stem, or of an item's id: `click-menu-2/1000`."""
     return "/".join(stem.split("/")[-2:])

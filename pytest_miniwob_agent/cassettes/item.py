@@ -1,11 +1,8 @@
-"""The model calls of one item: replayed from its cassette, recorded into it, or told to be missing.
+"""The model calls of one item: replayed from its cassette, or recorded into it.
 
-Nothing is patched: `CassetteTransport` is the transport of the item's own client, so that neither
-the browser driver's traffic nor anybody else's is touched.
-
-While an item is being recorded its calls are in a file beside the cassette (`1000.partial.yaml`),
-whole after every call; it takes the cassette's place when the item has come to its end. So a
-recording that breaks off loses nothing, and damages nothing that was there.
+While an item is being recorded, its calls are in a file beside the cassette (`1000.partial.yaml`),
+which is complete after every call and replaces the cassette at the end of the item. So a recording
+that is interrupted loses no completion and leaves the existing cassette as it was.
 """
 
 from __future__ import annotations
@@ -19,34 +16,27 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-import httpx2
-
-from pytest_miniwob_agent.cassettes.drift import drift_of_call, drift_of_rest
+from pytest_miniwob_agent.cassettes.call import URL, Call, usage_of
+from pytest_miniwob_agent.cassettes.drift import drift_of_call, drift_of_unused_calls
 from pytest_miniwob_agent.cassettes.file import (
-    URL,
-    Call,
-    bypass_vcr,
-    completion_of,
     dump_cassette,
     load_cassette,
     read_cassette,
-    usage_of,
     write_cassette,
 )
 from pytest_miniwob_agent.core import secrets
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.data import canonical_json
-from pytest_miniwob_agent.core.errors import CassetteError, ModelError, NotRecorded, Pending
+from pytest_miniwob_agent.core.errors import CassetteError, NotRecorded, Pending
 from pytest_miniwob_agent.core.events import Origin
 from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.protocols import Observer
 from pytest_miniwob_agent.core.usage import Usage
-from pytest_miniwob_agent.models.budget import Budget
 
 
 class Record(StrEnum):
-    """What may happen at a model call (`--miniwob-record`)."""
+    """The modes of recording (`--miniwob-record`)."""
 
     NONE = "none"
     ONCE = "once"
@@ -56,7 +46,7 @@ class Record(StrEnum):
 
 
 def stem(agent: str, model: str, case: Case) -> str:
-    """An item's cassette below the cassette folder, without its ending."""
+    """Return the path of an item's cassette below the cassette folder, without its ending."""
     return "/".join(
         re.sub(r"[^\w.-]+", "_", part) for part in (agent, model, case.task, case.sample)
     )
@@ -68,7 +58,13 @@ class ItemCassette(Observer):
     Args:
         folder: the cassette folder.
         stem: the item's cassette in it, see `stem`.
-        record: what may happen at a call that is not recorded.
+        record: the mode of recording.
+
+    Attributes:
+        path: the cassette.
+        partial_path: the file of an unfinished recording.
+        writes: True if calls may be added, dropped or changed.
+        live: True if a call that is not recorded may go to the server.
 
     Raises:
         CassetteError: the file can't be read as a cassette.
@@ -76,67 +72,66 @@ class ItemCassette(Observer):
 
     def __init__(self, folder: Path, stem: str, record: Record) -> None:
         self.path = folder / f"{stem}.yaml"
-        self.aside = folder / f"{stem}.partial.yaml"
+        self.partial_path = folder / f"{stem}.partial.yaml"
         self.stem = stem
         self.record = record
-        self.found = self.path.exists()
-        self.writes = record is not Record.NONE and not (record is Record.ONCE and self.found)
+        self._existed = self.path.exists()
+        self.writes = record is not Record.NONE and not (record is Record.ONCE and self._existed)
         self.live = self.writes and record is not Record.DEFER
-        """Whether a call that is not recorded may go to the server."""
         self._origin: Origin | None = None
         self._played: list[Call] = []
         self._recorded: list[Call] = []
-        self._rest = self._load()
+        self._unplayed = self._load()
 
     def _load(self) -> list[Call]:
-        """What there is to replay: what an earlier recording left, then the cassette."""
-        kept = read_cassette(self.path) if self.found and self.record is not Record.ALL else []
-        if not (self.writes and self.aside.exists()):
-            return kept
-        left, about = load_cassette(self.aside)
-        if self.record is Record.ALL:  # an earlier `all` is gone on with, nothing older
-            return left if about.get("recording") == Record.ALL else []
-        held = Counter(_content(call) for call in left)
-        for call in kept:
-            if held[_content(call)]:
-                held[_content(call)] -= 1
+        """Return the calls to replay: those of an unfinished recording, then the cassette's."""
+        calls = read_cassette(self.path) if self._existed and self.record is not Record.ALL else []
+        if not (self.writes and self.partial_path.exists()):
+            return calls
+        partial, metadata = load_cassette(self.partial_path)
+        if self.record is Record.ALL:  # continues an unfinished `all`, but no other mode
+            return partial if metadata.get("recording") == Record.ALL else []
+        copied = Counter(_content(call) for call in partial)
+        for call in calls:
+            if copied[_content(call)]:
+                copied[_content(call)] -= 1
             else:
-                left.append(call)
-        return left
+                partial.append(call)
+        return partial
 
     @property
     def calls(self) -> Sequence[Call]:
-        """All calls: those of this run in their order, then those not replayed."""
-        return [*self._played, *self._rest]
+        """All calls: those of this run in their order, then those that were not replayed."""
+        return [*self._played, *self._unplayed]
 
     @property
     def replayed(self) -> Usage:
-        """What was answered from the file."""
+        """The calls that were answered from the file."""
         return usage_of(call for call in self._played if call not in self._recorded)
 
     @property
     def recorded(self) -> Usage:
-        """What was answered by a server."""
+        """The calls that were answered by a server."""
         return usage_of(self._recorded)
 
     @property
     def left(self) -> Usage:
-        """The recorded calls that were not made, lengths standing in for missing token counts."""
-        return usage_of(self._rest, reckon=True)
+        """The recorded calls that were not made, with estimates for missing token counts."""
+        return usage_of(self._unplayed, estimate=True)
 
     def rewind(self) -> None:
-        """Begin again: what is recorded by now is replayed from its start."""
-        self._rest = [*self._played, *self._rest]
+        """Replay from the start again, with the calls that are recorded by now."""
+        self._unplayed = [*self._played, *self._unplayed]
         self._played = []
 
     def freeze(self) -> None:
-        """Begin again with what is recorded by now; from here on nothing is recorded."""
+        """Replay from the start again, and record nothing from here on."""
         self.rewind()
         self.record = Record.NONE
         self.writes = self.live = False
 
     def before_episode(self, case: Case) -> None:
-        """Begin again, see `rewind`."""
+        """Replay from the start again, see `rewind`."""
         self.rewind()
 
     def before_call(self, origin: Origin) -> None:
@@ -144,11 +139,11 @@ class ItemCassette(Observer):
         self._origin = origin
 
     def replay(self, body: bytes) -> Call | None:
-        """The recorded call with this request, each once and in order; None where none is."""
+        """Return the first unplayed call with this request, or None. Each is replayed once."""
         key = canonical_json(json.loads(body))
-        call = next((call for call in self._rest if call.key == key), None)
+        call = next((call for call in self._unplayed if call.key == key), None)
         if call is not None:
-            self._rest.remove(call)
+            self._unplayed.remove(call)
             self._play(call)
         return call
 
@@ -156,95 +151,101 @@ class ItemCassette(Observer):
         """Record a call that was just made, and write the file.
 
         Raises:
-            CassetteError: the completion holds a key; nothing is kept of it.
+            CassetteError: the completion holds a key; nothing of it is kept.
         """
         call = Call(json.loads(body), answer, self._origin)
-        self._save([*self._played, call, *self._rest])
+        self._save([*self._played, call, *self._unplayed])
         self._play(call)
         self._recorded.append(call)
         return call
 
-    def put(self, body: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
-        """Keep a completion for the next run, and write the file.
+    def add_for_next_run(self, body: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
+        """Record a call that the next run will make, and write the file.
 
         Raises:
-            CassetteError: the completion holds a key; nothing is kept of it.
+            CassetteError: the completion holds a key; nothing of it is kept.
         """
         call = Call(body, answer)
         self._save([*self.calls, call])
-        self._rest.append(call)
+        self._unplayed.append(call)
 
     def finish(self, limits: Limits) -> None:
-        """The item has come to its end. What is left over is dropped where recording is allowed.
+        """End the item: write the cassette, without calls that were not made, if that is allowed.
 
-        Calls beyond the run's limits are neither drift nor dropped, unless others are recorded now.
+        Calls beyond the run's limits are no drift. They are kept, unless other calls were recorded.
 
         Raises:
-            Drift: recorded calls were not made.
+            Drift: recorded calls were not made, and the cassette may not be changed.
         """
         beyond = [
             call
-            for number, call in enumerate(self._rest, start=len(self._played) + 1)
+            for number, call in enumerate(self._unplayed, start=len(self._played) + 1)
             if number > limits.calls or _is_beyond(call, limits)
         ]
         if not self.writes:
-            if left := [call for call in self._rest if call not in beyond]:
-                raise drift_of_rest(display_path(self.path), self.calls, len(self._played), left)
+            if unused := [call for call in self._unplayed if call not in beyond]:
+                path = display_path(self.path)
+                raise drift_of_unused_calls(path, self.calls, len(self._played), unused)
             return
         kept = [*self._played, *([] if self._recorded else beyond)]
         if not kept:
             self.path.unlink(missing_ok=True)
-        elif not (self.found and self.path.read_text("utf-8") == dump_cassette(kept)):
+        elif not (self._existed and self.path.read_text("utf-8") == dump_cassette(kept)):
             write_cassette(self.path, kept)
-        self.aside.unlink(missing_ok=True)
+        self.partial_path.unlink(missing_ok=True)
 
-    def holds(self, id_: str) -> bool:
-        """Whether the request with this id in a batch file is recorded."""
+    def has_request(self, id_: str) -> bool:
+        """Return True if the request with this id in a batch file is recorded."""
         seen: Counter[str] = Counter()
         for call in self.calls:
-            digest = _digest(call.key)
-            if id_ == f"{self.stem}#{digest}-{seen[digest]}":
+            if id_ == self._request_id(call.key, seen[call.key]):
                 return True
-            seen[digest] += 1
+            seen[call.key] += 1
         return False
 
-    def miss(self, body: bytes) -> CassetteError:
-        """What to raise at a call that is not recorded and may not be made."""
-        data = json.loads(body)
-        key = canonical_json(data)
+    def _request_id(self, key: str, earlier: int) -> str:
+        """Return the id of a request in a batch file, after so many equal ones in this item."""
+        return f"{self.stem}#{hashlib.sha256(key.encode()).hexdigest()[:16]}-{earlier}"
+
+    def missing_call(self, body: bytes) -> CassetteError:
+        """Return the error for a call that is not recorded and may not be made.
+
+        Raises:
+            CassetteError: the call would be deferred, but holds a key.
+        """
+        request = json.loads(body)
+        key = canonical_json(request)
         if self.record is Record.DEFER:
-            self.check(body)
+            self.check_secrets(body)
             earlier = sum(call.key == key for call in self.calls)
             return Pending(
-                # The id says which cassette, which request, and how many equal ones precede it.
                 {
-                    "custom_id": f"{self.stem}#{_digest(key)}-{earlier}",
+                    "custom_id": self._request_id(key, earlier),
                     "method": "POST",
                     "url": URL,
-                    "body": data,
+                    "body": request,
                 }
             )
-        if not self.found:
-            broken_off = f"; a recording that broke off is in {display_path(self.aside)}"
+        if not self._existed:
+            partial = f"; an unfinished recording is in {display_path(self.partial_path)}"
             return NotRecorded(
                 f"there is no cassette {display_path(self.path)}"
-                + (broken_off if self.aside.exists() else "")
+                + (partial if self.partial_path.exists() else "")
             )
-        return drift_of_call(
-            display_path(self.path), data, self._origin, self.calls, len(self._played)
-        )
+        path = display_path(self.path)
+        return drift_of_call(path, request, self._origin, self.calls, len(self._played))
 
-    def check(self, body: bytes) -> None:
-        """Whether a request may leave this machine and be kept.
+    def check_secrets(self, body: bytes) -> None:
+        """Check that a request may leave this machine and be stored.
 
         Raises:
             CassetteError: it holds a key.
         """
         if leaks := secrets.find(body.decode()):
-            where = f" ({self._origin})" if self._origin else ""
+            origin = f" ({self._origin})" if self._origin else ""
             raise CassetteError(
-                f"the call was not made{where}: its request holds what looks like a secret "
-                f"({leaks[0][0]}), which would be kept in {self.path}"
+                f"the call was not made{origin}: its request holds what looks like a secret "
+                f"({leaks[0][0]}), which would be stored in {self.path}"
             )
 
     def _play(self, call: Call) -> None:
@@ -252,97 +253,14 @@ class ItemCassette(Observer):
         self._played.append(call)
 
     def _save(self, calls: Sequence[Call]) -> None:
-        about = {"recording": str(self.record)} if self.record is Record.ALL else {}
-        write_cassette(self.aside, calls, **about)
+        metadata = {"recording": str(self.record)} if self.record is Record.ALL else {}
+        write_cassette(self.partial_path, calls, **metadata)
 
 
 def _is_beyond(call: Call, limits: Limits) -> bool:
-    """Whether a recorded call can only be made with more trials or actions than there may be."""
+    """Return True if a recorded call needs more trials or actions than the limits allow."""
     origin = call.origin
     return origin is not None and (origin.trial > limits.trials or origin.step > limits.steps)
-
-
-class CassetteTransport(httpx2.BaseTransport):
-    """The transport of an item's model client: the cassette first, the server if that is allowed.
-
-    Args:
-        cassette: the item's calls.
-        budget: limits the calls that the server gets; None for no limit.
-
-    Raises (wrapped by the client):
-        CassetteError: the call is not recorded and none may be made, or it holds a key.
-        Pending: the call is not recorded and waits for a completion.
-        BudgetReached: the run may make no more calls.
-        ModelError: the server's answer came through, but is no completion. Only an answer that did
-            not come through is asked for again, as each may have been paid for.
-    """
-
-    def __init__(self, cassette: ItemCassette, budget: Budget | None = None) -> None:
-        self._cassette = cassette
-        self._budget = budget
-        self._server: httpx2.HTTPTransport | None = None
-
-    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Answer a request from the cassette, or record the server's answer in it."""
-        body = request.read()
-        if (call := self._cassette.replay(body)) is not None:
-            return httpx2.Response(200, json=call.answer)
-        if not self._cassette.live:
-            raise self._cassette.miss(body)
-        self._cassette.check(body)
-        if self._budget is None:
-            return self._ask(request, body)[0]
-        with self._budget.call() as spent:
-            response, call = self._ask(request, body)
-            if call is not None:
-                spent(usage_of([call]))
-        return response
-
-    def _ask(self, request: httpx2.Request, body: bytes) -> tuple[httpx2.Response, Call | None]:
-        """The response that the client gets, and the call if that is a completion."""
-        if self._server is None:
-            self._server = httpx2.HTTPTransport()
-        with bypass_vcr():
-            response = self._server.handle_request(request)
-            try:
-                response.read()
-            except httpx2.DecodingError as error:
-                raise ModelError(f"answered with a body that can't be decoded: {error}") from None
-        if response.status_code in _REDIRECTS and "location" in response.headers:
-            there = request.url.join(response.headers["location"])
-            raise ModelError(
-                f"redirects calls to {there}; give the server's own address with --miniwob-base-url"
-            )
-        if not response.is_success:
-            return response, None
-        answer = completion_of(response.status_code, response.content)
-        if answer is None:
-            raise ModelError(
-                "answered with no chat completion that has a text: " + _beginning(response)
-            )
-        call = self._cassette.add(body, answer)
-        # Not the response itself: what the agent sees now is what it will see in replay.
-        return httpx2.Response(200, json=answer), call
-
-    def close(self) -> None:
-        """Close the connection to the server."""
-        if self._server is not None:
-            self._server.close()
-
-
-_REDIRECTS = (301, 302, 303)
-"""Those after which a client asks for a page and does not repeat the call."""
-
-
-def _beginning(response: httpx2.Response) -> str:
-    """What a response that is no completion begins with, on one line."""
-    text = secrets.redact(" ".join(response.content[:1000].decode("utf-8", "replace").split()))
-    status = "" if response.status_code == 200 else f"status {response.status_code}, "
-    return status + repr(text if len(text) <= 100 else text[:100] + "…")
-
-
-def _digest(key: str) -> str:
-    return hashlib.sha256(key.encode()).hexdigest()[:16]
 
 
 def _content(call: Call) -> str:

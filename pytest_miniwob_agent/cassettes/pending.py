@@ -1,4 +1,4 @@
-"""Deferred recording: calls without a completion go into a batch file, its answers into cassettes.
+"""`pending.jsonl`: deferred recording writes requests into it and reads their completions.
 
 Both files are those of the OpenAI Batch API
 (https://platform.openai.com/docs/guides/batch): one JSON object a line, requests with `custom_id`,
@@ -13,32 +13,38 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pytest_miniwob_agent.cassettes.file import completion_of
+from pytest_miniwob_agent.cassettes.call import completion_of
 from pytest_miniwob_agent.cassettes.item import ItemCassette, Record
 from pytest_miniwob_agent.core.errors import CassetteError, MiniwobError, UsageError
 from pytest_miniwob_agent.core.files import write_atomically
 from pytest_miniwob_agent.core.secrets import redact
+from pytest_miniwob_agent.core.text import counted, shorten
 
 
 def read_pending(path: Path) -> dict[str, dict[str, Any]]:
-    """The waiting requests of a batch file, by their id.
+    """Return the waiting requests of a batch file, by their id; none if there is no file.
 
     Raises:
-        UsageError: a line that is no request.
+        UsageError: a line is not a request.
     """
     if not path.exists():
         return {}
-    return by_id(
+    return lines_by_id(
         path.read_text(encoding="utf-8"),
         lambda number: UsageError(
-            f"{path}:{number} is no request of a batch file; delete the file, the next run with "
+            f"{path}:{number} is not a request of a batch file; delete the file, the next run with "
             "--miniwob-record=defer writes it again"
         ),
     )
 
 
-def by_id(text: str, wrong: Callable[[int], MiniwobError]) -> dict[str, dict[str, Any]]:
-    """The lines of a batch file by `custom_id`; `wrong` makes the error of a line by its number."""
+def lines_by_id(text: str, error_at: Callable[[int], MiniwobError]) -> dict[str, dict[str, Any]]:
+    """Return the lines of a batch file by `custom_id`.
+
+    Args:
+        text: the content of the file.
+        error_at: makes the error that is raised for an invalid line with this number.
+    """
     found: dict[str, dict[str, Any]] = {}
     for number, line in enumerate(_lines(text), start=1):
         if not line.strip():
@@ -47,17 +53,17 @@ def by_id(text: str, wrong: Callable[[int], MiniwobError]) -> dict[str, dict[str
             data = json.loads(line)
             found[data["custom_id"]] = data
         except (ValueError, KeyError, TypeError):
-            raise wrong(number) from None
+            raise error_at(number) from None
     return found
 
 
 def _lines(text: str) -> list[str]:
-    """The lines of JSON lines; other line separators may stand inside of a text."""
+    """Split JSON lines; only a line feed ends one, as others may be inside of a string."""
     return text.removesuffix("\n").split("\n")
 
 
 def write_pending(path: Path, requests: Iterable[Mapping[str, Any]]) -> None:
-    """Write a batch file, sorted; without requests there is none."""
+    """Write a batch file, sorted; remove it if there are no requests."""
     lines = sorted(json.dumps(request, ensure_ascii=False) for request in requests)
     if lines:
         write_atomically(path, "\n".join(lines) + "\n")
@@ -66,15 +72,15 @@ def write_pending(path: Path, requests: Iterable[Mapping[str, Any]]) -> None:
 
 
 def update_pending(path: Path, ran: Collection[str], requests: Iterable[Mapping[str, Any]]) -> int:
-    """Put the requests of a run in the place of those that the same items had before.
+    """Replace the requests that the items of a run had before by those of the run.
 
     Args:
         path: the batch file.
-        ran: the cassettes' stems of the items that ran.
-        requests: what they wait for.
+        ran: the stems of the cassettes of the items that ran.
+        requests: the requests that they wait for.
 
     Returns:
-        How many requests the file holds now.
+        The number of requests that the file holds now.
     """
     waiting = {
         id_: request
@@ -87,24 +93,24 @@ def update_pending(path: Path, ran: Collection[str], requests: Iterable[Mapping[
 
 
 @dataclass(slots=True)
-class Taken:
-    """What became of the lines of an answer file."""
+class TakenAnswers:
+    """The counts of an answer file: completions recorded now, recorded before, and problems."""
 
     recorded: int = 0
     already: int = 0
     problems: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
-        text = f"{self.recorded} completions recorded"
+        text = f"{counted(self.recorded, 'completion')} recorded"
         if self.already:
-            text += f", {self.already} were recorded before"
+            text += f", {self.already} recorded before"
         return "\n  ".join([text, *self.problems])
 
 
-def take_answers(answers: Path, pending: Path, cassettes: Path) -> Taken:
-    """Put the completions of an answer file into the cassettes that wait for them.
+def take_answers(answers: Path, pending: Path, cassettes: Path) -> TakenAnswers:
+    """Record the completions of an answer file in the cassettes that wait for them.
 
-    A line that can't be used is told of and its request stays in the batch file; taking the same
+    A line that can't be used is reported and its request stays in the batch file; taking the same
     file twice records nothing twice.
 
     Raises:
@@ -113,40 +119,40 @@ def take_answers(answers: Path, pending: Path, cassettes: Path) -> Taken:
     if not answers.is_file():
         raise UsageError(f"--miniwob-answers: there is no file {answers}")
     waiting = read_pending(pending)
-    taken = Taken()
+    taken = TakenAnswers()
     lines = _lines(answers.read_text(encoding="utf-8"))
     for number, line in enumerate(lines, start=1):
-        where = f"{answers}:{number}"
+        location = f"{answers}:{number}"
         if not line.strip():
             continue
         try:
             answer = json.loads(line)
             id_ = str(answer["custom_id"])
         except (ValueError, KeyError, TypeError):
-            what = "is cut off" if number == len(lines) else "is no answer of a batch file"
-            taken.problems.append(f"{where} {what}: passed over")
+            last = number == len(lines)
+            problem = "is truncated" if last else "is not an answer of a batch file"
+            taken.problems.append(f"{location} {problem}: skipped")
             continue
-        problem = _take(id_, answer, waiting, cassettes, taken)
-        if problem:
-            taken.problems.append(f"{where}: {id_}: {problem}")
+        if reason := _take_answer(id_, answer, waiting, cassettes, taken):
+            taken.problems.append(f"{location}: {id_}: {reason}")
     write_pending(pending, waiting.values())
     return taken
 
 
-def _take(
+def _take_answer(
     id_: str,
     answer: Mapping[str, Any],
     waiting: dict[str, dict[str, Any]],
     cassettes: Path,
-    taken: Taken,
+    taken: TakenAnswers,
 ) -> str | None:
-    """Record one answer; return why that can't be."""
+    """Record one answer; return the reason if that is not possible."""
     stem = id_.partition("#")[0]
     try:
         cassette = ItemCassette(cassettes, stem, Record.DEFER)
     except CassetteError as error:
         return f"{error}, still waiting"
-    if cassette.holds(id_):
+    if cassette.has_request(id_):
         taken.already += 1
         waiting.pop(id_, None)
         return None
@@ -157,11 +163,11 @@ def _take(
         response = {}
     completion = completion_of(response.get("status_code", 0), response.get("body") or {})
     if completion is None:
-        why = answer.get("error") or response.get("body") or "no response"
-        said = redact(json.dumps(why, ensure_ascii=False))[:200]
-        return f"holds no completion ({said}), still waiting"
+        reason = answer.get("error") or response.get("body") or "no response"
+        text = shorten(redact(json.dumps(reason, ensure_ascii=False)))
+        return f"holds no completion ({text}), still waiting"
     try:
-        cassette.put(waiting[id_]["body"], completion)
+        cassette.add_for_next_run(waiting[id_]["body"], completion)
     except CassetteError as error:
         return f"{error}, still waiting"
     del waiting[id_]

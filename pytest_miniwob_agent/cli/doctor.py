@@ -1,4 +1,4 @@
-"""`miniwob-agent doctor`: what a run needs, a line a check, and what mends what is wrong."""
+"""`miniwob-agent doctor`: checks the requirements of a run, and shows how to fix problems."""
 
 from __future__ import annotations
 
@@ -12,22 +12,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 
-from packaging.requirements import Requirement
-from packaging.specifiers import SpecifierSet
-
-from pytest_miniwob_agent.browser.environment import FONT, Browser, find_browser
-from pytest_miniwob_agent.cassettes.folder import lint
+from pytest_miniwob_agent.cli.arguments import Commands, add_browser, add_pytest_args
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import BrowserError, UsageError
 from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import counted, sanitize_line, sanitize_lines
-from pytest_miniwob_agent.plugin.inner_collection import NoItems, used_cassettes
 from pytest_miniwob_agent.tasks.catalogue import OTHER
 
 PACKAGE = "pytest-miniwob-agent"
 
-DRIVER = (
+DRIVER_HINT = (
     "on Debian and Ubuntu `apt-get install chromium-driver`, elsewhere the chromedriver of that "
     "version on PATH"
 )
@@ -35,45 +30,62 @@ DRIVER = (
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a check found; nothing is wrong unless it says what would `mend` it."""
+    """The result of a check; something is wrong if there is a `fix` and it is not a `note`."""
 
     what: str
     found: str
-    mend: str = ""
+    fix: str = ""
     note: bool = False
-    """Whether it is only worth knowing, as much can be done without."""
+    """True for what only some runs need."""
 
     def __str__(self) -> str:
-        word = "note" if self.note else "WRONG" if self.mend else "ok"
-        mend = f"\n{'':<28}-> {self.mend}" if self.mend else ""
-        return f"{word:<6}{self.what:<22}{self.found}{mend}"
+        word = "note" if self.note else "WRONG" if self.fix else "ok"
+        fix = f"\n{'':<28}-> {self.fix}" if self.fix else ""
+        return f"{word:<6}{self.what:<22}{self.found}{fix}"
+
+
+def add(commands: Commands) -> None:
+    """Add the command's arguments."""
+    parser = commands.add_parser(
+        "doctor",
+        help="check that everything a run needs is installed and works",
+        description="Check versions, Chromium and its driver, that a page loads, can be read and "
+        "has the right font, the cassettes of the items that pytest collects here, and the key. "
+        "Shows how to fix problems, and exits with 1 if there are any. Makes no network requests, "
+        "and does not print the key.",
+    )
+    add_pytest_args(parser)
+    add_browser(parser)
+    parser.set_defaults(run=run)
 
 
 def run(options: Namespace) -> int:
-    """Print what is well and what is not; 1 if something has to be mended."""
-    wrong = 0
+    """Print a line for each check; 1 if something must be fixed."""
+    problems = 0
     for finding in examine(options.browser, options.pytest_args):
         print(redact(str(finding)), flush=True)
-        wrong += bool(finding.mend and not finding.note)
-    print(f"{wrong or 'nothing'} to mend")
-    return 1 if wrong else 0
+        problems += bool(finding.fix and not finding.note)
+    print(f"{problems or 'nothing'} to fix")
+    return 1 if problems else 0
 
 
 def examine(browser: str | None, pytest_args: Sequence[str]) -> Iterator[Finding]:
-    """Check one thing after the other; what needs a broken thing is not checked."""
-    yield from _versions()
-    yield from _browser(browser)
-    yield from _cassettes(pytest_args)
-    yield _key()
+    """Make all checks in order, except for those that need something that is broken."""
+    yield from check_versions()
+    yield from check_browser(browser)
+    yield from check_cassettes(pytest_args)
+    yield check_key()
 
 
-def _versions() -> Iterator[Finding]:
-    """Python and the packages, by what the installed package says that it needs."""
+def check_versions() -> Iterator[Finding]:
+    """Check Python and the packages against the requirements of the installed package."""
+    from packaging.requirements import Requirement
+    from packaging.specifiers import SpecifierSet
+
     about = metadata.metadata(PACKAGE)
     python = platform.python_version()
     needed = SpecifierSet(about["Requires-Python"])
-    mend = "" if python in needed else f"use a Python {needed}"
-    yield Finding("Python", python, mend)
+    yield Finding("Python", python, "" if python in needed else f"use a Python {needed}")
     yield Finding(PACKAGE, about["Version"])
     for line in metadata.requires(PACKAGE) or ():
         requirement = Requirement(line)
@@ -83,36 +95,50 @@ def _versions() -> Iterator[Finding]:
             found = metadata.version(requirement.name)
         except metadata.PackageNotFoundError:
             found = "not installed"
-        well = found != "not installed" and requirement.specifier.contains(found, prereleases=True)
-        if not well:
-            found += f", needed is {requirement.specifier}"
-        yield Finding(requirement.name, found, "" if well else f"pip install '{requirement}'")
+        installed = found != "not installed"
+        if installed and requirement.specifier.contains(found, prereleases=True):
+            yield Finding(requirement.name, found)
+        else:
+            found += f", {requirement.specifier} is required"
+            yield Finding(requirement.name, found, f"pip install '{requirement}'")
 
 
-def _browser(path: str | None) -> Iterator[Finding]:
-    """Browser and driver, their versions, and whether they work together."""
+def check_browser(path: str | None) -> Iterator[Finding]:
+    """Check browser and driver: their versions, and that they work together."""
+    from pytest_miniwob_agent.browser.process import find_browser
+
     try:
         chromium = find_browser(path)
     except BrowserError as error:
-        found, _, mend = str(error).partition(": ")
-        yield Finding("Chromium", found, mend or "name one that exists")
+        found, _, hint = str(error).partition(": ")
+        yield Finding("Chromium", found, hint or "give the path of an existing one")
         return
     version = _version(chromium)
     yield Finding("Chromium", f"{version} ({chromium})")
     driver = shutil.which("chromedriver")
     if driver is None:
         yield Finding(
-            "chromedriver", "none on PATH, so that selenium looks for one itself, also by "
-            "downloading it", DRIVER, note=True,
-        )  # fmt: skip
+            "chromedriver",
+            "none on PATH, so that selenium looks for one itself, also by downloading it",
+            DRIVER_HINT,
+            note=True,
+        )
     else:
         of_driver = _version(driver)
         same = of_driver.partition(".")[0] == version.partition(".")[0]
-        mend = "" if same else f"have one of Chromium's version, {version}: {DRIVER}"
-        yield Finding("chromedriver", f"{of_driver} ({driver})", mend)
-    started = Browser(path)
+        fix = "" if same else f"install the one of Chromium's version, {version}: {DRIVER_HINT}"
+        yield Finding("chromedriver", f"{of_driver} ({driver})", fix)
+    yield from check_page(path)
+
+
+def check_page(path: str | None) -> Iterator[Finding]:
+    """Check that a page loads and is read, and its font."""
+    from pytest_miniwob_agent.browser.environment import FONT, MiniwobEnvironment
+    from pytest_miniwob_agent.browser.process import Browser
+
+    browser = Browser(path)
     try:
-        page = started.environment(Case("click-button", OTHER, 0))
+        page = MiniwobEnvironment(browser, Case("click-button", OTHER, 0))
         observation = page.reset()
         fonts = page.fonts()
     except BrowserError as error:
@@ -121,82 +147,83 @@ def _browser(path: str | None) -> Iterator[Finding]:
         )
         return
     finally:
-        started.close()
+        browser.close()
     read = bool(observation.goal and observation.elements)
     yield Finding(
         "page",
         f"click-button loads, {counted(len(observation.elements), 'element')} read",
         "" if read else "reinstall the pages: pip install --force-reinstall miniwob",
     )
-    ours = fonts == [FONT]
     yield Finding(
         "font",
         f"{' and '.join(map(sanitize_line, fonts)) or 'none'} for all text",
-        "" if ours else f"it should be {FONT} alone: pip install --force-reinstall font-roboto",
+        ""
+        if fonts == [FONT]
+        else f"it should be {FONT} alone: pip install --force-reinstall font-roboto",
     )
 
 
 def _version(program: str) -> str:
-    """The version that a program tells of itself."""
+    """The version that a program prints."""
     try:
-        told = subprocess.run(
+        printed = subprocess.run(
             [program, "--version"], capture_output=True, text=True, errors="replace", timeout=30
         ).stdout
     except (OSError, subprocess.TimeoutExpired) as error:
-        told = str(error)
-    match = re.search(r"\d+(\.\d+)+", told)
-    return match[0] if match else f"of unknown version: {sanitize_line(told)}"
+        printed = str(error)
+    match = re.search(r"\d+(\.\d+)+", printed)
+    return match[0] if match else f"of unknown version: {sanitize_line(printed)}"
 
 
-def _cassettes(pytest_args: Sequence[str]) -> Iterator[Finding]:
-    """The recorded calls of the items that pytest collects here."""
+def check_cassettes(pytest_args: Sequence[str]) -> Iterator[Finding]:
+    """Check the recorded calls of the items that pytest collects here."""
+    from pytest_miniwob_agent.cassettes.lint import lint_folder
+    from pytest_miniwob_agent.plugin.inner_collection import NoItems, used_cassettes
+
     try:
         used = used_cassettes(pytest_args)
     except NoItems as error:
-        found, _, mend = str(error).partition(": ")
-        yield Finding("items", found, mend, note=True)
+        found, _, hint = str(error).partition(": ")
+        yield Finding("items", found, hint, note=True)
         return
     except UsageError as error:
         lines = sanitize_lines(str(error)).split("\n")
-        yield Finding("items", f"{lines[0]} {lines[-1]}", "see what `pytest --collect-only` says")
+        yield Finding(
+            "items", f"{lines[0]} {lines[-1]}", "see the output of `pytest --collect-only`"
+        )
         return
-    if used.shelves:
-        agents = ", ".join(sorted(used.shelves))
+    if used.model_folders:
+        agents = ", ".join(sorted(used.model_folders))
         yield Finding("items", f"{len(used.stems)} with recorded calls of {sanitize_line(agents)}")
-    if used.tails:
-        yield Finding("items", f"{len(used.tails)} with an agent or model of a fixture")
-    lacking = [stem for stem in used.stems if not (used.folder / f"{stem}.yaml").is_file()]
-    have = len(used.stems) - len(lacking)
-    yield Finding(
-        "cassettes",
-        f"{have} of {len(used.stems)} recorded in {display_path(used.folder)}"
-        + (
-            f", not {sanitize_line(lacking[0])}" + (" and others" * (len(lacking) > 1))
-            if lacking
-            else ""
-        ),
-        "pytest --miniwob-record=new_episodes records them" if lacking else "",
-    )
-    findings = lint(used)
-    wrong = [finding for finding in findings if not finding.note]
+    if used.cases:
+        yield Finding("items", f"{len(used.cases)} with an agent or model of a fixture")
+    missing = [stem for stem in used.stems if not (used.folder / f"{stem}.yaml").is_file()]
+    recorded = f"{len(used.stems) - len(missing)} of {len(used.stems)} recorded"
+    found = f"{recorded} in {display_path(used.folder)}"
+    if missing:
+        found += f", not {sanitize_line(missing[0])}" + " and others" * (len(missing) > 1)
+    fix = "pytest --miniwob-record=new_episodes records them" if missing else ""
+    yield Finding("cassettes", found, fix)
+    findings = lint_folder(used)
+    problems = [finding for finding in findings if not finding.note]
     if findings:
-        one = (wrong or findings)[0]
+        example = (problems or findings)[0]
         yield Finding(
             "cassettes",
-            f"{counted(len(wrong or findings), 'problem')}, "
-            f"such as {display_path(one.path)}: {one.kind}",
-            "miniwob-agent cassettes lint tells them all",
-            note=not wrong,
+            f"{counted(len(problems or findings), 'problem')}, "
+            f"such as {display_path(example.path)}: {example.kind}",
+            "miniwob-agent cassettes lint lists them all",
+            note=not problems,
         )
 
 
-def _key() -> Finding:
-    """Whether there is a key; only whether."""
+def check_key() -> Finding:
+    """Check that there is a key, without showing it."""
     if os.environ.get("OPENAI_API_KEY"):
         return Finding("OPENAI_API_KEY", "is set")
     return Finding(
         "OPENAI_API_KEY",
         "is not set, and only recording needs it",
-        "export OPENAI_API_KEY=..., or any text for a server of your own that asks for none",
+        "export OPENAI_API_KEY=..., or any text for your own server if it needs no key",
         note=True,
     )

@@ -2,63 +2,64 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import time
+from argparse import ArgumentTypeError, Namespace
 
-from pytest_miniwob_agent.cli.show import item_arguments
+from pytest_miniwob_agent.cli.arguments import Commands
+from pytest_miniwob_agent.cli.show import add_item
 from pytest_miniwob_agent.core.actions import Action
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.text import sanitize_line
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command."""
-    play = commands.add_parser(
+def add(commands: Commands) -> None:
+    """Add the arguments."""
+    parser = commands.add_parser(
         "play",
-        parents=[item_arguments()],
         help="show a recorded episode in a window, an action at a time",
-        description="Replay an item in the browser's window. The terminal shows what happens as "
-        "`miniwob-agent show` does, announces each action, with the pointer already there, and "
-        "waits for Enter; q quits. No model is asked and nothing is written.",
-        epilog="It needs a terminal and a display. Without a display: miniwob-agent show. A whole "
-        "run in a window: pytest --miniwob-headed --miniwob-slowmo=500",
+        description="Replay an item in the browser's window. The terminal prints the episode as "
+        "`miniwob-agent show` does; before each action, with the pointer already in place, it "
+        "waits for Enter; q quits. No model is called and nothing is written.",
+        epilog="Needs a terminal and a display; miniwob-agent show needs neither. To watch a whole "
+        "run: pytest --miniwob-headed --miniwob-slowmo=500",
     )
-    play.add_argument(
+    add_item(parser)
+    parser.add_argument(
         "--auto",
         type=_milliseconds,
         metavar="MS",
-        help="do not ask; continue after so many milliseconds",
+        help="do not wait for Enter, but continue after MS milliseconds",
     )
-    play.set_defaults(run=run)
+    parser.set_defaults(run=run)
 
 
 def _milliseconds(text: str) -> int:
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} must be a number of milliseconds")
+        raise ArgumentTypeError(f"{text!r} must be a whole number of milliseconds")
     return int(text)
 
 
-def run(options: argparse.Namespace) -> int:
-    """Show an item's episode in a window; return 1 if the item came to no result.
+def run(options: Namespace) -> int:
+    """Show an item's episode in a window; return 1 if the item has no result.
 
     Raises:
-        UsageError: there is nobody to ask, or nowhere to show it.
+        UsageError: there is no terminal to wait for keys on, or no display.
     """
     from pytest_miniwob_agent.plugin.inner_replay import replay
     from pytest_miniwob_agent.terminal.episode import EpisodePrinter
 
     if options.auto is None and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError(
-            "play asks before each action, for which it needs a terminal; --auto MS goes on by "
-            "itself, and `miniwob-agent show` prints all at once"
+            "play waits for a key before each action and needs a terminal; use --auto MS to "
+            "continue without keys, or `miniwob-agent show` to print the episode"
         )
     if sys.platform == "linux" and not (
         os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     ):
         raise UsageError(
-            "play opens a window, and there is no display to open it on (DISPLAY is not set); "
+            "play opens a window, and there is no display (DISPLAY is not set); "
             "`miniwob-agent show` needs none"
         )
     printer = EpisodePrinter(full=options.full)
@@ -74,14 +75,14 @@ def run(options: argparse.Namespace) -> int:
 
 
 class _Steps:
-    """Asks before each action, or waits `auto` milliseconds; called by `replay`."""
+    """Waits before each action: for Enter, or for `auto` milliseconds; called by `replay`."""
 
     def __init__(self, auto: int | None) -> None:
         self._auto = auto
         self.quit = False
 
     def __call__(self, following: Action | str) -> bool:
-        """Announce what follows; return False if the user has enough."""
+        """Announce what follows; return False if the user quits."""
         text = f"next: {sanitize_line(following)}"
         if isinstance(following, str):
             text = f"the {following} ends here"

@@ -1,53 +1,48 @@
-"""`miniwob-agent show`: print an item's whole episode as it is replayed.
+"""`miniwob-agent show`: prints an item's whole episode as it is replayed.
 
-What only stands in a cassette, `miniwob-agent cassettes show` prints.
+`miniwob-agent cassettes show` prints a cassette without running anything.
 """
 
 from __future__ import annotations
 
-import argparse
+from argparse import ArgumentParser, Namespace
+
+from pytest_miniwob_agent.cli.arguments import Commands, add_pytest_args
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command."""
-    show = commands.add_parser(
+def add(commands: Commands) -> None:
+    """Add the arguments."""
+    parser = commands.add_parser(
         "show",
-        parents=[item_arguments()],
         help="print an item's whole episode: screens, calls, actions, reflections",
         description="Replay an item from its cassette and print its whole episode: the goal, and "
-        "of each trial the screens as the model saw them, the calls, the actions and their "
-        "effects, how it ended, and what was learnt from it. An item that drifts is shown up to "
-        "there. No model is asked and nothing is written. Exits with 1 if the item came to no "
-        "result. What a cassette holds, without running anything: miniwob-agent cassettes show.",
+        "for each trial the screens as the model saw them, the calls, the actions and their "
+        "effects, the ending, and the reflection. An item that drifts is shown up to the drift. No "
+        "model is called and nothing is written. Exits with 1 if the item has no result. To print "
+        "a cassette without running anything: miniwob-agent cassettes show.",
         epilog="Items are those that pytest would run here: miniwob-agent show click-tab/3 -- "
         "tests/test_mine.py --miniwob-seeds=3",
     )
-    show.set_defaults(run=run)
+    add_item(parser)
+    parser.set_defaults(run=run)
 
 
-def item_arguments() -> argparse.ArgumentParser:
-    """Return the arguments that name an item, for `show` and `play`."""
-    item = argparse.ArgumentParser(add_help=False)
-    item.add_argument(
+def add_item(parser: ArgumentParser) -> None:
+    """Add the arguments that name an item, for `show` and `play`."""
+    parser.add_argument(
         "case",
         metavar="CASE",
         help="an item's id (n-screen-n-step/click-menu-2/1000) or its end (click-menu-2/1000); "
         "or pytest's id of it",
     )
-    item.add_argument(
-        "pytest_args",
-        nargs="*",
-        metavar="-- PYTEST ARGUMENTS",
-        help="which items are meant, as you would run them (default: all of this folder's)",
+    add_pytest_args(parser)
+    parser.add_argument(
+        "--full", action="store_true", help="print prompts, and completions in full"
     )
-    item.add_argument(
-        "--full", action="store_true", help="whole completions, and the prompts before them"
-    )
-    return item
 
 
-def run(options: argparse.Namespace) -> int:
-    """Print an item's episode; return 1 if the item came to no result."""
+def run(options: Namespace) -> int:
+    """Print an item's episode; return 1 if the item has no result."""
     from pytest_miniwob_agent.plugin.inner_replay import replay
     from pytest_miniwob_agent.terminal.episode import EpisodePrinter
 

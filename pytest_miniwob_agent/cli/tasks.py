@@ -1,4 +1,4 @@
-"""`miniwob-agent tasks`: which tasks there are, and what is known of each."""
+"""`miniwob-agent tasks`: the list of tasks, with the facts about each."""
 
 from __future__ import annotations
 
@@ -7,47 +7,68 @@ import shutil
 import sys
 from argparse import Namespace
 
-from pytest_miniwob_agent.tasks.facts import list_tasks
-from pytest_miniwob_agent.terminal import layout
+from pytest_miniwob_agent.cli.arguments import Commands, add_format, add_selectors
+from pytest_miniwob_agent.tasks.suites import SUITES
 
 INTRODUCTION = """\
 # Tasks
 
-Every task of the installed `miniwob` package can be an item. This page is what
-`miniwob-agent tasks --format markdown` prints; a test keeps it so.
+Every task of the installed `miniwob` package can be an item. This page is the output of
+`miniwob-agent tasks --format markdown`; a test keeps it up to date.
 
 - **Category** is ours: the three of the reflective agent's paper for its 43 tasks, `other` for the
   rest.
 - **RCI** and **WebWISE** mark the tasks that these papers report. RCI's appendix puts nine of its
   tasks into groups of difficulty; its text speaks of 55 tasks, its table has figures for 54.
   WebWISE groups its 48 by the number of functions that a solution calls.
-- **Actions** are those that a solution takes ([actions](actions.md)); `place` is a click at a place
-  inside an element.
-- **Certified** tells whether the page was the same in all passes of `miniwob-agent certify`
-  ([determinism](determinism.md)), and over how many observations.
+- **Actions** are those of a solution ([actions](actions.md)); `place` is a click at a place inside
+  an element.
+- **Certified** is yes if the page was the same in all passes of `miniwob-agent certify`
+  ([determinism](determinism.md)), with the number of observations.
 
-Suites select them by name: `paper`, `rci`, `webwise`, `all`.
+Suites select them by name: {suites}.
 """
 
 
+def add(commands: Commands) -> None:
+    """Add the command's arguments."""
+    parser = commands.add_parser(
+        "tasks",
+        help="list the tasks",
+        description="List tasks with their categories, the papers that used them, the actions that "
+        "they need, and whether they are certified to be deterministic.",
+    )
+    add_selectors(parser)
+    add_format(parser, ["text", "markdown", "json"])
+    parser.set_defaults(run=run)
+
+
 def run(options: Namespace) -> int:
-    """The command."""
+    """Print the list."""
+    from pytest_miniwob_agent.tasks.facts import list_tasks
+    from pytest_miniwob_agent.terminal import layout
+
     tasks = list_tasks(options.selectors)
     if options.format == "json":
         print(json.dumps([vars(task) for task in tasks], indent=1))
         return 0
-    marked = options.format == "markdown"
-    rows = [("task", "category", "RCI", "WebWISE", "actions", "certified", "remark")]
-    for task in tasks:
-        name = f"`{task.name}`" if marked else task.name
-        rows.append(
-            (
-                name, task.category, task.rci, task.webwise, ", ".join(task.actions),
-                task.certified, task.remark,
-            )
-        )  # fmt: skip
-    if marked:
-        print(INTRODUCTION)
+    markdown = options.format == "markdown"
+    head = ("task", "category", "RCI", "WebWISE", "actions", "certified", "remark")
+    body = [
+        (
+            f"`{task.name}`" if markdown else task.name,
+            task.category,
+            task.rci,
+            task.webwise,
+            ", ".join(task.actions),
+            task.certified,
+            task.remark,
+        )
+        for task in tasks
+    ]
+    rows = [head, *body]
+    if markdown:
+        print(INTRODUCTION.format(suites=", ".join(f"`{name}`" for name in SUITES)))
         print("\n".join(layout.markdown_table(rows, numbers=False)))
     else:
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 10**6

@@ -1,1 +1,1 @@
-"""Types, protocols and errors that everything else speaks; standard library only."""
+"""Types, protocols, errors, texts and files that all other packages use; standard library only."""

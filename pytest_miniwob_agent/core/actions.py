@@ -1,4 +1,4 @@
-"""What an agent can do on a page."""
+"""Actions that an agent can take on a page."""
 
 from __future__ import annotations
 
@@ -10,15 +10,13 @@ KEYS = (
     "ENTER", "TAB", "SPACE", "ESCAPE", "BACKSPACE", "DELETE", "HOME", "END", "PAGEUP", "PAGEDOWN",
     "ARROWUP", "ARROWDOWN", "ARROWLEFT", "ARROWRIGHT",
 )  # fmt: skip
-"""Names of the keys that `Press` knows."""
-
+"""Names of the keys for `Press`."""
 
 MODIFIERS = ("CTRL", "SHIFT", "ALT")
-"""Names of the keys that `Hold` and `Release` know."""
-
+"""Names of the keys for `Hold` and `Release`."""
 
 Place = tuple[float, float]
-"""A place in an element: how far right of its top left corner and how far below, in CSS pixels."""
+"""A place in an element: CSS pixels to the right of its top left corner, and below it."""
 
 
 def _at(element: int, place: Place | None) -> str:
@@ -84,7 +82,7 @@ class Hold:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """Let go of one of `MODIFIERS`."""
+    """Release one of `MODIFIERS`."""
 
     key: str
 
@@ -116,10 +114,10 @@ class Hover:
 
 @dataclass(frozen=True, slots=True)
 class Drag:
-    """Press the mouse on an element, move it in a straight line and let go.
+    """Press the mouse on an element, move it in a straight line and release it.
 
-    `end` is the place in the element `to` where it lets go, the middle if there is none; without
-    `to` it is how far right and down of its beginning.
+    With `to`, the drag ends at the place `end` in that element, or in its middle if `end` is None.
+    Without `to`, `end` is the way in CSS pixels, to the right and down.
     """
 
     element: int
@@ -137,7 +135,7 @@ class Drag:
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    """Mark an element's text, all of it or a part: in a field by keys, elsewhere by the mouse."""
+    """Select an element's text, or a part of it: in a field with keys, elsewhere with the mouse."""
 
     element: int
     text: str | None = None
@@ -150,7 +148,7 @@ class Select:
 
 @dataclass(frozen=True, slots=True)
 class Scroll:
-    """Turn the mouse's wheel over an element, down by so many CSS pixels or up where negative."""
+    """Turn the mouse wheel over an element by CSS pixels, down if positive and up if negative."""
 
     element: int
     pixels: int
@@ -161,7 +159,7 @@ class Scroll:
 
 @dataclass(frozen=True, slots=True)
 class Choose:
-    """Take the option with this text from a drop-down list, by its keys."""
+    """Choose the option with this text from a drop-down list, with keys."""
 
     option: str
     element: int
@@ -172,7 +170,7 @@ class Choose:
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """Copy what is marked with CTRL+C; no other page and no other program gets it."""
+    """Copy the selected text with CTRL+C; no other page and no other program gets it."""
 
     def __str__(self) -> str:
         return "copy"
@@ -180,7 +178,7 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class Paste:
-    """Put in what was copied, with CTRL+V, wherever the focus is."""
+    """Paste the copied text with CTRL+V, wherever the focus is."""
 
     def __str__(self) -> str:
         return "paste"
@@ -190,15 +188,15 @@ Action = (
     Click | Enter | Press | Hold | Release | Type
     | DoubleClick | Hover | Drag | Select | Scroll | Choose | Copy | Paste
 )  # fmt: skip
-"""The first five are those of the reflective agent's paper; agents may opt into the others."""
-
+"""An action. The first five are those of the reflective agent's paper; agents may opt into the
+others."""
 
 NoVisibleEffect = Hold | Release | Hover | Select | Scroll | Copy
-"""Actions that do their work without a change of what is seen."""
+"""Actions that may work without changing the visible page."""
 
 
 def elements_of(action: Action) -> tuple[int, ...]:
-    """The ids of the elements that an action names."""
+    """The ids of an action's elements."""
     ids = (getattr(action, name, None) for name in ("element", "to"))
     return tuple(each for each in ids if each is not None)
 

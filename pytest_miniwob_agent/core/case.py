@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class Case:
     """One problem: a task of a category, generated from a seed.
 
-    `repeat` counts from 1 the samples that are recorded of the same problem.
+    `repeat` numbers the recorded samples of the same problem from 1.
     """
 
     task: str

@@ -9,16 +9,14 @@ from dataclasses import fields
 from enum import StrEnum
 from typing import Any
 
-from pytest_miniwob_agent.core.actions import (
-    Action,
-)
+from pytest_miniwob_agent.core.actions import Action
 
 
 def to_data(value: Any) -> Any:
-    """Turn events and what they hold into plain JSON types; dataclasses gain their `kind`."""
+    """Turn a value into plain JSON types; actions and events get a `kind`."""
     if hasattr(value, "__dataclass_fields__"):
         data = {each.name: to_data(getattr(value, each.name)) for each in fields(value)}
-        if isinstance(value, Action):  # without those of its parts that were left out
+        if isinstance(value, Action):  # without its absent parts
             data = {name: part for name, part in data.items() if part is not None}
             data["kind"] = type(value).__name__.lower()
         elif hasattr(value, "kind"):
@@ -37,5 +35,5 @@ def canonical_json(data: Any) -> str:
 
 
 def digest(text: str) -> str:
-    """Enough of a text's hash to tell it from others."""
+    """The first 12 hexadecimal digits of a text's SHA-256."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]

@@ -2,18 +2,18 @@
 
 ::
 
-    MiniwobError              could not tell whether the agent solves the task (pytest: E)
-    ├── UsageError            an option, marker, file or name that makes no sense
-    ├── BrowserError          no browser, or none that starts
-    │   └── BrowserLost       it crashed or hangs in the middle of an item
-    ├── CassetteError         there is no cassette, or none that can be read or written
+    MiniwobError              the run does not show whether the agent solves the task (pytest: E)
+    ├── UsageError            an option, marker, file or name is invalid
+    ├── BrowserError          there is no browser, or it does not start
+    │   └── BrowserLost       it crashed or hung during an item
+    ├── CassetteError         the cassette is missing, or can't be read or written
     │   ├── NotRecorded       the item was never recorded
-    │   │   └── Drift         the calls are not those that are recorded (pytest: D)
+    │   │   └── Drift         the calls differ from the recorded ones (pytest: D)
     │   └── Pending           deferred recording: the call waits for a completion (pytest: w)
     ├── ModelError            the model's server could not be reached or refused the call
     └── BudgetReached         the run may make no more model calls (pytest: b)
 
-    LimitReached              the run's own limits; ends a trial or the episode, never an error
+    LimitReached              a limit of the episode; ends a trial or the episode, not an error
     ├── StepLimit             the trial has used its actions
     ├── TrialLimit            the episode has used its trials
     └── CallLimit             the episode has used its model calls
@@ -27,28 +27,28 @@ from typing import Any
 
 
 class MiniwobError(Exception):
-    """The run could not show whether the agent solves the task."""
+    """The run does not show whether the agent solves the task."""
 
 
 class UsageError(MiniwobError):
-    """An option, a marker's argument, a prompt file or a name is wrong; the message says which."""
+    """An option, a marker's argument, a file or a name is invalid; the message says which."""
 
 
 class BrowserError(MiniwobError):
-    """There is no browser to open the page in."""
+    """There is no browser, or it does not start."""
 
 
 class BrowserLost(BrowserError):
-    """The browser crashed, or its page does not answer; the next page gets a new one."""
+    """The browser crashed, or its page does not answer; the next page gets a new browser."""
 
 
 class CassetteError(MiniwobError):
-    """The item's cassette is not there, can't be read, or may not be written."""
+    """The item's cassette is missing, or can't be read or written."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Why calls are not those that are recorded.
+    """A reason why calls differ from the recorded ones.
 
     `kind` is one of `prompt`, `page`, `agent`, `model`, `rest` (recorded calls were not made) and
     `unknown`; `what` names the prompt files, the elements, the parameters or the calls.
@@ -59,16 +59,16 @@ class Cause:
 
 
 class NotRecorded(CassetteError):
-    """A call can't be replayed, and recording it would mend that."""
+    """A call can't be replayed because it is not recorded."""
 
 
 class Drift(NotRecorded):
-    """The item's model calls are not, or not all, those of its cassette.
+    """The item's model calls differ from those of its cassette, or some of them were not made.
 
     Args:
-        report: what differs, for people.
-        causes: why, most telling first.
-        changes: the lines that differ; items with equal ones have the same drift.
+        report: the differences, for people.
+        causes: the reasons, most likely first.
+        changes: the lines that differ; items with equal changes have the same drift.
     """
 
     def __init__(self, report: str, causes: Sequence[Cause], changes: Sequence[str] = ()) -> None:
@@ -89,7 +89,7 @@ class Pending(CassetteError):
 
 
 class ModelError(MiniwobError):
-    """The model's server gave no usable completion."""
+    """The model's server could not be reached, refused the call or gave no usable completion."""
 
 
 class BudgetReached(MiniwobError):

@@ -1,4 +1,4 @@
-"""What happens in an episode, and the episode as one linear list of events."""
+"""Events of an episode, and the episode as one linear list of them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Completion:
 
 
 class Ending(StrEnum):
-    """How a trial ended (section 3.4 of the reflective agent's paper)."""
+    """The ending of a trial (section 3.4 of the reflective agent's paper)."""
 
     CORRECT = "correct"
     CYCLE = "cycle"
@@ -41,7 +41,7 @@ class Ending(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a model call comes from.
+    """The place of a model call in its episode, and what its prompt was made of.
 
     `trial` and `step` are those of `Called`. `prompts` are the digests of the prompt files that its
     text was made of, by file name; `actions` and `page` digest all actions of the episode so far,
@@ -93,7 +93,7 @@ class Acted:
 
 @dataclass(frozen=True, slots=True)
 class Reflected:
-    """What a reflection changed.
+    """A change that a reflection made.
 
     `step` is the action to correct and `action` what is enforced there, both None where the reply
     could not be read. `disabled` are the ids that may not be clicked at that step any more.
@@ -108,7 +108,7 @@ class Reflected:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """What an agent says that is worth keeping; `what` names what `text` is."""
+    """A remark of the agent that is worth keeping; `what` names what `text` is."""
 
     kind: ClassVar[str] = "remark"
     what: str
@@ -119,7 +119,7 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class TrialEnded:
-    """How the trial ended; `detail` has the reason of an exception."""
+    """The end of a trial; `detail` has the reason of an exception."""
 
     kind: ClassVar[str] = "end"
     ending: Ending
@@ -185,7 +185,7 @@ class Episode:
 
     @property
     def solved(self) -> bool:
-        """Whether a trial got the full reward of 1."""
+        """True if a trial got the full reward of 1."""
         return self.solved_at is not None
 
     @property
@@ -215,7 +215,7 @@ class Episode:
 
     @property
     def endings(self) -> tuple[Ending, ...]:
-        """How each trial ended."""
+        """The ending of each trial."""
         return tuple(event.ending for event in self._of(TrialEnded))
 
     def to_data(self) -> dict[str, Any]:
@@ -236,10 +236,10 @@ class Episode:
         }
 
     def explain(self) -> str:
-        """Tell the episode in a few lines: the verdict, the goal, the actions of the last trial.
+        """Describe the episode in a few lines: the verdict, the goal, the last trial's actions.
 
-        The trials before it are told by how they ended and what was learnt. Long texts lack their
-        middle, and nothing of a page or a model is in it that could move a terminal's cursor.
+        Of the trials before it there are the endings and the reflections. Long texts are shortened
+        in the middle, and control characters of pages and models are left out.
         """
         if self.solved:
             verdict = f"solved in trial {self.solved_at}"
@@ -264,13 +264,13 @@ class Episode:
                         result = f"  -> reward {transition.reward:g}"
                     steps.append(f"  {step}. {shorten(action)}{result}")
                 case TrialEnded(trial=trial, ending=ending, detail=detail):
-                    said = f"trial {trial}: {ending.name}" + (
-                        f", {shorten(detail)}" if detail else ""
-                    )
-                    lines += [said, *(shorten_lines(steps) if trial == self.trials else ())]
+                    reason = f", {shorten(detail)}" if detail else ""
+                    lines.append(f"trial {trial}: {ending.name}{reason}")
+                    if trial == self.trials:
+                        lines += shorten_lines(steps)
                 case Reflected(step=step, action=action):
-                    said = (
-                        "could not be read" if step is None else f"action {step} is to be {action}"
-                    )
-                    lines.append(f"  reflection: {shorten(said)}")
+                    change = f"action {step} is to be {action}"
+                    if step is None:
+                        change = "could not be read"
+                    lines.append(f"  reflection: {shorten(change)}")
         return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Writing files that no reader meets half-written; paths to be shown."""
+"""Files: writing them atomically, and their paths as shown to people."""
 
 from __future__ import annotations
 
@@ -6,15 +6,21 @@ import os
 from pathlib import Path
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Write beside, then rename, so that no reader and no crash meets half a file.
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Write a file so that no reader and no crash finds half of it; makes the folder if needed.
 
-    Half of a surrogate pair, which a page may hold, is written as JSON and Python escape it.
+    It is written beside its place, then renamed. Half of a surrogate pair, which a page may hold,
+    is written as a backslash escape.
+
+    Raises:
+        OSError: the file can't be written; the old one is unchanged.
     """
+    if isinstance(content, str):
+        content = content.encode("utf-8", errors="backslashreplace")
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        beside.write_bytes(text.encode("utf-8", errors="backslashreplace"))
+        beside.write_bytes(content)
         beside.replace(path)
     except OSError:
         beside.unlink(missing_ok=True)
@@ -22,6 +28,6 @@ def write_atomically(path: Path, text: str) -> None:
 
 
 def display_path(path: Path) -> Path:
-    """The path as it is written from the working directory."""
+    """The path to show: relative to the working directory if it is below that."""
     here = Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from pytest_miniwob_agent.core.errors import (
-    UsageError,
-)
+from pytest_miniwob_agent.core.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Counts, never clocks: trials an episode, actions a trial, model calls an episode."""
+    """The most trials in an episode, actions in a trial, and model calls in an episode.
+
+    There are no limits of time, so that an episode does not depend on the speed of the machine.
+
+    Raises:
+        UsageError: a limit is below 1.
+    """
 
     trials: int = 5
     steps: int = 30

@@ -1,4 +1,4 @@
-"""What is seen of a page, and what an action did."""
+"""Observations of a page, the results of actions, and pictures."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any
 class Element:
     """A visible leaf of the page.
 
-    `id` numbers the elements of a trial from 1 in the order in which they were first seen; text
-    that stands beside other elements has none. `value` is what a form field holds, for check
-    boxes and radio buttons whether they are checked, for options whether they are selected.
-    `x` and `y` are the centre in CSS pixels from the page's top left corner.
+    `id` numbers the elements of a trial from 1 in the order in which they were first visible; text
+    beside other elements has none. `value` is the content of a form field, True or False for a
+    check box, radio button or option that is or is not selected. `x` and `y` are the centre, in CSS
+    pixels from the page's top left corner.
     """
 
     id: int | None
@@ -30,7 +30,7 @@ class Element:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What a person would see: the goal as the page words it, and the visible elements."""
+    """The page as a person would see it: the goal in the page's words, and the visible elements."""
 
     goal: str
     elements: tuple[Element, ...] = ()
@@ -43,10 +43,10 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """What an action did.
+    """The result of an action.
 
-    `reward` is the page's raw reward, from -1 to 1, and 0 until the page is `done`. `error` says
-    why the action was impossible; nothing was done then.
+    `reward` is the page's raw reward, from -1 to 1, and 0 until the page is `done`. `error` is the
+    reason why the action was impossible and not carried out, or None.
     """
 
     observation: Observation
@@ -62,7 +62,7 @@ class Transition:
 
     @property
     def solved(self) -> bool:
-        """Whether the page paid its full reward."""
+        """True if the page gave its full reward."""
         return self.done and self.reward >= 1.0
 
 
@@ -70,8 +70,8 @@ class Transition:
 class Shot:
     """A picture of a page, PNG, `size` CSS pixels wide and high.
 
-    `points` are where in it an action points, in order, and `boxes` the elements there: left, top,
-    width, height.
+    `points` are the points of an action in it, in order, and `boxes` those of the elements there:
+    left, top, width, height.
     """
 
     png: bytes = field(repr=False)

@@ -76,7 +76,7 @@ class Outcome:
         episode: the episode; None unless the status is conclusive.
         events: the events of an episode that broke off.
         error: the name of the exception of an item that drifted or failed with an error.
-        message: why the item is not conclusive.
+        message: the reason for which the item is inconclusive.
         drift: the details of a drift.
         request: the model call that waits for a completion, as a line of a batch file.
         cassette: the item's cassette below the cassette folder, without its ending.
@@ -85,7 +85,7 @@ class Outcome:
         left: the recorded calls that were not made.
         change: how the item changed against the baseline.
         pictures: the pictures of the item in the report's folder.
-        pictures_note: what a reader of the pictures must know.
+        pictures_note: a remark on the pictures that their reader must know.
     """
 
     case: Case

@@ -1,7 +1,8 @@
-"""Actions as models write them: one line an action, in the form that `str(action)` gives.
+"""Parsing of actions from lines of text, as models write them: `parse_action`.
 
-Read leniently about case, numbering, code marks, quotes and a final stop. The five actions of the
-reflective agent's paper are always known, the others only to agents that ask for all actions.
+The form is that of `str(action)`, read leniently about case, numbering, code marks, quotes and a
+final stop. The five actions of the reflective agent's paper are always read, the others only for
+agents that ask for all actions.
 """
 
 from __future__ import annotations
@@ -33,14 +34,17 @@ from pytest_miniwob_agent.core.actions import (
 
 
 class Unreadable(Exception):
-    """A reply that holds no action, or half of one."""
+    """The text is not an action, or lacks more than its element."""
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One line of a plan: an action, or one that does not say on which element.
+    """A line that was parsed: an action, or one that lacks its element.
 
-    `on` makes the action, given the element's id.
+    Attributes:
+        line: the line, without bullets, numbers and code marks.
+        on: makes the action on the element with an id.
+        action: the action, or None if the line does not name its element.
     """
 
     line: str
@@ -48,7 +52,8 @@ class Command:
     action: Action | None = None
 
 
-# What repeats beside its like is possessive (`*+`) or bounded, or a long reply would take minutes.
+# Repetitions beside similar ones are possessive (`*+`) or bounded: otherwise a long reply could
+# take minutes.
 _QUOTES = str.maketrans("\u201c\u201d\u201e\u201f\u00ab\u00bb\u2018\u2019", '""""""\'\'')
 _LEAD = re.compile(
     r"(?:[\s\-*\u2022>`#]|\(?\d+\s*[.):](?=\s)|(?:step|action)\s*\d+\s*[:.)-])+", re.I
@@ -90,10 +95,14 @@ _KEY_NAMES = {"RETURN": "ENTER", "ESC": "ESCAPE", "DEL": "DELETE", "SPACEBAR": "
 
 
 def parse_action(line: str, all_actions: bool = False) -> Command:
-    """Read one action, one of the paper's unless `all_actions` are known.
+    """Parse one action.
+
+    Args:
+        line: the text, such as `1. click id=3`.
+        all_actions: also read the actions beyond the five of the reflective agent's paper.
 
     Raises:
-        Unreadable: the line begins no action, or leaves out what one needs.
+        Unreadable: the line is not an action, or lacks more than its element.
     """
     plain = strip_marks(line.translate(_QUOTES)).rstrip(" .,;!`*")
     command = _parse_further(plain) if all_actions else None
@@ -103,13 +112,13 @@ def parse_action(line: str, all_actions: bool = False) -> Command:
 
 
 def quote(text: str) -> str:
-    """What a message quotes of a text."""
+    """A text in quotes on one line, cut after 200 characters."""
     text = " ".join(text.split())
     return repr(text if len(text) <= 200 else text[:200] + "...")
 
 
 def _parse_paper(plain: str) -> Command | None:
-    """The actions of the reflective agent's paper."""
+    """One of the paper's actions, or None."""
     verb = plain.partition(" ")[0].lower()
     if verb == "click":
         match = ID.search(plain) or _BARE_ID.fullmatch(plain)
@@ -129,7 +138,7 @@ def _parse_paper(plain: str) -> Command | None:
 
 
 def _parse_further(plain: str) -> Command | None:
-    """The other actions, and a click at a place; None where the line is not one of them."""
+    """One of the other actions, or a click at a place, or None."""
     if match := _POINT.match(plain):
         place = _place(_AT, match[2])
         where = ID.search(match[2])
@@ -166,7 +175,7 @@ def _parse_further(plain: str) -> Command | None:
 
 
 def strip_marks(line: str) -> str:
-    """The line without what stands before an action: bullets, numbers, code marks."""
+    """The line without the bullets, numbers and code marks before an action."""
     lead = _LEAD.match(line)
     return line[lead.end() :] if lead else line
 
@@ -176,12 +185,12 @@ def _command(line: str, on: Callable[[int], Action], where: re.Match[str] | None
 
 
 def _whole(line: str, action: Action) -> Command:
-    """An action that lacks no element."""
+    """The command of a complete action."""
     return Command(line, lambda _: action, action)
 
 
 def id_of(match: re.Match[str]) -> int:
-    """The number of the group that matched."""
+    """The id in a match of `ID`."""
     return _integer(next(group for group in match.groups() if group))
 
 
@@ -191,10 +200,10 @@ def _place(form: re.Pattern[str], text: str) -> Place | None:
 
 
 def _integer(digits: str) -> int:
-    """The number, or one that is as much out of place; Python reads no thousands of digits."""
+    """The number, cut to 100 digits: Python refuses to convert thousands of digits."""
     return int(digits[:100])
 
 
 def _decimal(digits: str) -> float:
-    """The number, or one that is as much out of place; no infinity."""
+    """The number, clamped to ±1e9, so that it is never infinite."""
     return max(-1e9, min(1e9, float(digits)))

@@ -24,22 +24,22 @@ class Environment(Protocol):
         ...
 
     def html(self) -> str:
-        """The visible page as HTML, for agents that read that; empty once the page has judged.
+        """Return the visible page as HTML; empty once the page has judged.
 
-        Only what shows, and of attributes what tells something; `value`, `checked` and `selected`
-        are those of now. The `data-ref` of an element is the id that actions take.
+        It has visible elements only, with the attributes that tell a reader something: `value`,
+        `checked` and `selected` as they are now, and as `data-ref` the id that actions take.
         """
         ...
 
 
 @runtime_checkable
 class Visible(Protocol):
-    """What an `Environment` has beside its own methods if pictures can be taken of it."""
+    """An optional part of an `Environment`: pictures of the page."""
 
     def look(self, action: Action | None = None) -> Shot:
-        """A picture of the page as it is, and where the action points that is to come.
+        """Take a picture of the page, with the points of the action that is to come.
 
-        What the page does must not depend on whether anybody looks.
+        Taking a picture must not change the behaviour of the page.
         """
         ...
 
@@ -54,7 +54,10 @@ class LLM(Protocol):
 
 @runtime_checkable
 class Agent(Protocol):
-    """Something that works on a page through a model. `name` is the folder of its cassettes."""
+    """Something that works on a page through a model. `name` is the folder of its cassettes.
+
+    An agent may also have the method of a `RunObserver`.
+    """
 
     name: str
 

@@ -1,4 +1,4 @@
-"""Keys and tokens in texts: found before a text is kept, taken out of texts that are shown."""
+"""Keys and tokens in texts: found before a text is recorded, replaced in texts that are shown."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _FORMS = {
     "OpenAI key": r"\bsk-(?!ant-)[\w-]{20,}",
     "Google key": r"\bAIza[\w-]{35}",
     "Azure key": (
-        # With the mark that newer keys bear, or 32 hexadecimal digits behind the header's name.
+        # Newer keys have a signature; older ones are 32 hexadecimal digits, found by the header.
         r"\b[A-Za-z0-9]{52}JQQJ99[A-Za-z0-9]{26}"
         r"|(?<=api-key)\W{1,6}[0-9a-f]{32}\b"
     ),
@@ -26,18 +26,19 @@ _FORMS = {
 _ANY = {kind: re.compile(pattern) for kind, pattern in _FORMS.items()}
 
 _SHORTEST = 8
-"""A key in use that is shorter is a placeholder, and its letters may stand in any text."""
+"""Length from which the value of `OPENAI_API_KEY` counts as a key: a shorter one is a placeholder,
+whose letters may be in any text."""
 
 
 def find(text: str) -> list[tuple[str, int]]:
-    """Kind and position of every key in a text: known forms, and the value of `OPENAI_API_KEY`."""
+    """The kind and position of every key in a text: known forms, and that in `OPENAI_API_KEY`."""
     return [
         (kind, match.start()) for kind, form in _forms().items() for match in form.finditer(text)
     ]
 
 
 def redact(text: str) -> str:
-    """The text with every key replaced by what it is: `[OpenAI key]`."""
+    """The text with every key replaced by its kind, such as `[OpenAI key]`."""
     for kind, form in _forms().items():
         text = form.sub(f"[{kind}]", text)
     return text

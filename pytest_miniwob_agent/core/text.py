@@ -1,4 +1,4 @@
-"""Texts to be shown: foreign ones made harmless, long ones cut, counts and names in words."""
+"""Texts to show: foreign ones made harmless, long ones shortened, counts and lists in words."""
 
 from __future__ import annotations
 
@@ -6,31 +6,30 @@ import re
 from collections.abc import Iterable, Sequence
 
 LONG = 160
-"""Characters of a text that are shown of it where a person is to read on."""
-
+"""The most characters of a text that `shorten` keeps whole."""
 
 MANY = 20
-"""Lines of a list that are shown of it, likewise."""
+"""The most lines that `shorten_lines` keeps whole."""
 
 
 def sanitize(line: object) -> str:
-    """Foreign text that leaves a terminal and a workflow runner alone: no control characters."""
+    """Foreign text without control characters and without commands to a workflow runner."""
     shown = "".join(c if c.isprintable() else " " for c in str(line))
     return re.sub(r"(?<!\S)::", ": :", shown).replace("##[", "## [")
 
 
 def sanitize_line(text: object) -> str:
-    """Foreign text in one harmless line, with single spaces."""
+    """Foreign text as one harmless line, with single spaces."""
     return sanitize(" ".join(sanitize(text).split()))
 
 
 def sanitize_lines(text: str) -> str:
-    """Foreign text in harmless lines, which keep their indentation."""
+    """Foreign text as harmless lines, which keep their indentation."""
     return "\n".join(map(sanitize, text.splitlines()))
 
 
 def shorten(text: object) -> str:
-    """The same, of long texts the two ends, and how many characters were left out between."""
+    """Foreign text as one harmless line; a long one loses its middle, whose length is shown."""
     line = sanitize_line(text)
     if len(line) <= LONG:
         return line
@@ -39,7 +38,7 @@ def shorten(text: object) -> str:
 
 
 def shorten_lines(lines: Sequence[str]) -> list[str]:
-    """A list of lines; of a long one the two ends, and how many lines were left out between."""
+    """A list of lines; a long one loses its middle, whose length is shown."""
     if len(lines) <= MANY:
         return list(lines)
     half = MANY // 2
@@ -47,12 +46,12 @@ def shorten_lines(lines: Sequence[str]) -> list[str]:
 
 
 def counted(number: int, noun: str, plural: str = "s") -> str:
-    """A number of things: `1 item`, `2 items`."""
+    """A number and its noun: `1 item`, `2 items`."""
     return f"{number} {noun}{plural if number != 1 else ''}"
 
 
 def nearest(name: str, names: Sequence[str], limit: int = 3) -> str:
-    """Name what was probably meant: ` (did you mean a, b?)`, or nothing."""
+    """Suggest names like a misspelt one: ` (did you mean a, b?)`, or an empty text."""
     import difflib
 
     close = difflib.get_close_matches(name, names, n=limit, cutoff=0.5)
@@ -75,6 +74,6 @@ def p_value(value: float) -> str:
 
 
 def listed(items: Iterable[str], most: int = 5) -> str:
-    """The first few names of a list, and how many more there are."""
+    """The first items of a list, and the number of the others: `a, b and 3 more`."""
     every = list(items)
     return ", ".join(every[:most]) + (f" and {len(every) - most} more" if every[most:] else "")

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, fields
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Calls and their tokens; `uncounted` is how many calls came without a count."""
+    """Calls and their tokens; `uncounted` is the number of calls without a token count."""
 
     calls: int = 0
     prompt: int = 0
@@ -21,9 +21,9 @@ class Usage:
 
     @property
     def tokens(self) -> int:
-        """Prompt and completion tokens of the calls that have a count."""
+        """Prompt and completion tokens of the calls with a count."""
         return self.prompt + self.completion
 
     def to_data(self) -> dict[str, int]:
-        """In plain JSON types; `Usage(**data)` is the way back."""
+        """The usage in plain JSON types; `Usage(**data)` is the way back."""
         return asdict(self)

@@ -1,1 +1,1 @@
-"""Models: the client, budgets and prices."""
+"""Model calls: the client, budgets for live calls, and prices."""

@@ -1,40 +1,54 @@
-"""Limits on live model calls, over all workers of a run: how many, how dear, how many at once.
+"""Limits on live model calls, over all workers of a run: their number, their cost, and concurrency.
 
-A run's workers are processes of one machine, so they share a folder: a ledger file that is changed
-under a lock, and one lock file for each call that may be under way. The system frees the locks of a
-process that dies.
+The workers of a run are processes of one machine, so they share a folder: a ledger file that is
+changed under a lock, and one lock file for each call that may be under way. The system releases the
+locks of a process that dies.
 """
 
 from __future__ import annotations
 
-import fcntl
 import json
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, nullcontext
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from pytest_miniwob_agent.core.errors import BudgetReached
+from pytest_miniwob_agent.core.files import write_atomically
 from pytest_miniwob_agent.core.usage import Usage
 from pytest_miniwob_agent.models.prices import Price, cost_of, money
 
+# Imported by the functions that lock, which only live calls need: it takes a tenth of a second.
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
+
 _POLL = 0.02
-"""Seconds between two looks for a free place; a model call takes a hundred times as long."""
+"""Seconds between two attempts to get a lock; a model call takes a hundred times as long."""
+
+
+@dataclass(slots=True)
+class _Ledger:
+    """The live calls of a run so far; `unknown` is set once a call's cost could not be computed."""
+
+    calls: int = 0
+    cost: float = 0.0
+    unknown: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What the live calls of a run may amount to.
+    """The limits on the live calls of a run.
 
     Args:
         folder: shared by the run's workers, new with each run.
-        calls: how many completions may be recorded; None for any number.
-        cost: how many US dollars may be spent; None for any amount. Calls that are under way when
-            it is reached come on top.
-        price: what calls of the run's model cost; None where that is unknown.
-        concurrency: how many calls may be under way at once; None for one each worker.
+        calls: the most completions that may be recorded; None for no limit.
+        cost: the most US dollars that may be spent; None for no limit. Calls that are under way
+            when it is reached are finished and add to it.
+        price: the price of the run's model; None where it is unknown.
+        concurrency: the most calls that may be under way at once; None for no limit, which allows
+            one for each worker.
     """
 
     folder: Path
@@ -47,79 +61,77 @@ class Budget:
     def call(self) -> Iterator[Callable[[Usage], None]]:
         """Make one call within the limits: `with budget.call() as spent: ...; spent(usage)`.
 
-        A call that is not said to be spent (refused, dropped) counts for nothing.
+        A call for which `spent` is not called (refused, dropped) is not counted.
 
         Raises:
             BudgetReached: the limit of calls or cost is reached.
         """
-        with ExitStack() as stack:
-            if self.concurrency is not None:
-                stack.enter_context(self._place(self.concurrency))
-            self._change(self._reserve)
+        with nullcontext() if self.concurrency is None else self._place(self.concurrency):
+            with self._ledger() as ledger:
+                self._check(ledger)
+                ledger.calls += 1
             paid = False
 
             def spent(usage: Usage) -> None:
                 nonlocal paid
                 paid = True
-                self._change(lambda ledger: self._pay(ledger, cost_of(usage, self.price)))
+                cost = cost_of(usage, self.price)
+                with self._ledger() as ledger:
+                    ledger.unknown |= cost is None
+                    ledger.cost += cost or 0.0
 
             try:
                 yield spent
             finally:
                 if not paid:
-                    self._change(self._release)
+                    with self._ledger() as ledger:
+                        ledger.calls -= 1
 
-    def _reserve(self, ledger: dict[str, Any]) -> None:
-        if self.calls is not None and ledger["calls"] >= self.calls:
+    def _check(self, ledger: _Ledger) -> None:
+        if self.calls is not None and ledger.calls >= self.calls:
             raise BudgetReached(f"--miniwob-max-calls={self.calls} is reached")
         if self.cost is not None:
-            if ledger["unknown"]:
+            if ledger.unknown:
                 raise BudgetReached(
-                    "--miniwob-max-cost can't be kept: the server told no token counts; use "
+                    "--miniwob-max-cost can't be kept: the server reports no token counts; use "
                     "--miniwob-max-calls"
                 )
-            if ledger["cost"] >= self.cost:
+            if ledger.cost >= self.cost:
                 raise BudgetReached(
-                    f"--miniwob-max-cost={self.cost:g} is reached: {money(ledger['cost'])} spent"
+                    f"--miniwob-max-cost={self.cost:g} is reached: {money(ledger.cost)} spent"
                 )
-        ledger["calls"] += 1
 
-    @staticmethod
-    def _release(ledger: dict[str, Any]) -> None:
-        ledger["calls"] -= 1
-
-    @staticmethod
-    def _pay(ledger: dict[str, Any], cost: float | None) -> None:
-        ledger["unknown"] |= cost is None
-        ledger["cost"] += cost or 0.0
-
-    def _change(self, change: Callable[[dict[str, Any]], None]) -> None:
+    @contextmanager
+    def _ledger(self) -> Iterator[_Ledger]:
         """Change the ledger while no other process can; an error leaves it as it was."""
-        with open(self.folder / "ledger.json", "a+", encoding="utf-8") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            file.seek(0)
-            ledger = json.loads(file.read() or '{"calls": 0, "cost": 0.0, "unknown": false}')
-            change(ledger)
-            file.seek(0)
-            file.truncate()
-            json.dump(ledger, file)
+        from filelock import FileLock
+
+        path = self.folder / "ledger.json"
+        with FileLock(self.folder / "ledger.lock", poll_interval=_POLL):
+            ledger = _Ledger(**json.loads(path.read_text("utf-8"))) if path.exists() else _Ledger()
+            yield ledger
+            write_atomically(path, json.dumps(asdict(ledger)))
 
     @contextmanager
     def _place(self, places: int) -> Iterator[None]:
         """Wait for one of the places for calls that are under way."""
-        with ExitStack() as stack:
-            files = [
-                stack.enter_context(open(self.folder / f"place-{number}", "a", encoding="utf-8"))
-                for number in range(places)
-            ]
-            while not any(map(_lock, files)):
-                time.sleep(_POLL)
+        from filelock import FileLock
+
+        locks = [FileLock(self.folder / f"place-{number}") for number in range(places)]
+        while (held := next(filter(_acquire, locks), None)) is None:
+            time.sleep(_POLL)
+        try:
             yield
+        finally:
+            held.release()
 
 
-def _lock(file: Any) -> bool:
+def _acquire(lock: BaseFileLock) -> bool:
+    """Take a lock if no other process or thread has it."""
+    from filelock import Timeout
+
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+        lock.acquire(blocking=False)
+    except Timeout:
         return False
     return True

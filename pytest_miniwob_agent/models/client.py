@@ -14,18 +14,18 @@ from pytest_miniwob_agent.core.events import Completion
 from pytest_miniwob_agent.core.secrets import redact
 
 RETRIES = 5
-"""Enough for a minute of rate limiting."""
+"""Default number of retries of a refused or dropped call; enough for a minute of rate limits."""
 
 
 def api_key(base_url: str | None, option: str) -> str:
-    """The key in `OPENAI_API_KEY`; a server of one's own needs none and is sent another word.
+    """The key in `OPENAI_API_KEY`, or "none" for your own server, which may not need one.
 
     Args:
-        base_url: the server, where the caller names one.
-        option: the option by which the caller names one.
+        base_url: the server, if the caller names one.
+        option: the option that names a server, for the message.
 
     Raises:
-        UsageError: there is no key, and the server is OpenAI's own.
+        UsageError: there is no key, and the server is OpenAI's.
     """
     key = os.environ.get("OPENAI_API_KEY")
     if not key and not (base_url or os.environ.get("OPENAI_BASE_URL")):
@@ -43,12 +43,13 @@ class OpenAILLM:
         model: the model's id.
         params: further parameters of every request, such as `temperature`.
         base_url: the server; None leaves it to `OPENAI_BASE_URL` or the client's default.
-        transport: carries the requests, for instance `cassette.CassetteTransport`.
-        live: whether calls may reach a server; without, no key is needed and nothing is retried.
-        retries: how often a refused or dropped call is sent again, with the client's own back-off.
+        transport: carries the requests, for instance `cassettes.item.CassetteTransport`.
+        live: True if calls may reach a server; otherwise no key is needed and nothing is retried.
+        retries: number of times to send a refused or dropped call again, with the client's own
+            back-off.
 
     Raises:
-        UsageError: a live model of OpenAI's own without `OPENAI_API_KEY`.
+        UsageError: the model is live on OpenAI's server, and there is no `OPENAI_API_KEY`.
     """
 
     def __init__(
@@ -74,9 +75,9 @@ class OpenAILLM:
         """Send the prompt as the only message.
 
         Raises:
-            ModelError: the server can't be reached, refuses the call or answers no text.
+            ModelError: the server can't be reached, refuses the call, or its answer has no text.
             UsageError: the client does not know a parameter.
-            MiniwobError: whatever the transport raises of it.
+            MiniwobError: any other that the transport raises.
         """
         try:
             answer = self._client.chat.completions.create(
@@ -95,7 +96,9 @@ class OpenAILLM:
             raise self._failed(purpose, f"refused the call: {error}") from None
         except TypeError as error:
             unknown = "unexpected keyword" in str(error)
-            hint = '; what only this server knows goes into "extra_body"' if unknown else ""
+            hint = (
+                '; put a parameter that only this server knows into "extra_body"' if unknown else ""
+            )
             raise UsageError(f"--miniwob-llm-params: {error}{hint}") from None
         except (openai.OpenAIError, ValueError) as error:
             raise self._failed(purpose, f"gave no completion: {error}") from None
@@ -109,12 +112,12 @@ class OpenAILLM:
             text, *(_count(answer, name) for name in ("prompt_tokens", "completion_tokens"))
         )
 
-    def _failed(self, purpose: str, what: str) -> ModelError:
-        """An error without a key in it, also where the server's own words hold one."""
-        return ModelError(redact(f"{purpose} call: {self._client.base_url} {what}"))
+    def _failed(self, purpose: str, reason: str) -> ModelError:
+        """An error without keys, even if the server's message contains one."""
+        return ModelError(redact(f"{purpose} call: {self._client.base_url} {reason}"))
 
 
 def _count(answer: Any, name: str) -> int | None:
-    """A token count, or None where the server did not say, or not by a number."""
+    """A token count, or None where the server reports none, or not as a number."""
     count = getattr(getattr(answer, "usage", None), name, None)
     return count if isinstance(count, int) else None

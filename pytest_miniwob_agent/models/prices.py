@@ -1,4 +1,4 @@
-"""What model calls cost: tokens, and money where prices are known."""
+"""The price of model calls: tokens, and US dollars where prices are known."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.usage import Usage
 
 Price = tuple[float, float]
-"""US dollars for a million prompt and completion tokens."""
+"""US dollars for a million prompt tokens and for a million completion tokens."""
 
 
 def parse_prices(text: str) -> dict[str, Price]:
     """Prices by model id, from `MODEL PROMPT COMPLETION`, one a line or separated by commas.
 
     Raises:
-        UsageError: an entry of another form.
+        UsageError: an entry has another form.
     """
     prices = {}
     for entry in text.replace(",", "\n").splitlines():
@@ -28,15 +28,15 @@ def parse_prices(text: str) -> dict[str, Price]:
                 raise ValueError
         except ValueError:
             raise UsageError(
-                f"miniwob_prices: {entry.strip()!r} is no price: give MODEL PROMPT COMPLETION, in "
-                "US dollars for a million tokens, such as 'gpt-5 1.25 10'"
+                f"miniwob_prices: {entry.strip()!r} is not a price: give MODEL PROMPT COMPLETION, "
+                "in US dollars for a million tokens, such as 'gpt-5 1.25 10'"
             ) from None
         prices[model] = (prompt, completion)
     return prices
 
 
 def cost_of(usage: Usage, price: Price | None) -> float | None:
-    """Dollars, or None where the price or a count is unknown."""
+    """The cost of calls in US dollars, or None where the price or a token count is unknown."""
     if not usage.calls:
         return 0.0
     if price is None or usage.uncounted:
@@ -45,14 +45,14 @@ def cost_of(usage: Usage, price: Price | None) -> float | None:
 
 
 def tokens(usage: Usage) -> str:
-    """Tokens to read; calls without a count are told of, not taken for nothing."""
+    """Tokens as text: `1,234`, `unknown`, or `1,234 and unknown` where some calls have no count."""
     if usage.calls and usage.uncounted == usage.calls:
         return "unknown"
     return f"{usage.tokens:,}" + (" and unknown" if usage.uncounted else "")
 
 
 def money(amount: float | None) -> str:
-    """Dollars to read, with as many digits as small amounts need."""
+    """US dollars as text, with as many digits as small amounts need."""
     if amount is None:
         return "unknown"
     return f"${amount:.2f}" if amount >= 1 or not amount else f"${amount:.2g}"

@@ -39,7 +39,7 @@ class Baseline:
         case = outcome.case
         name = f"{case.category}/{case.task}/{case.seed}"
         before = self.results.items.get(name)
-        if outcome.episode is None or before is None or not before.told:
+        if outcome.episode is None or before is None or not before.conclusive:
             return
         weakness = self._weaknesses.get(name)
         if outcome.solved != (weakness is None):

@@ -21,7 +21,7 @@ from pytest_miniwob_agent.terminal import statuses
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.plugin.run_results import RunResults
-    from pytest_miniwob_agent.report.site import Report
+    from pytest_miniwob_agent.report.folder import Report
 
 
 class Controller:

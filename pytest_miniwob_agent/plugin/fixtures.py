@@ -19,7 +19,7 @@ from pytest_miniwob_agent.plugin.item_run import CASSETTE, ItemRun
 from pytest_miniwob_agent.plugin.state import STATE, settings_of
 
 if TYPE_CHECKING:
-    from pytest_miniwob_agent.browser.environment import Browser
+    from pytest_miniwob_agent.browser.process import Browser
 
 
 @contextmanager
@@ -34,12 +34,12 @@ def _as_error() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def miniwob_browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
     """The worker's Chromium; started by the first item that needs it."""
-    from pytest_miniwob_agent.browser.environment import Browser
-    from pytest_miniwob_agent.cassettes.file import bypass_vcr
+    from pytest_miniwob_agent.browser.process import Browser
+    from pytest_miniwob_agent.cassettes.bypass_vcr import bypass_vcr
 
     settings = settings_of(request.config)
     browser = Browser(
-        settings.browser, headed=settings.headed, slowmo=settings.slowmo, apart=bypass_vcr
+        settings.browser, headed=settings.headed, slowmo=settings.slowmo, bypass_vcr=bypass_vcr
     )
     yield browser
     browser.close()
@@ -63,7 +63,9 @@ def miniwob_environment(miniwob_browser: Browser, miniwob_case: Case) -> Environ
     """The item's page. Override it to run agents on something else, for instance
     `testing.FakeEnvironment`.
     """
-    return miniwob_browser.environment(miniwob_case)
+    from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
+
+    return MiniwobEnvironment(miniwob_browser, miniwob_case)
 
 
 @pytest.fixture
@@ -83,7 +85,8 @@ def miniwob_llm(
     request: pytest.FixtureRequest, miniwob_agent: Agent, miniwob_case: Case
 ) -> Iterator[LLM]:
     """The model, behind the item's cassette. Override it for a model of your own."""
-    from pytest_miniwob_agent.cassettes.item import CassetteTransport, ItemCassette, Record, stem
+    from pytest_miniwob_agent.cassettes.item import ItemCassette, Record, stem
+    from pytest_miniwob_agent.cassettes.transport import CassetteTransport
     from pytest_miniwob_agent.models.budget import Budget
     from pytest_miniwob_agent.models.client import OpenAILLM
 

@@ -49,8 +49,8 @@ def used_cassettes(args: Sequence[str]) -> Used:
         if run.returncode not in collected or not file.exists():
             raise UsageError(f"pytest can't collect the items:\n{run.stdout}{run.stderr}".rstrip())
         data = json.loads(file.read_text(encoding="utf-8"))
-    used = Used(Path(data["folder"]), data["stems"], data["tails"])
-    if not used.stems and not used.tails:
+    used = Used(Path(data["folder"]), data["stems"], data["cases"])
+    if not used.stems and not used.cases:
         raise NoItems(
             "no item here uses a cassette: run this where your tests are, or name them after --; "
             "and name a model, in the ini file (miniwob_model) or with -- --miniwob-model=ID"
@@ -67,7 +67,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
     settings = settings_of(session.config)
     agent = load_agent(settings.agent, settings.prompts, settings.agent_params).name
-    stems, tails = [], []
+    stems, cases = [], []
     for item in session.items:
         case = case_of(item)
         if case is None or not isinstance(item, pytest.Function):
@@ -78,8 +78,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
             for name in ("miniwob_agent", "miniwob_llm")
             if name in definitions
         ):
-            tails.append(f"{case.task}/{case.sample}")
+            cases.append(f"{case.task}/{case.sample}")
         elif settings.model is not None:
             stems.append(stem(agent, settings.model, case))
-    data = {"folder": str(settings.cassettes), "stems": stems, "tails": tails}
+    data = {"folder": str(settings.cassettes), "stems": stems, "cases": cases}
     Path(os.environ[_FILE]).write_text(json.dumps(data), encoding="utf-8")

@@ -167,6 +167,12 @@ class _Sender(Observer):
         if self._connected and self._answers.readline() != "go\n":
             self._leave()
 
+    def close(self) -> None:
+        """Close the connection."""
+        self._connected = False
+        self._answers.close()
+        self._socket.close()
+
     def _leave(self) -> None:
         self._connected = False
         pytest.exit("the outer process is gone")
@@ -221,4 +227,5 @@ def pytest_configure(config: pytest.Config) -> None:
     """Follow the item's run."""
     sender = _Sender(*json.loads(os.environ[_SETUP]))
     config.stash[STATE].observe = sender.observe
+    config.add_cleanup(sender.close)
     config.pluginmanager.register(sender, "miniwob-replay")

@@ -97,7 +97,7 @@ def _where_to_see_more(item: pytest.Item, outcome: Outcome, settings: Settings) 
 
 def _last_picture(outcome: Outcome, settings: Settings) -> Path | None:
     """Return the last picture that the run's report has of an item, if there is one."""
-    from pytest_miniwob_agent.report.site import Report
+    from pytest_miniwob_agent.report.folder import Report
 
     if settings.report is None or not outcome.pictures:
         return None

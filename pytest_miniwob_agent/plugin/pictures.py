@@ -35,7 +35,7 @@ class PictureTaker(Observer):
 
     def on_picture(self, shot: Shot, trial: int, step: int, action: Action | None) -> None:
         """Put a picture into the report's folder."""
-        from pytest_miniwob_agent.report.site import Report
+        from pytest_miniwob_agent.report.folder import Report
 
         assert self._folder is not None
         try:

@@ -19,7 +19,7 @@ from pytest_miniwob_agent.plugin.state import State
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.results.file import Result, Results
-    from pytest_miniwob_agent.terminal.comparison import Summary
+    from pytest_miniwob_agent.terminal.comparison import ComparisonView
 
 NAMED = 20
 """Number of items that the gate names of a list; all with -v."""
@@ -38,7 +38,7 @@ class RunResults:
         self._state = state
         self._partial: tuple[str, ...] = ()
         self._written = False
-        self._comparison: Summary | None = None
+        self._comparison: ComparisonView | None = None
 
     @property
     def passed(self) -> bool:
@@ -67,14 +67,15 @@ class RunResults:
     def _judge(self, results: Results) -> None:
         from pytest_miniwob_agent.results.comparison import Comparison
         from pytest_miniwob_agent.results.gate import judge
-        from pytest_miniwob_agent.terminal.comparison import Summary, announce
+        from pytest_miniwob_agent.terminal.comparison import ComparisonView
+        from pytest_miniwob_agent.terminal.github import report_to_github
 
         state = self._state
         assert state.baseline is not None
         left_out = _LeftOut(state.deselected, state.settings.seeds, bool(self._reason_for_few))
         verdict = judge(state.baseline.results, results, state.baseline.gate, left_out)
-        self._comparison = Summary(Comparison(state.baseline.results, results), verdict)
-        announce(self._comparison)
+        self._comparison = ComparisonView(Comparison(state.baseline.results, results), verdict)
+        report_to_github(self._comparison)
 
     @property
     def _reason_for_few(self) -> str:

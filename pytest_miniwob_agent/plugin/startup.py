@@ -14,7 +14,7 @@ from pytest_miniwob_agent.plugin.settings import Settings, read_settings
 from pytest_miniwob_agent.plugin.state import STATE, State
 
 if TYPE_CHECKING:
-    from pytest_miniwob_agent.report.site import Report
+    from pytest_miniwob_agent.report.folder import Report
 
 _REPORTING = {"html": "htmlpath", "json": "json_report", "allure": "allure_report_dir"}
 """Options of plugins that report, by the names that `Exports` knows the plugins by."""
@@ -82,7 +82,7 @@ def _open_report(config: pytest.Config, settings: Settings) -> Report | None:
     """
     if settings.report is None or config.option.collectonly:
         return None
-    from pytest_miniwob_agent.report.site import Report
+    from pytest_miniwob_agent.report.folder import Report
 
     report = Report(settings.report)
     report.check()

@@ -1,4 +1,4 @@
-"""Data of the report: outcomes as its pages need them."""
+"""Data of the report: a row of the overview and a page for each item, made of the outcomes."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from pytest_miniwob_agent.core.outcome import Outcome, Picture, Status
 from pytest_miniwob_agent.screen import render
 
 
-def named(outcomes: Iterable[Outcome]) -> Iterator[tuple[str, Outcome]]:
-    """Yield outcomes by their id in the report; a second one of a case gets a number."""
+def with_ids(outcomes: Iterable[Outcome]) -> Iterator[tuple[str, Outcome]]:
+    """Yield the outcomes with their ids in the report; a second outcome of a case gets a number."""
     seen: Counter[str] = Counter()
     for outcome in outcomes:
         case = outcome.case.id
@@ -30,14 +30,14 @@ def named(outcomes: Iterable[Outcome]) -> Iterator[tuple[str, Outcome]]:
         yield case if seen[case] == 1 else f"{case}~{seen[case]}", outcome
 
 
-def setup(outcomes: Iterable[Outcome]) -> list[str]:
-    """Return the agents and the models that the items ran with."""
+def agents_and_models(outcomes: Iterable[Outcome]) -> list[str]:
+    """Return two texts: the agents of the outcomes, and their models."""
     pairs = [(outcome.agent, outcome.model) for outcome in outcomes]
     return [", ".join(sorted(set(names))) for names in zip(*pairs, strict=True)]
 
 
-def row(id_: str, outcome: Outcome) -> dict[str, Any]:
-    """Return an item as the overview lists it."""
+def overview_row(id_: str, outcome: Outcome) -> dict[str, Any]:
+    """Return an item's row of the overview."""
     events = outcome.history
     completions = [event.completion for event in events if isinstance(event, Called)]
     trials = [event for event in events if isinstance(event, TrialStarted)]
@@ -66,8 +66,8 @@ def row(id_: str, outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def item(outcome: Outcome) -> dict[str, Any]:
-    """Return what the item's page shows beyond the overview's line."""
+def item_page(outcome: Outcome) -> dict[str, Any]:
+    """Return the data of an item's page that the overview does not need."""
     prompts = ", ".join(f"{name} {digest}" for name, digest in sorted(outcome.prompts.items()))
     waits = "It waits for a completion." if outcome.status is Status.WAITING else ""
     return {
@@ -81,15 +81,15 @@ def item(outcome: Outcome) -> dict[str, Any]:
         "reward": outcome.episode.reward if outcome.episode is not None else None,
         "reason": outcome.message or waits,
         "note": outcome.pictures_note,
-        **_Film(outcome.pictures).show(outcome.history),
+        **_Frames(outcome.pictures).fill(outcome.history),
     }
 
 
-class _Film:
-    """The trials as frames of a film: what led to an action, and the action with its result.
+class _Frames:
+    """The frames of an item's film: each has the model calls before an action, and its result.
 
-    A trial's last frame has no action, but how it ended and what was learnt from it. Screens, which
-    often stay as they were, are stored once.
+    The last frame of a trial has its ending and the reflection on it in place of an action. Screens
+    are stored once each and referred to by number, as many actions leave the screen unchanged.
     """
 
     def __init__(self, pictures: Iterable[Picture]) -> None:
@@ -98,25 +98,25 @@ class _Film:
         self._screens: dict[str, int] = {}
         self._trial = 0
         self._step = 0
-        self._seen: Observation | None = None
+        self._observation: Observation | None = None
 
-    def show(self, events: Sequence[Event]) -> dict[str, Any]:
-        """Return the frames of the events, and the screens that they refer to by number."""
+    def fill(self, events: Sequence[Event]) -> dict[str, Any]:
+        """Return the frames of the events, and the screens."""
         for event in events:
             self._add(event)
         return {"frames": self._frames, "screens": list(self._screens)}
 
-    def _frame(self) -> dict[str, Any]:
-        """Return the frame that is being filled."""
-        here = self._trial, self._step
-        if not self._frames or (self._frames[-1]["trial"], self._frames[-1]["step"]) != here:
+    def _current(self) -> dict[str, Any]:
+        """Return the frame of the current trial and step; begin it if it is new."""
+        place = self._trial, self._step
+        if not self._frames or (self._frames[-1]["trial"], self._frames[-1]["step"]) != place:
             frame: dict[str, Any] = {
                 "trial": self._trial, "step": self._step, "calls": [], "other": [],
             }  # fmt: skip
-            if self._seen is not None:
-                screen = render(self._seen.elements)
+            if self._observation is not None:
+                screen = render(self._observation.elements)
                 frame["screen"] = self._screens.setdefault(screen, len(self._screens))
-            if (picture := self._pictures.get(here)) is not None:
+            if (picture := self._pictures.get(place)) is not None:
                 data = to_data(picture)
                 frame["picture"] = {key: data[key] for key in ("name", "size", "points", "boxes")}
             self._frames.append(frame)
@@ -125,34 +125,34 @@ class _Film:
     def _add(self, event: Event) -> None:
         match event:
             case TrialStarted(trial=trial, observation=observation):
-                self._trial, self._step, self._seen = trial, 0, observation
-                self._frame()
+                self._trial, self._step, self._observation = trial, 0, observation
+                self._current()
             case Called(purpose=purpose, prompt=prompt, completion=completion):
-                self._frame()["calls"].append(
+                self._current()["calls"].append(
                     {"purpose": purpose, "prompt": prompt, "completion": to_data(completion)}
                 )
             case Acted():
                 self._add_action(event)
             case TrialEnded(ending=ending, detail=detail):
-                self._frame()["end"] = {"ending": ending, "detail": detail}
+                self._current()["end"] = {"ending": ending, "detail": detail}
             case Reflected():
                 data = to_data(event)
-                self._frame()["reflection"] = {
+                self._current()["reflection"] = {
                     key: data[key] for key in ("step", "action", "disabled")
                 }
             case Remark():
-                self._frame()["other"].append(to_data(event))
+                self._current()["other"].append(to_data(event))
 
     def _add_action(self, acted: Acted) -> None:
-        after = acted.transition
-        self._frame()["action"] = {
+        transition = acted.transition
+        self._current()["action"] = {
             "text": str(acted.action),
             "typed": getattr(acted.action, "text", None) or "",
-            "error": after.error,
-            "done": after.done,
-            "reward": after.reward,
-            "changed": self._seen != after.observation,
+            "error": transition.error,
+            "done": transition.done,
+            "reward": transition.reward,
+            "changed": self._observation != transition.observation,
         }
         self._step = acted.step + 1
-        self._seen = None if after.done else after.observation
-        self._frame()
+        self._observation = None if transition.done else transition.observation
+        self._current()

@@ -1,5 +1,6 @@
-// Draws the report from the data beside it. Everything that a page or a model said is put into text
-// nodes, never into markup; `h` is the only way in which elements are made.
+// Draws the report from the data beside it. All text of pages and models is put into text nodes, never
+// into markup; `h` is the only way in which elements are made.
+// In one file because a page that is opened from disk can't load modules.
 "use strict";
 
 const miniwobReport = (() => {
@@ -33,19 +34,19 @@ const miniwobReport = (() => {
   const percent = (part, whole) => (whole ? `${Math.round((1000 * part) / whole) / 10}%` : "–");
   const say = (text) => { $("said").textContent = text; };
 
-  // --- What the data mean ---
+  // --- Meaning of the data ---
 
   const STATUSES = ["solved", "unsolved", "drifted", "error", "waiting", "budget"];
-  const CHANGES = { regressed: "regressed", progressed: "progressed" };
-  const SIGNS = { unsolved: "×", drifted: "≠", error: "!", waiting: "…", budget: "…" };
+  const CHANGES = ["regressed", "progressed"];
+  const SIGNS = { unsolved: "×", drifted: "≠", error: "!", waiting: "…", budget: "$" };
   const ENDINGS = {
-    correct: "The page paid its full reward.",
+    correct: "The page gave its full reward.",
     failed: "The page ended the trial without its full reward.",
     cycle: "The screen had been there before in this trial.",
     "no-change": "The last action changed nothing on the screen.",
     incomplete: "Nothing further was planned.",
-    exception: "A reply could not be read, or an action not be carried out.",
-    "step-limit": "The trial had used all its actions.",
+    exception: "A reply could not be read, or an action could not be carried out.",
+    "step-limit": "The trial used all its actions.",
   };
 
   const result = (item) => {
@@ -64,7 +65,7 @@ const miniwobReport = (() => {
 
   let run = null; // the index
   let byId = new Map();
-  const loaded = new Map(); // what is known of items that were opened
+  const loaded = new Map(); // the data of items that were opened
 
   // --- Overview ---
 
@@ -91,7 +92,7 @@ const miniwobReport = (() => {
     (!view.status || one.status === view.status || one.change === view.status)
     && (!view.category || one.category === view.category)
     && (!view.task || one.task === view.task)
-    && view.q.toLowerCase().split(/\s+/).every((word) => one.text.includes(word));
+    && view.q.toLowerCase().split(/\s+/).every((word) => one.status.startsWith(word) || one.text.includes(word));
 
   const compare = (a, b) => {
     for (let index = 0; index < Math.max([a].flat().length, [b].flat().length); index++) {
@@ -114,8 +115,8 @@ const miniwobReport = (() => {
       ["model calls", count(sum("calls"))],
       ["tokens", known ? count(sum("tokens")) : "unknown"],
     ];
-    const untold = items.length - all.length;
-    if (untold) facts.unshift(["could not tell", count(untold)]);
+    const inconclusive = items.length - all.length;
+    if (inconclusive) facts.unshift(["inconclusive", count(inconclusive)]);
     return h("section", { class: "headline", "aria-label": "In short" },
       h("p", { class: "figure" },
         h("strong", {}, percent(solved.length, all.length)), " ",
@@ -184,7 +185,7 @@ const miniwobReport = (() => {
 
   const filters = () => {
     const number = (name) => run.items.filter((one) => one.status === name || one.change === name).length;
-    const kinds = ["solved", "unsolved", "drifted", ...(run.judged ? Object.keys(CHANGES) : []), "error", "waiting", "budget"]
+    const kinds = ["solved", "unsolved", "drifted", ...(run.judged ? CHANGES : []), "error", "waiting", "budget"]
       .filter((name) => ["solved", "unsolved", "drifted", "regressed"].includes(name) || number(name));
     const chip = (value, label, amount) => h("button", {
       type: "button", class: "chip", "data-status": value, disabled: value && !amount,
@@ -231,7 +232,7 @@ const miniwobReport = (() => {
           h("th", { scope: "col", class: "number" }, "Solved"))), body);
     });
     const legend = [["solved t1", "1", "solved in the first trial"], ["solved t2", "2", "in a later one"],
-      ["unsolved", "×", "unsolved"], ["drifted", "≠", "drifted"], ["error", "!", "error"], ["waiting", "…", "waiting"], ["budget", "…", "budget"]]
+      ["unsolved", "×", "unsolved"], ["drifted", "≠", "drifted"], ["error", "!", "error"], ["waiting", "…", "waiting"], ["budget", "$", "budget"]]
       .filter(([name], index) => index < 4 || run.items.some((one) => one.status === name));
     const element = h("section", { class: "map" }, h("h2", {}, "Task by seed"),
       h("ul", { class: "legend" }, legend.map(([name, mark, meaning]) =>
@@ -304,7 +305,7 @@ const miniwobReport = (() => {
   let open = null; // id, data, position in its frames, elements that a step changes
 
   const frameName = (frame) => (frame.action ? plain(frame.action.text)
-    : frame.end ? frame.end.ending : frame.trial ? "here it stopped" : "before the first trial");
+    : frame.end ? frame.end.ending : frame.trial ? "stopped here" : "before the first trial");
 
   const picture = (item, frame, small) => {
     if (!frame.picture) return null;
@@ -376,7 +377,7 @@ const miniwobReport = (() => {
       : "No call was made for this action, nor before it in this trial.");
   };
 
-  // What an agent of another kind wrote down.
+  // A remark, which an agent may add for its own purposes.
   const otherOf = (event) => h("section", { class: "reflection" }, h("h3", {}, plain(event.kind)), h("dl", {},
     Object.entries(event).filter(([name]) => !["kind", "trial"].includes(name)).map(([name, value]) => [
       h("dt", {}, plain(name)), h("dd", {}, plain(typeof value === "string" ? value : JSON.stringify(value)))])));
@@ -409,7 +410,7 @@ const miniwobReport = (() => {
       data.note ? h("p", { class: "note" }, plain(data.note)) : null,
       frames.length ? h("h2", {}, "Film") : null,
       frames.length ? strip : null, frames.length ? stage : null,
-      h("details", { class: "about" }, h("summary", {}, "With what it ran"), h("dl", {},
+      h("details", { class: "about" }, h("summary", {}, "Agent, model and prompts"), h("dl", {},
         data.about.filter(([, value]) => value).map(([name, value]) => [h("dt", {}, name), h("dd", { class: "mono" }, plain(value))])))]));
     open = { id: one.id, one, data, at: -1, thumbs, stage, nav, head };
   };
@@ -458,8 +459,8 @@ const miniwobReport = (() => {
     document.title = `${one.task} ${one.seed}, ${name.toLowerCase()}: MiniWoB++ report`;
   };
 
-  // Go some frames on. It is drawn at once, as the next key may come before the browser tells of the
-  // new address; focus stays on the button that was used.
+  // Go to another frame. It is drawn at once, as the next key may come before the browser's event of
+  // the new address; focus stays on the button that was used.
   const step = (offset, label) => {
     const frame = open.data.frames[open.at + offset];
     if (!frame) return;
@@ -483,7 +484,7 @@ const miniwobReport = (() => {
     document.head.append(script);
   };
 
-  // --- Where we are ---
+  // --- Navigation ---
 
   const trouble = (text) => {
     $("trouble").textContent = text;
@@ -578,14 +579,15 @@ const miniwobReport = (() => {
     index: (data) => {
       run = data;
       if (data.unfinished) {
-        trouble("There is nothing here yet: the run that writes this report has not come to its end, or had no items.");
+        trouble("This report is empty: the run that writes it has not finished, or had no items.");
         return;
       }
       for (const one of run.items) {
-        one.text = `${one.id} ${one.goal} ${result(one)} ${one.change} ${one.ending}`.toLowerCase();
+        const trial = one.status === "solved" ? result(one) : ""; // "solved" must not match "unsolved"
+        one.text = `${one.id} ${one.goal} ${trial} ${one.change} ${one.ending}`.toLowerCase();
         byId.set(one.id, one);
       }
-      const broken = run.broken ? ["the run was broken off: what did not run is not here"] : [];
+      const broken = run.broken ? ["the run was interrupted: items that did not run are missing"] : [];
       $("setup").textContent = [...run.setup.map(plain), ...broken].join(" · ");
       drawOverview();
       update();

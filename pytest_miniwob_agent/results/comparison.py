@@ -1,4 +1,4 @@
-"""Two result sets side by side: which items they share, and how the rates changed over them.
+"""Two result sets compared: the items that both have, and how the rates changed over them.
 
 Results are paired by item (category, task and seed), over all samples of the item on either side.
 """
@@ -19,7 +19,7 @@ from pytest_miniwob_agent.results.file import Result, Results, Samples
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """An item of which both sides could tell, with its samples before and after."""
+    """An item that is conclusive on both sides, with its samples before and after."""
 
     item: str
     category: str
@@ -28,18 +28,18 @@ class Pair:
 
     @property
     def change(self) -> Fraction:
-        """The share of solved samples after, less that before."""
+        """The share of solved samples after minus that before."""
         return self.after.share - self.before.share
 
     def __str__(self) -> str:
-        return f"{self.item}: {story(self.before)} -> {story(self.after)}"
+        return f"{self.item}: {describe(self.before)} -> {describe(self.after)}"
 
 
-def story(samples: Samples) -> str:
-    """An item's outcome in a few words: solved or not, and how its trials ended."""
+def describe(samples: Samples) -> str:
+    """Describe an item's outcome in a few words: solved or not, and the endings of its trials."""
     if len(samples.results) > 1:
-        told = "; ".join(_endings(result) for result in samples.results)
-        return f"{samples.solved} of {samples.told} solved ({told})"
+        endings = "; ".join(_endings(result) for result in samples.results)
+        return f"{samples.solved} of {samples.conclusive} solved ({endings})"
     (result,) = samples.results
     if result.solved:
         return f"solved in trial {result.solved_at}"
@@ -47,8 +47,8 @@ def story(samples: Samples) -> str:
 
 
 def _endings(result: Result) -> str:
-    """The trials' endings in order, equal ones in a row counted: `cycle, failed ×2`."""
-    if not result.told or not result.endings:
+    """The trials' endings in order, with a count for equal ones in a row: `cycle, failed ×2`."""
+    if not result.conclusive or not result.endings:
         return result.outcome
     groups = [(ending, len(list(group))) for ending, group in groupby(result.endings)]
     return ", ".join(ending + (f" ×{count}" if count > 1 else "") for ending, count in groups)
@@ -56,7 +56,7 @@ def _endings(result: Result) -> str:
 
 @dataclass(frozen=True)
 class Change:
-    """What happened to the solved rate over some pairs, of which there must be one or more.
+    """The change of the solved rate over one or more pairs.
 
     A rate is the mean of the items' shares of solved samples. Intervals are at 95 %.
     """
@@ -80,7 +80,7 @@ class Change:
 
     @cached_property
     def difference(self) -> Fraction:
-        """The rate after, less that before."""
+        """The rate after minus the rate before."""
         return sum(self.differences, Fraction(0)) / len(self.pairs)
 
     @property
@@ -104,49 +104,50 @@ class Change:
 
     @property
     def _samples(self) -> tuple[int, int]:
-        return sum(p.before.told for p in self.pairs), sum(p.after.told for p in self.pairs)
+        before = sum(pair.before.conclusive for pair in self.pairs)
+        return before, sum(pair.after.conclusive for pair in self.pairs)
 
     @property
     def lost(self) -> int:
-        """Items that changed for the worse."""
+        """Number of items that changed for the worse."""
         return sum(each < 0 for each in self.differences)
 
     @property
     def gained(self) -> int:
-        """Items that changed for the better."""
+        """Number of items that changed for the better."""
         return sum(each > 0 for each in self.differences)
 
     @property
     def moved(self) -> float:
-        """The mean square of the differences; for one sample an item the share that changed."""
+        """The mean square of the differences; with one sample an item, the share that changed."""
         return float(sum(each * each for each in self.differences)) / len(self.pairs)
 
     @cached_property
     def p_worse(self) -> float:
         """The one-sided p-value for a change for the worse."""
-        return statistics.worse(self.differences)
+        return statistics.p_worse(self.differences)
 
     @cached_property
     def p_changed(self) -> float:
-        """The two-sided p-value of the same test."""
-        return statistics.changed(self.differences)
+        """The two-sided p-value of the same test as `p_worse`."""
+        return statistics.p_changed(self.differences)
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A baseline and a later run, paired."""
+    """A baseline and a later run, paired by item."""
 
     baseline: Results
     head: Results
 
     @cached_property
     def pairs(self) -> tuple[Pair, ...]:
-        """The items of which both sides could tell, by id."""
+        """The items that are conclusive on both sides, sorted by id."""
         after = self.head.items
         return tuple(
             Pair(item, samples.results[0].category, samples, after[item])
             for item, samples in sorted(self.baseline.items.items())
-            if samples.told and item in after and after[item].told
+            if samples.conclusive and item in after and after[item].conclusive
         )
 
     @cached_property
@@ -159,57 +160,57 @@ class Comparison:
 
     @property
     def repeated(self) -> bool:
-        """Whether an item of either side has more than one sample."""
+        """True if an item of either side has more than one sample."""
         return any(len(p.before.results) > 1 or len(p.after.results) > 1 for p in self.pairs)
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """The items that the baseline has and the later run has not."""
+        """The items that only the baseline has."""
         return tuple(sorted(self.baseline.items.keys() - self.head.items.keys()))
 
     @property
     def new(self) -> tuple[str, ...]:
-        """The items that the baseline does not have."""
+        """The items that only the later run has."""
         return tuple(sorted(self.head.items.keys() - self.baseline.items.keys()))
 
     @property
-    def unclear(self) -> tuple[Result, ...]:
-        """Samples of the later run that it could not tell."""
-        return tuple(result for result in self.head.results if not result.told)
+    def inconclusive(self) -> tuple[Result, ...]:
+        """The later run's samples that are neither solved nor unsolved."""
+        return tuple(result for result in self.head.results if not result.conclusive)
 
     @property
     def setup(self) -> list[tuple[str, str, str]]:
-        """What was compared and what differs in it: name, before, after.
+        """The set-ups of both runs, as rows of name, before and after.
 
-        Source, agent, model and samples an item are always there; parameters and prompt files
-        where they differ. A prompt file is not used where no call needed it.
+        Source, agent, model and samples an item are always listed; parameters and prompt files only
+        if they differ. A prompt file that no call needed is `not used`.
         """
         rows = [
             ("results", self.baseline.source, self.head.source),
             ("agent", *self._values(lambda result: result.agent)),
             ("model", *self._values(lambda result: result.model)),
-            ("samples an item", _repeats(self.baseline), _repeats(self.head)),
+            ("samples an item", _sample_counts(self.baseline), _sample_counts(self.head)),
         ]
         parameters = self._values(lambda result: canonical_json(result.params))
         if parameters[0] != parameters[1]:
             rows.append(("parameters", *parameters))
         before, after = _digests(self.baseline), _digests(self.head)
         for name in sorted(before.keys() | after.keys()):
-            one, other = before.get(name, "not used"), after.get(name, "not used")
-            if one != other:
-                rows.append((f"prompt {name}", one, other))
+            old, new = before.get(name, "not used"), after.get(name, "not used")
+            if old != new:
+                rows.append((f"prompt {name}", old, new))
         return rows
 
-    def _values(self, of: Callable[[Result], str]) -> tuple[str, str]:
+    def _values(self, value_of: Callable[[Result], str]) -> tuple[str, str]:
         before, after = (
-            ", ".join(sorted({of(result) for result in side.results})) or "nothing"
+            ", ".join(sorted({value_of(result) for result in side.results})) or "nothing"
             for side in (self.baseline, self.head)
         )
         return before, after
 
     @property
     def calls(self) -> dict[str, dict[str, int]]:
-        """Model calls by purpose, and `all` of them, `before` and `after`, over the pairs."""
+        """Number of model calls over the pairs, `before` and `after`: by purpose, and `all`."""
         return {
             "before": _calls(pair.before for pair in self.pairs),
             "after": _calls(pair.after for pair in self.pairs),
@@ -217,14 +218,17 @@ class Comparison:
 
     @property
     def tokens(self) -> dict[str, dict[str, int | None]]:
-        """Tokens of prompts and completions, likewise; None where some are not known."""
+        """Number of tokens over the pairs, `before` and `after`: of `prompt` and `completion`.
+
+        None if any call has no count.
+        """
         return {
             "before": _tokens(pair.before for pair in self.pairs),
             "after": _tokens(pair.after for pair in self.pairs),
         }
 
 
-def _repeats(results: Results) -> str:
+def _sample_counts(results: Results) -> str:
     counts = {len(samples.results) for samples in results.items.values()} or {0}
     return str(min(counts)) + (f" to {max(counts)}" if len(counts) > 1 else "")
 
@@ -246,9 +250,9 @@ def _calls(items: Iterable[Samples]) -> dict[str, int]:
 
 
 def _tokens(items: Iterable[Samples]) -> dict[str, int | None]:
-    every = [result.tokens for samples in items for result in samples.results]
-    found: dict[str, int | None] = {}
+    counts = [result.tokens for samples in items for result in samples.results]
+    sums: dict[str, int | None] = {}
     for name in ("prompt", "completion"):
-        known = [count for tokens in every if (count := tokens[name]) is not None]
-        found[name] = sum(known) if len(known) == len(every) else None
-    return found
+        known = [count for tokens in counts if (count := tokens[name]) is not None]
+        sums[name] = sum(known) if len(known) == len(counts) else None
+    return sums

@@ -1,7 +1,7 @@
-"""Results as data: one line of JSON an item, with nothing in it that changes between equal runs.
+"""The results file: one line of JSON an item, with nothing in it that changes between equal runs.
 
-The first line tells what the file is, how many lines follow and, where the run was a partial one,
-why. Every other line is a `Result`, sorted by case id::
+The first line holds the format's version, the number of lines that follow and, if the run was a
+partial one, the reasons. Every other line is a `Result`, sorted by case id::
 
     {"items":1,"miniwob_results":1,"partial":[]}
     {"agent":"reflective","case":"other/click-pie/7","category":"other", ...}
@@ -10,7 +10,6 @@ why. Every other line is a `Result`, sorted by case id::
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
@@ -22,35 +21,23 @@ from typing import Any
 from pytest_miniwob_agent.core.data import canonical_json
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.files import write_atomically
+from pytest_miniwob_agent.core.outcome import Status
 from pytest_miniwob_agent.core.text import nearest
+from pytest_miniwob_agent.results.git import read_at_commit
 
 VERSION = 1
 """The format of the file; a reader refuses one that it does not know."""
 
-TOLD = ("solved", "unsolved")
-"""Outcomes that say something about the agent."""
-
-OUTCOMES = (*TOLD, "drifted", "error", "waiting", "budget")
-"""Every outcome; those after `TOLD` say why the run could not tell."""
-
-
-def outcome_of(told: Mapping[str, Any]) -> str:
-    """Which of `OUTCOMES` it is that an item tells its run (`report.miniwob`)."""
-    if "episode" in told:
-        return "solved" if told["episode"]["solved"] else "unsolved"
-    words = {"drift": "drifted", "pending": "waiting", "budget": "budget"}
-    return next((word for kind, word in words.items() if kind in told), "error")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What became of one sample of an item.
+    """The outcome of one sample of an item.
 
     `repeat` counts the samples from 1. `params` are the parameters that went with every model call,
-    `prompts` the digest of each prompt file. `reason` is a short text where the outcome is not in
-    `TOLD`. `solved_at` is the trial that got the full reward, counting from 1. `calls` are model
-    calls by purpose; `tokens` counts those of `prompt` and `completion`, None where the server of
-    any call did not say.
+    `prompts` the digest of each prompt file. `reason` is a short text, empty if the outcome is
+    conclusive. `solved_at` is the trial that got the full reward, counting from 1. `calls` are
+    model calls by purpose; `tokens` counts those of `prompt` and `completion`, None where the
+    server of any call did not report them.
     """
 
     category: str
@@ -61,7 +48,7 @@ class Result:
     model: str
     params: Mapping[str, Any] = field(default_factory=dict)
     prompts: Mapping[str, str] = field(default_factory=dict)
-    outcome: str
+    outcome: Status
     reason: str = ""
     solved_at: int | None = None
     endings: tuple[str, ...] = ()
@@ -73,7 +60,7 @@ class Result:
 
     @property
     def item(self) -> str:
-        """What all samples of the item share: `<category>/<task>/<seed>`."""
+        """The item's id, which all of its samples share: `<category>/<task>/<seed>`."""
         return f"{self.category}/{self.task}/{self.seed}"
 
     @property
@@ -83,13 +70,13 @@ class Result:
 
     @property
     def solved(self) -> bool:
-        """Whether a trial got the full reward."""
-        return self.outcome == "solved"
+        """True if a trial got the full reward."""
+        return self.outcome == Status.SOLVED
 
     @property
-    def told(self) -> bool:
-        """Whether the run could tell if the agent solves the item."""
-        return self.outcome in TOLD
+    def conclusive(self) -> bool:
+        """True if the run shows whether the agent solves the item."""
+        return self.outcome.conclusive
 
     def to_data(self) -> dict[str, Any]:
         """The result in plain JSON types."""
@@ -103,31 +90,31 @@ class Samples:
     results: tuple[Result, ...]
 
     @property
-    def told(self) -> int:
-        """Samples of which the run could tell."""
-        return sum(result.told for result in self.results)
+    def conclusive(self) -> int:
+        """Number of samples that are solved or unsolved."""
+        return sum(result.conclusive for result in self.results)
 
     @property
     def solved(self) -> int:
-        """Samples that were solved."""
+        """Number of samples that were solved."""
         return sum(result.solved for result in self.results)
 
     @property
     def share(self) -> Fraction:
-        """Solved samples of those told; `told` must not be 0."""
-        return Fraction(self.solved, self.told)
+        """Solved samples as a share of the conclusive ones, of which there must be one or more."""
+        return Fraction(self.solved, self.conclusive)
 
     def count_as_solved(self, at_least: int | None = None) -> bool:
-        """Whether `at_least` samples are solved; without a number, more than half of those told."""
-        return self.solved >= at_least if at_least else 2 * self.solved > self.told
+        """True if `at_least` samples are solved; by default, over half of the conclusive ones."""
+        return self.solved >= at_least if at_least else 2 * self.solved > self.conclusive
 
 
 @dataclass(frozen=True)
 class Results:
     """The results of one run, sorted by case id.
 
-    `partial` holds the reasons for which the run did not take in every item, none if it did.
-    `source` names where they come from, for messages.
+    `partial` holds the reasons for which the run left out items, none if it ran all of them.
+    `source` names the file or commit they were read from, for messages.
 
     Raises:
         UsageError: two results have the same case id.
@@ -139,11 +126,11 @@ class Results:
 
     def __post_init__(self) -> None:
         ordered = tuple(sorted(self.results, key=lambda result: result.case))
-        for one, other in pairwise(ordered):
-            if one.case == other.case:
+        for result, following in pairwise(ordered):
+            if result.case == following.case:
                 raise UsageError(
-                    f"{self.source}: {one.case} is there twice (agents {one.agent} and "
-                    f"{other.agent}); write one file for each agent and model"
+                    f"{self.source} has {result.case} twice (agents {result.agent} and "
+                    f"{following.agent}); write one file for each agent and model"
                 )
         object.__setattr__(self, "results", ordered)
 
@@ -162,7 +149,7 @@ class Results:
         return "".join(canonical_json(line) + "\n" for line in lines)
 
     def write(self, path: Path) -> None:
-        """Write the file beside `path`, then rename, so that no crash leaves half of it.
+        """Write the file atomically.
 
         Raises:
             UsageError: the file can't be written.
@@ -182,8 +169,8 @@ def read_results(source: str | Path, beside: str | Path | None = None) -> Result
         beside: the path that `git:REF` leaves out.
 
     Raises:
-        UsageError: there is no such file or commit, or what it holds are no results; the message
-            has the line and what to do.
+        UsageError: there is no such file or commit, or it does not hold results; the message names
+            the line and says what to do.
     """
     name = str(source)
     if not name.startswith("git:"):
@@ -198,53 +185,17 @@ def read_results(source: str | Path, beside: str | Path | None = None) -> Result
     ref, _, path = name.removeprefix("git:").partition(":")
     path = path or str(beside or "")
     if not ref or not path or path.startswith("git:"):
-        raise UsageError(f"{name} names no file; write it as git:REF:PATH (git:main:results.jsonl)")
-    return parse_results(_at_commit(ref, Path(path)), f"git:{ref}:{path}")
-
-
-def _at_commit(ref: str, path: Path) -> str:
-    def git(*arguments: str) -> subprocess.CompletedProcess[str]:
-        try:
-            return subprocess.run(
-                ["git", *arguments], capture_output=True, encoding="utf-8", errors="replace"
-            )
-        except FileNotFoundError:
-            raise UsageError(f"git:{ref}:{path} needs git, which is not installed") from None
-
-    top = git("rev-parse", "--show-toplevel")
-    if top.returncode:
         raise UsageError(
-            f"git:{ref}:{path}: {Path.cwd()} is in no git repository ({top.stderr.strip()})"
+            f"{name} does not name a file; write git:REF:PATH (git:main:results.jsonl)"
         )
-    commit = git("rev-parse", "--verify", "--quiet", ref + "^{commit}")
-    if ref.startswith("-") or commit.returncode:  # no ref begins like an option
-        branch = ref.removeprefix("origin/")
-        what = ref if branch == ref else f"{branch}:refs/remotes/{ref}"
-        raise UsageError(
-            f"git:{ref}:{path}: there is no commit {ref} here; fetch it first, for instance "
-            f"git fetch origin {what} (a clone made by CI often holds one commit only)"
-        )
-    root = Path(top.stdout.removesuffix("\n")).resolve()
-    try:
-        inside = path.resolve().relative_to(root).as_posix()
-    except ValueError:
-        raise UsageError(
-            f"git:{ref}:{path}: the file is not inside the repository {root}"
-        ) from None
-    blob = git("cat-file", "blob", f"{commit.stdout.strip()}:{inside}")
-    if blob.returncode:
-        raise UsageError(
-            f"git:{ref}:{path}: {ref} has no file {inside}; write it with pytest "
-            f"--miniwob-results={path} and commit it there"
-        )
-    return blob.stdout
+    return parse_results(read_at_commit(ref, Path(path)), f"git:{ref}:{path}")
 
 
 def parse_results(text: str, source: str) -> Results:
     """Read the text of a results file; `source` names it in messages.
 
     Raises:
-        UsageError: the first line that is wrong, and what to do about it.
+        UsageError: a line is wrong; the message names the first such line and says what to do.
     """
     lines = text.removesuffix("\n").split("\n")
     head = _object(lines[0], f"{source}:1")
@@ -255,15 +206,17 @@ def parse_results(text: str, source: str) -> Results:
         )
     partial, items = head.get("partial"), head.get("items")
     if not _strings(partial) or not _count(items):
-        raise UsageError(f"{source}:1: partial must be a list of texts and items a number")
+        raise UsageError(
+            f"{source}:1: partial must be a list of texts, and items an integer from 0"
+        )
     results = tuple(
         _result(_object(line, f"{source}:{number}"), f"{source}:{number}")
         for number, line in enumerate(lines[1:], start=2)
     )
     if len(results) != items:
         raise UsageError(
-            f"{source} should hold {items} items by its first line, and holds {len(results)}: it "
-            "was cut off or edited; write it again, or take it from its commit"
+            f"{source} holds {len(results)} items, but its first line says {items}: it was "
+            "truncated or edited; write it again, or take it from its commit"
         )
     return Results(results, tuple(partial or ()), source)
 
@@ -271,15 +224,15 @@ def parse_results(text: str, source: str) -> Results:
 def _object(line: str, where: str) -> dict[str, Any]:
     if line.startswith(("<<<<<<<", "=======", ">>>>>>>")):
         raise UsageError(
-            f"{where} is left over from a merge; take one side whole (git checkout --ours or "
-            "--theirs), or write the file again"
+            f"{where} is a conflict marker of a merge; take one side whole (git checkout --ours "
+            "or --theirs), or write the file again"
         )
     try:
         data = json.loads(line)
     except ValueError as error:
-        raise UsageError(f"{where} is no JSON ({error}); write the file again") from None
+        raise UsageError(f"{where} is not JSON ({error}); write the file again") from None
     if not isinstance(data, dict):
-        raise UsageError(f"{where} is no JSON object; write the file again")
+        raise UsageError(f"{where} is not a JSON object; write the file again")
     return data
 
 
@@ -302,42 +255,45 @@ def _text(value: Any) -> bool:
 _FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "category": (_text, "a text"),
     "task": (_text, "a text"),
-    "seed": (_count, "a number"),
-    "repeat": (lambda value: _count(value) and value > 0, "a number from 1"),
+    "seed": (_count, "an integer from 0"),
+    "repeat": (lambda value: _count(value) and value > 0, "a positive integer"),
     "agent": (_text, "a text"),
     "model": (_text, "a text"),
     "params": (lambda value: isinstance(value, dict), "an object"),
     "prompts": (_mapping(_text), "an object of texts"),
-    "outcome": (lambda value: value in OUTCOMES, f"one of {', '.join(OUTCOMES)}"),
+    "outcome": (lambda value: value in list(Status), f"one of {', '.join(Status)}"),
     "reason": (_text, "a text"),
-    "solved_at": (lambda v: v is None or (_count(v) and v > 0), "a trial from 1 or null"),
+    "solved_at": (lambda v: v is None or (_count(v) and v > 0), "a positive integer or null"),
     "endings": (_strings, "a list of texts"),
-    "steps": (_count, "a number"),
-    "calls": (_mapping(_count), "an object of numbers"),
+    "steps": (_count, "an integer from 0"),
+    "calls": (_mapping(_count), "an object of integers from 0"),
     "tokens": (
         lambda value: (
             _mapping(lambda count: count is None or _count(count))(value)
             and set(value) == {"prompt", "completion"}
         ),
-        "an object with prompt and completion, each a number or null",
+        "an object with prompt and completion, each an integer from 0 or null",
     ),
 }
-"""What each field of a line must be, as a check and in words."""
+"""The check of each field of a line, and what it must be in words."""
 
 
 def _result(data: dict[str, Any], where: str) -> Result:
     case = data.pop("case", None)
     for name in data:
         if name not in _FIELDS:
-            raise UsageError(f"{where}: no field is called {name!r}{nearest(name, list(_FIELDS))}")
+            raise UsageError(f"{where}: unknown field {name!r}{nearest(name, list(_FIELDS))}")
     for name, (check, words) in _FIELDS.items():
         if name not in data:
             raise UsageError(f"{where}: {name} is missing; write the file again")
         if not check(data[name]):
             raise UsageError(f"{where}: {name} must be {words}, not {data[name]!r}")
-    result = Result(**data | {"endings": tuple(data["endings"])})
+    converted = {"outcome": Status(data["outcome"]), "endings": tuple(data["endings"])}
+    result = Result(**data | converted)
     if case != result.case:
-        raise UsageError(f"{where}: case is {case!r} and should be {result.case!r} by its fields")
+        raise UsageError(
+            f"{where}: case is {case!r}, but by the other fields it must be {result.case!r}"
+        )
     if result.solved != (result.solved_at is not None):
         raise UsageError(f"{where}: {case} is {result.outcome}, but solved_at {result.solved_at}")
     return result

@@ -1,4 +1,4 @@
-"""A run in the form of the reflective agent's paper, with the figures that were published.
+"""A run's figures in the form of the reflective agent's paper, with the published ones.
 
 Completion by trials (tables 10 to 12), the significance of more trials (tables 7 and 13) and the
 planner calls that staging saves (table 8). The published figures are in the folder `data`.
@@ -25,7 +25,7 @@ PAPER = "reflective-agent (PaLM 2 L)"
 """The paper's agent, as the published figures name it."""
 
 SIGNIFICANCE, PLANNING = "n-screen-n-step", "1-screen-n-step"
-"""The categories whose tasks the paper's tables 13 and 8 take apart."""
+"""The categories whose tasks the paper's tables 13 and 8 list one by one."""
 
 
 def published(name: str) -> list[dict[str, str]]:
@@ -36,31 +36,31 @@ def published(name: str) -> list[dict[str, str]]:
 
 @dataclass(frozen=True)
 class Paper:
-    """The paper's tables for a run; items count once, with the share of their samples."""
+    """The paper's tables for a run; an item counts once, with the share of its samples."""
 
     results: Results
 
     @cached_property
-    def told(self) -> dict[str, dict[str, list[Samples]]]:
-        """The items that the run could tell, by category and task."""
+    def items(self) -> dict[str, dict[str, list[Samples]]]:
+        """The conclusive samples of items, by category and task."""
         found: dict[str, dict[str, list[Samples]]] = {}
         for samples in self.results.items.values():
-            told = tuple(result for result in samples.results if result.told)
-            if told:
-                tasks = found.setdefault(told[0].category, {})
-                tasks.setdefault(told[0].task, []).append(Samples(told))
+            conclusive = tuple(result for result in samples.results if result.conclusive)
+            if conclusive:
+                tasks = found.setdefault(conclusive[0].category, {})
+                tasks.setdefault(conclusive[0].task, []).append(Samples(conclusive))
         return {name: dict(sorted(tasks.items())) for name, tasks in sorted(found.items())}
 
     @cached_property
-    def every(self) -> list[Result]:
-        """All results that the run could tell."""
-        return [result for result in self.results.results if result.told]
+    def conclusive(self) -> list[Result]:
+        """The results that are solved or unsolved."""
+        return [result for result in self.results.results if result.conclusive]
 
     @cached_property
     def trials(self) -> tuple[int, ...]:
-        """Those of `TRIALS` that the run can tell of: a run of one trial says nothing of five."""
-        most = max((max(len(r.endings), r.solved_at or 1) for r in self.every), default=0)
-        all_solved = all(result.solved for result in self.every)
+        """The numbers of `TRIALS` that the run has figures for; one of 1 trial has none for 5."""
+        most = max((max(len(r.endings), r.solved_at or 1) for r in self.conclusive), default=0)
+        all_solved = all(result.solved for result in self.conclusive)
         return tuple(t for t in TRIALS if t <= most or (all_solved and most))
 
     @cached_property
@@ -73,7 +73,7 @@ class Paper:
         return found
 
     def completion(self) -> list[dict[str, Any]]:
-        """Tables 10 to 12: completion by task with so many trials, and what was published."""
+        """Tables 10 to 12: completion by task and number of trials, and the published figures."""
         return [
             {
                 "category": category,
@@ -82,14 +82,14 @@ class Paper:
                 "completion": {f"T={t}": float(_rate(items, t)) for t in self.trials},
                 "published": self.rates.get(task, {}),
             }
-            for category, tasks in self.told.items()
+            for category, tasks in self.items.items()
             for task, items in tasks.items()
         ]
 
     def systems(self) -> list[dict[str, Any]]:
-        """By category and system: the mean over the tasks that both have."""
+        """Mean completion by category and published system, over the tasks that both have."""
         rows = []
-        for category in self.told:
+        for category in self.items:
             tasks = [row for row in self.completion() if row["category"] == category]
             for system in dict.fromkeys(name for row in tasks for name in row["published"]):
                 shared = [row for row in tasks if system in row["published"]]
@@ -108,7 +108,7 @@ class Paper:
         return rows
 
     def significance(self) -> list[dict[str, Any]]:
-        """Tables 7 and 13: whether more trials solve more, by category and by task.
+        """Tables 7 and 13: the significance of more trials, by category and by task.
 
         The exact test and McNemar's chi-square are one-tailed, the t-test two-tailed.
         """
@@ -117,10 +117,10 @@ class Paper:
             for row in published("pvalues.csv")
         }
         groups: list[tuple[str, list[Samples], list[tuple[int, int]]]] = []
-        for category, tasks in self.told.items():
+        for category, tasks in self.items.items():
             every = [each for items in tasks.values() for each in items]
             groups.append((category, every, [(1, 3), (3, 5), (1, 5)]))
-        for task, items in self.told.get(SIGNIFICANCE, {}).items():
+        for task, items in self.items.get(SIGNIFICANCE, {}).items():
             groups.append((task, items, [(1, self.trials[-1])]))
         rows = []
         for what, items, pairs in groups:
@@ -132,13 +132,13 @@ class Paper:
                 rows.append(
                     {
                         "what": what,
-                        "kind": "category" if what in self.told else "task",
+                        "kind": "category" if what in self.items else "task",
                         "items": len(items),
                         "from_trials": few,
                         "to_trials": more,
                         "from_solved": float(_rate(items, few) * len(items)),
                         "to_solved": float(_rate(items, more) * len(items)),
-                        "p_exact": statistics.worse([-gain for gain in gains]),
+                        "p_exact": statistics.p_worse([-gain for gain in gains]),
                         "p_chi_square": statistics.matched_chi_square(gains),
                         "p_t": statistics.paired_t(gains),
                         "p_published": float(paper) if paper else None,
@@ -147,20 +147,20 @@ class Paper:
         return rows
 
     def planning(self) -> list[dict[str, Any]]:
-        """Table 8: planner calls made, and those that one call for each action would have taken.
+        """Table 8: planner calls made, and those needed with one call for each action.
 
         `first` counts the samples that were solved in their first trial, `all` every sample with
         all of its trials. Empty for an agent that makes no calls for the purpose `plan`.
         """
-        if not any("plan" in result.calls for result in self.every):
+        if not any("plan" in result.calls for result in self.conclusive):
             return []
         groups = [
             (task, [r for each in items for r in each.results])
-            for task, items in self.told.get(PLANNING, {}).items()
+            for task, items in self.items.get(PLANNING, {}).items()
         ]
         groups += [
             (category, [r for items in tasks.values() for each in items for r in each.results])
-            for category, tasks in self.told.items()
+            for category, tasks in self.items.items()
         ]
         given = published("planning.csv")
         rows = []
@@ -185,7 +185,7 @@ class Paper:
 
 
 def _within(samples: Samples, trials: int) -> Fraction:
-    """The share of the samples that were solved within so many trials."""
+    """The share of samples that were solved within this number of trials."""
     solved = sum(r.solved_at is not None and r.solved_at <= trials for r in samples.results)
     return Fraction(solved, len(samples.results))
 

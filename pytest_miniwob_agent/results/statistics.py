@@ -1,11 +1,11 @@
-"""The statistics of paired results: numbers in, numbers out.
+"""Statistics of paired results: tests, intervals, power.
 
 The unit is the item. With repeats an item counts once, with the share of its samples that were
-solved, so that ten samples of one item are never taken for ten items. Differences are those of an
-item's shares, after minus before, from -1 to 1; for one sample an item they are -1, 0 and 1.
+solved, so that ten samples of one item never count as ten items. Differences are those of an item's
+shares, after minus before, from -1 to 1; with one sample an item they are -1, 0 and 1.
 
-docs/statistics.md says why these methods. SciPy is imported when a number is asked for: it takes
-half a second.
+docs/statistics.md gives the reasons for these methods. SciPy is imported only when a function needs
+it, since that takes half a second.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ import statistics
 from collections.abc import Sequence
 from fractions import Fraction
 
-FINEST = 5040
-"""Differences of items with many different numbers of samples are rounded to this part of one."""
+RESOLUTION = 5040
+"""Differences are rounded to multiples of 1/5040 if items have many different sample counts."""
 
 
-def worse(differences: Sequence[Fraction]) -> float:
+def p_worse(differences: Sequence[Fraction]) -> float:
     """The one-sided p-value for a change for the worse: the exact sign-flip test.
 
-    If the change did nothing, each item's difference was as likely to come out with the other sign.
-    The p-value is the share of all sign patterns whose sum is as low as the observed one. With one
+    If the change did nothing, each item's difference was as likely to have the other sign. The
+    p-value is the share of all sign patterns whose sum is as low as the observed one. With one
     sample an item this is the exact McNemar test, a binomial test of the discordant pairs.
     """
     moved = [each for each in differences if each]
@@ -38,13 +38,13 @@ def worse(differences: Sequence[Fraction]) -> float:
 
 
 def _sign_flips(moved: Sequence[Fraction]) -> float:
-    """Add up the distribution of the sum over all sign patterns, item by item."""
+    """The p-value from the distribution of the sum over all sign patterns, built item by item."""
     import numpy as np
 
-    unit = min(math.lcm(*(each.denominator for each in moved)), FINEST)
+    unit = min(math.lcm(*(each.denominator for each in moved)), RESOLUTION)
     steps = [round(each * unit) for each in moved]
     total = sum(map(abs, steps))
-    # Entry k is the chance that the items that came out positive add up to k.
+    # Entry k is the chance that the positive differences add up to k.
     chance = np.zeros(total + 1)
     chance[0] = 1.0
     for size in map(abs, steps):
@@ -55,9 +55,9 @@ def _sign_flips(moved: Sequence[Fraction]) -> float:
     return min(1.0, float(chance[: gained + 1].sum()))
 
 
-def changed(differences: Sequence[Fraction]) -> float:
-    """The two-sided p-value of the same test: twice the smaller tail, 1 at most."""
-    return min(1.0, 2 * min(worse(differences), worse([-each for each in differences])))
+def p_changed(differences: Sequence[Fraction]) -> float:
+    """The two-sided p-value of the sign-flip test: twice the smaller tail, at most 1."""
+    return min(1.0, 2 * min(p_worse(differences), p_worse([-each for each in differences])))
 
 
 def matched_chi_square(differences: Sequence[Fraction]) -> float:
@@ -82,7 +82,7 @@ def paired_t(differences: Sequence[Fraction]) -> float:
 
 
 def wilson(rate: float, size: float, level: float = 0.95) -> tuple[float, float]:
-    """Wilson's interval for a rate that was seen in a sample of `size`.
+    """Wilson's interval for a rate observed in a sample of `size`.
 
     E. B. Wilson (1927), Journal of the American Statistical Association 22, 209-212. `size` need
     not be a whole number: see `rate_interval`.
@@ -98,8 +98,8 @@ def wilson(rate: float, size: float, level: float = 0.95) -> tuple[float, float]
 def rate_interval(shares: Sequence[float], samples: int) -> tuple[float, float]:
     """Wilson's interval for the mean of the items' shares of solved samples.
 
-    It counts as many samples as would be worth the same if they were independent: the items where
-    each of them always or never is solved, all `samples` where the items are alike.
+    Its sample size is the number of independent samples that would carry the same information: the
+    number of items if each of them is always or never solved, `samples` if all items are alike.
     """
     count = len(shares)
     mean = math.fsum(shares) / count
@@ -115,9 +115,9 @@ def difference_interval(
     """The 95 % interval for the difference of the two mean shares of the same items.
 
     Newcombe's method 10 (Statistics in Medicine 17 (1998), 2635-2650): the two rates' intervals,
-    squared and added, less what the pairs have in common. With repeats, the intervals are those of
-    `rate_interval` and the correlation that of the items' shares. `samples` counts all samples of
-    both sides.
+    squared and added, minus the covariance of the pairs. With repeats, the intervals are those of
+    `rate_interval` and the correlation is that of the items' shares. `samples` are the numbers of
+    samples before and after.
     """
     count = len(before)
     rate1, rate2 = math.fsum(before) / count, math.fsum(after) / count
@@ -139,7 +139,7 @@ def difference_interval(
 
 
 def holm(values: Sequence[float]) -> list[float]:
-    """p-values of a family of tests, corrected by Holm's method (1979); in the given order."""
+    """Correct the p-values of a family of tests by Holm's method (1979); keep their order."""
     order = sorted(range(len(values)), key=values.__getitem__)
     corrected = [0.0] * len(values)
     least = 0.0
@@ -152,7 +152,7 @@ def holm(values: Sequence[float]) -> list[float]:
 def pass_at(k: int, samples: int, solved: int) -> float:
     """pass@k: the chance that one of k samples of an item is solved (Chen et al., 2021).
 
-    The unbiased estimate from `solved` of `samples`, of which there must be k.
+    The unbiased estimate from `solved` of `samples`; `samples` must be at least k.
     """
     return 1 - math.comb(samples - solved, k) / math.comb(samples, k)
 
@@ -163,26 +163,26 @@ def pass_all(k: int, samples: int, solved: int) -> float:
 
 
 def flip_rate(samples: int, solved: int) -> float:
-    """The chance that two samples of an item disagree; `samples` must be 2 or more."""
+    """The chance that two samples of an item disagree; `samples` must be at least 2."""
     return solved * (samples - solved) / math.comb(samples, 2)
 
 
-def fewest_moves(alpha: float) -> int:
-    """How many items must have changed, all for the worse, before a p-value can reach alpha."""
+def fewest_changes(alpha: float) -> int:
+    """Number of items that must change, all for the worse, before a p-value can reach alpha."""
     return math.ceil(math.log2(1 / alpha) - 1e-9)
 
 
 def needed_items(drop: float, moved: float, alpha: float = 0.05, power: float = 0.8) -> int:
-    """About how many items the one-sided paired test needs to show a drop.
+    """Approximate number of items that the one-sided paired test needs to show a drop.
 
     R. J. Connor (1987), Biometrics 43, 207-211.
 
     Args:
-        drop: the drop of the rate that should be found, above 0.
-        moved: the mean square of the items' differences: for one sample an item, the share of the
-            items that change, either way. A drop changes at least as many itself.
+        drop: the drop of the rate to detect, above 0.
+        moved: the mean square of the items' differences: with one sample an item, the share of the
+            items that change, either way. Taken as `drop` if it is smaller.
         alpha: the level of the test.
-        power: the chance of finding the drop.
+        power: the chance of detecting the drop.
     """
     from scipy.stats import norm
 
@@ -190,13 +190,13 @@ def needed_items(drop: float, moved: float, alpha: float = 0.05, power: float = 
     reach = float(
         norm.ppf(1 - alpha) * math.sqrt(moved) + norm.ppf(power) * math.sqrt(moved - drop**2)
     )
-    return max(math.ceil((reach / drop) ** 2), math.ceil(fewest_moves(alpha) / moved))
+    return max(math.ceil((reach / drop) ** 2), math.ceil(fewest_changes(alpha) / moved))
 
 
-def by_chance(items: int, flips: float, risk: float) -> float:
-    """The drop of the rate that chance exceeds with about this risk where a change does nothing.
+def drop_by_chance(items: int, flips: float, risk: float) -> float:
+    """The drop of the rate that chance alone exceeds with probability `risk`, approximately.
 
-    `flips` is the share of items whose outcome differs between two equal runs.
+    `flips` is the share of items whose outcomes differ between two equal runs.
     """
     from scipy.stats import norm
 

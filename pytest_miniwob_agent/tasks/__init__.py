@@ -1,1 +1,1 @@
-"""Which tasks and suites there are, and what is known of them."""
+"""The installed tasks, their categories and suites, the facts about them, and selection."""

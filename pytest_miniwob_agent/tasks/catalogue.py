@@ -1,4 +1,4 @@
-"""Which tasks there are, in which categories, and how selectors and seeds pick cases from them."""
+"""The installed tasks, their pages, their categories, and the facts about them in a table."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ OTHER = "other"
 
 
 def page_path(task: str) -> Path:
-    """The HTML file of a task. The flight tasks have a folder each, by the part after the dot."""
+    """The HTML file of a task. A flight task has a folder, named by the part after the dot."""
     if task.startswith("flight."):
         return _html() / "flight" / task.removeprefix("flight.") / "wrapper.html"
     return _html() / "miniwob" / f"{task}.html"
@@ -61,20 +61,13 @@ def installed_tasks() -> dict[str, str]:
 
 @cache
 def task_facts() -> dict[str, Mapping[str, str]]:
-    """What `data/tasks.csv` says of each task, by name: which actions it takes, which papers used
-    it and in which of their groups.
+    """The rows of `data/tasks.csv` by task: the actions that a solution takes, and the papers that
+    report the task, with its group in them.
     """
     text = (Path(__file__).with_name("data") / "tasks.csv").read_text(encoding="utf-8")
     return {row["task"]: row for row in csv.DictReader(text.splitlines())}
 
 
-SUITES = ("paper", "rci", "webwise", "all")
-"""Selectors of tasks that belong together: the 43 of the reflective agent's paper, those of the
-RCI paper, those of the WebWISE paper, and every installed task."""
-
-
-def suites(task: str) -> tuple[str, ...]:
-    """Those of `SUITES` that a task is in."""
-    used = [name for name in ("rci", "webwise") if task_facts().get(task, {}).get(name)]
-    ours = ["paper"] if installed_tasks()[task] != OTHER else []
-    return (*ours, *used, "all")
+def task_fact(task: str, column: str) -> str:
+    """One field of `data/tasks.csv`; empty for a task that is not in it."""
+    return task_facts().get(task, {}).get(column, "")

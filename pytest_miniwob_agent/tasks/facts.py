@@ -1,4 +1,4 @@
-"""What is known of each task: papers, actions, certification."""
+"""The facts about each task: papers, suites, actions, certification."""
 
 from __future__ import annotations
 
@@ -8,13 +8,18 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pytest_miniwob_agent.tasks.catalogue import suites, task_facts
+from pytest_miniwob_agent.tasks.catalogue import task_fact
 from pytest_miniwob_agent.tasks.selection import select_tasks
+from pytest_miniwob_agent.tasks.suites import suites_of
 
 
 @dataclass(frozen=True)
 class Task:
-    """A task and what is known of it."""
+    """A task and the facts about it.
+
+    `rci` and `webwise` are its groups in these papers, empty if they do not report it; `actions`
+    are those of a solution; `certified` is a verdict in a few words.
+    """
 
     name: str
     category: str
@@ -32,34 +37,31 @@ def list_tasks(selectors: list[str]) -> list[Task]:
     Raises:
         UsageError: a selector matches nothing.
     """
-    found = []
-    for category, name in select_tasks(selectors):
-        about = task_facts().get(name, {})
-        found.append(
-            Task(
-                name,
-                category,
-                suites(name),
-                about.get("rci", ""),
-                about.get("webwise", ""),
-                tuple(about.get("actions", "").split()),
-                _certified(name),
-                about.get("remark", ""),
-            )
+    return [
+        Task(
+            name=name,
+            category=category,
+            suites=suites_of(name),
+            rci=task_fact(name, "rci"),
+            webwise=task_fact(name, "webwise"),
+            actions=tuple(task_fact(name, "actions").split()),
+            certified=_certified(name),
+            remark=task_fact(name, "remark"),
         )
-    return found
+        for category, name in select_tasks(selectors)
+    ]
 
 
 @cache
 def _verdicts() -> dict[str, dict[str, Any]]:
-    """What `miniwob-agent certify --output` wrote of the package's tasks, by case."""
+    """The output of `miniwob-agent certify --output` for the installed tasks, by case."""
     text = (Path(__file__).with_name("data") / "certified.json").read_text(encoding="utf-8")
     verdicts: dict[str, dict[str, Any]] = json.loads(text)
     return verdicts
 
 
 def _certified(task: str) -> str:
-    """The verdicts over a task's cases, in a few words."""
+    """A task's verdict: `yes` and the number of observations, `no` and a reason, `not tried`."""
     found = [verdict for case, verdict in _verdicts().items() if case.split("/")[1] == task]
     if not found:
         return "not tried"

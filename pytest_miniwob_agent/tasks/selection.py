@@ -1,4 +1,4 @@
-"""Cases picked by selectors and seeds."""
+"""Cases picked by selectors of tasks, seeds and repeats."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from pytest_miniwob_agent.core.text import nearest
 from pytest_miniwob_agent.tasks.catalogue import (
     CATEGORIES,
     OTHER,
-    SUITES,
     installed_tasks,
-    suites,
 )
+from pytest_miniwob_agent.tasks.suites import SUITES
 
 
 def select_tasks(selectors: Iterable[str]) -> list[tuple[str, str]]:
-    """Pairs of category and task for `SUITES`, task names, category names and globs over the latter
-    two, each pair once.
+    """Pairs of category and task that match a selector, each once.
+
+    Args:
+        selectors: names of suites, tasks and categories, and globs over the latter two.
 
     Raises:
         UsageError: a selector matches nothing; the message has the nearest names.
@@ -33,7 +34,7 @@ def select_tasks(selectors: Iterable[str]) -> list[tuple[str, str]]:
             for task, category in known.items()
             if fnmatchcase(task, selector)
             or fnmatchcase(category, selector)
-            or selector in suites(task)
+            or (selector in SUITES and SUITES[selector](task))
         ]
         if not matches:
             names = [*known, *CATEGORIES, OTHER, *SUITES]
@@ -50,14 +51,14 @@ def parse_seeds(text: str) -> list[int]:
     """Seeds from a list of numbers and inclusive ranges: `1000-1024,7`.
 
     Raises:
-        UsageError: the part that is neither.
+        UsageError: a part is neither, or there is none.
     """
     seeds: dict[int, None] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
         match = re.fullmatch(r"(\d+)(?:-(\d+))?", part)
         if not match:
             raise UsageError(
-                f"seeds {text!r}: {part!r} is no number or range (such as 1000-1024,7)"
+                f"seeds {text!r}: {part!r} is not a number or range (such as 1000-1024,7)"
             )
         first, last = int(match[1]), int(match[2] or match[1])
         if last < first:
@@ -69,7 +70,7 @@ def parse_seeds(text: str) -> list[int]:
 
 
 def select_cases(selectors: Iterable[str], seeds: Sequence[int], repeats: int = 1) -> list[Case]:
-    """Every selected task at every seed, as often as samples of it are wanted."""
+    """A case for every selected task, seed and repeat, in this order."""
     return [
         Case(task, category, seed, repeat)
         for category, task in select_tasks(selectors)

@@ -1,1 +1,1 @@
-"""What is printed."""
+"""Printed output: summary, transcript, tables, GitHub."""

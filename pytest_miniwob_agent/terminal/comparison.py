@@ -1,49 +1,37 @@
-"""`miniwob-agent compare`: what got better and what got worse between two result sets.
-
-One `Summary` is rendered as text, Markdown or JSON. On GitHub Actions it also goes into the job's
-summary and regressions become annotations; the plugin calls `announce` for that too.
-"""
+"""The table of `miniwob-agent compare`, as text, Markdown and JSON."""
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
-import sys
-from argparse import Namespace
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from pytest_miniwob_agent.core.text import listed, p_value, percent, points
 from pytest_miniwob_agent.results import statistics
-from pytest_miniwob_agent.results.comparison import Change, Comparison, Pair, story
-from pytest_miniwob_agent.results.file import Samples, read_results
-from pytest_miniwob_agent.results.gate import Gate, Verdict, judge
+from pytest_miniwob_agent.results.comparison import Change, Comparison, Pair, describe
+from pytest_miniwob_agent.results.file import Samples
+from pytest_miniwob_agent.results.gate import Verdict
 from pytest_miniwob_agent.terminal import layout
-
-ANNOTATIONS = 10
-"""GitHub shows no more errors than these for a step."""
+from pytest_miniwob_agent.terminal.gate import verdict_data, verdict_lines, verdict_markdown
 
 
 @dataclass(frozen=True)
-class Summary:
-    """A comparison and, where a gate was asked for, its verdict."""
+class ComparisonView:
+    """A comparison, and the verdict of a gate if there is one, as text, Markdown and JSON."""
 
     both: Comparison
     verdict: Verdict | None = None
 
     @property
     def changed(self) -> tuple[list[Pair], list[Pair]]:
-        """The items that got worse and those that got better, each the most changed first."""
+        """The items that got worse and those that got better, the most changed ones first."""
         moved = sorted(self.both.pairs, key=lambda pair: (-abs(pair.change), pair.item))
         return [p for p in moved if p.change < 0], [p for p in moved if p.change > 0]
 
     def text(self, width: int = 80) -> str:
-        """For a terminal of `width` columns; no colours."""
+        """Text for a terminal of `width` columns, without colours."""
         lines: list[str] = []
         for name, before, after in self.both.setup:
             lines += layout.wrap(f"{name}: {_arrow(before, after)}", width)
@@ -66,27 +54,15 @@ class Summary:
         for name, value in self._remarks():
             lines += layout.wrap(f"{name}: {value}", width)
         if self.verdict:
-            lines += ["", *self.verdict.lines(width, most=5, changes=False)]
+            lines += ["", *verdict_lines(self.verdict, width, most=5, changes=False)]
         return "\n".join(lines) + "\n"
 
     def markdown(self, most: int = 100) -> str:
-        """For a comment on a pull request or a job's summary; at most `most` items a list."""
+        """Markdown for a comment on a pull request or a job's summary; lists name `most` items."""
         lines = ["### MiniWoB++ results", ""]
         if self.verdict:
-            word = "passed" if self.verdict.passed else "**failed**"
-            lines += [f"Gate `{self.verdict.gate}`: {word}", ""]
-            for reason in self.verdict.reasons:
-                lines.append(f"- {layout.escape(reason.text)}")
-                # The items that got worse have a table of their own below.
-                details = () if reason.kind == "regressed" else reason.details
-                lines += [f"  - {layout.cell(detail)}" for detail in details[:most]]
-                if details[most:]:
-                    lines.append(f"  - and {len(details) - most} more")
-                if reason.cure:
-                    lines.append(f"  - → {layout.escape(reason.cure)}")
-            lines += [f"- {layout.escape(note)}" for note in self.verdict.notes]
-            if self.verdict.reasons or self.verdict.notes:
-                lines.append("")
+            # The items that got worse have a table of their own below.
+            lines += [*verdict_markdown(self.verdict, most), ""]
         head = ("", "before", "after")
         named = [(layout.escape(row[0]), *map(layout.cell, row[1:])) for row in self.both.setup]
         lines += [*layout.markdown_table([head, *named]), ""]
@@ -97,7 +73,7 @@ class Summary:
             if pairs:
                 rows = [("item", "before", "after")]
                 for pair in pairs[:most]:
-                    sides = story(pair.before), story(pair.after)
+                    sides = describe(pair.before), describe(pair.after)
                     rows.append((layout.cell(pair.item), *map(layout.cell, sides)))
                 lines += [f"#### {title} ({len(pairs)})", "", *layout.markdown_table(rows), ""]
                 if pairs[most:]:
@@ -106,7 +82,7 @@ class Summary:
         return "\n".join(lines).rstrip() + "\n"
 
     def data(self) -> dict[str, Any]:
-        """Everything, in plain JSON types."""
+        """The whole comparison in plain JSON types."""
         both, verdict = self.both, self.verdict
         return {
             "miniwob_compare": 1,
@@ -132,25 +108,13 @@ class Summary:
                 side: [
                     {"case": r.case, "outcome": r.outcome, "reason": r.reason}
                     for r in results.results
-                    if not r.told
+                    if not r.conclusive
                 ]
                 for side, results in (("before", both.baseline), ("after", both.head))
             },
             "calls": both.calls,
             "tokens": both.tokens,
-            "gate": verdict
-            and {
-                "gate": str(verdict.gate),
-                "passed": verdict.passed,
-                "reasons": [asdict(reason) for reason in verdict.reasons],
-                "regressed": [pair.item for pair in verdict.regressed],
-                "progressed": [pair.item for pair in verdict.progressed],
-                "missing": verdict.missing,
-                "left_out": verdict.left_out,
-                "new": verdict.new,
-                "outcomes": verdict.outcomes,
-                "notes": verdict.notes,
-            },
+            "gate": verdict and verdict_data(verdict),
         }
 
     def _rates(self) -> list[tuple[str, ...]]:
@@ -176,15 +140,17 @@ class Summary:
 
     @staticmethod
     def _repeats(both: Comparison) -> list[tuple[str, ...]]:
-        """What repeats show, for as many samples as every item has on both sides."""
-        least = min((min(p.before.told, p.after.told) for p in both.pairs), default=1)
+        """Figures of repeats, for the number of samples that every item has on both sides."""
+        least = min((min(p.before.conclusive, p.after.conclusive) for p in both.pairs), default=1)
         if least < 2:
             return []
         rows: list[tuple[str, ...]] = [(f"{least} samples, % of items", "before", "after")]
         sides = [p.before for p in both.pairs], [p.after for p in both.pairs]
 
-        def row(name: str, number: Callable[[int, int], float]) -> None:
-            means = [sum(number(s.told, s.solved) for s in side) / len(side) for side in sides]
+        def row(name: str, figure: Callable[[int, int], float]) -> None:
+            means = [
+                sum(figure(s.conclusive, s.solved) for s in side) / len(side) for side in sides
+            ]
             rows.append((name, *map(percent, means)))
 
         for k in range(1, least + 1):
@@ -214,8 +180,8 @@ class Summary:
         if both.new:
             remarks.append(("only after", listed(both.new, 20)))
         for side, results in (("before", both.baseline), ("after", both.head)):
-            unclear = Counter(r.outcome for r in results.results if not r.told)
-            for outcome, count in sorted(unclear.items()):
+            inconclusive = Counter(r.outcome for r in results.results if not r.conclusive)
+            for outcome, count in sorted(inconclusive.items()):
                 cases = [r.case for r in results.results if r.outcome == outcome]
                 remarks.append((f"{outcome} {side}", f"{count} ({listed(cases, 5)})"))
             if results.partial:
@@ -263,56 +229,10 @@ def _change(pairs: tuple[Pair, ...]) -> dict[str, Any] | None:
 
 def _samples(samples: Samples) -> dict[str, Any]:
     return {
-        "told": samples.told,
+        "told": samples.conclusive,
         "solved": samples.solved,
         "samples": [
             {"outcome": r.outcome, "solved_at": r.solved_at, "endings": r.endings}
             for r in samples.results
         ],
     }
-
-
-def announce(
-    summary: Summary, environ: Mapping[str, str] | None = None, stream: TextIO | None = None
-) -> None:
-    """Tell GitHub Actions, if that is where this runs: the job's summary and annotations.
-
-    The Markdown is appended to the file that GITHUB_STEP_SUMMARY names. Regressions become errors
-    where there is no gate or it failed, warnings where it passed. Annotations go to `stream`
-    (standard error, which the runner reads as it does standard output).
-    """
-    environ = os.environ if environ is None else environ
-    if environ.get("GITHUB_ACTIONS") != "true":
-        return
-    if path := environ.get("GITHUB_STEP_SUMMARY"):
-        with Path(path).open("a", encoding="utf-8") as file:
-            file.write(summary.markdown() + "\n")
-    verdict = summary.verdict
-    kind = "warning" if verdict and verdict.passed else "error"
-    found = [("MiniWoB++ gate", reason.text) for reason in verdict.reasons] if verdict else []
-    found += [("MiniWoB++ regression", str(p)) for p in summary.changed[0]]
-    if len(found) > ANNOTATIONS:
-        rest = len(found) - ANNOTATIONS + 1
-        found[ANNOTATIONS - 1 :] = [("MiniWoB++", f"and {rest} more; see the job's summary")]
-    for title, message in found:
-        print(layout.command(kind, title, message), file=stream or sys.stderr)
-
-
-def run(options: Namespace) -> int:
-    """Carry out the command; 1 if a gate was asked for and is red."""
-    gate = Gate.parse(options.gate) if options.gate else None
-    baseline = read_results(options.base, beside=options.head)
-    head = read_results(options.head, beside=options.base)
-    verdict = judge(baseline, head, gate) if gate else None
-    summary = Summary(Comparison(baseline, head), verdict)
-    if options.format == "json":
-        text = json.dumps(summary.data(), indent=1) + "\n"
-    else:
-        text = (
-            summary.markdown()
-            if options.format == "markdown"
-            else summary.text(shutil.get_terminal_size().columns)
-        )
-    sys.stdout.write(text)
-    announce(summary)
-    return int(verdict is not None and not verdict.passed)

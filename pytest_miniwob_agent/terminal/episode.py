@@ -117,7 +117,7 @@ class EpisodePrinter(Observer):
         yield from self._text_lines(call.completion.text)
 
     def _text_lines(self, text: str) -> Iterator[str]:
-        """Yield a text of the model's, or for it, indented; of a long one the two ends."""
+        """Yield the indented lines of a prompt or completion; of a long one the two ends."""
         lines = text.splitlines()
         if not self._full:
             lines = shorten_lines([shorten(line) for line in lines])

@@ -1,7 +1,8 @@
-"""Text for terminals, Markdown and GitHub's log: tables, and foreign text made harmless in them.
+"""Layout of text for terminals and Markdown: wrapped lines, tables, escaped foreign text.
 
 Ids and reasons come from files and pages. In a terminal they must not move the cursor, in Markdown
-not become markup or call people, in a log not become a command of the workflow runner.
+they must not become markup or mention people, in a log of GitHub Actions not become a workflow
+command.
 """
 
 from __future__ import annotations
@@ -16,33 +17,23 @@ Rows = Sequence[Sequence[str]]
 
 
 def escape(text: object) -> str:
-    """Foreign text for Markdown with nothing in it that is markup or calls a person or an issue."""
+    """Escape foreign text for Markdown, so that it is neither markup nor mentions anybody."""
     inert = re.sub(r"[^\w .,;()/=+%'-]|_", lambda found: f"&#{ord(found[0])};", sanitize_line(text))
-    # GitHub looks for names and numbers after these signs in what is already rendered.
+    # GitHub looks for names and numbers after @ and # in the rendered text.
     return re.sub(r"(&#(?:64|35);)(?=\w)", r"\1<!-- -->", inert)
 
 
 def cell(text: object) -> str:
-    """The same as code, for ids and outcomes."""
+    """Escape foreign text for Markdown and format it as code, for ids and outcomes."""
     inside = escape(text)
     return f"<code>{inside}</code>" if inside else ""
 
 
-def command(kind: str, title: str, message: str) -> str:
-    """A command for GitHub's workflow runner: an annotation of a `kind` (error, warning, notice).
-
-    https://docs.github.com/actions/reference/workflow-commands-for-github-actions
-    """
-
-    def encode(text: str, more: str = "") -> str:
-        shown = (c if c.isprintable() or c in "\r\n" else " " for c in text)
-        return "".join(f"%{ord(c):02X}" if c in "%\r\n" + more else c for c in shown)
-
-    return f"::{kind} title={encode(title, ':,')}::{encode(message)}"
-
-
 def wrap(text: str, width: int, indent: int = 0) -> list[str]:
-    """Lines of at most `width` columns; those after an indented first are indented by two more."""
+    """Wrap a text into lines of at most `width` columns.
+
+    The first line is indented by `indent`; if that is not 0, the others by two more.
+    """
     lines = textwrap.wrap(
         sanitize_line(text), max(width, 20), initial_indent=" " * indent,
         subsequent_indent=" " * (indent + 2 if indent else 0), break_on_hyphens=False,
@@ -51,10 +42,10 @@ def wrap(text: str, width: int, indent: int = 0) -> list[str]:
 
 
 def text_table(rows: Rows, width: int, numbers: bool = True) -> list[str]:
-    """Columns with two spaces between, the first flush left, and the others too unless they hold
-    `numbers`; the first row is the heading.
+    """Lay out rows as columns with two spaces between; the first row is the heading.
 
-    Where `width` columns do not suffice, the first column is cut short.
+    The first column is aligned left, the others right if they hold `numbers`. If the table is wider
+    than `width` columns, the first column is cut short.
     """
     if not rows:
         return []
@@ -74,8 +65,10 @@ def text_table(rows: Rows, width: int, numbers: bool = True) -> list[str]:
 
 
 def fitting_table(rows: Rows, width: int, least: int = 1, numbers: bool = True) -> list[str]:
-    """The same with nothing cut short: where `width` columns do not suffice, columns are left out
-    from the right, but for the `least` first ones.
+    """Lay out rows as `text_table` does, with nothing cut short.
+
+    If the table is wider than `width` columns, columns are left out from the right, except for the
+    `least` first ones.
     """
     while True:
         lines = text_table(rows, 10**6, numbers)
@@ -85,12 +78,13 @@ def fitting_table(rows: Rows, width: int, least: int = 1, numbers: bool = True) 
 
 
 def markdown_table(rows: Rows, numbers: bool = True) -> list[str]:
-    """A Markdown table; cells are taken as they are, so foreign text must come from `cell`.
+    """Lay out rows as a Markdown table; the first row is the heading.
 
-    All columns but the first are flush right where they hold `numbers`.
+    Cells are not escaped, so foreign text must be passed through `cell`. All columns but the first
+    are aligned right if they hold `numbers`.
     """
     if not rows:
         return []
     head, *body = ["| " + " | ".join(row) + " |" for row in rows]
-    other = " --: |" if numbers else " :-- |"
-    return [head, "| :-- |" + other * (len(rows[0]) - 1), *body]
+    alignment = " --: |" if numbers else " :-- |"
+    return [head, "| :-- |" + alignment * (len(rows[0]) - 1), *body]

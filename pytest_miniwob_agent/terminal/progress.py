@@ -1,7 +1,7 @@
-"""One line below pytest's own while a run records: calls, tokens, money, time left.
+"""A line of figures below pytest's output while a run records: calls, tokens, money, time left.
 
-Only on a terminal, where the line can be drawn anew. A log that nobody watches has no use for
-figures that the end of the run tells again, and pytest's letters show there that it goes on.
+It is shown only on a terminal, where the line can be redrawn. A log does not need it: the summary
+repeats the figures, and pytest's letters show that the run continues.
 """
 
 from __future__ import annotations
@@ -18,22 +18,23 @@ from pytest_miniwob_agent.core.usage import Usage
 from pytest_miniwob_agent.models.prices import Price, cost_of, money, tokens
 
 _CLEAR = "\x1b[J"
-"""Erase all from the cursor on."""
+"""Erases everything after the cursor."""
 
 _BELOW = "\x1bD\x1bM\x1b7\x1b[B\r"
-"""Make room below the cursor, remember where it stands, and go to the beginning of the next line.
+"""Makes room below the cursor, saves its position, and goes to the beginning of the next line.
 
-`\\x1bD` and `\\x1bM` move it down and up and scroll at the screen's edge, which a newline would do
-as well, but for the column."""
+`\\x1bD` and `\\x1bM` move the cursor down and up and scroll at the screen's edge; a newline would
+also change the column."""
 
 _BACK = "\x1b8"
+"""Restores the position of the cursor."""
 
 
 class Progress:
-    """What the items that have ended amount to; lives in the controller only.
+    """Shows the totals of the items that have ended; a plugin of the controller.
 
-    The line is gone whenever somebody else writes: it is drawn after each of pytest's steps and
-    erased before the next one.
+    The line is drawn after each of pytest's steps and erased before the next one, so that it never
+    mixes with the output of others.
     """
 
     def __init__(self, config: pytest.Config, price: Price | None) -> None:
@@ -47,61 +48,63 @@ class Progress:
         self._begun = 0.0
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
-        """Look whether this is a terminal that can be drawn on, which nothing else writes to."""
+        """Use the terminal if it can be redrawn and nothing else writes to it."""
         terminal: Any = self._config.pluginmanager.get_plugin("terminalreporter")
         logged = self._config.getoption("log_cli_level", None) or self._config.getini("log_cli")
-        quiet = terminal is None or terminal.verbosity < 0 or logged
-        alone = self._config.getoption("capture") != "no"
-        if not quiet and alone and terminal.isatty and os.environ.get("TERM") not in (None, "dumb"):
+        captured = self._config.getoption("capture") != "no"
+        if terminal is None or terminal.verbosity < 0 or logged or not captured:
+            return
+        if terminal.isatty and os.environ.get("TERM") not in (None, "dumb"):
             self._session, self._terminal = session, terminal
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_logstart(self) -> Generator[None, None, None]:
-        """An item begins, in the worker where there is one."""
+        """Redraw when an item begins."""
         self._begun = self._begun or time.monotonic()
-        yield from self._around()
+        yield from self._redraw()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None, None, None]:
-        """A part of an item has ended; the last one is its teardown."""
+        """Add what an item recorded; it has ended with its teardown."""
         if (outcome := getattr(report, "miniwob", None)) is not None:
             self._usage += outcome.recorded
         self._done += report.when == "teardown"
-        yield from self._around()
+        yield from self._redraw()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_logfinish(self) -> Generator[None, None, None]:
-        """An item has ended, and pytest may end its line."""
-        yield from self._around()
+        """Redraw when an item has ended, as pytest may end its line then."""
+        yield from self._redraw()
 
     @pytest.hookimpl(tryfirst=True, optionalhook=True)
     def pytest_testnodedown(self) -> None:
-        """Make way for what pytest-xdist says of a worker."""
+        """Erase the line before pytest-xdist reports the end of a worker."""
         self._write(_CLEAR)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_enter_pdb(self) -> None:
-        """Make way for the debugger."""
+        """Erase the line before the debugger starts."""
         self._write(_CLEAR)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_internalerror(self) -> None:
-        """Make way for what is told of it."""
+        """Erase the line before an internal error is shown."""
         self._write(_CLEAR)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
-        """Leave the rest of the run alone."""
+        """Erase the line for good."""
         self._write(_CLEAR)
         self._terminal = None
 
-    def _around(self) -> Generator[None, None, None]:
+    def _redraw(self) -> Generator[None, None, None]:
+        """Erase the line, let the hook run, and draw the line again."""
         self._write(_CLEAR)
         yield
         if self._terminal is not None:
             writer = self._terminal._tw
             column = writer.width_of_current_line
-            if not column or column % writer.fullwidth:  # else it hangs on the edge, and would drop
+            if not column or column % writer.fullwidth:  # past the last one it can't be saved
                 line = self._line()[: writer.fullwidth - 1]
                 self._write(f"{_BELOW}{line}{_BACK}")
 
@@ -125,7 +128,7 @@ class Progress:
 
 
 def _duration(seconds: float) -> str:
-    """Seconds, to read at a glance."""
+    """Return a duration in the unit that is easiest to read."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     minutes = seconds / 60

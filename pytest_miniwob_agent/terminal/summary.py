@@ -13,10 +13,11 @@ from pytest_miniwob_agent.core.text import counted, percent, sanitize, sanitize_
 from pytest_miniwob_agent.core.usage import Usage
 from pytest_miniwob_agent.models.prices import Price, cost_of, money, tokens
 from pytest_miniwob_agent.tasks.catalogue import CATEGORIES, OTHER
+from pytest_miniwob_agent.terminal.gate import verdict_lines
 from pytest_miniwob_agent.terminal.layout import fitting_table, wrap
 
 if TYPE_CHECKING:
-    from pytest_miniwob_agent.terminal.comparison import Summary
+    from pytest_miniwob_agent.terminal.comparison import ComparisonView
 
 NAMED = 3
 """Number of items that are named of a group; all with -v."""
@@ -26,8 +27,6 @@ SHOWN = 10
 
 TRIALS = (1, 3, 5)
 """Numbers of trials that the table has columns for, those of the paper."""
-
-# --- Drift ---
 
 
 def show_drift(
@@ -115,9 +114,6 @@ def _effort(drifted: Sequence[Outcome], price: Price | None) -> str:
     )
 
 
-# --- Episodes ---
-
-
 def show_episodes(terminal: pytest.TerminalReporter, outcomes: Iterable[Outcome]) -> None:
     """Show a table by category for each agent and model: what was solved in how many trials."""
     runs: dict[tuple[str, str], list[Outcome]] = {}
@@ -165,9 +161,6 @@ def _row(name: str, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
         f"{sum(episode.steps for episode in episodes):,}",
         f"{sum(known):,}" if len(known) == len(counts) else "-",
     )
-
-
-# --- Ledger ---
 
 
 def show_ledger(
@@ -221,7 +214,7 @@ def show_ledger(
 
 
 def show_gate(
-    terminal: pytest.TerminalReporter, comparison: Summary, *, most: int | None, hint: str
+    terminal: pytest.TerminalReporter, comparison: ComparisonView, *, most: int | None, hint: str
 ) -> None:
     """Show the verdict of the gate, and what differs between the runs that it compares.
 
@@ -239,7 +232,7 @@ def show_gate(
         if before != after and name != "results" and "not used" not in (before, after):
             for line in wrap(f"{name}: {before} -> {after}", width):
                 terminal.line(line)
-    for line in verdict.lines(width, most, more="all with -v"):
+    for line in verdict_lines(verdict, width, most, more="all with -v"):
         terminal.line(line)
     if hint:
         for line in wrap(hint, width):

@@ -1,20 +1,14 @@
-"""`miniwob-agent tables`: the tables of `paper` as text, Markdown, JSON or CSV."""
+"""The tables of `miniwob-agent tables`, the paper's, as text, Markdown, JSON and CSV."""
 
 from __future__ import annotations
 
 import csv
 import io
-import json
-import shutil
-import sys
-from argparse import Namespace
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_miniwob_agent.core.errors import UsageError
-from pytest_miniwob_agent.core.text import listed, p_value, percent, sanitize_line
-from pytest_miniwob_agent.results.file import read_results
+from pytest_miniwob_agent.core.text import counted, listed, p_value, percent, sanitize_line
 from pytest_miniwob_agent.results.published import PAPER, TRIALS, Paper
 from pytest_miniwob_agent.terminal import layout
 
@@ -22,7 +16,7 @@ BESIDE = {f"{PAPER} T={t}": f"T={t}*" for t in TRIALS} | {
     "RCI (gpt-3.5-turbo)": "RCI",
     "CC-Net (SL+RL)": "CC-Net",
 }
-"""The systems that a terminal has room for, and what heads their columns."""
+"""The published systems that a terminal has room for, with the headings of their columns."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +30,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Tables:
-    """The paper's tables for a run, to be shown."""
+    """The paper's tables for a run, as text, Markdown, JSON and CSV."""
 
     paper: Paper
 
@@ -45,7 +39,7 @@ class Tables:
         return {
             "miniwob_tables": 1,
             "partial": self.paper.results.partial,
-            "untold": [result.case for result in self.paper.results.results if not result.told],
+            "untold": self._inconclusive,
             "completion": self.paper.completion(),
             "systems": self.paper.systems(),
             "significance": self.paper.significance(),
@@ -53,7 +47,7 @@ class Tables:
         }
 
     def csv(self) -> str:
-        """Completion in the columns of the published figures, so that both can be joined."""
+        """Completion as CSV, with the same columns as the published figures."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(["category", "task", "system", "setting", "completion_rate"])
@@ -65,71 +59,77 @@ class Tables:
         return text.getvalue()
 
     def _name(self, field: str) -> str:
-        return ", ".join(sorted({str(getattr(result, field)) for result in self.paper.every}))
+        return ", ".join(sorted({str(getattr(result, field)) for result in self.paper.conclusive}))
 
-    def sections(self, every: bool) -> list[Section]:
-        """The tables for people; with `every` published system beside each task."""
-        found = []
-        for category in self.paper.told:
-            rows = [row for row in self.paper.completion() if row["category"] == category]
-            beside = BESIDE
-            if every:
-                beside = {s: BESIDE.get(s, s) for row in rows for s in row["published"]}
-            head = ("task", *(f"T={t}" for t in self.paper.trials), *beside.values())
-            body = [
-                (
-                    row["task"],
-                    *(percent(rate) for rate in row["completion"].values()),
-                    *(_or_dash(row["published"].get(system)) for system in beside),
-                )
-                for row in rows
-            ]
-            counts = sorted({row["items"] for row in rows})
-            found.append(
-                Section(
-                    f"Completion, {category}",
-                    f"Percent of {' to '.join(map(str, dict.fromkeys((counts[0], counts[-1]))))} "
-                    f"items a task; with * {PAPER}.",
-                    [head, *body],
-                )
+    @property
+    def _inconclusive(self) -> list[str]:
+        return [result.case for result in self.paper.results.results if not result.conclusive]
+
+    def sections(self, *, all_systems: bool) -> list[Section]:
+        """The tables for people, without empty ones.
+
+        Args:
+            all_systems: True for columns of all published systems, not only of a few.
+        """
+        sections = [
+            *(self._completion(category, all_systems) for category in self.paper.items),
+            self._systems(),
+            *map(self._significance, ("category", "task")),
+            self._planning(),
+        ]
+        return [section for section in sections if section.rows[1:]]
+
+    def _completion(self, category: str, all_systems: bool) -> Section:
+        rows = [row for row in self.paper.completion() if row["category"] == category]
+        beside = BESIDE
+        if all_systems:
+            beside = {s: BESIDE.get(s, s) for row in rows for s in row["published"]}
+        head = ("task", *(f"T={t}" for t in self.paper.trials), *beside.values())
+        body = [
+            (
+                row["task"],
+                *(percent(rate) for rate in row["completion"].values()),
+                *(_or_dash(row["published"].get(system)) for system in beside),
             )
-        found.append(
-            Section(
-                "Systems",
-                "Mean over the tasks that both have, in percent. Other seeds, screens and models: "
-                "no ranking.",
-                [
-                    ("system", "tasks", "published", *(f"T={t}" for t in self.paper.trials)),
-                    *self._system_rows(),
-                ],
-            )
+            for row in rows
+        ]
+        counts = sorted({row["items"] for row in rows})
+        return Section(
+            f"Completion, {category}",
+            f"Percent of {' to '.join(map(str, dict.fromkeys((counts[0], counts[-1]))))} "
+            f"items a task; with * {PAPER}.",
+            [head, *body],
         )
-        for kind in ("category", "task"):
-            tests = [row for row in self.paper.significance() if row["kind"] == kind]
-            found.append(
-                Section(
-                    f"Are more trials better? By {kind}"
-                    + f", 1 to {self.paper.trials[-1]}" * (kind == "task"),
-                    "Solved items; one-tailed p by the exact test and by McNemar's chi-square, "
-                    "two-tailed by the t-test; what the paper prints.",
-                    [
-                        ("", "solved", "exact", "chi²", "t-test", "paper"),
-                        *map(_significance_row, tests),
-                    ],
-                )
-            )
-        found.append(
-            Section(
-                "Planner calls",
-                "Actions (one call each, without staging), calls made and percent saved: solved "
-                "in the first trial, then all trials. The paper's savings of both stand last.",
-                [
-                    ("", "first", "calls", "saved", "all", "calls", "saved", "paper"),
-                    *map(_planning_row, self.paper.planning()),
-                ],
-            )
+
+    def _systems(self) -> Section:
+        head = ("system", "tasks", "published", *(f"T={t}" for t in self.paper.trials))
+        return Section(
+            "Systems",
+            "Mean over the tasks that both have, in percent. Other seeds, screens and models: no "
+            "ranking.",
+            [head, *self._system_rows()],
         )
-        return [section for section in found if section.rows[1:]]
+
+    def _significance(self, kind: str) -> Section:
+        tests = [row for row in self.paper.significance() if row["kind"] == kind]
+        return Section(
+            f"Are more trials better? By {kind}"
+            + f", 1 to {self.paper.trials[-1]}" * (kind == "task"),
+            "Solved items; one-tailed p by the exact test and by McNemar's chi-square, two-tailed "
+            "by the t-test; the p that the paper prints.",
+            [("", "solved", "exact", "chi²", "t-test", "paper"), *map(_significance_row, tests)],
+        )
+
+    def _planning(self) -> Section:
+        return Section(
+            "Planner calls",
+            "Actions (one call each, without staging), calls made and percent saved: solved in the "
+            "first trial, then all trials. The paper's savings of both are in the last column.",
+            [
+                ("", "first", "calls", "saved", "all", "calls", "saved", "paper"),
+                *map(_planning_row, self.paper.planning()),
+            ],
+        )
 
     def _system_rows(self) -> Iterable[tuple[str, ...]]:
         category = None
@@ -145,30 +145,28 @@ class Tables:
             )
 
     def text(self, width: int = 80) -> str:
-        """For a terminal of `width` columns."""
+        """Text for a terminal of `width` columns."""
         lines = [line for remark in self._remarks() for line in layout.wrap(remark, width)]
-        for section in self.sections(every=False):
+        for section in self.sections(all_systems=False):
             lines += ["", sanitize_line(section.title), *layout.wrap(section.remark, width), ""]
             lines += layout.text_table(section.rows, width)
         return "\n".join(lines) + "\n"
 
     def _remarks(self) -> list[str]:
-        lines = [
-            f"{self._name('agent')} with {self._name('model')}: {len(self.paper.every)} results"
-        ]
+        results = counted(len(self.paper.conclusive), "result")
+        lines = [f"{self._name('agent')} with {self._name('model')}: {results}"]
         if self.paper.results.partial:
             lines.append(f"A partial run: {', '.join(self.paper.results.partial)}")
-        if untold := [result.case for result in self.paper.results.results if not result.told]:
-            lines.append(f"Left out, as the run could not tell: {listed(untold)}")
+        if inconclusive := self._inconclusive:
+            lines.append(f"Left out as inconclusive: {listed(inconclusive)}")
         if self.paper.trials != TRIALS:
-            most = max(self.paper.trials)
-            lines.append(f"The run tells of {most} trial{'s' if most > 1 else ''} at most.")
+            lines.append(f"The run has {counted(max(self.paper.trials), 'trial')} at most.")
         return lines
 
     def markdown(self) -> str:
-        """With every published system."""
+        """Markdown, with all published systems."""
         lines = [layout.escape(line) + "  " for line in self._remarks()]
-        for section in self.sections(every=True):
+        for section in self.sections(all_systems=True):
             head, *body = section.rows
             rows = [head, *((layout.escape(row[0]), *row[1:]) for row in body)]
             lines += ["", f"### {layout.escape(section.title)}", "", section.remark, ""]
@@ -181,7 +179,7 @@ def _or_dash(share: float | None) -> str:
 
 
 def _significance_row(row: dict[str, Any]) -> tuple[str, ...]:
-    """One row; without p-values where more trials solved nothing more."""
+    """A row of the significance table; without p-values if more trials did not solve more."""
     gained = row["to_solved"] > row["from_solved"]
     tests = [row["p_exact"], row["p_chi_square"], row["p_t"]] if gained else [None] * 3
     return (
@@ -206,20 +204,3 @@ def _planning_row(row: dict[str, Any]) -> tuple[str, ...]:
         for each in row["published"]
     )
     return (row["what"], *cells, paper or "-")
-
-
-def run(options: Namespace) -> int:
-    """Carry out the command."""
-    paper = Paper(read_results(options.results))
-    if not paper.every:
-        raise UsageError(f"{options.results} holds no item that is solved or unsolved")
-    tables = Tables(paper)
-    if options.format == "json":
-        sys.stdout.write(json.dumps(tables.data(), indent=1) + "\n")
-    elif options.format == "csv":
-        sys.stdout.write(tables.csv())
-    elif options.format == "markdown":
-        sys.stdout.write(tables.markdown())
-    else:
-        sys.stdout.write(tables.text(shutil.get_terminal_size().columns))
-    return 0

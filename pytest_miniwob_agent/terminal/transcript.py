@@ -1,4 +1,4 @@
-"""The transcript of an episode: enough to understand a failure without opening the full trace."""
+"""The transcript of an episode: enough to understand a failure without its full trace."""
 
 from __future__ import annotations
 

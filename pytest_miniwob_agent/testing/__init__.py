@@ -1,4 +1,4 @@
-"""For people who write agents: fakes to run one on, and the tests that each must pass."""
+"""Tests for your own agents: fakes of page and model, and the contract that agents must keep."""
 
 from pytest_miniwob_agent.testing.contract import agent_contract
 from pytest_miniwob_agent.testing.fakes import FakeEnvironment, ScriptedLLM

@@ -1,13 +1,14 @@
-"""What every agent must keep to, as a class of tests that pytest collects.
+"""The contract of agents, as a class of tests that pytest collects.
 
-Most rules are watched while the agent plays (`play`), so that a broken one fails at the agent's own
-line. The tests differ in what is played: pages, replies, limits and errors.
+Most rules are checked while the agent plays (`watch.play`), so that a broken one fails at the
+agent's own line. The tests differ in what is played: pages, replies, limits and errors. A test that
+goes through many of them names the one that failed.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import count, cycle, takewhile, zip_longest
 from pathlib import Path
 
@@ -33,8 +34,21 @@ Replies = Sequence[str] | Callable[[str, str], str]
 GENERATED = range(30)
 """Seeds of the generated replies."""
 
-TURNS = ((0, 1), (0,), (1,))
-"""When a hostile reply is given: always, or at every even or odd call."""
+TURNS: Mapping[str, Collection[int]] = {
+    "every call": (0, 1),
+    "every second call, from the first": (0,),
+    "every second call, from the second": (1,),
+}
+"""The calls that a hostile reply answers, by number modulo 2; good replies answer the others."""
+
+LIMITS: Mapping[str, Limits] = {
+    "one trial": Limits(trials=1),
+    "one action a trial": Limits(steps=1),
+    "one model call": Limits(calls=1),
+    "few of each": Limits(3, 2, 5),
+    "some of each": Limits(9, 9, 9),
+}
+"""Limits that are used up."""
 
 ERRORS: Mapping[str, tuple[str, Callable[[], MiniwobError]]] = {
     "a page that does not load": ("reset", lambda: BrowserLost("the browser crashed")),
@@ -44,17 +58,7 @@ ERRORS: Mapping[str, tuple[str, Callable[[], MiniwobError]]] = {
     "a completion that is not there yet": ("complete", lambda: Pending({})),
     "a budget that is used up": ("complete", lambda: BudgetReached("no more calls")),
 }
-"""Errors that are none of the agent's, and what raises them."""
-
-GAMES = [
-    pytest.param(reward, "nothing", (), id=f"good replies, {reward}")
-    for reward in (None, -1.0, 1.0)
-] + [
-    pytest.param(-1.0, name, turns, id=f"{name}, {at}")
-    for name in ("a suggestion", "a refusal", "an impossible id")
-    for at, turns in zip(("always", "even", "odd"), TURNS, strict=True)
-]
-"""Reward, hostile reply and its turns of episodes that are played more than once."""
+"""Errors that are for the run and not for the agent: the method that raises one, and its maker."""
 
 
 class AgentContract:
@@ -78,100 +82,117 @@ class AgentContract:
             pytest.fail(f"it is called {name!r} and then {again!r}")
 
     def test_its_good_replies_make_it_act(self) -> None:
-        """Without this, much of what follows would be tested in vain."""
+        """Other tests need an agent that acts, or they would test little."""
         if not play(self.make(), Page(), self.model()).steps:
             pytest.fail(
-                "it took no action in the whole episode: tell agent_contract what a model might "
-                "well answer it, as in agent_contract(MyAgent, replies=['click id=1'])"
+                "it took no action in the whole episode: give agent_contract replies that the "
+                "agent can act on, as in agent_contract(MyAgent, replies=['click id=1'])"
             )
 
-    @pytest.mark.parametrize("reward", [-1.0, 0.0, 0.5, 1.0])
-    @pytest.mark.parametrize("after", [1, 2])
-    def test_a_trial_is_over_when_the_page_has_judged(self, reward: float, after: int) -> None:
+    def test_a_trial_is_over_when_the_page_has_judged(self) -> None:
         """It acts no more then, and tries again only if the page is not solved."""
-        play(self.make(), Page(reward, after), self.model())
+        for reward in (-1.0, 0.0, 0.5, 1.0):
+            for after in (1, 2):
+                situation = f"a page that judges after {after} actions with reward {reward:g}"
+                play(self.make(), Page(reward, after), self.model(), situation=situation)
 
-    @pytest.mark.parametrize(
-        "limits",
-        [Limits(trials=1), Limits(steps=1), Limits(calls=1), Limits(3, 2, 5), Limits(9, 9, 9)],
-        ids=["one trial", "one step", "one call", "few", "some"],
-    )
-    @pytest.mark.parametrize("reward", [None, -1.0], ids=["unjudged", "failed"])
-    def test_it_takes_a_limit_for_an_answer(self, limits: Limits, reward: float | None) -> None:
-        """It asks no more for what it was refused."""
-        play(self.make(), Page(reward), self.model(), limits)
+    def test_it_accepts_that_a_limit_is_reached(self) -> None:
+        """It does not ask again for what it was refused."""
+        for name, limits in LIMITS.items():
+            for reward in (None, -1.0):
+                situation = f"limits: {name}, on {_page(reward)}"
+                play(self.make(), Page(reward), self.model(), limits, situation=situation)
 
-    @pytest.mark.parametrize("name", ERRORS)
-    def test_errors_of_page_and_model_pass(self, name: str) -> None:
-        """At whichever use of them they are raised."""
-        what, make_error = ERRORS[name]
-        for use in count():
-            error = make_error()
-            try:
-                play(self.make(), Page(-1.0), self.model(), fails=(what, use, error))
-            except type(error) as passed:
-                if passed is not error:
-                    raise
-            else:
-                return  # there is no such use any more
+    def test_errors_of_page_and_model_pass(self) -> None:
+        """Each error, raised at any use of the method, reaches the run."""
+        for name, (method, make_error) in ERRORS.items():
+            for use in count():
+                error = make_error()
+                fails = (method, use, error)
+                situation = f"{name}, at use {use + 1} of {method}()"
+                try:
+                    play(self.make(), Page(-1.0), self.model(), fails=fails, situation=situation)
+                except type(error) as passed:
+                    if passed is not error:
+                        raise
+                else:
+                    break  # the episode has fewer uses
 
-    @pytest.mark.parametrize(("reward", "name", "turns"), GAMES)
-    def test_equal_replies_give_equal_episodes(
-        self, reward: float | None, name: str, turns: Collection[int]
-    ) -> None:
-        """It plays by no chance and no clock, or its cassettes could not be replayed."""
-        first, second = (
-            play(self.make(), Page(reward), self.model(HOSTILE[name], turns)) for _ in range(2)
-        )
-        _compare(first, second, "two new instances of it played differently")
+    def test_equal_replies_give_equal_episodes(self) -> None:
+        """It uses neither chance nor clock, or its cassettes could not be replayed."""
+        for reward, name, turns in _repeated():
+            situation = f"{name or 'good replies'}, on {_page(reward)}"
+            first, second = (
+                play(
+                    self.make(),
+                    Page(reward),
+                    self.model(HOSTILE.get(name, ""), turns),
+                    situation=situation,
+                )
+                for _ in range(2)
+            )
+            _compare(first, second, f"two new instances of it played differently ({situation})")
 
-    @pytest.mark.parametrize(("reward", "name", "turns"), GAMES)
-    def test_it_keeps_nothing_from_one_episode_to_the_next(
-        self, reward: float | None, name: str, turns: Collection[int]
-    ) -> None:
+    def test_it_keeps_nothing_from_one_episode_to_the_next(self) -> None:
         """An episode does not depend on those before it."""
-        agent = self.make()
-        first, second = (
-            play(agent, Page(reward), self.model(HOSTILE[name], turns)) for _ in range(2)
-        )
-        _compare(first, second, "it played differently after it had played before")
+        for reward, name, turns in _repeated():
+            situation = f"{name or 'good replies'}, on {_page(reward)}"
+            agent = self.make()
+            first, second = (
+                play(
+                    agent,
+                    Page(reward),
+                    self.model(HOSTILE.get(name, ""), turns),
+                    situation=situation,
+                )
+                for _ in range(2)
+            )
+            _compare(
+                first, second, f"it played differently after it had played before ({situation})"
+            )
 
-    @pytest.mark.parametrize("name", PAGES)
-    def test_no_page_breaks_it(self, name: str) -> None:
-        """Whatever is written on it."""
-        goal, elements = PAGES[name]
-        for reward in (None, -1.0):
-            play(self.make(), Page(reward, 2, goal, elements), self.model())
+    def test_no_page_breaks_it(self) -> None:
+        """Texts and elements of any kind may be on it."""
+        for name, (goal, elements) in PAGES.items():
+            for reward in (None, -1.0):
+                situation = f"a page with {name}"
+                page = Page(reward, 2, goal, elements)
+                play(self.make(), page, self.model(), situation=situation)
 
-    @pytest.mark.parametrize("name", HOSTILE)
-    def test_no_reply_breaks_it(self, name: str) -> None:
-        """Each as the only one, and in place of every second good one."""
-        for reward in (None, -1.0):
-            for turns in TURNS:
-                play(self.make(), Page(reward), self.model(HOSTILE[name], turns))
+    def test_no_reply_breaks_it(self) -> None:
+        """Each hostile reply at every call, and mixed with good ones."""
+        for name, reply in HOSTILE.items():
+            for calls, turns in TURNS.items():
+                for reward in (None, -1.0):
+                    situation = f"the reply {name!r} to {calls}, on {_page(reward)}"
+                    model = self.model(reply, turns)
+                    if not play(self.make(), Page(reward), model, situation=situation).steps:
+                        break  # a page on which it does not act pays no reward
 
-    @pytest.mark.parametrize("seed", GENERATED)
-    def test_no_generated_reply_breaks_it(self, seed: int) -> None:
+    def test_no_generated_reply_breaks_it(self) -> None:
         """Pieces of replies in any order, the same ones in every run."""
         good = () if callable(self.replies) else self.replies
-        for reward in (None, -1.0):
-            play(self.make(), Page(reward), ScriptedLLM(generated(seed, good)))
+        for seed in GENERATED:
+            for reward in (None, -1.0):
+                situation = f"the generated replies of seed {seed}, on {_page(reward)}"
+                model = ScriptedLLM(generated(seed, good))
+                play(self.make(), Page(reward), model, situation=situation)
 
-    @pytest.mark.parametrize("name", PROGRAMS)
     def test_it_runs_no_code_of_a_reply(
-        self, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """At least none that reaches the machine."""
+        """A program in a reply never reaches the machine."""
         monkeypatch.chdir(tmp_path)
-        program = PROGRAMS[name]
-        for reply in (program, f"```python\n{program}\n```", f"```\n{program}\n```"):
-            for turns in TURNS:
-                play(self.make(), Page(), self.model(reply, turns))
-        if list(tmp_path.iterdir()):
-            pytest.fail(f"a program in a reply was run, and made a file:\n{program}")
+        for name, program in PROGRAMS.items():
+            for reply in (program, f"```python\n{program}\n```", f"```\n{program}\n```"):
+                for calls, turns in TURNS.items():
+                    situation = f"a program with {name} as the reply to {calls}"
+                    play(self.make(), Page(), self.model(reply, turns), situation=situation)
+            if list(tmp_path.iterdir()):
+                pytest.fail(f"a program in a reply was run, and made a file:\n{program}")
 
     def model(self, hostile: str = "", turns: Collection[int] = ()) -> ScriptedLLM:
-        """A model that gives good replies, and the hostile one at some `TURNS`."""
+        """Make a model that gives good replies, and a hostile one at the calls of `turns`."""
         good = ScriptedLLM(self.replies if callable(self.replies) else cycle(self.replies))
         calls = count()
 
@@ -181,32 +202,48 @@ class AgentContract:
         return ScriptedLLM(reply)
 
 
+def _page(reward: float | None) -> str:
+    if reward is None:
+        return "a page that never judges"
+    return f"a page that judges with reward {reward:g}"
+
+
+def _repeated() -> Iterator[tuple[float | None, str, Collection[int]]]:
+    """Yield reward, hostile reply and its turns of the episodes that are played twice."""
+    for reward in (None, -1.0, 1.0):
+        yield reward, "", ()
+    for name in ("a suggestion", "a refusal", "an impossible id"):
+        for turns in TURNS.values():
+            yield -1.0, name, turns
+
+
 def _compare(first: Episode, second: Episode, message: str) -> None:
     """Fail with the first event that differs, from shortly before the difference."""
     __tracebackhide__ = True
     for number, events in enumerate(zip_longest(first.events, second.events), start=1):
-        one, two = map(repr, events)
-        if one != two:
-            same = sum(
-                1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, two, strict=False))
-            )
-            start = max(0, same - 60)
+        before, after = map(repr, events)
+        if before != after:
+            pairs = zip(before, after, strict=False)
+            same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+            shown = slice(max(0, same - 60), max(0, same - 60) + 200)
             pytest.fail(
-                f"{message}: event {number} was\n  {one[start : start + 200]}\nand then\n"
-                f"  {two[start : start + 200]}"
+                f"{message}: event {number} was\n  {before[shown]}\nand then\n  {after[shown]}"
             )
 
 
 def agent_contract(
     make: Callable[[], Agent], replies: Replies = ("click id=1",)
 ) -> type[AgentContract]:
-    """A class of tests that the agent must pass; a test module names it `TestMyAgent` or the like.
+    """Make a class of tests that an agent must pass; a test module names it `TestMyAgent` or so.
 
     Args:
-        make: the agent's class, or a function that makes a new one.
-        replies: what a model might well answer the agent on a page with a button ONE of id 1 and a
+        make: the agent's class, or a function that makes a new agent.
+        replies: likely answers of a model to the agent, on a page with a button ONE of id 1 and a
             button TWO of id 2, so that it acts: texts that are given in turn, over and over, or a
-            function of prompt and purpose. Hostile replies are made of pieces of the texts too.
+            function of prompt and purpose. Hostile replies are made of pieces of these texts too.
+
+    Raises:
+        TypeError: `make` is an agent.
     """
     if not callable(make):
         raise TypeError(f"agent_contract() takes an agent's class, not {make!r}")

@@ -14,9 +14,9 @@ class FakeEnvironment:
     """A page as a graph of screens.
 
     Args:
-        goal: what the page asks for.
+        goal: the goal of the page.
         screens: the elements of each screen, by the screen's name; the first one is the start.
-        moves: where an action leads, by screen and action in its text form
+        moves: the screen after an action, by screen and action in its text form
             (`("start", "click id=1"): "menu"`). An action that is not listed changes nothing.
         rewards: the raw reward of the actions that end a trial, by screen and action.
     """
@@ -60,7 +60,7 @@ class FakeEnvironment:
         return Transition(self._observation())
 
     def html(self) -> str:
-        """The elements of the screen, one a line."""
+        """Return the elements of the screen as HTML, one a line; empty once the page has judged."""
         if self._done:
             return ""
         lines = "".join(f"{_markup(element)}\n" for element in self.screens[self._screen])
@@ -71,7 +71,7 @@ class FakeEnvironment:
 
 
 def _markup(element: Element) -> str:
-    """An element as HTML."""
+    """Write an element as HTML."""
     tag, _, kind = element.tag.partition("_")
     value = element.value if isinstance(element.value, str) else ""
     attributes = {
@@ -105,11 +105,11 @@ class ScriptedLLM:
 
     @property
     def purposes(self) -> list[str]:
-        """What each call was for."""
+        """The purpose of each call so far."""
         return [purpose for purpose, _ in self.prompts]
 
     def complete(self, prompt: str, purpose: str) -> Completion:
-        """The next reply.
+        """Return the next reply.
 
         Raises:
             AssertionError: there is none left.

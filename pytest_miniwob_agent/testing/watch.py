@@ -1,4 +1,4 @@
-"""Episodes in which an agent's use of page and model is watched: a broken rule fails the test."""
+"""Episodes that check each use of page and model by an agent: a broken rule fails the test."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pytest_miniwob_agent.episode import run_episode
 from pytest_miniwob_agent.testing.fakes import FakeEnvironment
 
 PATIENCE = 10
-"""How often an agent may ask for more than its limits before it counts as endless."""
+"""Refusals at a limit after which an agent that asks again counts as endless."""
 
 BUTTONS = (Element(1, "button", "ONE", x=20, y=20), Element(2, "button", "TWO", x=80, y=20))
 
@@ -31,12 +31,13 @@ BUTTONS = (Element(1, "button", "ONE", x=20, y=20), Element(2, "button", "TWO", 
 class Page(FakeEnvironment):
     """A page that shows another screen after each action, and judges after some.
 
-    It takes any action for the one that it waits for, as it can't know which those of the agent
-    are, except one that names an element that is not there.
+    Any action will do, as agents differ in theirs, except one that names a missing element.
 
     Args:
-        reward: what it pays; None for a page that never judges.
-        after: the number of actions after which it does.
+        reward: the reward; None for a page that never judges.
+        after: the number of actions after which it judges.
+        goal: the goal.
+        elements: the elements of every screen.
     """
 
     def __init__(
@@ -52,7 +53,7 @@ class Page(FakeEnvironment):
         self._after = after
 
     def step(self, action: Action) -> Transition:
-        """Go on to the next screen, or judge."""
+        """Show the next screen, or judge."""
         transition = super().step(action)
         if transition.error:
             return transition
@@ -65,26 +66,36 @@ class Page(FakeEnvironment):
 
 
 class _Watch:
-    """An agent whose use of page and model is watched; a broken rule fails the test there.
+    """An agent between whose calls and page and model the rules are checked.
 
     Args:
-        fails: the error that the page or the model is to raise, and at which use of which of them
-            (`reset`, `step`, `html` or `complete`, and a number from 0).
+        agent: the agent.
+        fails: an error that the page or the model raises: the method (`reset`, `step`, `html` or
+            `complete`), the number of its use, from 0, and the error.
+        situation: what the agent is played with, for the message of a failure.
     """
 
-    def __init__(self, agent: Agent, fails: tuple[str, int, MiniwobError] | None = None) -> None:
+    def __init__(
+        self, agent: Agent, fails: tuple[str, int, MiniwobError] | None, situation: str
+    ) -> None:
         self.name = agent.name
         self._uses = Counter[str]()
         self.broken: str | None = None
-        """The rule that was broken, also if the agent caught what it was told."""
+        """The rule that was broken, also if the agent caught the failure."""
         self.raised: MiniwobError | None = None
-        self.reply = "The model had not been asked yet."
-        """What the model said last."""
+        """The error of page or model, once it was raised."""
+        self._reply = "The model had not been asked yet."
+        self._situation = situation
         self._agent = agent
         self._fails = fails
         self._refused = 0
         self._last: Transition | None = None
         self._ended = False
+
+    @property
+    def circumstances(self) -> str:
+        """The situation, if it has a name, and the model's last reply."""
+        return f"Played with {self._situation}. {self._reply}" if self._situation else self._reply
 
     def solve(self, env: Environment, llm: LLM, note: Callable[[Note], None]) -> None:
         self._env, self._llm, self._note = env, llm, note
@@ -125,10 +136,12 @@ class _Watch:
         self._need_page(f"asked the model (for {purpose!r})")
         for name, text in (("prompt", prompt), ("purpose", purpose)):
             if not isinstance(text, str) or not text.strip():
-                self._break(f"the {name} of its model call is no text: {text!r}")
+                self._break(
+                    f"the {name} of its model call must be a text that is not blank: {text!r}"
+                )
         completion: Completion = self._use("complete", self._llm.complete, prompt, purpose)
         text = repr(completion.text)
-        self.reply = "The model's last reply was " + (
+        self._reply = "The model's last reply was " + (
             text if len(text) < 200 else text[:200] + "..."
         )
         return completion
@@ -136,7 +149,7 @@ class _Watch:
     def note(self, note: Note) -> None:
         __tracebackhide__ = True
         if not isinstance(note, Note):
-            self._break(f"it noted {note!r}, which is no Note of pytest_miniwob_agent.core")
+            self._break(f"it noted {note!r}, which is not a Note of pytest_miniwob_agent")
         try:
             json.dumps(to_data(note))
         except (TypeError, ValueError) as error:
@@ -144,7 +157,9 @@ class _Watch:
         if isinstance(note, TrialEnded) and self._last is not None and not self._ended:
             self._ended = True
             if not isinstance(note.ending, Ending):
-                self._break(f"it noted {note.ending!r} as how a trial ended, which is no Ending")
+                self._break(
+                    f"it noted {note.ending!r} as the ending of a trial, which is not an Ending"
+                )
             seen = None
             if self._last.done:
                 seen = Ending.CORRECT if self._last.solved else Ending.FAILED
@@ -159,11 +174,11 @@ class _Watch:
             self._break(f"it {what} before there was a page: env.reset() begins each trial")
 
     def _use(self, what: str, call: Callable[..., Any], *args: Any) -> Any:
-        """Let the agent have what it asks for, or the error that is due."""
+        """Make a call of the agent, or raise the error that is due."""
         __tracebackhide__ = True
         if self.raised is not None:
             self._break(
-                f"it went on ({what}) after {type(self.raised).__name__}: let the errors of page "
+                f"it continued ({what}) after {type(self.raised).__name__}: let the errors of page "
                 "and model pass, they are for the run"
             )
         use = self._uses[what]
@@ -179,21 +194,21 @@ class _Watch:
             self._refused += 1
             if self._refused > PATIENCE:
                 self._break(
-                    f"it was told {self._refused} times that a limit is reached ({limit}) and went "
-                    "on: let LimitReached pass, or catch StepLimit and begin another trial"
+                    f"it continued after {self._refused} exceptions at a limit ({limit}): let "
+                    "LimitReached pass, or catch StepLimit and begin another trial"
                 )
             raise
 
     def _break(self, message: str) -> None:
         __tracebackhide__ = True
-        self.broken = f"{message}\n{self.reply}"
+        self.broken = f"{message}\n{self.circumstances}"
         pytest.fail(self.broken)
 
 
 def _fault(action: object) -> str | None:
-    """What is wrong with an action that no page could even refuse."""
+    """Say what is wrong with an action that is none, or not even valid for a page to refuse."""
     if not isinstance(action, Action):
-        return "is no action of pytest_miniwob_agent.core"
+        return "is not an action of pytest_miniwob_agent"
     hints = get_type_hints(type(action))
     for each in fields(action):
         if not _fits(getattr(action, each.name), hints[each.name]):
@@ -206,7 +221,7 @@ def _fault(action: object) -> str | None:
 
 
 def _fits(value: object, hint: Any) -> bool:
-    """Whether a value is of the type that a field is declared with."""
+    """True if a value has the type that a field is declared with."""
     parts = get_args(hint)
     if isinstance(hint, UnionType):
         return any(_fits(value, part) for part in parts)
@@ -217,6 +232,7 @@ def _fits(value: object, hint: Any) -> bool:
 
 
 LIMITS = Limits(trials=3, steps=4, calls=40)
+"""The limits of an episode of the contract."""
 
 
 def play(
@@ -225,25 +241,34 @@ def play(
     model: LLM,
     limits: Limits = LIMITS,
     fails: tuple[str, int, MiniwobError] | None = None,
+    situation: str = "",
 ) -> Episode:
-    """The agent's episode; the test fails where a rule is broken, and by what the agent raises.
+    """Play an episode; a broken rule, or an exception of the agent, fails the test.
 
-    `fails` is an error that page or model are to raise, see `_Watch`; it passes through.
+    Args:
+        agent: the agent.
+        page: the page.
+        model: the model.
+        limits: the limits of the episode.
+        fails: an error that page or model raise: method, number of its use from 0, and the error,
+            which passes through.
+        situation: what is played with, for the message of a failure.
     """
     __tracebackhide__ = True
-    watch = _Watch(agent, fails)
+    watch = _Watch(agent, fails, situation)
     case = Case("contract", "other", 0)
     try:
         episode = run_episode(case, watch, page, model, limits, model="scripted")
     except Exception as error:
-        error.add_note(watch.reply)
+        error.add_note(watch.circumstances)
         raise
     if watch.broken is None and watch.raised is not None:
-        watch.broken = f"it caught {type(watch.raised).__name__}, which is for the run: let it pass"
-    if watch.broken is None and not episode.trials:
-        watch.broken = "solve() returned without a trial: env.reset() begins each"
+        caught = type(watch.raised).__name__
+        pytest.fail(f"it caught {caught}, which is for the run: let it pass\n{watch.circumstances}")
     if watch.broken is not None:
         pytest.fail(watch.broken)
+    if not episode.trials:
+        pytest.fail("solve() returned without a trial: env.reset() begins each")
     json.dumps(episode.to_data())
     episode.explain()
     return episode

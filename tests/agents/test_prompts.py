@@ -14,7 +14,7 @@ def test_a_users_file_replaces_the_built_in_one(tmp_path):
     assert prompts.fill("actions") == Prompts(REFLECTIVE_PROMPTS).fill("actions")
 
 
-def test_values_are_taken_as_they_are(tmp_path):
+def test_values_are_filled_in_literally(tmp_path):
     (tmp_path / "ground.txt").write_text("$action|$screen")
     filled = Prompts(REFLECTIVE_PROMPTS, tmp_path).fill(
         "ground", action="$screen {x} %s \\1", screen="$$"
@@ -25,23 +25,26 @@ def test_values_are_taken_as_they_are(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("$action on $scren", r"ground\.txt: this prompt knows no \$scren.*\$action, \$screen"),
-        ("$action only", r"ground\.txt: this prompt lacks \$screen"),
-        ("$action $screen for 5$", r"ground\.txt: a \$ that begins no name"),
+        (
+            "$action on $scren",
+            r"ground\.txt: this prompt has no value \$scren; its values are \$action, \$screen",
+        ),
+        ("$action only", r"ground\.txt: this prompt must contain \$screen"),
+        ("$action $screen for 5$", r"ground\.txt: a \$ without a name"),
     ],
 )
-def test_a_wrong_name_is_named(tmp_path, text, message):
+def test_a_text_with_other_values_is_refused(tmp_path, text, message):
     (tmp_path / "ground.txt").write_text(text)
     with pytest.raises(UsageError, match=message):
         Prompts(REFLECTIVE_PROMPTS, tmp_path).fill("ground", action="A", screen="S")
 
 
-def test_a_file_that_replaces_nothing(tmp_path):
+def test_a_file_with_the_name_of_no_prompt_is_refused(tmp_path):
     (tmp_path / "plam.txt").write_text("x")
     with pytest.raises(UsageError, match=r"plam\.txt: .* no such prompt \(did you mean plan\.txt"):
         Prompts(REFLECTIVE_PROMPTS, tmp_path)
 
 
-def test_no_folder(tmp_path):
-    with pytest.raises(UsageError, match="no folder"):
+def test_a_missing_folder_is_refused(tmp_path):
+    with pytest.raises(UsageError, match="nowhere is not a folder"):
         Prompts(REFLECTIVE_PROMPTS, tmp_path / "nowhere")

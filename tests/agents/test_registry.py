@@ -1,6 +1,12 @@
-"""Agents by name: those that installed packages bring, found by their entry points."""
+"""Agents by name: built-in ones, those of installed packages, and classes by their path."""
+
+import sys
 
 import pytest
+
+from pytest_miniwob_agent import Agent, UsageError
+from pytest_miniwob_agent.agents import registry
+from pytest_miniwob_agent.agents.registry import load_agent
 
 AGENT = """
 from pytest_miniwob_agent import Click
@@ -19,92 +25,152 @@ class Stubborn:
 
 
 @pytest.fixture
-def install(project, monkeypatch):
+def install(tmp_path, monkeypatch):
     """Put a package where Python finds it, with the metadata that an installer leaves there."""
-    site = project.mkdir("site")
-    monkeypatch.setenv("PYTHONPATH", str(site))
+    site = tmp_path / "site"
+    site.mkdir()
+    monkeypatch.syspath_prepend(site)
+    modules = []
 
     def install(name, entry, source=AGENT):
         package = name.replace("-", "_")
+        modules.append(package)
         site.joinpath(f"{package}.py").write_text(source)
         info = site / f"{package}-1.0.dist-info"
         info.mkdir()
         info.joinpath("METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
         info.joinpath("entry_points.txt").write_text(f"[miniwob_agents]\n{entry}\n")
 
-    return install
+    yield install
+    for module in modules:
+        sys.modules.pop(module, None)
 
 
-def run(project, agent):
-    return project.runpytest_subprocess(f"--miniwob-agent={agent}", "-k", "click-menu-2")
+def refuse(name, **given):
+    """The message of the error for an agent that can't be loaded."""
+    with pytest.raises(UsageError) as caught:
+        load_agent(name, **given)
+    return str(caught.value)
 
 
-def test_an_installed_package_brings_an_agent(project, install):
+def test_an_agent_of_an_installed_package_is_found_by_its_entry_point(install):
     install("stubborn-agent", "stubborn = stubborn_agent:Stubborn")
-    run(project, "stubborn").assert_outcomes(passed=2, deselected=10)
+    assert load_agent("stubborn").name == "stubborn"
 
 
-def test_a_name_that_two_packages_have(project, install):
+def test_a_name_that_two_packages_have_is_refused(install):
     install("stubborn-agent", "mule = stubborn_agent:Stubborn")
     install("other-agent", "mule = other_agent:Stubborn")
-    result = run(project, "mule")
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(
-        [
-            "*more than one package has an agent 'mule': other-agent (other_agent:Stubborn), "
-            "stubborn-agent (stubborn_agent:Stubborn); name the class itself*"
-        ]
+    assert refuse("mule").startswith(
+        "more than one package has an agent 'mule': other-agent (other_agent:Stubborn), "
+        "stubborn-agent (stubborn_agent:Stubborn); name the class itself"
     )
-    run(project, "other_agent:Stubborn").assert_outcomes(passed=2, deselected=10)
+    assert load_agent("other_agent:Stubborn").name == "stubborn"
 
 
-def test_the_built_in_agents_keep_their_names(record, install):
+def test_an_installed_package_does_not_replace_a_built_in_agent(install):
     install("stubborn-agent", "reflective = stubborn_agent:Stubborn")
-    result = run(record, "reflective")
-    result.assert_outcomes(passed=2, deselected=10)
-    result.stdout.fnmatch_lines(["model calls: 6 replayed, 0 recorded"])
+    assert load_agent("reflective").name == "reflective"
 
 
-def test_a_wrong_name_is_told_the_right_ones(project, install):
+def test_an_unknown_name_is_refused_with_the_known_ones(install):
     install("stubborn-agent", "stubborn = stubborn_agent:Stubborn")
-    result = run(project, "stuborn")
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(
-        ["*called 'stuborn' (did you mean stubborn?): give one of reflective, *stubborn or *"]
+    assert refuse("stuborn") == (
+        "no agent is called 'stuborn' (did you mean stubborn?): give one of reflective, rci, "
+        "webwise, stubborn or package.module:Class"
     )
 
 
 @pytest.mark.parametrize(
     ("entry", "source", "message"),
     [
-        (
-            "= broken_agent:Broken",
-            "import nowhere",
-            "*can't import broken_agent: No module*nowhere*",
-        ),
-        ("= broken_agent:Broken", "", "*broken_agent has no 'Broken'*"),
-        ("= broken_agent", AGENT, "*broken-agent has it at broken_agent, not at a module:Class*"),
+        ("= broken_agent:Broken", "import nowhere", "can't import broken_agent: No module named"),
+        ("= broken_agent:Broken", "", "broken_agent has no 'Broken'"),
+        ("= broken_agent", AGENT, "entry point of broken-agent is broken_agent, without a :Class"),
     ],
+    ids=["no module", "no class", "no class in the entry point"],
 )
-def test_a_broken_package_breaks_its_own_runs_only(project, install, entry, source, message):
+def test_a_broken_package_does_not_affect_other_agents(install, entry, source, message):
     install("broken-agent", f"broken {entry}", source)
     install("stubborn-agent", "stubborn = stubborn_agent:Stubborn")
-    result = run(project, "broken")
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines([message])
-    run(project, "stubborn").assert_outcomes(passed=2, deselected=10)
+    assert message in refuse("broken")
+    assert load_agent("stubborn").name == "stubborn"
 
 
 @pytest.mark.parametrize(
     ("agent", "message"),
     [
-        ("builtins:dict", "*agent 'builtins:dict': can't be made: no signature found for *dict*"),
-        ("string:digits", "*agent 'string:digits': can't be made: '0123456789' is not a callable*"),
+        ("builtins:dict", "agent 'builtins:dict': can't be made: no signature found for builtin"),
+        ("string:digits", "agent 'string:digits': can't be made: '0123456789' is not a callable"),
+        ("json:JSONDecoder", "JSONDecoder lacks a `name` or a method solve(env, llm, note)"),
+        ("nowhere:Agent", "agent 'nowhere:Agent': can't import nowhere: No module named 'nowhere'"),
     ],
 )
-def test_what_is_no_agent_is_an_error_in_words(project, agent, message):
-    result = run(project, agent)
+def test_a_path_that_is_not_one_of_an_agent_is_refused(agent, message):
+    assert message in refuse(agent)
+
+
+@pytest.mark.parametrize(
+    ("name", "fits"), [("a", True), ("..", False), (" ", False), ("x" * 101, False), (5, False)]
+)
+def test_the_name_of_an_agent_must_fit_a_folder(install, name, fits):
+    install("named-agent", "named = named_agent:Stubborn", AGENT.replace('"stubborn"', repr(name)))
+    if fits:
+        assert load_agent("named").name == name
+    else:
+        assert "its name is the folder of its cassettes, and" in refuse("named")
+
+
+class TestArguments:
+    SOURCE = (
+        AGENT
+        + """
+    def __init__(self, tries=1, *, prompts=None, task=""):
+        self.given = tries, prompts, task
+"""
+    )
+
+    @pytest.fixture(autouse=True)
+    def _installed(self, install):
+        install("trying-agent", "trying = trying_agent:Stubborn", self.SOURCE)
+
+    def test_an_agent_gets_parameters_prompts_and_task(self, tmp_path):
+        agent = load_agent("trying", tmp_path, {"tries": 3}, task="click-tab")
+        assert agent.given == (3, tmp_path, "click-tab")
+
+    def test_an_agent_without_a_parameter_task_gets_none(self, install):
+        install("stubborn-agent", "stubborn = stubborn_agent:Stubborn")
+        assert isinstance(load_agent("stubborn", task="click-tab"), Agent)
+
+    @pytest.mark.parametrize(
+        ("param", "message"),
+        [
+            ("trys", "agent 'trying' takes no 'trys' (did you mean tries?); it takes tries"),
+            ("task", "agent 'trying' takes no 'task'"),
+            ("prompts", "give the folder of prompts by --miniwob-prompts"),
+        ],
+    )
+    def test_an_unknown_parameter_is_refused(self, param, message):
+        assert message in refuse("trying", params={param: 1})
+
+    def test_prompts_for_an_agent_without_that_parameter_are_refused(self, install, tmp_path):
+        install("stubborn-agent", "stubborn = stubborn_agent:Stubborn")
+        assert "can't be made: " in refuse("stubborn", prompts=tmp_path)
+
+
+def test_a_built_in_agent_is_a_folder_and_a_line_of_the_registry(install, monkeypatch):
+    install("new-agent", "unused = new_agent:Stubborn")
+    monkeypatch.setitem(registry.BUILT_IN, "new", "new_agent:Stubborn")
+    assert load_agent("new").name == "stubborn"
+
+
+def test_a_run_uses_an_installed_agent_and_reports_an_unknown_one(project, install):
+    install("stubborn-agent", "stubborn = stubborn_agent:Stubborn")
+    result = project.runpytest("--miniwob-agent=stubborn", "-k", "click-menu-2")
+    result.assert_outcomes(passed=2, deselected=10)
+
+    result = project.runpytest("--miniwob-agent=stuborn", "-k", "click-menu-2")
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines([message])
+    result.stdout.fnmatch_lines(["*no agent is called 'stuborn' (did you mean stubborn?)*"])
     result.stdout.no_fnmatch_line("*Traceback*")
-    result.stdout.no_fnmatch_line("*ValueError*")
+    result.stdout.no_fnmatch_line("*UsageError*")

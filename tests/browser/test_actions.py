@@ -1,4 +1,4 @@
-"""Actions beyond the papers' five, each on tasks that ask for it, in a real Chromium."""
+"""Actions beyond the five of the paper, each on a task that needs it, in a real Chromium."""
 
 import json
 import math
@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from pytest_miniwob_agent.browser.environment import Browser
+from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
+from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.core.actions import (
     Choose,
     Click,
@@ -22,27 +23,10 @@ from pytest_miniwob_agent.core.actions import (
     Scroll,
     Select,
     Type,
-    elements_of,
 )
 from pytest_miniwob_agent.core.case import Case
-from pytest_miniwob_agent.core.data import to_data
-from pytest_miniwob_agent.tasks.catalogue import installed_tasks
 
-
-@pytest.fixture(scope="module")
-def browser():
-    browser = Browser()
-    yield browser
-    browser.close()
-
-
-@pytest.fixture
-def open_page(browser):
-    def call(task, seed=1):
-        env = browser.environment(Case(task, installed_tasks()[task], seed))
-        return env, env.reset()
-
-    return call
+pytestmark = pytest.mark.integration
 
 
 def find(observation, **wanted):
@@ -63,21 +47,8 @@ def do(env, *actions):
     return transition
 
 
-def test_every_action_has_a_form_and_data():
-    data = [to_data(action) for action in (Click(1), Click(1, (2, 3)), Drag(1, 2), Copy())]
-    assert data == [
-        {"kind": "click", "element": 1},
-        {"kind": "click", "element": 1, "at": [2, 3]},
-        {"kind": "drag", "element": 1, "to": 2},
-        {"kind": "copy"},
-    ]
-    assert [elements_of(a) for a in (Click(1), Drag(1, 2), Enter("x", 3), Copy())] == [
-        (1,), (1, 2), (3,), (),
-    ]  # fmt: skip
-
-
 class TestPlaces:
-    def test_hovering_finds_the_place_to_click(self, open_page):
+    def test_a_place_can_be_hovered_over_and_clicked(self, open_page):
         env, observation = open_page("hot-cold")
         area = find(observation, dom_id="touch-area")
         signals = [
@@ -87,7 +58,7 @@ class TestPlaces:
         assert all(signals)
         assert do(env, Click(area, (28, 24))).solved
 
-    def test_the_middle_is_not_the_place(self, open_page):
+    def test_without_a_place_the_middle_is_clicked(self, open_page):
         env, observation = open_page("hot-cold")
         assert do(env, Click(find(observation, dom_id="touch-area"))).reward < 1
 
@@ -107,13 +78,13 @@ class TestPlaces:
             pytest.approx(200.5 + place[0], abs=1), pytest.approx(300 + place[1], abs=1),
         ]  # fmt: skip
 
-    def test_a_drawing_takes_clicks_beside_its_shapes(self, open_page):
+    def test_a_drawing_can_be_clicked_beside_its_shapes(self, open_page):
         env, _ = open_page("circle-center")  # pays by distance, at whole pixels never all
         drawing = int(re.search(r'<svg data-ref="(\d+)"', env.html())[1])
         observation = do(env, Click(drawing, (47, 69))).observation
         assert do(env, Click(find(observation, tag="button"))).reward > 0.9
 
-    def test_a_colour_picker_is_closed_beside_itself(self, open_page):
+    def test_a_click_beside_a_colour_picker_closes_it(self, open_page):
         env, observation = open_page("use-colorwheel")
         assert observation.goal.startswith("Select blue")
         field = find(observation, dom_id="col")
@@ -124,27 +95,27 @@ class TestPlaces:
 
 
 class TestHover:
-    def test_a_menu_opens(self, open_page):
+    def test_hovering_opens_a_menu(self, open_page):
         env, observation = open_page("click-menu", 2)
         assert observation.goal == "Select Evy>Tammara"
         [_, evy] = [e.id for e in observation.elements if "caret" in e.classes]
         opened = do(env, Hover(evy)).observation
         assert do(env, Click(find(opened, text="Tammara"))).solved
 
-    def test_a_click_is_not_the_same(self, open_page):
+    def test_a_click_selects_the_menu_entry_instead(self, open_page):
         env, observation = open_page("click-menu", 2)
         [_, evy] = [e.id for e in observation.elements if "caret" in e.classes]
         assert do(env, Click(evy)).reward == -1
 
 
 class TestDrag:
-    def test_to_a_place_in_another_element(self, open_page):
+    def test_a_drag_ends_at_a_place_in_another_element(self, open_page):
         env, observation = open_page("drag-items")
         assert observation.goal == "Drag Gerda to the 3rd position."
         gerda, alvera = (find(observation, text=name) for name in ("Gerda", "Alvera"))
         assert do(env, Drag(gerda, alvera, end=(10, 12))).solved
 
-    def test_to_another_elements_middle(self, open_page):
+    def test_a_drag_ends_in_the_middle_of_another_element(self, open_page):
         env, observation = open_page("drag-box")
         do(env, Drag(find(observation, text="s"), find(observation, text="L")))
         assert do(env, Click(find(observation, text="Submit"))).solved
@@ -158,7 +129,7 @@ class TestDrag:
             ("resize-textarea", 1, {"dom_id": "", "tag": "div"}, (20, 0)),
         ],
     )
-    def test_by_pixels(self, open_page, task, seed, wanted, by):
+    def test_a_drag_by_pixels(self, open_page, task, seed, wanted, by):
         env, observation = open_page(task, seed)
         thing = next(
             e.id
@@ -168,7 +139,7 @@ class TestDrag:
         observation = do(env, Drag(thing, end=by)).observation
         assert do(env, Click(find(observation, text="Submit"))).solved
 
-    def test_both_ends_are_scrolled_to(self, open_page):
+    def test_both_ends_of_a_drag_are_scrolled_into_sight(self, open_page):
         env, observation = open_page("daily-calendar")
         noon = find(observation, dom_id="hh-23")
         assert next(e.y for e in observation.elements if e.id == noon) > 480
@@ -178,20 +149,20 @@ class TestDrag:
 
 class TestSelect:
     @pytest.mark.parametrize("seed", [1, 2, 3])
-    def test_a_paragraph(self, open_page, seed):
+    def test_a_paragraph_is_selected(self, open_page, seed):
         env, observation = open_page("highlight-text-2", seed)
         number = int(re.search(r"the (\d)", observation.goal)[1])
         paragraph = [e for e in observation.elements if e.tag == "p"][number - 1]
         do(env, Select(paragraph.id, paragraph.text if seed == 1 else None))
         assert do(env, Click(find(observation, text="Submit"))).solved
 
-    def test_not_by_a_click(self, open_page):
+    def test_a_click_does_not_select(self, open_page):
         env, observation = open_page("highlight-text")
         do(env, Click(find(observation, dom_id="randomText")))
         assert do(env, Click(find(observation, text="Submit"))).reward == -1
 
-    def test_a_part_and_then_another(self, open_page, browser):
-        """A second drag over marked text would move it."""
+    def test_a_second_selection_replaces_the_first(self, open_page, browser):
+        """A drag over selected text would move it."""
         env, observation = open_page("highlight-text-2")
         paragraph = find(observation, text="Dis urna proin placerat neque,")
         for text in ("proin placerat", "urna proin", "Dis urna proin placerat neque,"):
@@ -207,7 +178,7 @@ class TestSelect:
             ("\U0001f600 e\u0301", None),
         ],
     )
-    def test_in_a_field(self, open_page, browser, text, marked):
+    def test_text_in_a_field_is_selected(self, open_page, browser, text, marked):
         env, observation = open_page("copy-paste")
         field = find(observation, dom_id="to-copy")
         if marked is None:  # letters of several code units
@@ -225,8 +196,8 @@ class TestSelect:
 
 
 class TestDoubleClick:
-    def test_it_marks_a_word(self, open_page, browser):
-        """No task listens to it; in the text editor it is one way to mark a word."""
+    def test_a_double_click_selects_a_word(self, open_page, browser):
+        """No task listens to double clicks; in the text editor they select words."""
         env, observation = open_page("text-editor", 3)
         text = next(e for e in observation.elements if e.tag == "p")
         browser.driver.execute_script(
@@ -240,7 +211,7 @@ class TestDoubleClick:
             ["mousedown", 1, True], ["mousedown", 2, True], ["dblclick", 2, True],
         ]  # fmt: skip
 
-    def test_two_clicks_are_none(self, open_page, browser):
+    def test_two_clicks_are_not_a_double_click(self, open_page, browser):
         env, observation = open_page("text-editor", 3)
         text = next(e for e in observation.elements if e.tag == "p")
         do(env, Click(text.id), Click(text.id))
@@ -249,13 +220,13 @@ class TestDoubleClick:
 
 class TestScroll:
     @pytest.mark.parametrize(("seed", "pixels"), [(1, -1000), (2, 1000)])
-    def test_to_the_end_of_a_text(self, open_page, seed, pixels):
+    def test_scrolling_reaches_both_ends_of_a_text(self, open_page, seed, pixels):
         env, observation = open_page("scroll-text-2", seed)
         assert f"to the {'top' if pixels < 0 else 'bottom'} of" in observation.goal
         do(env, Scroll(find(observation, tag="textarea"), pixels))
         assert do(env, Click(find(observation, text="Submit"))).solved
 
-    def test_a_field_that_cannot_be_used_yet(self, open_page):
+    def test_scrolling_to_the_end_enables_a_field(self, open_page):
         env, observation = open_page("sign-agreement", 3)
         name = re.search('"(.+?)"', observation.goal)[1]
         field = find(observation, dom_id="name")
@@ -266,14 +237,14 @@ class TestScroll:
 
 class TestChoose:
     @pytest.mark.parametrize("seed", [1, 2, 3])
-    def test_an_option_that_is_not_shown(self, open_page, seed):
+    def test_an_option_of_a_closed_list_is_chosen(self, open_page, seed):
         env, observation = open_page("choose-list", seed)
         name = re.search("Select (.+?) from", observation.goal)[1]
         chosen = do(env, Choose(name, find(observation, tag="select"))).observation
         assert find(chosen, tag="select", value=name)
         assert do(env, Click(find(chosen, text="Submit"))).solved
 
-    def test_options_that_cannot_be_chosen_are_passed_over(self, open_page, browser):
+    def test_disabled_and_hidden_options_are_skipped(self, open_page, browser):
         env, observation = open_page("choose-list")
         options = "document.querySelector('select').options"
         browser.driver.execute_script(f"{options}[1].disabled = true; {options}[2].hidden = true")
@@ -286,7 +257,7 @@ CUT = Hold("CTRL"), Type("x"), Release("CTRL")
 
 class TestClipboard:
     @pytest.mark.parametrize("seed", [1, 2])
-    def test_copy_and_paste(self, open_page, browser, seed):
+    def test_copied_text_is_pasted(self, open_page, browser, seed):
         env, observation = open_page("copy-paste-2", seed)
         number = re.search(r"the (\d)", observation.goal)[1]
         browser.driver.execute_script(
@@ -299,7 +270,7 @@ class TestClipboard:
         assert sorted(seen) == [["copy", True], ["input", True], ["paste", True]]
         assert do(env, Click(find(observation, text="Submit"))).solved
 
-    def test_text_that_is_no_field(self, open_page):
+    def test_text_outside_a_field_is_gone_with_its_page(self, open_page):
         env, observation = open_page("highlight-text")
         words = find(observation, dom_id="randomText")
         do(env, Select(words, "urna proin"), Copy())
@@ -308,14 +279,16 @@ class TestClipboard:
         do(env, Click(field))
         assert env.step(Paste()).error == "nothing was copied"
 
-    def test_lines_become_one_in_a_field_of_one_line(self, open_page):
+    def test_pasted_lines_become_one_in_a_field_of_one_line(self, open_page):
         env, observation = open_page("copy-paste")
         field, line = (find(observation, dom_id=name) for name in ("to-copy", "answer-input"))
         do(env, Select(field), Press("DELETE"), Enter("a\nb", field), Select(field), Copy())
         pasted = do(env, Click(line), Paste(), Paste()).observation
         assert find(pasted, id=line, value="a ba b")
 
-    def test_what_is_cut_can_be_pasted_and_never_reaches_the_machines(self, open_page, browser):
+    def test_cut_text_is_pasted_and_never_reaches_the_clipboard_of_the_machine(
+        self, open_page, browser
+    ):
         env, observation = open_page("copy-paste")
         field, line = (find(observation, dom_id=name) for name in ("to-copy", "answer-input"))
         browser.driver.execute_script(
@@ -332,12 +305,12 @@ class TestClipboard:
         pasted = do(env, Click(line), Paste()).observation
         assert find(pasted, id=line, value="one two")
 
-    def test_what_can_not_be_changed_can_not_be_cut(self, open_page):
+    def test_read_only_text_can_not_be_cut(self, open_page):
         env, observation = open_page("highlight-text")
         do(env, Select(find(observation, dom_id="randomText"), "urna proin"), *CUT)
         assert env.step(Paste()).error == "nothing was copied"
 
-    def test_a_password_can_be_neither_copied_nor_cut(self, open_page):
+    def test_a_password_can_neither_be_copied_nor_cut(self, open_page):
         env, observation = open_page("enter-password")
         field = find(observation, dom_id="password")
         do(env, Enter("secret", field), Select(field))
@@ -346,13 +319,13 @@ class TestClipboard:
         assert find(kept, id=field, value="secret")
         assert env.step(Paste()).error == "nothing was copied"
 
-    def test_windows_do_not_share_it(self, display, monkeypatch):
+    def test_two_windows_have_separate_clipboards(self, display, monkeypatch):
         monkeypatch.setenv("DISPLAY", display.name)
         windows = [Browser(headed=True) for _ in range(2)]
         try:
             pages = []
             for seed, window in enumerate(windows, start=1):
-                env = window.environment(Case("copy-paste", "other", seed))
+                env = MiniwobEnvironment(window, Case("copy-paste", "other", seed))
                 observation = env.reset()
                 do(env, Select(find(observation, dom_id="to-copy")), Copy())
                 pages.append((env, observation))
@@ -393,13 +366,13 @@ class TestErrors:
             (Paste(), "nothing was copied"),
         ],
     )
-    def test_an_impossible_action_is_data(self, open_page, action, error):
+    def test_an_impossible_action_is_an_error_and_changes_nothing(self, open_page, action, error):
         env, before = open_page("highlight-text-2")
         transition = env.step(action)
         assert re.search(error, transition.error)
         assert transition.observation == before
 
-    def test_an_option_that_is_not_there(self, open_page):
+    def test_a_missing_option_is_an_error_with_those_of_the_list(self, open_page):
         env, before = open_page("choose-list")
         transition = env.step(Choose("Nobody", find(before, tag="select")))
         assert transition.error == (
@@ -416,7 +389,9 @@ class TestErrors:
             ("style.userSelect = 'none'", "id=2 has no text that can be selected"),
         ],
     )
-    def test_an_element_that_changed_since(self, open_page, browser, change, error):
+    def test_an_element_that_changed_since_it_was_read_is_an_error(
+        self, open_page, browser, change, error
+    ):
         env, _ = open_page("highlight-text-2")
         browser.driver.execute_script(f"document.querySelector('#randomText p').{change}")
         actions = [Select(2)]
@@ -426,7 +401,7 @@ class TestErrors:
             env._points[2] = None  # as in the instant before it is read again
             assert error in env.step(action).error
 
-    def test_keys_that_are_held_stand_in_the_way(self, open_page):
+    def test_selecting_with_a_held_key_is_an_error(self, open_page):
         env, _ = open_page("highlight-text-2")
         do(env, Hold("CTRL"))
         assert env.step(Select(2)).error == "release CTRL first"
@@ -437,7 +412,7 @@ class TestIsolation:
     @pytest.mark.parametrize(
         "action", [Hover(2), Drag(2, 3), Select(2), Scroll(2, 50), DoubleClick(2, (5, 5))]
     )
-    def test_nothing_is_left_for_the_next_trial(self, open_page, browser, action):
+    def test_an_action_leaves_nothing_for_the_next_trial(self, open_page, browser, action):
         env, first = open_page("highlight-text-2")
         do(env, action)
         assert env.reset() == first
@@ -449,7 +424,7 @@ class TestIsolation:
         do(env, Hover(3))
         assert browser.driver.execute_script("return buttons") == 0
 
-    def test_what_was_copied_is_gone(self, open_page):
+    def test_copied_text_is_gone_in_the_next_trial(self, open_page):
         env, observation = open_page("copy-paste")
         do(env, Select(find(observation, dom_id="to-copy")), Copy())
         env.reset()
@@ -457,7 +432,7 @@ class TestIsolation:
         assert env.step(Paste()).error == "nothing was copied"
 
 
-def test_in_the_frame_of_a_flight_task(open_page):
+def test_actions_work_in_the_frame_of_a_flight_task(open_page):
     env, observation = open_page("flight.Alaska-auto-medium", 1000)
     assert json.loads(observation.goal)
     field = find(observation, dom_id="geo-from")

@@ -1,6 +1,8 @@
-"""Certification, on real pages and on fakes that cheat."""
+"""Certification of pages as deterministic, with fake pages and a real one."""
 
 import json
+
+import pytest
 
 from pytest_miniwob_agent.browser.certification import certify, explore
 from pytest_miniwob_agent.cli import main
@@ -12,48 +14,48 @@ CASES = [Case("one", "other", 1), Case("two", "other", 1)]
 
 
 class FakeBrowser:
-    """A browser whose page says how many pages it has shown before."""
+    """A browser that counts its pages."""
 
-    def __init__(self, honest=True):
-        self.honest = honest
-        self.shown = 0
+    def __init__(self):
+        self.pages = 0
         self.closed = False
-
-    def environment(self, case):
-        self.shown += 1
-        text = "Submit" if self.honest else f"Submit {self.shown}"
-        return FakeEnvironment(case.task, {"start": [Element(1, "button", text)]})
 
     def close(self):
         self.closed = True
 
 
-def run(honest):
+def certify_fakes(deterministic):
+    """Certify fake pages; those that are not deterministic show how many pages came before."""
     browsers = []
 
-    def browser():
-        browsers.append(FakeBrowser(honest))
+    def start_browser():
+        browsers.append(FakeBrowser())
         return browsers[-1]
 
-    verdicts = list(certify(CASES, browser))
+    def open_page(browser, case):
+        browser.pages += 1
+        text = "Submit" if deterministic else f"Submit {browser.pages}"
+        return FakeEnvironment(case.task, {"start": [Element(1, "button", text)]})
+
+    verdicts = list(certify(CASES, start_browser, open_page=open_page, pause=0))
     assert len(browsers) == 3
-    assert all(one.closed for one in browsers)
+    assert all(browser.closed for browser in browsers)
     return verdicts
 
 
-def test_pages_that_keep_still_are_the_same():
-    assert [verdict.difference for verdict in run(honest=True)] == ["", ""]
+def test_deterministic_pages_have_no_difference():
+    assert [verdict.difference for verdict in certify_fakes(deterministic=True)] == ["", ""]
 
 
-def test_what_differs_is_shown():
-    first, second = run(honest=False)
+def test_a_difference_between_two_passes_is_shown_as_a_diff():
+    first, second = certify_fakes(deterministic=False)
     assert "+++ another browser and order" in first.difference
     assert "-Element(id=1, tag='button', text='Submit 1'" in first.difference
     assert "+Element(id=1, tag='button', text='Submit 2'" in first.difference
     assert second.difference
 
 
-def test_everything_is_used_once_and_fields_are_written_to():
+def test_exploring_uses_every_element_once_and_writes_to_fields():
     env = FakeEnvironment(
         "g",
         {"start": [Element(1, "button", "a"), Element(2, "input_text", value=""), Element(3, "b")]},
@@ -69,12 +71,13 @@ def test_everything_is_used_once_and_fields_are_written_to():
     assert further[:3] == ["hover id=1", "drag id=2 to id=3", "select id=3"]
 
 
-def test_a_page_without_elements_is_only_loaded():
+def test_exploring_a_page_without_elements_only_loads_it():
     env = FakeEnvironment("g", {"start": []})
     assert [seen.action for seen in explore(env)] == ["loading", "loading"]
 
 
-def test_the_command(tmp_path, capsys):
+@pytest.mark.integration
+def test_the_command_prints_and_writes_the_verdicts_of_real_pages(tmp_path, capsys):
     output = tmp_path / "verdicts.json"
     assert main(["certify", "click-test-2", "--seeds", "1", "--output", str(output)]) == 0
     printed = capsys.readouterr().out
@@ -85,6 +88,6 @@ def test_the_command(tmp_path, capsys):
     assert verdict["observations"] > 3
 
 
-def test_a_wrong_call(capsys):
+def test_the_command_suggests_a_name_for_a_misspelt_task(capsys):
     assert main(["certify", "clik-pie"]) == 2
     assert "did you mean click-pie" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""The shipped suite replays to the same events however it is run, and survives a lost browser."""
+"""Replays of recorded items: equal events wherever they run, also after a lost browser."""
 
 import json
 import os
@@ -9,13 +9,25 @@ import time
 import pytest
 from projects import ROOT
 
+pytestmark = pytest.mark.integration
 
-def replay(folder, *args, **env):
-    """Replay the shipped suite in a process of its own; its events and where it slept."""
+SUITE = 69
+"""Number of items in the shipped suite."""
+
+FEW = "(pie or autocomplete or collapsible-2) and 1000 or menu-2 and 1001"
+"""Selects items with animations, delays and lists, and one that is not solved."""
+
+
+AS_ON_WINDOWS = "import sys; sys.modules['fcntl'] = None; import pytest; sys.exit(pytest.main())"
+"""Runs pytest in a process that can't import `fcntl`."""
+
+
+def replay(folder, *args, start=("-m", "pytest"), **env):
+    """Replay the shipped suite in a process of its own; its events, and where it slept."""
     events, slept = folder / "events.json", folder / "slept.txt"
     slept.write_text("")
     result = subprocess.run(
-        [sys.executable, "-m", "pytest", "tests/test_suite.py", "-p", "events_plugin", *args],
+        [sys.executable, *start, "tests/test_suite.py", "-p", "events_plugin", *args],
         cwd=ROOT,
         env={
             **os.environ,
@@ -33,14 +45,22 @@ def replay(folder, *args, **env):
     return json.loads(events.read_text()), slept.read_text()
 
 
+@pytest.fixture(scope="module", params=["few", pytest.param("all", marks=pytest.mark.sweep)])
+def selected(request):
+    """The arguments that select the items to replay."""
+    return ["-k", FEW] if request.param == "few" else []
+
+
 @pytest.fixture(scope="module")
-def plain(tmp_path_factory):
-    return replay(tmp_path_factory.mktemp("plain"), "-p", "no:randomly")
+def plain(selected, tmp_path_factory):
+    """A replay in order, in one process, without a window and without `fcntl`."""
+    folder = tmp_path_factory.mktemp("plain")
+    return replay(folder, "-p", "no:randomly", *selected, start=("-c", AS_ON_WINDOWS))
 
 
-def test_every_item_replays_from_its_cassette_alone(plain):
+def test_every_item_replays_from_its_cassette_alone_and_without_fcntl(plain, selected):
     outcomes, _ = plain
-    assert len(outcomes) == 69
+    assert len(outcomes) == (4 if selected else SUITE)
     for outcome, carried in outcomes.values():
         assert outcome in ("passed", "skipped")  # skipped: how a report says xfailed
         assert carried["recorded"]["calls"] == carried["left"]["calls"] == 0
@@ -48,7 +68,8 @@ def test_every_item_replays_from_its_cassette_alone(plain):
 
 
 def test_a_replay_does_not_sleep(plain):
-    assert plain[1] == ""
+    _, slept = plain
+    assert slept == ""
 
 
 FONTS = """<?xml version="1.0"?>
@@ -63,44 +84,64 @@ FONTS = """<?xml version="1.0"?>
 </fontconfig>
 """
 
-
-def test_the_machines_fonts_make_no_difference(plain, tmp_path):
-    config = tmp_path / "fonts.conf"
-    config.write_text(FONTS.format(folder=tmp_path))
-    outcomes, _ = replay(tmp_path, "-p", "no:randomly", "-n", "2", FONTCONFIG_FILE=str(config))
-    assert outcomes == plain[0]
+ELSEWHERE = {"TZ": "Asia/Tokyo", "LANG": "de_DE.UTF-8"}
 
 
-def test_a_window_makes_no_difference(plain, tmp_path, display):
-    """Without -n: two windows on one display would take each other's focus."""
-    display.move_mouse(60, 250)  # over the task, as a mouse may well be
-    outcomes, _ = replay(tmp_path, "-p", "no:randomly", "--miniwob-headed", DISPLAY=display.name)
-    assert outcomes == plain[0]
+FONTS_FILE = {"FONTCONFIG_FILE": "fonts.conf"}
 
 
 @pytest.mark.parametrize(
-    ("args", "env"),
+    ("selected", "args", "env"),
     [
-        (["-n", "2"], {}),
-        (["-p", "no:randomly", "-n", "2", "--dist", "loadgroup"], {}),
-        (["-p", "no:randomly", "-n", "3"], {"TZ": "Asia/Tokyo", "LANG": "de_DE.UTF-8"}),
+        pytest.param("few", ["-n", "2"], ELSEWHERE | FONTS_FILE, id="few-together"),
+        *(
+            pytest.param("all", args, env, id=f"all-{name}", marks=pytest.mark.sweep)
+            for name, args, env in (
+                ("workers", ["-n", "2"], {}),
+                ("loadgroup", ["-p", "no:randomly", "-n", "2", "--dist", "loadgroup"], {}),
+                ("elsewhere", ["-p", "no:randomly", "-n", "3"], ELSEWHERE),
+                ("fonts", ["-p", "no:randomly", "-n", "2"], FONTS_FILE),
+            )
+        ),
     ],
-    ids=["workers", "loadgroup", "elsewhere"],
+    indirect=["selected"],
 )
-def test_outcomes_and_events_are_the_same_item_by_item(plain, tmp_path, args, env):
-    outcomes, _ = replay(tmp_path, *args, **env)
+def test_workers_order_fonts_language_and_time_zone_make_no_difference(
+    plain, selected, tmp_path, args, env
+):
+    if "FONTCONFIG_FILE" in env:
+        config = tmp_path / env["FONTCONFIG_FILE"]
+        config.write_text(FONTS.format(folder=tmp_path))
+        env = env | {"FONTCONFIG_FILE": str(config)}
+    outcomes, _ = replay(tmp_path, *args, *selected, **env)
     assert outcomes.keys() == plain[0].keys()
     for item, carried in outcomes.items():
         assert carried == plain[0][item], item
 
 
-def test_all_43_tasks_have_a_solved_episode(plain):
-    solved = {
-        carried["episode"]["case"].split("/")[1]
-        for _, carried in plain[0].values()
-        if carried["episode"]["solved"]
-    }
-    assert len(solved) == 43
+@pytest.mark.parametrize(
+    "slowmo",
+    [
+        pytest.param(["--miniwob-slowmo=20"], id="slowly"),
+        pytest.param([], id="at once", marks=pytest.mark.sweep),
+    ],
+)
+def test_a_window_and_its_pace_make_no_difference(plain, selected, tmp_path, display, slowmo):
+    """Without -n: two windows on one display would take each other's focus."""
+    display.move_mouse(60, 250)  # over the task, as a mouse may well be
+    outcomes, slept = replay(
+        tmp_path, "-p", "no:randomly", "--miniwob-headed", *slowmo, *selected, DISPLAY=display.name
+    )
+    assert outcomes == plain[0]
+    assert bool(slept) == bool(slowmo)
+
+
+def test_all_43_tasks_have_a_solved_episode():
+    """As the shipped suite is replayed against this baseline."""
+    lines = (ROOT / "cassettes" / "results.jsonl").read_text(encoding="utf-8").splitlines()
+    items = [json.loads(line) for line in lines[1:]]
+    assert len(items) == SUITE
+    assert len({item["task"] for item in items if item["outcome"] == "solved"}) == 43
 
 
 CLUMSY = """
@@ -110,7 +151,7 @@ CLUMSY = """
     from pytest_miniwob_agent.testing import ScriptedLLM
 
     class Clumsy:
-        '''Asks, kills its browser or the driver as it is told, and asks again.'''
+        '''Calls the model, kills its browser or the driver, and calls it again.'''
 
         name = "clumsy"
 
@@ -132,50 +173,43 @@ CLUMSY = """
             env.step(Press("TAB"))
             llm.complete("second", "plan")
 
-    KILLS = []
+    KILLS = {2: ["browser"], 4: ["driver"], 5: ["browser", "browser"]}
 
     @pytest.fixture
     def miniwob_agent(miniwob_browser, miniwob_case):
-        return Clumsy(miniwob_browser, list(KILLS) if miniwob_case.seed == 2 else [])
+        kills = KILLS if "KILL" in os.environ else {}
+        return Clumsy(miniwob_browser, kills.get(miniwob_case.seed, []))
 
-    @pytest.mark.miniwob("click-button", seeds=[1, 2, 3])
+    @pytest.mark.miniwob("click-button", seeds="1-6")
     def test_runs(miniwob_episode):
         assert (miniwob_episode.steps, miniwob_episode.calls) == (1, 2)
 """
 
 
-@pytest.mark.parametrize("victim", ["browser", "driver"])
-def test_an_item_whose_browser_dies_is_begun_again_and_loses_no_completion(
-    pytester, chat_server, victim
+def test_an_item_whose_browser_dies_is_run_again_once_and_loses_no_completion(
+    pytester, chat_server, monkeypatch
 ):
-    pytester.makepyfile(CLUMSY.replace("KILLS = []", f"KILLS = [{victim!r}]"))
+    monkeypatch.setenv("KILL", "1")
+    pytester.makepyfile(CLUMSY)
     pytester.makeini("[pytest]\nminiwob_model = m\naddopts = -p no:randomly\n")
-    result = pytester.runpytest_subprocess(
-        "--miniwob-record=new_episodes", f"--miniwob-base-url={chat_server.url}"
+    result = pytester.runpytest(
+        "--miniwob-record=new_episodes", f"--miniwob-base-url={chat_server.url}", "-v"
     )
-    result.assert_outcomes(passed=3)
-    assert len(chat_server.requests) == 6  # no call was made twice
-    result.stdout.fnmatch_lines(["model calls: 0 replayed, 6 recorded"])
-    result = pytester.runpytest_subprocess()
-    result.assert_outcomes(passed=3)
-    result.stdout.fnmatch_lines(["model calls: 6 replayed, 0 recorded"])
-
-
-def test_a_browser_that_dies_again_makes_its_item_an_error_and_the_next_gets_a_new_one(
-    pytester, chat_server
-):
-    pytester.makepyfile(CLUMSY.replace("KILLS = []", "KILLS = ['browser'] * 2"))
-    pytester.makeini("[pytest]\nminiwob_model = m\naddopts = -p no:randomly\n")
-    result = pytester.runpytest_subprocess(
-        "--miniwob-record=new_episodes", f"--miniwob-base-url={chat_server.url}"
-    )
-    result.assert_outcomes(passed=2, errors=1)
+    result.assert_outcomes(passed=5, errors=1)
+    result.stdout.fnmatch_lines(["*/5[]] ERROR*", "*/6[]] PASSED*"])  # it gets a new browser
     result.stdout.fnmatch_lines(["the browser failed while doing press TAB: *"])
+    assert len(chat_server.requests) == 11  # none twice, and one of the item that is an error
+    result.stdout.fnmatch_lines(["model calls: 0 replayed, 11 recorded"])
+    monkeypatch.delenv("KILL")
+    result = pytester.runpytest()
+    result.assert_outcomes(passed=5, errors=1)  # the error is not recorded
+    result.stdout.fnmatch_lines(["model calls: 10 replayed, 0 recorded"])
 
 
 DOOMED = """
     import json, os, random, signal, threading
     import pytest
+    from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
 
     KILLED = []
 
@@ -183,7 +217,7 @@ DOOMED = """
         # A page that loses its browser or the driver once, in or after one of its calls.
 
         def __init__(self, browser, case):
-            self.browser, self.page = browser, browser.environment(case)
+            self.browser, self.page = browser, MiniwobEnvironment(browser, case)
             chance = random.Random(case.id)
             with open("plain.txt") as file:
                 steps = {id_: episode["steps"] for id_, episode in map(json.loads, file)}
@@ -220,24 +254,35 @@ DOOMED = """
         # Every second item only: a browser that dies after an item's last call fails the next one.
         if "KILL" in os.environ and miniwob_case.seed == 1000:
             return Doomed(miniwob_browser, miniwob_case)
-        return miniwob_browser.environment(miniwob_case)
+        return MiniwobEnvironment(miniwob_browser, miniwob_case)
 
-    @pytest.mark.miniwob(
-        "click-menu-2", "click-pie", "click-tab-2", "email-inbox", "navigate-tree",
-        "search-engine", "social-media", "use-autocomplete", seeds=[1000, 1001], trials=5,
-    )
+    @pytest.mark.miniwob(*TASKS, seeds=[1000, 1001], trials=5)
     def test_runs(miniwob_case, miniwob_episode):
         with open("episodes.txt", "a") as file:
             print(json.dumps([miniwob_case.id, miniwob_episode.to_data()]), file=file)
 
     def test_killed():
-        assert len(KILLED) == (8 if "KILL" in os.environ else 0)
+        assert len(KILLED) == (len(TASKS) if "KILL" in os.environ else 0)
         assert not KILLED or set(KILLED) == {"browser", "driver"}
 """
 
 
-def test_it_makes_no_difference_at_what_moment_the_browser_dies(pytester, monkeypatch):
-    pytester.makepyfile(DOOMED)
+@pytest.mark.parametrize(
+    "tasks",
+    [
+        pytest.param(["click-pie", "use-autocomplete"], id="two"),
+        pytest.param(
+            [
+                "click-menu-2", "click-pie", "click-tab-2", "email-inbox", "navigate-tree",
+                "search-engine", "social-media", "use-autocomplete",
+            ],
+            id="eight",
+            marks=pytest.mark.sweep,
+        ),
+    ],
+)  # fmt: skip
+def test_the_moment_at_which_the_browser_dies_makes_no_difference(pytester, monkeypatch, tasks):
+    pytester.makepyfile(DOOMED.replace("KILLED = []", f"KILLED = []\n    TASKS = {tasks}"))
     pytester.makeini(
         "[pytest]\naddopts = -p no:randomly\nminiwob_model = claude\n"
         f"miniwob_cassettes = {ROOT / 'cassettes'}\n"
@@ -246,51 +291,70 @@ def test_it_makes_no_difference_at_what_moment_the_browser_dies(pytester, monkey
     for kill in (False, True):
         if kill:
             monkeypatch.setenv("KILL", "1")
-        pytester.runpytest_subprocess().assert_outcomes(passed=17)
+        pytester.runpytest().assert_outcomes(passed=2 * len(tasks) + 1)
         written = pytester.path / "episodes.txt"
         episodes.append(written.read_text().splitlines())
         written.rename(pytester.path / "plain.txt")
-    assert len(episodes[0]) == 16
+    assert len(episodes[0]) == 2 * len(tasks)
     assert episodes[0] == episodes[1]
 
 
-def test_the_pace_of_the_model_makes_no_difference(pytester, chat_server):
-    """A model that takes its time and one that takes none give the same episodes to the letter."""
-    pytester.makepyfile(
-        """
-        import json
-        import pytest
-
-        @pytest.mark.miniwob("use-autocomplete", "click-collapsible-2", "click-pie", seeds=[1, 2])
-        def test_runs(miniwob_case, miniwob_episode):
-            with open(f"{miniwob_case.task}-{miniwob_case.seed}.json", "w") as file:
-                json.dump(miniwob_episode.to_data(), file)
-        """
-    )
-    pytester.makeini("[pytest]\nminiwob_model = m\naddopts = -p no:randomly\n")
-
-    delays = []
+def slow_model(delay):
+    """A model that takes real time, and does something on each of the tasks below."""
 
     def reply(prompt):
-        time.sleep(delays[-1])
+        time.sleep(delay)
         if "Say in one short sentence" in prompt:
             return "Something was done."
         if "Answer with one line of this form" in prompt:
             return "For action index=0, you should click id=2."
         return 'enter "Al" to id=2\npress ARROWDOWN' if "Enter an item" in prompt else "click id=1"
 
-    chat_server.reply = reply
+    return reply
+
+
+@pytest.mark.parametrize(
+    ("tasks", "seeds", "trials", "steps", "delay"),
+    [
+        pytest.param(["use-autocomplete", "click-pie"], [1], 1, 2, 0.2, id="few"),
+        pytest.param(
+            ["use-autocomplete", "click-collapsible-2", "click-pie"],
+            [1, 2],
+            2,
+            4,
+            0.3,
+            id="more",
+            marks=pytest.mark.sweep,
+        ),
+    ],
+)
+def test_the_pace_of_the_model_makes_no_difference(
+    pytester, chat_server, tasks, seeds, trials, steps, delay
+):
+    """A model that takes its time and one that takes none give equal episodes."""
+    pytester.makepyfile(
+        f"""
+        import json
+        import pytest
+
+        @pytest.mark.miniwob(*{tasks}, seeds={seeds})
+        def test_runs(miniwob_case, miniwob_episode):
+            with open(f"{{miniwob_case.task}}-{{miniwob_case.seed}}.json", "w") as file:
+                json.dump(miniwob_episode.to_data(), file)
+        """
+    )
+    pytester.makeini("[pytest]\nminiwob_model = m\naddopts = -p no:randomly\n")
     episodes = []
-    for delay in (0, 0.3):
-        delays.append(delay)
-        result = pytester.runpytest_subprocess(
+    for pace in (0, delay):
+        chat_server.reply = slow_model(pace)
+        result = pytester.runpytest(
             "--miniwob-record=all",
             f"--miniwob-base-url={chat_server.url}",
-            "--miniwob-trials=2",
-            "--miniwob-steps=4",
+            f"--miniwob-trials={trials}",
+            f"--miniwob-steps={steps}",
         )
-        result.assert_outcomes(passed=6)
+        result.assert_outcomes(passed=len(tasks) * len(seeds))
         files = sorted(pytester.path.glob("*.json"))
         episodes.append([file.read_text() for file in files])
-    assert len(episodes[0]) == 6
+    assert len(episodes[0]) == len(tasks) * len(seeds)
     assert episodes[0] == episodes[1]

@@ -10,9 +10,9 @@ import pytest
 from batch_server import BatchServer, Gate
 from projects import solve_menu
 
+from pytest_miniwob_agent import ModelError, UsageError
 from pytest_miniwob_agent.cassettes.batches import Batches
 from pytest_miniwob_agent.cli import main
-from pytest_miniwob_agent.core.errors import ModelError, UsageError
 
 KEY = "sk-" + "a" * 40
 
@@ -26,7 +26,7 @@ def server():
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch, server):
-    """The current folder of a user who records with this server."""
+    """The current folder, with the key and the address of the server in the environment."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
@@ -79,7 +79,7 @@ def batch(capsys):
 
 
 def start(*arguments):
-    """`miniwob-agent batch` as a process of its own."""
+    """Start `miniwob-agent batch` in another process."""
     command = "import sys; from pytest_miniwob_agent.cli import main; sys.exit(main())"
     return subprocess.Popen(
         [sys.executable, "-c", command, "batch", *arguments],
@@ -89,7 +89,7 @@ def start(*arguments):
     )
 
 
-def test_rounds_record_a_suite(project, server, batch, monkeypatch):
+def test_rounds_of_batches_record_a_suite(project, server, batch, monkeypatch):
     """Defer, submit, status, fetch, answers, ... until nothing waits; then replay."""
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
@@ -122,7 +122,7 @@ def test_rounds_record_a_suite(project, server, batch, monkeypatch):
     assert "`pytest --miniwob-record=defer` writes it" in out
 
 
-def test_what_is_sent_is_what_waits(folder, server, batch):
+def test_the_waiting_requests_are_uploaded_unchanged_and_sorted(folder, server, batch):
     requests = [request(2), request(1)]
     write(folder, *requests)
     code, out, _ = batch("submit")
@@ -132,7 +132,7 @@ def test_what_is_sent_is_what_waits(folder, server, batch):
     assert server.batches["batch_1"]["metadata"] == {"file": file["filename"]}
 
 
-def test_nothing_is_submitted_twice(folder, server, batch):
+def test_no_request_is_submitted_twice(folder, server, batch):
     server.auto = False
     first = write(folder, request(1), request(2))
     batch("submit")
@@ -147,10 +147,10 @@ def test_nothing_is_submitted_twice(folder, server, batch):
 
     server.work("batch_1")
     _, out, _ = batch("submit")
-    assert "2 requests already in a batch that is over: `miniwob-agent batch fetch`" in out
+    assert "2 requests already in a batch that has ended: `miniwob-agent batch fetch`" in out
     code, out, _ = batch("fetch")
     assert code == 0
-    assert "1 batch not over yet: `miniwob-agent batch status --wait`" in out
+    assert "1 batch not ended yet: `miniwob-agent batch status --wait`" in out
     assert set(answers(folder)) == set(first)
     _, out, _ = batch("submit")
     assert "2 requests already answered: `pytest --miniwob-record=defer --miniwob-answers=" in out
@@ -170,11 +170,36 @@ def test_nothing_is_submitted_twice(folder, server, batch):
     assert server.submitted == dict.fromkeys(second, 1)
 
 
-@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-@pytest.mark.parametrize("call", ["GET /v1/files", "POST /v1/files", "POST /v1/batches"])
-@pytest.mark.parametrize("grown", [False, True], ids=["same", "grown"])
-def test_killed_while_submitting(folder, server, batch, call, after, grown):
-    """At any moment; and also if more requests wait by then."""
+KILLS = [
+    (call, after, grown)
+    for call in ("GET /v1/files", "POST /v1/files", "POST /v1/batches")
+    for after in (False, True)
+    for grown in (False, True)
+]
+CHOSEN = [
+    ("POST /v1/files", False, False),
+    ("POST /v1/files", True, True),
+    ("POST /v1/batches", True, False),
+]
+"""Nothing is on the server; the file is there, but more requests wait now; the batch is there."""
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(
+    ("call", "after", "grown"),
+    [
+        pytest.param(
+            *kill,
+            id=f"{kill[0]}, {'after' if kill[1] else 'before'}{', grown' if kill[2] else ''}",
+            marks=() if kill in CHOSEN else pytest.mark.sweep,
+        )
+        for kill in KILLS
+    ],
+)
+def test_a_killed_submit_is_continued_without_submitting_twice(
+    folder, server, batch, call, after, grown
+):
+    """Killed before or after the server carried out a call; `grown`: then more requests wait."""
     ids = write(folder, request(1), request(2))
     gate = server.fail(call, Gate(), after=after)
     process = start("submit")
@@ -188,7 +213,7 @@ def test_killed_while_submitting(folder, server, batch, call, after, grown):
 
     code, out, _ = batch("status")
     assert code == 1
-    assert out == "(no id)  not made yet: `miniwob-agent batch submit` goes on with it\n"
+    assert out == "(no id)  not made yet: `miniwob-agent batch submit` continues it\n"
     code, out, _ = batch("submit")
     assert code == 0
     assert out.count("found again") == made
@@ -199,7 +224,8 @@ def test_killed_while_submitting(folder, server, batch, call, after, grown):
     assert set(answers(folder)) == set(ids)
 
 
-def test_killed_while_fetching(folder, server, batch):
+@pytest.mark.integration
+def test_a_killed_fetch_is_repeated(folder, server, batch):
     ids = write(folder, request(1), request(2))
     batch("submit")
     server.work("batch_1")
@@ -214,8 +240,8 @@ def test_killed_while_fetching(folder, server, batch):
     assert server.submitted == dict.fromkeys(ids, 1)
 
 
-def test_a_state_that_is_older_than_the_answers(folder, server, batch):
-    """As if the process had died between the two writes."""
+def test_a_state_older_than_the_answers_fetches_them_again_without_a_change(folder, server, batch):
+    """As if the process had been killed between the two writes."""
     ids = write(folder, request(1), request(2))
     batch("submit")
     state = folder / ".miniwob/batches.json"
@@ -228,8 +254,8 @@ def test_a_state_that_is_older_than_the_answers(folder, server, batch):
     assert set(answers(folder)) == set(ids)
 
 
-def test_a_lost_state(folder, server, batch):
-    """The server tells by the name of the file, over as many pages as its lists have."""
+def test_batches_of_a_lost_state_are_found_on_the_server(folder, server, batch):
+    """By the names of their files, over several pages of the lists."""
     ids = write(folder, *(request(n, f"m{n}") for n in range(5)))
     batch("submit")
     (folder / ".miniwob/batches.json").unlink()
@@ -240,8 +266,7 @@ def test_a_lost_state(folder, server, batch):
     assert set(answers(folder)) == set(ids)
 
 
-def test_fresh_samples(folder, server, batch):
-    """Without the state and the file on the server, there is nothing to be found again."""
+def test_requests_are_submitted_again_if_state_and_file_are_deleted(folder, server, batch):
     write(folder, request(1))
     batch("submit")
     (folder / ".miniwob/batches.json").unlink()
@@ -249,29 +274,35 @@ def test_fresh_samples(folder, server, batch):
     assert batch("submit")[1] == "batch_2  1 request for m, submitted\n"
 
 
-def test_two_at_once(folder, server):
+@pytest.mark.integration
+def test_a_second_call_waits_for_the_first(folder, server):
     server.auto = False
     ids = write(folder, request(1), request(2))
     gate = server.fail("POST /v1/batches", Gate(), after=True)
-    one = start("submit")
-    assert gate.reached.wait(60), one.communicate()
-    two = start("submit")
-    assert two.stdout.readline() == "waiting for another `miniwob-agent batch` to end\n"
-    gate.opened.set()
-    assert one.communicate()[0] == "batch_1  2 requests for m, submitted\n"
-    assert two.communicate()[0].startswith("nothing to submit\n2 requests already in flight")
-    assert (one.returncode, two.returncode) == (0, 0)
+    first = start("submit")
+    assert gate.reached.wait(60), first.communicate()
+    lines = []
+
+    def say(line):
+        lines.append(line)
+        gate.opened.set()  # the first call holds the lock until the second one says that it waits
+
+    Batches(folder / ".miniwob/pending.jsonl", None, say).submit()
+    assert lines[:2] == ["waiting for another `miniwob-agent batch` to end", "nothing to submit"]
+    assert lines[2].startswith("2 requests already in flight")
+    assert first.communicate()[0] == "batch_1  2 requests for m, submitted\n"
+    assert first.returncode == 0
     assert server.submitted == dict.fromkeys(ids, 1)
 
 
-def test_a_connection_that_breaks_after_the_batch_was_made(folder, server, batch):
-    """The client would try again by itself and make a second one."""
+def test_a_batch_is_found_again_after_its_connection_broke(folder, server, batch):
+    """The client would repeat the call by itself and make a second batch."""
     ids = write(folder, request(1))
     server.fail("POST /v1/batches", "drop", after=True)
     code, _, err = batch("submit")
     assert code == 2
     assert err.startswith(f"miniwob-agent: {server.url} can't be reached: ")
-    assert err.endswith("; `miniwob-agent batch submit` goes on from there\n")
+    assert err.endswith("; `miniwob-agent batch submit` continues from there\n")
     code, out, _ = batch("submit")
     assert (code, out.splitlines()[0]) == (
         0,
@@ -280,42 +311,42 @@ def test_a_connection_that_breaks_after_the_batch_was_made(folder, server, batch
     assert server.submitted == dict.fromkeys(ids, 1)
 
 
-def test_one_model_a_file_and_the_limits(folder, server):
+def test_a_file_has_one_model_and_a_limited_number_of_requests(folder, server):
     requests = [request(n, model) for n in range(5) for model in ("m", "n")]
     ids = write(folder, *requests)
-    said = []
+    lines = []
     pending = folder / ".miniwob/pending.jsonl"
-    Batches(pending, None, said.append, most_requests=2).submit()
+    Batches(pending, None, lines.append, max_requests=2).submit()
     counts = ["2 requests for m", "2 requests for n", "1 request for m", "1 request for n"]
-    assert sorted(line.split("  ")[1].split(",")[0] for line in said) == sorted(
+    assert sorted(line.split("  ")[1].split(",")[0] for line in lines) == sorted(
         [*counts, *counts[:2]]
     )
     assert server.submitted == dict.fromkeys(ids, 1)
     for file in server.files.values():
-        lines = server.requests(file["id"])
-        assert len(lines) <= 2
-        assert len({line["body"]["model"] for line in lines}) == 1
+        requests = server.requests(file["id"])
+        assert len(requests) <= 2
+        assert len({each["body"]["model"] for each in requests}) == 1
 
 
-def test_the_size_of_a_file(folder, server):
+def test_a_file_has_a_limited_size(folder, server):
     ids = write(folder, *(request(n) for n in range(5)))
     pending = folder / ".miniwob/pending.jsonl"
-    Batches(pending, None, print, most_bytes=500).submit()
+    Batches(pending, None, print, max_bytes=500).submit()
     sizes = [file["bytes"] for file in server.files.values()]
     assert len(sizes) == 3
     assert max(sizes) <= 500
     assert server.submitted == dict.fromkeys(ids, 1)
 
 
-def test_a_request_that_is_too_large(folder, server):
+def test_a_request_larger_than_a_file_is_an_error(folder, server):
     [_, id_] = write(folder, request(1), request(2, prompt="x" * 500))
-    batches = Batches(folder / ".miniwob/pending.jsonl", None, print, most_bytes=500)
+    batches = Batches(folder / ".miniwob/pending.jsonl", None, print, max_bytes=500)
     with pytest.raises(UsageError, match=f"{id_} has 6.. bytes, the Batch API takes 500"):
         batches.submit()
     assert not server.submitted
 
 
-def test_requests_that_came_back_as_errors(folder, server, batch):
+def test_requests_answered_by_errors_are_submitted_again(folder, server, batch):
     server.reply = lambda prompt: "DONE" if "0" in prompt else {"message": "too\nlong"}
     ids = write(folder, *(request(n) for n in range(8)))
     batch("submit")
@@ -337,7 +368,7 @@ def test_requests_that_came_back_as_errors(folder, server, batch):
 
 
 @pytest.mark.parametrize("status", ["expired", "cancelled"])
-def test_a_part_of_the_answers(folder, server, batch, status):
+def test_the_answers_of_an_incomplete_batch_are_kept(folder, server, batch, status):
     server.auto = False
     ids = write(folder, *(request(n) for n in range(3)))
     batch("submit")
@@ -356,8 +387,8 @@ def test_a_part_of_the_answers(folder, server, batch, status):
     assert set(answers(folder)) == set(ids)
 
 
-def test_a_batch_that_failed_as_a_whole(folder, server, batch):
-    """Its requests are submitted again, and once only, though file and content are the same."""
+def test_the_requests_of_a_failed_batch_are_submitted_again_once(folder, server, batch):
+    """Though file and content are the same."""
     server.auto = False
     ids = write(folder, request(1))
     batch("submit")
@@ -390,7 +421,7 @@ def test_a_failed_batch_is_submitted_again_without_a_fetch(folder, server, batch
     assert "batch_2  1 request for m, submitted" in out
 
 
-def test_answers_that_the_server_has_dropped(folder, server, batch):
+def test_requests_whose_answers_the_server_has_dropped_are_submitted_again(folder, server, batch):
     ids = write(folder, request(1))
     batch("submit")
     server.work("batch_1")
@@ -402,7 +433,7 @@ def test_answers_that_the_server_has_dropped(folder, server, batch):
     assert "batch_2  1 request for m, submitted" in batch("submit")[1]
 
 
-def test_a_reply_without_a_text_is_an_error(folder, server, batch):
+def test_an_answer_without_a_text_is_an_error(folder, server, batch):
     server.reply = lambda prompt: None
     write(folder, request(1))
     batch("submit")
@@ -413,7 +444,9 @@ def test_a_reply_without_a_text_is_an_error(folder, server, batch):
     assert batch("submit")[1] == "batch_2  1 request for m, submitted\n"
 
 
-def test_a_batch_that_expired_without_an_answer(folder, server, batch):
+def test_the_requests_of_an_expired_batch_without_answers_are_submitted_again(
+    folder, server, batch
+):
     server.auto = False
     write(folder, request(1))
     batch("submit")
@@ -424,7 +457,7 @@ def test_a_batch_that_expired_without_an_answer(folder, server, batch):
     assert "1 request already in flight" in batch("submit")[1]
 
 
-def test_status_of_several(folder, server, batch):
+def test_status_shows_each_batch_on_a_line(folder, server, batch):
     server.auto = False
     write(folder, request(1), request(2, "n"), request(3, "o"))
     batch("submit")
@@ -441,23 +474,24 @@ def test_status_of_several(folder, server, batch):
     )
 
 
-def test_waiting_tells_how_far_it_is(folder, server):
+def test_status_reports_progress_while_it_waits(folder, server):
     server.auto = False
     write(folder, request(1), request(2))
-    said, told = [], []
-    batches = Batches(folder / ".miniwob/pending.jsonl", None, said.append)
+    lines, progress = [], []
+    batches = Batches(folder / ".miniwob/pending.jsonl", None, lines.append, pause=0)
     batches.submit()
 
-    def progress(text):
-        told.append(text)
+    def wait(text):
+        progress.append(text)
         server.work("batch_1")
 
-    assert batches.status(progress)
-    assert told == ["1 batch to go, 0 of 2 requests done", ""]
-    assert said[-2] == "batch_1  completed  2 completed, 0 failed, 2 in all"
+    assert batches.status(wait)
+    assert progress == ["1 batch running, 0 of 2 requests done", ""]
+    assert lines[-2] == "batch_1  completed  2 completed, 0 failed, 2 in all"
 
 
-def test_waiting_can_be_interrupted(folder, server, batch):
+@pytest.mark.integration
+def test_waiting_can_be_interrupted_with_ctrl_c(folder, server, batch):
     server.auto = False
     ids = write(folder, request(1))
     batch("submit")
@@ -468,14 +502,14 @@ def test_waiting_can_be_interrupted(folder, server, batch):
     process.send_signal(signal.SIGINT)
     _, err = process.communicate()
     assert process.returncode == 130
-    assert err == "interrupted; nothing is lost, call it again to go on\n"
+    assert err == "interrupted; nothing is lost, run it again to continue\n"
     server.work("batch_1")
     assert batch("fetch")[0] == 0
     assert set(answers(folder)) == set(ids)
 
 
 @pytest.mark.parametrize("step", ["status", "fetch"])
-def test_nothing_was_submitted(folder, batch, step):
+def test_a_step_before_submit_says_that_nothing_was_submitted(folder, batch, step):
     code, out, _ = batch(step)
     assert code == 0
     assert out == (
@@ -483,22 +517,22 @@ def test_nothing_was_submitted(folder, batch, step):
     )
 
 
-def test_nothing_waits(folder, batch):
+def test_submit_without_a_batch_file_says_how_to_get_one(folder, batch):
     code, out, _ = batch("submit")
     assert code == 0
     assert out.startswith("nothing to submit: there is no .miniwob/pending.jsonl; `pytest ")
     assert list(folder.iterdir()) == []
 
 
-def test_files_elsewhere(folder, server, batch):
+def test_state_and_answers_are_beside_the_named_batch_file(folder, server, batch):
     write(folder, request(1))
-    (folder / ".miniwob").rename(folder / "of mine")
-    option = "--pending=of mine/pending.jsonl"
+    (folder / ".miniwob").rename(folder / "my files")
+    option = "--pending=my files/pending.jsonl"
     batch("submit", option)
     code, out, _ = batch("fetch", option)
     assert code == 0
-    assert out.endswith("--miniwob-answers='of mine/answers.jsonl'\n")
-    assert (folder / "of mine/answers.jsonl").exists()
+    assert out.endswith("--miniwob-answers='my files/answers.jsonl'\n")
+    assert (folder / "my files/answers.jsonl").exists()
 
 
 def files_of(folder):
@@ -513,40 +547,37 @@ ERRORS = {
     "refused": (403, "status 403"),
     "too many": (429, "status 429"),
     "broken": (500, "status 500"),
-    "a page": (b"<html>\n<h1>Log\nin</h1></html>", "answered"),
-    "no batch": ({}, "answered"),
-    "a list": ([], "answered"),
+    "a page": (b"<html>\n<h1>Log\nin</h1></html>", "gave an invalid answer for"),
+    "no batch": ({}, "gave an invalid answer for"),
+    "a list": ([], "gave an invalid answer for"),
 }
 
 
-@pytest.mark.parametrize("name", ERRORS)
 @pytest.mark.parametrize(
     "call", ["GET /v1/files", "POST /v1/files", "POST /v1/batches", "GET /v1/batches"]
 )
-def test_errors_while_submitting(folder, server, batch, call, name):
-    """One batch is to be found again, and one to be made."""
-    how, text = ERRORS[name]
+def test_every_error_while_submitting_is_one_line_and_submit_continues(folder, server, batch, call):
+    """One batch has to be found again, and one to be made."""
     ids = write(folder, request(1, "a"))
     batch("submit")
     (folder / ".miniwob/batches.json").unlink()
     ids = write(folder, request(1, "a"), request(2, "b"))
-    server.fail(call, how, times=6)
-    code, _, err = batch("submit")
-    assert code == 2
-    assert err.startswith(f"miniwob-agent: {server.url} ")
-    assert text in err
-    assert err.count("\n") == 1
-    server.faults.clear()
+    for name, (how, text) in ERRORS.items():
+        server.fail(call, how, times=6)
+        code, _, err = batch("submit")
+        assert code == 2, name
+        assert err.startswith(f"miniwob-agent: {server.url} "), name
+        assert text in err, name
+        assert err.count("\n") == 1, name
+        server.faults.clear()
     assert batch("submit")[0] == 0
     assert batch("fetch")[0] == 0
     assert set(answers(folder)) == set(ids)
     assert server.submitted == dict.fromkeys(ids, 1)
 
 
-@pytest.mark.parametrize("name", ERRORS)
 @pytest.mark.parametrize("call", ["GET /v1/batches/batch_2", "GET /v1/files/file-4/content"])
-def test_errors_while_fetching(folder, server, batch, call, name):
-    how, _ = ERRORS[name]
+def test_every_error_while_fetching_is_one_line_and_changes_no_file(folder, server, batch, call):
     ids = write(folder, request(1), request(2))
     batch("submit")
     batch("fetch")
@@ -554,17 +585,18 @@ def test_errors_while_fetching(folder, server, batch, call, name):
     batch("submit")
     server.work("batch_2")
     before = files_of(folder)
-    server.fail(call, how, times=6)
-    code, out, err = batch("fetch")
-    assert (code, out) == (2, "")
-    assert err.count("\n") == 1
-    assert files_of(folder) == before
-    server.faults.clear()
+    for name, (how, _) in ERRORS.items():
+        server.fail(call, how, times=6)
+        code, out, err = batch("fetch")
+        assert (code, out) == (2, ""), name
+        assert err.count("\n") == 1, name
+        assert files_of(folder) == before, name
+        server.faults.clear()
     assert batch("fetch")[0] == 0
     assert set(answers(folder)) == set(ids)
 
 
-def test_a_download_that_breaks_off(folder, server, batch):
+def test_an_interrupted_download_is_repeated(folder, server, batch):
     ids = write(folder, request(1), request(2))
     batch("submit")
     server.work("batch_1")
@@ -573,7 +605,7 @@ def test_a_download_that_breaks_off(folder, server, batch):
     assert set(answers(folder)) == set(ids)
 
 
-def test_answers_cut_off_on_the_server(folder, server, batch):
+def test_truncated_answers_are_an_error_and_change_no_file(folder, server, batch):
     write(folder, request(1), request(2))
     batch("submit")
     server.work("batch_1")
@@ -582,13 +614,13 @@ def test_answers_cut_off_on_the_server(folder, server, batch):
     before = files_of(folder)
     code, _, err = batch("fetch")
     assert code == 2
-    assert err == ("miniwob-agent: file-2 of batch_1, line 2, is no answer of a batch file\n")
+    assert err == ("miniwob-agent: file-2 of batch_1, line 2, is not an answer of a batch file\n")
     assert files_of(folder) == before
     server.files["file-2"]["content"] = whole
     assert batch("fetch")[0] == 0
 
 
-def test_a_wrong_key(folder, server, batch, monkeypatch):
+def test_a_wrong_key_is_an_error(folder, server, batch, monkeypatch):
     write(folder, request(1))
     monkeypatch.setenv("OPENAI_API_KEY", "sk-" + "b" * 40)
     code, _, err = batch("submit")
@@ -596,7 +628,7 @@ def test_a_wrong_key(folder, server, batch, monkeypatch):
     assert "Error code: 401 - Incorrect API key" in err
 
 
-def test_no_key(folder, server, batch, monkeypatch):
+def test_a_missing_key_is_an_error(folder, server, batch, monkeypatch):
     write(folder, request(1))
     monkeypatch.delenv("OPENAI_API_KEY")
     monkeypatch.delenv("OPENAI_BASE_URL")
@@ -607,14 +639,14 @@ def test_no_key(folder, server, batch, monkeypatch):
 
 
 @pytest.mark.parametrize("url", ["127.0.0.1:8000/v1", "ftp://127.0.0.1/v1", "http://[/v1", "http:"])
-def test_no_address(folder, batch, url):
+def test_an_invalid_address_is_an_error(folder, batch, url):
     write(folder, request(1))
     code, _, err = batch("submit", f"--base-url={url}")
     assert code == 2
-    assert "names no http or https address" in err
+    assert "must be an http or https address" in err
 
 
-def test_nobody_listens(folder, batch):
+def test_a_server_that_does_not_listen_is_an_error(folder, batch):
     closed = BatchServer()
     closed.close()
     write(folder, request(1))
@@ -623,8 +655,8 @@ def test_nobody_listens(folder, batch):
         batches.submit()
 
 
-def test_another_server(folder, server, batch):
-    """The state says whose batches these are, and no password is in it."""
+def test_unfetched_batches_of_another_server_are_an_error(folder, server, batch):
+    """The state names the server, without a password."""
     server.key = None
     address = server.url.replace("//", "//me:" + "s" * 20 + "@")
     other = BatchServer()
@@ -648,7 +680,7 @@ def test_another_server(folder, server, batch):
 
 
 @pytest.mark.parametrize("name", ["pending.jsonl", "batches.json", "answers.jsonl"])
-def test_a_damaged_file(folder, server, batch, name):
+def test_a_damaged_file_is_an_error_and_nothing_is_submitted(folder, server, batch, name):
     write(folder, request(1))
     (folder / ".miniwob" / name).write_text("garbage\n")
     before = files_of(folder)
@@ -662,14 +694,14 @@ def test_a_damaged_file(folder, server, batch, name):
     assert not server.submitted
 
 
-def test_a_request_without_a_model(folder, server, batch):
+def test_a_request_without_a_model_is_an_error(folder, server, batch):
     write(folder, {**request(1), "body": {}})
     code, _, err = batch("submit")
     assert code == 2
     assert "has no body with a model" in err
 
 
-def test_a_folder_in_the_place_of_the_file(folder, batch):
+def test_a_folder_in_place_of_the_batch_file_is_an_error(folder, batch):
     (folder / ".miniwob/pending.jsonl").mkdir(parents=True)
     code, _, err = batch("submit")
     assert code == 2

@@ -1,4 +1,4 @@
-"""Drift as users meet it: what an item says, and what the run says of all of them."""
+"""Drift: the report of an item, the summary of a run, and the comparison of two texts."""
 
 import pytest
 from projects import FAKE_PAGE, REFLECTIVE_PROMPTS
@@ -10,8 +10,8 @@ PLAN = REFLECTIVE_PROMPTS / "plan.txt"
 
 
 @pytest.fixture
-def own_prompts(record):
-    """The recorded project, with a prompt of the user's own."""
+def changed_prompts(record):
+    """The recorded project, with a changed prompt text in the folder `mine`."""
     text = PLAN.read_text(encoding="utf-8")
     record.mkdir("mine").joinpath("plan.txt").write_text(
         text.replace("Done so far:", "Done until now:"), encoding="utf-8"
@@ -20,14 +20,16 @@ def own_prompts(record):
 
 
 class TestCause:
+    """The causes that the report of one item names."""
+
     def report(self, project, *args):
         result = project.runpytest("-k", "click-menu-2/1", *args)
         assert result.parseoutcomes() == {"drifted": 1, "deselected": 11}
         assert result.ret == pytest.ExitCode.TESTS_FAILED
         return result.stdout
 
-    def test_a_prompt_text(self, own_prompts):
-        self.report(own_prompts, "--miniwob-prompts=mine").fnmatch_lines(
+    def test_a_changed_prompt_text_is_named_with_its_lines(self, changed_prompts):
+        self.report(changed_prompts, "--miniwob-prompts=mine").fnmatch_lines(
             [
                 "*MiniWoB++ drift*",
                 "1 item no longer fit the recorded model calls:",
@@ -35,7 +37,7 @@ class TestCause:
                 "        n-screen-n-step/click-menu-2/1",
                 "cassettes/reflective/m/click-menu-2/1.yaml",
                 "does not hold call 1 (plan, trial 1, step 0).",
-                "It is nearest to call 1 (plan, trial 1, step 0), but for",
+                "The most similar is call 1 (plan, trial 1, step 0); it differs in",
                 "  the prompt text: plan.txt",
                 "What changed (- recorded, + now):",
                 "  … * unchanged lines",
@@ -51,11 +53,11 @@ class TestCause:
             ]
         )
 
-    def test_the_page(self, record):
+    def test_a_changed_page_is_named_with_its_elements(self, record):
         record.makeconftest(FAKE_PAGE.replace('"Quit"', '"Exit"'))
         self.report(record).fnmatch_lines(
             [
-                "     1  the page is not as it was",
+                "     1  the page changed",
                 "does not hold call 3 (plan, trial 1, step 1).",
                 '  the page: <a id="3" *>Exit</a>',
                 '- <a id="3" *>Quit</a>',
@@ -64,15 +66,15 @@ class TestCause:
             ]
         )
 
-    def test_the_agent(self, record):
-        """The same prompt files on the same page, but another text."""
+    def test_an_agent_that_writes_another_prompt_is_named(self, record):
+        """From the same prompt files and page."""
         record.makeconftest(
             FAKE_PAGE
             + '''
     from pytest_miniwob_agent.agents.reflective import ReflectiveAgent
 
     class Shouting(ReflectiveAgent):
-        """Speaks up in what it tells of its actions."""
+        """Changes the summaries of its actions."""
 
         def solve(self, env, llm, note):
             class Loud:
@@ -90,15 +92,15 @@ class TestCause:
         )
         self.report(record).fnmatch_lines(
             [
-                "     1  the agent does something else",
-                "  the agent: same prompt files, actions and page, but another text",
+                "     1  the agent changed",
+                "  the agent: another text from the same prompt files, actions and page",
                 "- 1. The menu was opened.",
                 "+ 1. The menu WAS opened.",
             ]
         )
 
-    def test_what_the_agent_did_before(self, record):
-        """An action more, which changes nothing that the prompt shows."""
+    def test_an_agent_with_other_actions_before_the_call_is_named(self, record):
+        """The additional action changes nothing that the prompt shows."""
         record.makeconftest(
             FAKE_PAGE
             + """
@@ -125,50 +127,52 @@ class TestCause:
         return Holding()
 """
         )
-        self.report(record).fnmatch_lines(["  the agent: what it did on the page before this call"])
+        self.report(record).fnmatch_lines(["  the agent: its actions before this call"])
 
-    def test_a_parameter(self, record):
+    def test_changed_parameters_are_named_with_their_values(self, record):
         result = self.report(record, '--miniwob-llm-params={"temperature": 1, "seed": 7}')
         result.fnmatch_lines(
             [
                 "     1  the model or its parameters changed: seed not given, now 7, temperature "
                 "0, now 1",
-                "It is nearest to call 1 (plan, trial 1, step 0), but for",
+                "The most similar is call 1 (plan, trial 1, step 0); it differs in",
             ]
         )
         result.no_fnmatch_line("What changed*")
 
-    def test_several_causes(self, own_prompts):
-        own_prompts.makeconftest(FAKE_PAGE.replace('"Menu"', '"Open"'))
+    def test_several_causes_are_all_named(self, changed_prompts):
+        changed_prompts.makeconftest(FAKE_PAGE.replace('"Menu"', '"Open"'))
         self.report(
-            own_prompts, "--miniwob-prompts=mine", '--miniwob-llm-params={"temperature": 1}'
+            changed_prompts, "--miniwob-prompts=mine", '--miniwob-llm-params={"temperature": 1}'
         ).fnmatch_lines(
             [
                 "     1  the model or its parameters changed: temperature 0, now 1, and the prompt "
-                "text changed: plan.txt, and the page is not as it was"
+                "text changed: plan.txt, and the page changed"
             ]
         )
 
-    def test_a_cassette_of_before_the_schema(self, own_prompts, chat_server):
-        path = own_prompts.path / "cassettes/reflective/m/click-menu-2/1.yaml"
+    def test_a_cassette_without_origins_shows_no_cause_and_is_updated_by_recording(
+        self, changed_prompts, chat_server
+    ):
+        path = changed_prompts.path / "cassettes/reflective/m/click-menu-2/1.yaml"
         calls = read_cassette(path)
         for call in calls:
             call.origin = None
         path.write_text(dump_cassette(calls).replace("schema: 1\n", ""), encoding="utf-8")
-        self.report(own_prompts, "--miniwob-prompts=mine").fnmatch_lines(
+        self.report(changed_prompts, "--miniwob-prompts=mine").fnmatch_lines(
             [
-                "     1  the calls differ (the cassettes are too old to tell why)",
-                "  a reason that the cassette can't tell: *",
+                "     1  the calls differ (the cassettes are too old to show why)",
+                "  an unknown cause: the cassette does not say how its prompts were made",
                 "- Done so far:",
             ]
         )
         url = f"--miniwob-base-url={chat_server.url}"
-        own_prompts.runpytest(
+        changed_prompts.runpytest(
             "-k", "click-menu-2/1", "--miniwob-record=new_episodes", url
         ).assert_outcomes(passed=1, deselected=11)
         assert all(call.origin for call in read_cassette(path))
 
-    def test_calls_that_are_left_over(self, record):
+    def test_recorded_calls_that_were_not_made_are_listed(self, record):
         record.makeconftest(
             FAKE_PAGE.replace('("start", "click id=1"): "open"}', "}").replace(
                 '{("open",', '{("start", "click id=1"): 1.0, ("open",'
@@ -176,9 +180,9 @@ class TestCause:
         )
         self.report(record).fnmatch_lines(
             [
-                "     1  recorded calls were left over",
+                "     1  recorded calls were not made",
                 "cassettes/reflective/m/click-menu-2/1.yaml",
-                "holds 3 calls, and the item came to its end after 1. Left over:",
+                "holds 3 calls, but the item ended after 1. Not made:",
                 "  call 2 (summarise, trial 1, step 1)",
                 "  call 3 (plan, trial 1, step 1)",
                 "Recording them again takes no model call, and drops those that are left over:",
@@ -186,7 +190,7 @@ class TestCause:
             ]
         )
 
-    def test_fewer_trials_are_no_drift(self, project, chat_server):
+    def test_fewer_trials_than_recorded_are_no_drift(self, project, chat_server):
         chat_server.reply = lambda prompt: (
             "For action index=0, you should click id=1."
             if "Answer with one line of this form" in prompt
@@ -202,13 +206,15 @@ class TestCause:
 
 
 class TestSummary:
+    """The section on drift at the end of a run."""
+
     @pytest.mark.parametrize("workers", ["-n0", "-n2"])
-    def test_one_for_all_items(self, own_prompts, workers):
-        path = own_prompts.path / "cassettes/reflective/m/click-menu-2/1.yaml"
+    def test_items_with_the_same_drift_are_shown_once(self, changed_prompts, workers):
+        path = changed_prompts.path / "cassettes/reflective/m/click-menu-2/1.yaml"
         calls = read_cassette(path)
         calls[0].body["messages"][0]["content"] += " More."
         write_cassette(path, calls)
-        result = own_prompts.runpytest(workers, "--miniwob-prompts=mine")
+        result = changed_prompts.runpytest(workers, "--miniwob-prompts=mine")
         assert result.parseoutcomes() == {"drifted": 12}
         result.stdout.fnmatch_lines(
             [
@@ -226,80 +232,80 @@ class TestSummary:
         assert result.stdout.str().count("What changed") == 1
         assert "ERRORS" not in result.stdout.str()
 
-    def test_verbose(self, own_prompts):
-        path = own_prompts.path / "cassettes/reflective/m/click-menu-2/1.yaml"
+    def test_all_items_are_named_with_v(self, changed_prompts):
+        path = changed_prompts.path / "cassettes/reflective/m/click-menu-2/1.yaml"
         calls = read_cassette(path)
         calls[0].body["messages"][0]["content"] += " More."
         write_cassette(path, calls)
-        result = own_prompts.runpytest("-v", "--miniwob-prompts=mine", "-k", "n-screen")
+        result = changed_prompts.runpytest("-v", "--miniwob-prompts=mine", "-k", "n-screen")
         result.stdout.fnmatch_lines(["*click-menu-2/1* drift *"])
         assert result.stdout.str().count("What changed") == 2  # not six: five are alike
         result.stdout.fnmatch_lines(["        n-screen-n-step/click-tab-2-hard/2"])
 
-    def test_it_is_shown_with_q_and_hidden_with_the_tracebacks(self, own_prompts):
-        result = own_prompts.runpytest("-q", "--miniwob-prompts=mine")
+    def test_it_is_shown_with_q_but_not_with_tb_no(self, changed_prompts):
+        result = changed_prompts.runpytest("-q", "--miniwob-prompts=mine")
         result.stdout.fnmatch_lines(["*MiniWoB++ drift*"])
-        result = own_prompts.runpytest("--tb=no", "--miniwob-prompts=mine")
+        result = changed_prompts.runpytest("--tb=no", "--miniwob-prompts=mine")
         result.stdout.no_fnmatch_line("*MiniWoB++ drift*")
 
-    def test_colours(self, own_prompts):
-        result = own_prompts.runpytest("--color=yes", "--miniwob-prompts=mine")
+    def test_removed_lines_are_red_and_added_lines_green(self, changed_prompts):
+        result = changed_prompts.runpytest("--color=yes", "--miniwob-prompts=mine")
         result.stdout.fnmatch_lines(["*\x1b[[]31m- Done so far:*", "*\x1b[[]32m+ Done until now:*"])
 
-    def test_what_it_takes_where_counts_and_prices_are_known_or_not(self, own_prompts):
+    def test_the_cost_of_recording_uses_prices_or_is_estimated_from_lengths(self, changed_prompts):
         ini = "[pytest]\nminiwob_model = m\naddopts = -p no:randomly\nminiwob_prompts = mine\n"
-        own_prompts.makeini(ini + "miniwob_prices =\n    m 1000 1e4\n")
-        own_prompts.runpytest().stdout.fnmatch_lines(
+        changed_prompts.makeini(ini + "miniwob_prices =\n    m 1000 1e4\n")
+        changed_prompts.runpytest().stdout.fnmatch_lines(
             ["*takes about 36 model calls and 504 tokens, $1.48:"]
         )
-        for path in own_prompts.path.glob("cassettes/**/*.yaml"):
+        for path in changed_prompts.path.glob("cassettes/**/*.yaml"):
             calls = read_cassette(path)
             for call in calls:
                 call.answer = {k: v for k, v in call.answer.items() if k != "usage"}
             write_cassette(path, calls)
-        own_prompts.makeini(ini)
-        own_prompts.runpytest().stdout.fnmatch_lines(
+        changed_prompts.makeini(ini)
+        changed_prompts.runpytest().stdout.fnmatch_lines(
             [
-                "*takes about 36 model calls and *,* tokens (reckoned from lengths for 36 that "
+                "*takes about 36 model calls and *,* tokens (estimated from lengths for 36 that "
                 "hold no counts):"
             ]
         )
 
-    def test_the_command_repairs_it(self, own_prompts, chat_server):
+    def test_its_command_records_the_changed_calls(self, changed_prompts, chat_server):
         chat_server.requests.clear()
         args = ["--miniwob-prompts", "mine", f"--miniwob-base-url={chat_server.url}"]
-        result = own_prompts.runpytest(*args)
+        result = changed_prompts.runpytest(*args)
         result.stdout.fnmatch_lines(
             [f"pytest --miniwob-prompts mine {args[-1]} * --miniwob-record=new_episodes"]
         )
-        own_prompts.runpytest(*args, "--miniwob-record=new_episodes").assert_outcomes(passed=12)
+        changed_prompts.runpytest(*args, "--miniwob-record=new_episodes").assert_outcomes(passed=12)
         assert len(chat_server.requests) == 24  # the sentences on what was done still fit
-        own_prompts.runpytest(*args).assert_outcomes(passed=12)
+        changed_prompts.runpytest(*args).assert_outcomes(passed=12)
 
-    def test_last_failed_and_first_failure(self, own_prompts):
+    def test_drifted_items_count_as_failed_for_x_and_lf(self, changed_prompts):
         args = ["-p", "cacheprovider", "--miniwob-prompts=mine"]
-        assert own_prompts.runpytest(*args, "-x").parseoutcomes()["drifted"] == 1
-        assert own_prompts.runpytest(*args, "--lf").parseoutcomes()["drifted"] == 1
+        assert changed_prompts.runpytest(*args, "-x").parseoutcomes()["drifted"] == 1
+        assert changed_prompts.runpytest(*args, "--lf").parseoutcomes()["drifted"] == 1
 
 
 class TestDiff:
-    def test_a_long_line_shows_where_it_changed(self):
+    def test_a_long_line_is_folded_around_its_change(self):
         head = "word " * 200
         old, new = f"{head}left {head}", f"{head}right {head}"
-        [minus, plus] = diff(old, new)
+        minus, plus = diff(old, new)
         assert "left" in minus
         assert "right" in plus
         assert len(minus) < 120
         assert minus.startswith("- … word")
         assert minus.endswith("…")
 
-    def test_long_lines_that_have_nothing_in_common_are_shown_whole(self):
+    def test_long_lines_with_nothing_in_common_are_shown_in_full(self):
         assert diff("a" * 500, "b" * 500) == ["- " + "a" * 500, "+ " + "b" * 500]
 
-    def test_lines_more_and_less(self):
+    def test_added_and_removed_lines_are_marked(self):
         assert diff("a\nb\nc", "a\nc\nd") == ["  a", "- b", "  c", "+ d"]
 
-    def test_what_is_the_same_is_folded(self):
+    def test_unchanged_lines_are_folded(self):
         lines = [str(number) for number in range(20)]
         changed = [*lines[:10], "ten", *lines[11:]]
         assert diff("\n".join(lines), "\n".join(changed)) == [

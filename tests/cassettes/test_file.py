@@ -1,4 +1,4 @@
-"""The file of a cassette: what it looks like, that it comes back as it was, and damaged ones."""
+"""The file of a cassette: its format, reading what was written, and damaged files."""
 
 import json
 import string
@@ -6,31 +6,20 @@ import string
 import pytest
 import vcr
 import yaml
+from cassette_files import ORIGIN, make_call
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from pytest_miniwob_agent.cassettes.file import (
-    Call,
-    Serializer,
-    dump_cassette,
-    messages_text,
-    read_cassette,
-    write_cassette,
-)
-from pytest_miniwob_agent.core.errors import CassetteError
-from pytest_miniwob_agent.core.events import Origin
-
-ORIGIN = Origin("plan", 1, 0, {"plan.txt": "0" * 12, "actions.txt": "1" * 12}, "a" * 12, "b" * 12)
+from pytest_miniwob_agent import CassetteError
+from pytest_miniwob_agent.cassettes.call import messages_text
+from pytest_miniwob_agent.cassettes.file import dump_cassette, read_cassette, write_cassette
+from pytest_miniwob_agent.cassettes.serializer import Serializer
 
 
-def call(prompt="one", text="click id=1", origin=ORIGIN):
-    body = {"model": "m", "messages": [{"role": "user", "content": prompt}], "temperature": 0}
-    message = {"role": "assistant", "content": text}
-    return Call(body, {"model": "m", "choices": [{"index": 0, "message": message}]}, origin)
-
-
-def test_how_it_looks():
-    text = dump_cassette([call("A prompt\nof two lines with ü and “quotes”.  \n\tEnd", "a\nb")])
+def test_the_format_of_a_cassette():
+    text = dump_cassette(
+        [make_call("A prompt\nof two lines with ü and “quotes”.  \n\tEnd", "a\nb")]
+    )
     assert text == (
         "version: 1\n"
         "schema: 1\n"
@@ -77,8 +66,10 @@ def test_how_it_looks():
     )
 
 
-def test_one_changed_word_is_one_changed_line():
-    old, new = (dump_cassette([call(f"Some {word}\ntext")]).splitlines() for word in ("old", "new"))
+def test_a_changed_word_of_a_prompt_changes_one_line():
+    old, new = (
+        dump_cassette([make_call(f"Some {word}\ntext")]).splitlines() for word in ("old", "new")
+    )
     assert [pair for pair in zip(old, new, strict=True) if pair[0] != pair[1]] == [
         ("          Some old", "          Some new")
     ]
@@ -91,18 +82,36 @@ TEXTS = st.one_of(
 )
 
 
-@settings(
-    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+FEW, MANY = (
+    settings(
+        max_examples=number,
+        deadline=None,
+        suppress_health_check=[HealthCheck.function_scoped_fixture],
+    )
+    for number in (60, 600)
 )
+
+
+@FEW
 @example(prompt="\x85", text="a\u2028b\x85")
 @example(prompt=" \u2029'", text="\x07\n")
 @example(prompt="\t\n", text=" \n\ta\n ")
 @given(prompt=TEXTS, text=TEXTS)
-def test_any_text_comes_back_as_it_was(tmp_path, prompt, text):
-    path = tmp_path / "1.yaml"
-    write_cassette(path, [call(prompt, text), call("last")])
+def test_any_text_is_read_as_it_was_written(tmp_path, prompt, text):
+    check_round_trip(tmp_path / "1.yaml", prompt, text)
+
+
+@pytest.mark.sweep
+@MANY
+@given(prompt=TEXTS, text=TEXTS)
+def test_many_texts_are_read_as_they_were_written(tmp_path, prompt, text):
+    check_round_trip(tmp_path / "1.yaml", prompt, text)
+
+
+def check_round_trip(path, prompt, text):
+    write_cassette(path, [make_call(prompt, text), make_call("last")])
     [back, _] = read_cassette(path)
-    assert back.key == call(prompt, text).key
+    assert back.key == make_call(prompt, text).key
     assert back.text == text
     assert back.origin == ORIGIN
     # PyYAML's own parser, which is not the one that reads cassettes, sees the same.
@@ -110,9 +119,9 @@ def test_any_text_comes_back_as_it_was(tmp_path, prompt, text):
     assert data["interactions"][0]["request"]["body"]["messages"][0]["content"] == prompt
 
 
-def test_vcrpy_loads_it_through_our_serializer(tmp_path):
+def test_vcrpy_loads_a_cassette_with_the_serializer(tmp_path):
     path = tmp_path / "1.yaml"
-    write_cassette(path, [call("one", "click id=1"), call("two", origin=None)])
+    write_cassette(path, [make_call("one", "click id=1"), make_call("two", origin=None)])
     recorder = vcr.VCR(serializer="miniwob")
     recorder.register_serializer("miniwob", Serializer())
     with recorder.use_cassette(str(path), record_mode="none") as cassette:
@@ -123,7 +132,7 @@ def test_vcrpy_loads_it_through_our_serializer(tmp_path):
         assert "click id=1" in cassette.responses[0]["body"]["string"].decode()
 
 
-GOOD = dump_cassette([call("one\ntwo"), call("three")])
+GOOD = dump_cassette([make_call("one\ntwo"), make_call("three")])
 
 
 def replaced(old, new, count=1):
@@ -140,76 +149,92 @@ REQUEST, LAST = line_of("  request:"), GOOD.count("\n")
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "what"),
+    ("text", "line", "problem"),
     [
         ("", None, "it is empty"),
         (" \n\n", None, "it is empty"),
-        ("interactions: [", 1, "no YAML"),
-        (GOOD.replace("schema: 1", "schema: 1\n\tx"), 3, "no YAML"),
-        (GOOD.replace("schema: 1", "schema: &a 1\nx: *b"), 3, "no YAML"),
-        ("just words", None, "no list of interactions"),
-        ("# a comment", None, "no list of interactions"),
-        ("? [a]\n: b", None, "no plain data"),
-        ("interactions: &a [*a]", None, "no plain data"),
-        ("interactions: !!python/name:os.system x", None, "no plain data: could not"),
-        ("a: 1", None, "no list of interactions"),
+        ("interactions: [", 1, "it is not valid YAML"),
+        (GOOD.replace("schema: 1", "schema: 1\n\tx"), 3, "it is not valid YAML"),
+        (GOOD.replace("schema: 1", "schema: &a 1\nx: *b"), 3, "it is not valid YAML"),
+        ("just words", None, "it has no list of interactions"),
+        ("# a comment", None, "it has no list of interactions"),
+        ("? [a]\n: b", None, "it is not plain data"),
+        ("interactions: &a [*a]", None, "it is not plain data"),
+        ("interactions: !!python/name:os.system x", None, "it is not plain data: could not"),
+        ("a: 1", None, "it has no list of interactions"),
         (replaced("version: 1", "version: 2"), 1, "have version 1, not 2"),
-        (replaced("schema: 1", "schema: 7"), 2, "schema 7 is not that of this version"),
-        ("version: 1\nschema: 1\ninteractions: []\n...\n", 3, "it holds no call"),
-        ("version: 1\ninteractions:\n- 1\n", 3, "call 1 is no mapping"),
+        (replaced("schema: 1", "schema: 7"), 2, "its schema is 7, but this version"),
+        ("version: 1\nschema: 1\ninteractions: []\n...\n", 3, "it holds no calls"),
+        ("version: 1\ninteractions:\n- 1\n", 3, "call 1 must be a mapping"),
         ("version: 1\ninteractions:\n- request: {}\n", 3, "lacks its request or its response"),
-        (replaced("messages:", "massages:"), BODY, "request of call 1 holds no chat messages"),
-        (replaced("choices:", "choice:"), ANSWER, "response of call 1 is no chat completion"),
+        (replaced("messages:", "massages:"), BODY, "the request of call 1 has no chat messages"),
+        (
+            replaced("choices:", "choice:"),
+            ANSWER,
+            "the response of call 1 is not a chat completion",
+        ),
         (
             replaced("content: click id=1", "content: 7"),
             ANSWER,
-            "is no chat completion with a text",
+            "is not a chat completion with a text",
         ),
-        (replaced("purpose: plan", "porpoise: plan"), 4, "does not say where it comes from"),
-        (replaced("trial: 1", "trial: one"), 4, "does not say where it comes from"),
-        (GOOD[:-4], LAST - 1, "it is cut off"),
-        (GOOD[: GOOD.rindex("id=1")], LAST - 1, "it is cut off"),
+        (replaced("purpose: plan", "porpoise: plan"), 4, "the origin of call 1 is not valid"),
+        (replaced("trial: 1", "trial: one"), 4, "the origin of call 1 is not valid"),
+        (GOOD[:-4], LAST - 1, "it is truncated"),
+        (GOOD[: GOOD.rindex("id=1")], LAST - 1, "it is truncated"),
         (replaced("  request:", "<<<<<<< HEAD\n  request:"), REQUEST, "git conflict"),
         (replaced("  request:", "=======\n  request:"), REQUEST, "git conflict"),
         (replaced("  request:", ">>>>>>> main\n  request:"), REQUEST, "git conflict"),
     ],
 )
-def test_a_damaged_one_is_an_error_with_file_line_and_cure(tmp_path, text, line, what):
+def test_a_damaged_cassette_is_an_error_with_file_line_and_hint(tmp_path, text, line, problem):
     path = tmp_path / "1.yaml"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(CassetteError) as error:
         read_cassette(path)
     message = str(error.value)
-    assert message.startswith(f"{path}:{line}: not a cass" if line else f"{path}: not a cass")
-    assert what in message
+    location = f"{path}:{line}" if line else str(path)
+    assert message.startswith(f"{location}: not a readable cassette: ")
+    assert problem in message
     assert "git checkout" in message
 
 
-@pytest.mark.parametrize("length", range(0, len(GOOD) - 1, 7))
-def test_no_part_of_one_is_taken_for_the_whole(tmp_path, length):
-    path = tmp_path / "1.yaml"
-    path.write_text(GOOD[:length], encoding="utf-8")
-    with pytest.raises(CassetteError):
-        read_cassette(path)
+def check_truncated(path, lengths):
+    for length in lengths:
+        path.write_text(GOOD[:length], encoding="utf-8")
+        with pytest.raises(CassetteError):
+            read_cassette(path)
 
 
-def test_no_utf8(tmp_path):
+def test_a_truncated_cassette_is_never_read(tmp_path):
+    """At every end of a line, within the last lines, and at some points between."""
+    ends = [index for index, character in enumerate(GOOD) if character == "\n"]
+    lengths = {*ends, *range(0, len(GOOD), 97), *range(len(GOOD) - 20, len(GOOD) - 1)}
+    check_truncated(tmp_path / "1.yaml", sorted(lengths - {len(GOOD) - 1}))
+
+
+@pytest.mark.sweep
+def test_a_cassette_truncated_anywhere_is_never_read(tmp_path):
+    check_truncated(tmp_path / "1.yaml", range(len(GOOD) - 1))
+
+
+def test_a_cassette_that_is_not_utf8_is_an_error(tmp_path):
     path = tmp_path / "1.yaml"
     path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(CassetteError, match="no UTF-8"):
+    with pytest.raises(CassetteError, match="it is not UTF-8"):
         read_cassette(path)
 
 
-def test_what_looks_like_a_conflict_inside_of_a_text_is_none(tmp_path):
+def test_conflict_markers_inside_a_text_are_not_a_conflict(tmp_path):
     path = tmp_path / "1.yaml"
     prompt = "<<<<<<< HEAD\n=======\n>>>>>>> main"
-    write_cassette(path, [call(prompt)])
+    write_cassette(path, [make_call(prompt)])
     assert messages_text(read_cassette(path)[0].body) == prompt
 
 
-def test_a_file_of_before_the_schema(tmp_path):
+def test_a_file_without_a_schema_is_read_without_origins(tmp_path):
     path = tmp_path / "1.yaml"
-    old = dump_cassette([call(origin=None)]).replace("schema: 1\n", "").removesuffix("...\n")
+    old = dump_cassette([make_call(origin=None)]).replace("schema: 1\n", "").removesuffix("...\n")
     path.write_text(old, encoding="utf-8")
     [only] = read_cassette(path)
     assert only.origin is None

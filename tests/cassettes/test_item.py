@@ -1,16 +1,24 @@
-"""Cassettes and the model client, over real HTTP on loopback."""
+"""Replay and recording of an item's calls by a model client, over real HTTP on loopback."""
 
 import gzip
 
 import pytest
 from projects import solve_menu
 
-from pytest_miniwob_agent.cassettes.file import messages_text, read_cassette
-from pytest_miniwob_agent.cassettes.item import CassetteTransport, ItemCassette, Record, stem
-from pytest_miniwob_agent.core.case import Case
-from pytest_miniwob_agent.core.errors import CassetteError, Drift, ModelError, Pending, UsageError
-from pytest_miniwob_agent.core.events import Origin
-from pytest_miniwob_agent.core.limits import Limits
+from pytest_miniwob_agent import (
+    Case,
+    CassetteError,
+    Drift,
+    Limits,
+    ModelError,
+    Origin,
+    Pending,
+    UsageError,
+)
+from pytest_miniwob_agent.cassettes.call import messages_text
+from pytest_miniwob_agent.cassettes.file import read_cassette
+from pytest_miniwob_agent.cassettes.item import ItemCassette, Record, stem
+from pytest_miniwob_agent.cassettes.transport import CassetteTransport
 from pytest_miniwob_agent.core.usage import Usage
 from pytest_miniwob_agent.models.client import OpenAILLM
 
@@ -31,7 +39,7 @@ def model(folder, record, url=None, params=None, model="m", retries=1):
 
 
 def play(folder, record, *prompts, url=None, limits=None, **options):
-    """What an item does that makes these calls, to its end; returns the completions."""
+    """Make these calls and end the item; returns the completions."""
     cassette, llm = model(folder, record, url, **options)
     texts = [llm.complete(prompt, "plan").text for prompt in prompts]
     cassette.finish(limits or Limits())
@@ -51,13 +59,13 @@ def recorded(tmp_path, chat_server):
 
 
 @pytest.fixture
-def aside(tmp_path):
-    """Where the calls of an item are that is being recorded."""
+def partial(tmp_path):
+    """The file of an item's calls while it is being recorded."""
     return tmp_path / f"{STEM}.partial.yaml"
 
 
 class TestReplay:
-    def test_without_a_server(self, tmp_path, recorded, chat_server):
+    def test_recorded_calls_are_answered_without_a_server(self, tmp_path, recorded, chat_server):
         chat_server.requests.clear()
         cassette, llm = model(tmp_path, "none", chat_server.url)
         completion = llm.complete("one", "plan")
@@ -69,7 +77,7 @@ class TestReplay:
         assert cassette.replayed == Usage(calls=2, prompt=22, completion=6)
         assert cassette.recorded == cassette.left == Usage()
 
-    def test_the_host_is_no_part_of_the_match(self, tmp_path, recorded):
+    def test_calls_match_whatever_the_server_address(self, tmp_path, recorded):
         for url in ("http://127.0.0.1:1/some/gateway", None):
             _, llm = model(tmp_path, "none", url)
             assert llm.complete("one", "plan").text == "answer to one"
@@ -77,8 +85,9 @@ class TestReplay:
     @pytest.mark.parametrize(
         "change",
         [{"prompt": "One"}, {"params": {"temperature": 1}}, {"params": {}}, {"model": "other"}],
+        ids=["prompt", "parameter", "missing parameter", "model"],
     )
-    def test_the_whole_body_is_part_of_the_match(self, tmp_path, recorded, chat_server, change):
+    def test_a_change_anywhere_in_the_body_is_drift(self, tmp_path, recorded, chat_server, change):
         change = dict(change)
         prompt = change.pop("prompt", "one")
         chat_server.requests.clear()
@@ -87,30 +96,32 @@ class TestReplay:
             llm.complete(prompt, "plan")
         assert chat_server.requests == []
 
-    def test_never_live_whatever_the_address(self, tmp_path, chat_server):
+    def test_a_missing_cassette_is_never_recorded_in_mode_none(self, tmp_path, chat_server):
         for url in (chat_server.url, chat_server.url.replace("127.0.0.1", "localhost")):
             _, llm = model(tmp_path, "none", url)
             with pytest.raises(CassetteError, match=r"no cassette .*click-menu-2.1\.yaml"):
                 llm.complete("one", "plan")
         assert chat_server.requests == []
 
-    def test_a_call_replays_once(self, tmp_path, recorded):
+    def test_a_call_is_replayed_only_once(self, tmp_path, recorded):
         _, llm = model(tmp_path, "none")
         llm.complete("one", "plan")
-        with pytest.raises(Drift, match=r"asks again what call 1 asked, which was replayed"):
+        with pytest.raises(Drift, match="it repeats the request of call 1, which was replayed"):
             llm.complete("one", "plan")
         llm.complete("two\nlines", "plan")
         with pytest.raises(Drift, match="more calls than the 2 that are recorded"):
             llm.complete("three", "plan")
 
-    def test_recorded_calls_that_are_left_over(self, tmp_path, recorded):
-        with pytest.raises(Drift, match=r"came to its end after 1\. Left over:\s+call 2"):
+    def test_recorded_calls_that_were_not_made_are_drift(self, tmp_path, recorded):
+        with pytest.raises(Drift, match=r"the item ended after 1\. Not made:\s+call 2"):
             play(tmp_path, "none", "one")
 
-    def test_calls_beyond_the_limits_are_neither_drift_nor_dropped(self, tmp_path, chat_server):
+    def test_calls_beyond_the_trials_of_a_run_are_neither_drift_nor_dropped(
+        self, tmp_path, chat_server
+    ):
         cassette, llm = model(tmp_path, "new_episodes", chat_server.url)
         for trial, prompt in enumerate(("one", "two", "three"), start=1):
-            cassette.announce(Origin("plan", trial, 0, {}, "", ""))
+            cassette.before_call(Origin("plan", trial, 0, {}, "", ""))
             llm.complete(prompt, "plan")
         cassette.finish(Limits())
         before = cassette.path.read_bytes()
@@ -121,10 +132,12 @@ class TestReplay:
         with pytest.raises(Drift):
             play(tmp_path, "none", "one", limits=Limits(trials=2))
 
-    def test_neither_are_calls_after_more_actions_than_there_may_be(self, tmp_path, chat_server):
+    def test_calls_beyond_the_steps_of_a_run_are_neither_drift_nor_dropped(
+        self, tmp_path, chat_server
+    ):
         cassette, llm = model(tmp_path, "new_episodes", chat_server.url)
         for step, prompt in enumerate(("one", "two", "three")):
-            cassette.announce(Origin("task", 1, step, {}, "", ""))
+            cassette.before_call(Origin("task", 1, step, {}, "", ""))
             llm.complete(prompt, "task")
         cassette.finish(Limits())
         before = cassette.path.read_bytes()
@@ -134,7 +147,7 @@ class TestReplay:
         with pytest.raises(Drift):
             play(tmp_path, "none", "one", limits=Limits(steps=1))
 
-    def test_equal_prompts_are_separate_samples_in_order(self, tmp_path, chat_server):
+    def test_equal_prompts_are_replayed_as_separate_samples_in_order(self, tmp_path, chat_server):
         answers = iter(["first", "second"])
         chat_server.reply = lambda prompt: next(answers)
         assert play(tmp_path, "new_episodes", "p", "p", url=chat_server.url) == ["first", "second"]
@@ -143,35 +156,35 @@ class TestReplay:
 
 class TestRecord:
     def test_new_episodes_replays_records_the_rest_and_drops_the_unused(
-        self, tmp_path, recorded, aside, chat_server
+        self, tmp_path, recorded, partial, chat_server
     ):
         chat_server.requests.clear()
         play(tmp_path, "new_episodes", "one", "three", url=chat_server.url)
         assert [request["messages"][0]["content"] for request in chat_server.requests] == ["three"]
         assert prompts_in(recorded) == ["one", "three"]
-        assert not aside.exists()
+        assert not partial.exists()
         play(tmp_path, "new_episodes", "one", url=chat_server.url)
         assert prompts_in(recorded) == ["one"]
         play(tmp_path, "new_episodes", url=chat_server.url)
         assert not recorded.exists()
 
-    def test_what_still_fits_is_not_written_again(self, tmp_path, recorded, chat_server):
+    def test_an_unchanged_cassette_is_not_written_again(self, tmp_path, recorded, chat_server):
         before = recorded.stat().st_mtime_ns
         play(tmp_path, "new_episodes", "one", "two\nlines", url=chat_server.url)
         assert recorded.stat().st_mtime_ns == before
 
-    def test_calls_are_kept_in_the_order_in_which_they_are_made(
+    def test_calls_are_stored_in_the_order_in_which_they_are_made(
         self, tmp_path, recorded, chat_server
     ):
         play(tmp_path, "new_episodes", "zero", "two\nlines", "one", url=chat_server.url)
         assert prompts_in(recorded) == ["zero", "two\nlines", "one"]
 
-    def test_all_records_anew(self, tmp_path, recorded, chat_server):
+    def test_all_records_every_call_again(self, tmp_path, recorded, chat_server):
         chat_server.reply = lambda prompt: "new answer"
         assert play(tmp_path, "all", "one", url=chat_server.url) == ["new answer"]
         assert [call.text for call in read_cassette(recorded)] == ["new answer"]
 
-    def test_once_records_only_where_there_is_no_cassette(self, tmp_path, chat_server):
+    def test_once_records_only_items_without_a_cassette(self, tmp_path, chat_server):
         play(tmp_path, "once", "one", url=chat_server.url)
         _, llm = model(tmp_path, "once", chat_server.url)
         assert llm.complete("one", "plan").text == "DONE"
@@ -179,7 +192,7 @@ class TestRecord:
             llm.complete("two", "plan")
         assert len(chat_server.requests) == 1
 
-    def test_defer_replays_and_tells_what_waits(self, tmp_path, recorded):
+    def test_defer_replays_and_raises_the_request_that_waits(self, tmp_path, recorded):
         _, llm = model(tmp_path, "defer")
         llm.complete("one", "plan")
         with pytest.raises(Pending) as waiting:
@@ -192,29 +205,29 @@ class TestRecord:
         assert request["body"]["temperature"] == 0
 
     def test_every_completion_is_on_disk_before_the_agent_sees_it(
-        self, tmp_path, aside, chat_server
+        self, tmp_path, partial, chat_server
     ):
         chat_server.reply = solve_menu
         _, llm = model(tmp_path, "new_episodes", chat_server.url)
         for count in (1, 2, 3):
             llm.complete(f"prompt {count}", "plan")
-            assert len(read_cassette(aside)) == count
-        assert [path.name for path in aside.parent.iterdir()] == [aside.name]
+            assert len(read_cassette(partial)) == count
+        assert [path.name for path in partial.parent.iterdir()] == [partial.name]
 
 
-class TestBrokenOff:
+class TestInterruptedRecording:
     """A recording that ends in an error."""
 
     @pytest.mark.parametrize("record", ["new_episodes", "all"])
-    def test_it_damages_nothing_and_is_gone_on_with(
-        self, tmp_path, recorded, aside, chat_server, record
+    def test_it_leaves_the_cassette_alone_and_is_continued_by_the_next_run(
+        self, tmp_path, recorded, partial, chat_server, record
     ):
         before = recorded.read_bytes()
         chat_server.reply = lambda prompt: 400 if prompt == "four" else f"new answer to {prompt}"
         with pytest.raises(ModelError):
             play(tmp_path, record, "one", "three", "four", url=chat_server.url)
         assert recorded.read_bytes() == before
-        assert "three" in prompts_in(aside)
+        assert "three" in prompts_in(partial)
         play(tmp_path, "none", "one", "two\nlines")  # the good one still replays
 
         chat_server.reply = lambda prompt: "at last"
@@ -223,16 +236,18 @@ class TestBrokenOff:
         assert texts[1:] == ["new answer to three", "at last"]
         assert len(chat_server.requests) == 1
         assert prompts_in(recorded) == ["one", "three", "four"]
-        assert not aside.exists()
+        assert not partial.exists()
 
-    def test_all_does_not_go_on_with_what_another_mode_left(self, tmp_path, recorded, chat_server):
+    def test_all_does_not_continue_the_recording_of_another_mode(
+        self, tmp_path, recorded, chat_server
+    ):
         chat_server.reply = lambda prompt: 400 if prompt == "four" else "left"
         with pytest.raises(ModelError):
             play(tmp_path, "new_episodes", "one", "four", url=chat_server.url)
         chat_server.reply = lambda prompt: "anew"
         assert play(tmp_path, "all", "one", "four", url=chat_server.url) == ["anew", "anew"]
 
-    def test_samples_are_not_doubled(self, tmp_path, chat_server):
+    def test_samples_are_not_duplicated_when_it_is_continued(self, tmp_path, chat_server):
         answers = iter(["first", "second", "third", 400, "last"])
         chat_server.reply = lambda prompt: next(answers)
         play(tmp_path, "new_episodes", "p", "p", url=chat_server.url)
@@ -241,11 +256,13 @@ class TestBrokenOff:
         texts = play(tmp_path, "new_episodes", "p", "p", "q", "r", url=chat_server.url)
         assert texts == ["first", "second", "third", "last"]
 
-    def test_a_missing_cassette_names_it(self, tmp_path, aside, chat_server):
+    def test_the_error_for_a_missing_cassette_names_its_file(self, tmp_path, partial, chat_server):
         _, llm = model(tmp_path, "once", chat_server.url)
         llm.complete("one", "plan")
         _, llm = model(tmp_path, "none")
-        with pytest.raises(CassetteError, match=r"broke off is in .*1\.partial\.yaml"):
+        with pytest.raises(
+            CassetteError, match=r"an unfinished recording is in .*1\.partial\.yaml"
+        ):
             llm.complete("one", "plan")
         assert play(tmp_path, "once", "one", url=chat_server.url) == ["DONE"]
         assert len(chat_server.requests) == 1
@@ -253,9 +270,11 @@ class TestBrokenOff:
 
 class TestServer:
     @pytest.mark.parametrize(
-        "answer", [400, 401, {"choices": []}, {"error": "no"}, b"<html>", b'{"choices": [{"mess']
+        "answer",
+        [400, 401, {"choices": []}, {"error": "no"}, b"<html>", b'{"choices": [{"mess'],
+        ids=["400", "401", "no choices", "error", "HTML", "truncated JSON"],
     )
-    def test_what_is_no_completion_is_an_error_and_is_not_recorded(
+    def test_an_answer_without_a_completion_is_an_error_and_is_not_recorded(
         self, tmp_path, chat_server, answer
     ):
         chat_server.reply = lambda prompt: answer
@@ -264,19 +283,20 @@ class TestServer:
             llm.complete("one", "plan")
         assert not list(tmp_path.iterdir())
 
-    def test_a_refused_call_is_sent_again(self, tmp_path, chat_server):
+    def test_a_refused_call_is_repeated(self, tmp_path, chat_server):
         answers = iter([429, 503, "at last"])
         chat_server.reply = lambda prompt: next(answers)
+        chat_server.retry_after = 0.001
         cassette, llm = model(tmp_path, "new_episodes", chat_server.url, retries=2)
         assert llm.complete("one", "plan").text == "at last"
         assert cassette.recorded.calls == 1
 
-    def test_a_server_that_is_not_there(self, tmp_path):
+    def test_a_server_that_does_not_listen_is_an_error(self, tmp_path):
         _, llm = model(tmp_path, "new_episodes", "http://127.0.0.1:1/v1", retries=0)
         with pytest.raises(ModelError, match=r"127\.0\.0\.1:1/v1/ can't be reached"):
             llm.complete("one", "plan")
 
-    def test_a_live_call_to_the_vendor_needs_a_key(self, tmp_path):
+    def test_a_live_model_without_an_address_needs_a_key(self, tmp_path):
         with pytest.raises(UsageError, match="OPENAI_API_KEY"):
             model(tmp_path, "new_episodes")
 
@@ -285,13 +305,13 @@ KEY = "sk-proj-" + "Ab1" * 12
 
 
 class TestSecrets:
-    """A key planted in every place where one can be reaches no file and no message."""
+    """A key in any part of a call is stored in no file and shown in no message."""
 
     def files(self, folder):
         return [path.read_text() for path in folder.rglob("*") if path.is_file()]
 
     @pytest.mark.parametrize("record", ["new_episodes", "all", "once", "defer"])
-    def test_in_a_prompt(self, tmp_path, chat_server, record):
+    def test_a_call_with_a_key_in_its_prompt_is_not_made(self, tmp_path, chat_server, record):
         _, llm = model(tmp_path, record, chat_server.url)
         with pytest.raises(CassetteError, match=r"looks like a secret \(OpenAI key\)") as error:
             llm.complete(f"my key is {KEY}.", "plan")
@@ -299,14 +319,14 @@ class TestSecrets:
         assert chat_server.requests == []
         assert self.files(tmp_path) == []
 
-    def test_in_a_parameter(self, tmp_path, chat_server):
+    def test_a_call_with_a_key_in_a_parameter_is_not_made(self, tmp_path, chat_server):
         _, llm = model(tmp_path, "all", chat_server.url, params={"user": KEY})
         with pytest.raises(CassetteError, match="its request holds what looks like a secret"):
             llm.complete("one", "plan")
         assert chat_server.requests == []
 
-    @pytest.mark.parametrize("encode", [None, gzip.compress])
-    def test_in_a_completion(self, tmp_path, chat_server, encode):
+    @pytest.mark.parametrize("encode", [None, gzip.compress], ids=["plain", "gzip"])
+    def test_a_completion_with_a_key_is_not_stored(self, tmp_path, chat_server, encode):
         chat_server.reply = lambda prompt: f"use {KEY}"
         chat_server.encode = encode
         _, llm = model(tmp_path, "new_episodes", chat_server.url)
@@ -315,12 +335,12 @@ class TestSecrets:
         assert KEY not in str(error.value)
         assert self.files(tmp_path) == []
 
-    def test_a_compressed_completion_without_one(self, tmp_path, chat_server):
+    def test_a_compressed_completion_without_a_key_is_replayed(self, tmp_path, chat_server):
         chat_server.encode = gzip.compress
         play(tmp_path, "new_episodes", "one", url=chat_server.url)
         assert play(tmp_path, "none", "one") == ["DONE"]
 
-    def test_in_another_field_of_the_response(self, tmp_path, chat_server):
+    def test_a_response_with_a_key_in_another_field_is_not_stored(self, tmp_path, chat_server):
         def reply(prompt):
             body = chat_server.completion("fine")
             body["choices"][0]["message"]["reasoning"] = f"the key is {KEY}"
@@ -331,7 +351,9 @@ class TestSecrets:
         with pytest.raises(CassetteError, match="was not written"):
             llm.complete("one", "plan")
 
-    def test_the_value_of_the_key_in_use(self, tmp_path, chat_server, monkeypatch):
+    def test_a_completion_with_the_value_of_the_key_in_use_is_not_stored(
+        self, tmp_path, chat_server, monkeypatch
+    ):
         monkeypatch.setenv("OPENAI_API_KEY", "an-unusual-form-of-key")
         chat_server.reply = lambda prompt: "you sent an-unusual-form-of-key"
         _, llm = model(tmp_path, "new_episodes", chat_server.url)
@@ -339,7 +361,7 @@ class TestSecrets:
             llm.complete("one", "plan")
         assert self.files(tmp_path) == []
 
-    def test_in_the_servers_error(self, tmp_path, chat_server):
+    def test_a_key_in_the_servers_error_is_redacted(self, tmp_path, chat_server):
         chat_server.reply = lambda prompt: (401, {"error": {"message": f"wrong key {KEY}"}})
         _, llm = model(tmp_path, "new_episodes", chat_server.url)
         with pytest.raises(ModelError, match=r"wrong key \[OpenAI key\]") as error:
@@ -347,14 +369,14 @@ class TestSecrets:
         assert KEY not in str(error.value)
         assert self.files(tmp_path) == []
 
-    def test_in_the_address(self, tmp_path):
+    def test_a_password_in_the_address_is_not_shown(self, tmp_path):
         password = "passw" + "0rd"
         _, llm = model(tmp_path, "new_episodes", f"http://me:{password}@127.0.0.1:1/v1", retries=0)
         with pytest.raises(ModelError, match=r"can't be reached") as error:
             llm.complete("one", "plan")
         assert password not in str(error.value)
 
-    def test_in_headers(self, tmp_path, chat_server, monkeypatch):
+    def test_headers_are_not_stored(self, tmp_path, chat_server, monkeypatch):
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
         params = {"extra_headers": {"X-Api-Key": KEY}}
         play(tmp_path, "new_episodes", "one", url=chat_server.url, params=params)
@@ -364,6 +386,6 @@ class TestSecrets:
             assert secret not in text
 
 
-def test_names_are_safe_as_folders():
+def test_the_stem_of_a_cassette_is_a_safe_path():
     assert stem("pkg.mod:Agent", "v/model-7b", Case("t", "c", 3)) == "pkg.mod_Agent/v_model-7b/t/3"
     assert stem("a", "m", Case("t", "c", 3, repeat=2)) == "a/m/t/3-2"

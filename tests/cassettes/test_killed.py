@@ -1,6 +1,7 @@
-"""Recordings that are killed while the server holds back a reply: real processes, real signals."""
+"""Recordings that are killed while the server delays a reply, with real processes and signals."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -23,24 +24,24 @@ ITEM = """
 
 
 class Recording:
-    """Runs of a project's pytest against a server; `held` is set when call number `hold` is in."""
+    """Runs of a project's pytest against a server."""
 
     def __init__(self, project, server):
         self.project = project
         self.server = server
-        self.held = threading.Event()
+        self.reached = threading.Event()
         self.release = threading.Event()
 
     def run(self, *args):
-        """Record in this process, to the end."""
+        """Record in this process to the end."""
         return self.project.runpytest(f"--miniwob-base-url={self.server.url}", *args)
 
-    def end(self, by, number, *args, reply=solve_menu):
-        """Record in another process, which gets the signal when it waits for that call."""
+    def kill(self, signal_, number, *args, reply=solve_menu):
+        """Record in another process, and send it a signal while it waits for that call."""
 
         def answer(prompt):
             if len(self.server.requests) >= number:
-                self.held.set()
+                self.reached.set()
                 assert self.release.wait(60)
             return reply(prompt)
 
@@ -55,16 +56,16 @@ class Recording:
                 start_new_session=True,
             )
         try:
-            assert self.held.wait(120), output.read_text()
+            assert self.reached.wait(120), output.read_text()
         finally:
-            os.killpg(pytest_.pid, by)
+            os.killpg(pytest_.pid, signal_)
             returned = pytest_.wait(60)
             self.release.set()
             self.server.reply = reply
         return returned, output.read_text()
 
     def tree(self, folder="cassettes"):
-        """Every file below the folder."""
+        """The content of every file below the folder, by its path."""
         top = self.project.path / folder
         return {
             str(path.relative_to(top)): path.read_bytes()
@@ -83,7 +84,7 @@ ELSEWHERE = "--miniwob-cassettes=undisturbed"
 
 
 def undisturbed(recording, *args, passed, reply=solve_menu):
-    """What a recording gives that nobody kills, and how many calls it takes."""
+    """The files of a recording that is not killed, and the number of its calls."""
     recording.server.reply = reply
     recording.run(ELSEWHERE, *args).assert_outcomes(passed=passed)
     needed = len(recording.server.requests)
@@ -92,40 +93,46 @@ def undisturbed(recording, *args, passed, reply=solve_menu):
 
 
 def calls_in(tree, project):
-    """The calls in files that can all be read as cassettes."""
+    """Count the calls in files, each of which must be a readable cassette."""
     return sum(len(read_cassette(project.path / "cassettes" / name)) for name in tree)
 
 
-@pytest.mark.parametrize("number", [1, 3, 4])
-def test_at_any_call(recording, number):
+def moments(chosen, *others):
+    """Numbers of calls at which the process is killed: one by default, the others in the sweep."""
+    return pytest.mark.parametrize(
+        "number", [chosen, *(pytest.param(other, marks=pytest.mark.sweep) for other in others)]
+    )
+
+
+@moments(3, 1, 4)
+def test_a_recording_killed_at_a_call_loses_that_call_only(recording, number):
     """Two items of three calls."""
     recording.project.makepyfile(ITEM.replace("[1]", "[1, 2]"))
     expected, needed = undisturbed(recording, NEW, passed=2)
     assert needed == 6
-    recording.end(signal.SIGKILL, number, NEW)
+    recording.kill(signal.SIGKILL, number, NEW)
     assert calls_in(recording.tree(), recording.project) == number - 1
     recording.run(NEW).assert_outcomes(passed=2)
     assert recording.tree() == expected
     assert len(recording.server.requests) == needed + 1
 
 
-def test_two_workers(recording):
-    """At most one call of each is lost."""
-    expected, needed = undisturbed(recording, NEW, passed=12)
-    recording.end(signal.SIGKILL, 10, NEW, "-n2")
-    asked = len(recording.server.requests)
-    assert asked >= 10
-    assert calls_in(recording.tree(), recording.project) >= asked - 2
-    recording.run(NEW, "-n2").assert_outcomes(passed=12)
+def test_two_killed_workers_lose_one_call_each_at_most(recording):
+    recording.project.makepyfile(ITEM.replace("[1]", "[1, 2, 3, 4]"))
+    expected, needed = undisturbed(recording, NEW, passed=4)
+    recording.kill(signal.SIGKILL, 5, NEW, "-n2")
+    requested = len(recording.server.requests)
+    assert requested >= 5
+    assert calls_in(recording.tree(), recording.project) >= requested - 2
+    recording.run(NEW).assert_outcomes(passed=4)
     assert recording.tree() == expected
     assert needed < len(recording.server.requests) <= needed + 2
 
 
-def test_interrupted(recording):
-    """Ctrl-C."""
+def test_a_recording_interrupted_with_ctrl_c_loses_that_call_only(recording):
     recording.project.makepyfile(ITEM)
     expected, needed = undisturbed(recording, NEW, passed=1)
-    returned, output = recording.end(signal.SIGINT, 2, NEW)
+    returned, output = recording.kill(signal.SIGINT, 2, NEW)
     assert returned == pytest.ExitCode.INTERRUPTED
     assert "INTERNALERROR" not in output
     assert calls_in(recording.tree(), recording.project) == 1
@@ -140,18 +147,18 @@ def solve_in_other_words(prompt):
 
 @pytest.fixture
 def recorded(recording):
-    """One item with a good cassette, twice: the second is for a recording that nobody kills."""
+    """One item with a good cassette, and a copy of it for a recording that is not killed."""
     recording.project.makepyfile(ITEM)
     recording.server.reply = solve_menu
-    for where in ((), (ELSEWHERE,)):
-        recording.run(NEW, *where).assert_outcomes(passed=1)
+    recording.run(NEW).assert_outcomes(passed=1)
+    shutil.copytree(recording.project.path / "cassettes", recording.project.path / "undisturbed")
     recording.server.requests.clear()
     return recording
 
 
-@pytest.mark.parametrize("number", [1, 2])
-def test_a_changed_prompt_beside_a_good_cassette(recorded, number):
-    """Both plans are asked for again, the summary between them is replayed."""
+@moments(2, 1)
+def test_a_killed_recording_of_a_changed_prompt_leaves_the_cassette_alone(recorded, number):
+    """Both plans are requested again, the summary between them is replayed."""
     text = (
         Path(pytest_miniwob_agent.__file__)
         .parent.joinpath("agents/reflective/prompts/plan.txt")
@@ -159,22 +166,20 @@ def test_a_changed_prompt_beside_a_good_cassette(recorded, number):
     )
     folder = recorded.project.mkdir("prompts")
     (folder / "plan.txt").write_text(f"{text}\nBe quick.\n")
-    check_beside_a_good_cassette(recorded, number, 2, NEW, f"--miniwob-prompts={folder}")
+    check_cassette_survives(recorded, number, 2, NEW, f"--miniwob-prompts={folder}")
 
 
-@pytest.mark.parametrize("number", [1, 2, 3])
-def test_all_beside_a_good_cassette(recorded, number):
-    check_beside_a_good_cassette(
-        recorded, number, 3, "--miniwob-record=all", reply=solve_in_other_words
-    )
+@moments(2, 1, 3)
+def test_a_killed_recording_of_all_calls_leaves_the_cassette_alone(recorded, number):
+    check_cassette_survives(recorded, number, 3, "--miniwob-record=all", reply=solve_in_other_words)
 
 
-def check_beside_a_good_cassette(recorded, number, calls, *args, reply=solve_menu):
+def check_cassette_survives(recorded, number, calls, *args, reply=solve_menu):
     before = recorded.tree()
     expected, needed = undisturbed(recorded, *args, passed=1, reply=reply)
     assert needed == calls
     assert expected != before
-    recorded.end(signal.SIGKILL, number, *args, reply=reply)
+    recorded.kill(signal.SIGKILL, number, *args, reply=reply)
     after = recorded.tree()
     assert {name: after[name] for name in before} == before
     calls_in(after, recorded.project)
@@ -183,9 +188,8 @@ def check_beside_a_good_cassette(recorded, number, calls, *args, reply=solve_men
     assert len(recorded.server.requests) == needed + 1
 
 
-@pytest.mark.parametrize("record", ["none", "once", "new_episodes", "all", "defer"])
-def test_what_a_kill_within_a_write_leaves_is_never_read(recorded, record):
-    """A file that was not renamed yet, under the names it can have, whole or not."""
+def test_the_files_of_a_killed_write_are_never_read(recorded):
+    """Files that were not renamed yet, under the names they can have, complete or not."""
     [(name, good)] = recorded.tree().items()
     cassette = recorded.project.path / "cassettes" / name
     strays = {
@@ -195,9 +199,10 @@ def test_what_a_kill_within_a_write_leaves_is_never_read(recorded, record):
     }
     for stray, content in strays.items():
         stray.write_bytes(content)
-    recorded.run(f"--miniwob-record={record}").assert_outcomes(passed=1)
-    assert cassette.read_bytes() == good
-    assert {stray: stray.read_bytes() for stray in strays} == strays
+    for record in ("none", "once", "new_episodes", "all", "defer"):
+        recorded.run(f"--miniwob-record={record}").assert_outcomes(passed=1)
+        assert cassette.read_bytes() == good, record
+        assert {stray: stray.read_bytes() for stray in strays} == strays, record
 
     cassette.unlink()
     result = recorded.project.runpytest()

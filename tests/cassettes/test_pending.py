@@ -1,13 +1,13 @@
-"""Deferred recording: batch files out, answers in."""
+"""Deferred recording: requests are written to `pending.jsonl`, answers go into cassettes."""
 
 import json
 
 import pytest
 from projects import solve_menu
 
+from pytest_miniwob_agent import UsageError
 from pytest_miniwob_agent.cassettes.item import ItemCassette, Record
 from pytest_miniwob_agent.cassettes.pending import read_pending, take_answers, update_pending
-from pytest_miniwob_agent.core.errors import UsageError
 
 STEM = "reflective/m/click-menu-2/1"
 
@@ -18,7 +18,7 @@ def body(prompt):
 
 def pending(cassettes, prompt, stem=STEM):
     cassette = ItemCassette(cassettes, stem, Record.DEFER)
-    return cassette.miss(json.dumps(body(prompt)).encode()).request
+    return cassette.missing_call(json.dumps(body(prompt)).encode()).request
 
 
 def answer(request, text="DONE"):
@@ -51,7 +51,7 @@ def write(path, *lines):
     )
 
 
-def test_an_answer_goes_into_its_cassette(files):
+def test_an_answer_is_recorded_in_its_cassette(files):
     answers, batch, cassettes, request = files
     write(answers, answer(request, "click id=1"))
     taken = take_answers(answers, batch, cassettes)
@@ -65,7 +65,7 @@ def test_the_same_file_twice_records_nothing_twice(files):
     answers, batch, cassettes, request = files
     write(answers, answer(request), answer(request))
     assert str(take_answers(answers, batch, cassettes)) == (
-        "1 completions recorded, 1 were recorded before"
+        "1 completion recorded, 1 recorded before"
     )
     before = (cassettes / f"{STEM}.partial.yaml").read_bytes()
     taken = take_answers(answers, batch, cassettes)
@@ -73,7 +73,7 @@ def test_the_same_file_twice_records_nothing_twice(files):
     assert (cassettes / f"{STEM}.partial.yaml").read_bytes() == before
 
 
-def test_answers_taken_before_a_crash_are_not_taken_again(files):
+def test_answers_taken_before_a_crash_are_not_recorded_again(files):
     answers, batch, cassettes, request = files
     write(answers, answer(request))
     waiting = batch.read_text()
@@ -84,7 +84,7 @@ def test_answers_taken_before_a_crash_are_not_taken_again(files):
     assert not batch.exists()
 
 
-def test_a_second_sample_of_an_equal_prompt_has_an_id_of_its_own(files):
+def test_a_second_sample_of_an_equal_prompt_has_another_id(files):
     answers, batch, cassettes, request = files
     write(answers, answer(request))
     take_answers(answers, batch, cassettes)
@@ -99,20 +99,21 @@ def test_a_second_sample_of_an_equal_prompt_has_an_id_of_its_own(files):
     ("line", "problem"),
     [
         ({"custom_id": "a/b/c/1#0123-0", "response": None}, "no request with this id is waiting"),
-        ({"response": None}, "is no answer of a batch file"),
+        ({"response": None}, "is not an answer of a batch file"),
         ({"custom_id": ["x"]}, "no request with this id is waiting"),
-        ("[1]", "is no answer of a batch file"),
-        ("words", "is no answer of a batch file"),
+        ("[1]", "is not an answer of a batch file"),
+        ("words", "is not an answer of a batch file"),
     ],
+    ids=["unknown id", "no id", "id is a list", "a list", "not JSON"],
 )
-def test_lines_of_no_use_are_told_and_the_others_taken(files, line, problem):
+def test_an_unusable_line_is_reported_and_the_others_are_taken(files, line, problem):
     answers, batch, cassettes, request = files
     write(answers, line, answer(request))
     taken = take_answers(answers, batch, cassettes)
     assert taken.recorded == 1
-    [told] = taken.problems
-    assert problem in told
-    assert f"{answers}:1" in told
+    [reported] = taken.problems
+    assert problem in reported
+    assert f"{answers}:1" in reported
 
 
 @pytest.mark.parametrize(
@@ -123,8 +124,9 @@ def test_lines_of_no_use_are_told_and_the_others_taken(files, line, problem):
         {"response": {"status_code": 200, "body": {"too late": 1}}},
         {"response": "too late", "error": "too late"},
     ],
+    ids=["error", "refusal", "no completion", "response is a text"],
 )
-def test_an_error_inside_the_file_leaves_the_request_waiting(files, part):
+def test_an_error_in_the_answer_file_leaves_the_request_waiting(files, part):
     answers, batch, cassettes, request = files
     write(answers, {**answer(request), **part})
     taken = take_answers(answers, batch, cassettes)
@@ -134,7 +136,7 @@ def test_an_error_inside_the_file_leaves_the_request_waiting(files, part):
     assert not list(cassettes.glob("**/*.yaml"))
 
 
-def test_a_damaged_cassette_holds_up_only_its_own_answer(files):
+def test_a_damaged_cassette_delays_only_its_own_answer(files):
     answers, batch, cassettes, request = files
     other = pending(cassettes, "two", "reflective/m/click-tab/1")
     update_pending(batch, set(), [other])
@@ -148,19 +150,19 @@ def test_a_damaged_cassette_holds_up_only_its_own_answer(files):
     assert list(read_pending(batch)) == [request["custom_id"]]
 
 
-def test_a_truncated_last_line(files):
+def test_a_truncated_last_line_is_skipped(files):
     answers, batch, cassettes, request = files
     other = pending(cassettes, "two", "reflective/m/click-tab/1")
     update_pending(batch, set(), [other])
     write(answers, answer(request), json.dumps(answer(other))[:60])
     taken = take_answers(answers, batch, cassettes)
     assert taken.recorded == 1
-    assert taken.problems == [f"{answers}:2 is cut off: passed over"]
+    assert taken.problems == [f"{answers}:2 is truncated: skipped"]
     assert list(read_pending(batch)) == [other["custom_id"]]
 
 
-def test_line_separators_inside_of_texts(tmp_path):
-    """U+2028 and its like end no line of a JSON lines file."""
+def test_line_separators_inside_a_text_do_not_end_a_line(tmp_path):
+    """U+2028 and the like in a JSON lines file."""
     text = "one\u2028two\x85three\x0cfour"
     request = pending(tmp_path, text)
     batch, answers = tmp_path / "pending.jsonl", tmp_path / "answers.jsonl"
@@ -172,29 +174,29 @@ def test_line_separators_inside_of_texts(tmp_path):
     assert replayed.text == text
 
 
-def test_a_damaged_batch_file_is_told_of_before_the_run(project):
+def test_a_damaged_batch_file_is_reported_before_the_run(project):
     folder = project.mkdir(".miniwob")
     folder.joinpath("pending.jsonl").write_text("garbage\n")
     result = project.runpytest("--miniwob-record=defer")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*pending.jsonl:1 is no request of a batch file*"])
+    result.stderr.fnmatch_lines(["*pending.jsonl:1 is not a request of a batch file*"])
 
 
-def test_no_answer_file(files):
+def test_a_missing_answer_file_is_an_error(files):
     answers, batch, cassettes, _ = files
     with pytest.raises(UsageError, match="there is no file"):
         take_answers(answers, batch, cassettes)
 
 
-def test_a_damaged_batch_file(files):
+def test_answers_are_not_taken_with_a_damaged_batch_file(files):
     answers, batch, cassettes, request = files
     write(answers, answer(request))
     batch.write_text("garbage\n")
-    with pytest.raises(UsageError, match=r"pending\.jsonl:1 is no request"):
+    with pytest.raises(UsageError, match=r"pending\.jsonl:1 is not a request"):
         take_answers(answers, batch, cassettes)
 
 
-def test_a_run_replaces_what_its_own_items_waited_for(files):
+def test_a_run_replaces_the_requests_of_its_own_items_only(files):
     _, batch, cassettes, _ = files
     other = pending(cassettes, "two", "reflective/m/click-tab/1")
     update_pending(batch, {"reflective/m/click-tab/1"}, [other])
@@ -205,44 +207,64 @@ def test_a_run_replaces_what_its_own_items_waited_for(files):
     assert not batch.exists()
 
 
-@pytest.mark.parametrize("workers", ["-n0", "-n2"])
-def test_rounds_record_a_suite(project, workers):
+def answer_pending(project):
+    """Answer the requests that wait, as the model would that solves the page; returns them."""
+    text = (project.path / ".miniwob/pending.jsonl").read_text(encoding="utf-8")
+    waiting = [json.loads(line) for line in text.splitlines()]
+    write(
+        project.path / "answers.jsonl",
+        *(
+            answer(request, solve_menu(request["body"]["messages"][0]["content"]))
+            for request in waiting
+        ),
+    )
+    return waiting
+
+
+def test_rounds_of_deferred_runs_record_a_suite(project):
     """Without a live call: defer, answer, defer, ... until nothing waits; then replay."""
     batch = project.path / ".miniwob/pending.jsonl"
     asked = []
     extra = []
     for _ in range(6):
-        result = project.runpytest("--miniwob-record=defer", workers, *extra)
+        result = project.runpytest("--miniwob-record=defer", *extra)
         if not batch.exists():
             break
-        waiting = [json.loads(line) for line in batch.read_text(encoding="utf-8").splitlines()]
+        waiting = answer_pending(project)
         assert result.parseoutcomes() == {"waiting": len(waiting)}
         result.stdout.fnmatch_lines([f"requests that wait for a completion: {len(waiting)}, in *"])
         asked.append(len(waiting))
-        write(
-            project.path / "answers.jsonl",
-            *(
-                answer(request, solve_menu(request["body"]["messages"][0]["content"]))
-                for request in waiting
-            ),
-        )
         extra = ["--miniwob-answers=answers.jsonl"]
     items = asked[0]
     assert asked == [items] * 3  # plan, a sentence on what was done, plan
     result.assert_outcomes(passed=items)
-    result = project.runpytest(workers)
+    result = project.runpytest()
     result.assert_outcomes(passed=items)
     result.stdout.fnmatch_lines([f"model calls: {items * 3} replayed, 0 recorded"])
 
 
-def test_waiting_items_are_counted_as_such(project):
+def test_workers_share_one_batch_file(project):
+    """Requests of all workers are written, and answers are taken once, before the workers start."""
+    args = ["--miniwob-record=defer", "-k", "click-menu-2"]
+    project.runpytest(*args)
+    first = answer_pending(project)
+    assert len(first) == 2
+    result = project.runpytest(*args, "--miniwob-answers=answers.jsonl", "-n2")
+    assert result.parseoutcomes() == {"waiting": 2}
+    result.stdout.fnmatch_lines(["miniwob answers: 2 completions recorded"])
+    second = answer_pending(project)
+    assert len(second) == 2
+    assert {each["custom_id"] for each in first}.isdisjoint(each["custom_id"] for each in second)
+
+
+def test_items_that_wait_are_counted_as_waiting(project):
     result = project.runpytest("--miniwob-record=defer", "-v", "-k", "click-menu-2")
     assert result.parseoutcomes() == {"waiting": 2, "deselected": 10}
     assert result.ret == pytest.ExitCode.OK
     result.stdout.fnmatch_lines(["*click-menu-2/1* waiting *"])
 
 
-def test_answers_go_with_defer_only(project):
+def test_answers_need_deferred_recording(project):
     result = project.runpytest("--miniwob-answers=x.jsonl")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*--miniwob-answers goes with --miniwob-record=defer*"])

@@ -1,4 +1,4 @@
-"""The list of tasks."""
+"""`miniwob-agent tasks`: the list of tasks."""
 
 import json
 
@@ -31,7 +31,7 @@ def test_every_task_is_listed_with_its_actions():
         assert task.certified.startswith(("yes, ", "no: ")), task.name
 
 
-def test_as_data(capsys):
+def test_json_has_the_facts_of_each_task(capsys):
     assert main(["tasks", "highlight-text", "click-tab-2-hard", "--format", "json"]) == 0
     highlight, tab = json.loads(capsys.readouterr().out)
     assert highlight["actions"] == ["click", "select"]
@@ -40,7 +40,7 @@ def test_as_data(capsys):
     assert tab["suites"] == ["paper", "rci", "webwise", "all"]
 
 
-def test_as_text(capsys, monkeypatch):
+def test_text_has_a_line_for_each_task_of_a_suite(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
     assert main(["tasks", "webwise"]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -49,6 +49,6 @@ def test_as_text(capsys, monkeypatch):
 
 
 @pytest.mark.parametrize("selector", ["webwize", ""])
-def test_a_wrong_call(capsys, selector):
+def test_an_unknown_selector_is_an_error_that_names_the_suites(capsys, selector):
     assert main(["tasks", selector]) == 2
     assert "suites paper, rci, webwise, all" in capsys.readouterr().err

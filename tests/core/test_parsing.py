@@ -1,10 +1,9 @@
-"""Actions as models write them."""
+"""Parsing of actions from lines as models write them."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_miniwob_agent.agents.reflective.replies import parse_id, parse_plan
 from pytest_miniwob_agent.core.actions import (
     Choose,
     Click,
@@ -55,7 +54,7 @@ from pytest_miniwob_agent.core.parsing import Unreadable, parse_action
         ("release ctrl", Release("CTRL")),
     ],
 )
-def test_reads_leniently(line, action):
+def test_one_of_the_five_actions_is_read_leniently(line, action):
     assert parse_action(line).action == action
 
 
@@ -92,13 +91,13 @@ FURTHER = [
 
 
 @pytest.mark.parametrize(("line", "action"), FURTHER)
-def test_reads_all_actions_where_asked(line, action):
+def test_a_further_action_is_read_with_all_actions(line, action):
     assert parse_action(line, all_actions=True).action == action
     assert parse_action(str(action), all_actions=True).action == action
 
 
 @pytest.mark.parametrize("line", [line for line, action in FURTHER[2:-3]])
-def test_further_actions_are_unreadable_to_others(line):
+def test_a_further_action_is_unreadable_without_all_actions(line):
     with pytest.raises(Unreadable):
         parse_action(line)
 
@@ -110,7 +109,7 @@ def test_further_actions_are_unreadable_to_others(line):
         "select the box", "scroll id=4", "scroll", "choose id=4", "copy id=4", "paste in id=4",
     ],
 )  # fmt: skip
-def test_what_lacks_more_than_its_element_is_no_action(line):
+def test_a_further_action_that_lacks_more_than_its_element_is_unreadable(line):
     with pytest.raises(Unreadable):
         parse_action(line, all_actions=True)
 
@@ -126,15 +125,15 @@ def test_what_lacks_more_than_its_element_is_no_action(line):
         ("scroll the list by 50", Scroll(4, 50)),
     ],
 )
-def test_what_lacks_its_element_can_be_given_one(line, action):
+def test_a_further_action_without_its_element_can_be_given_one(line, action):
     command = parse_action(line, all_actions=True)
     assert command.action is None
     assert command.on(4) == action
 
 
 @pytest.mark.parametrize("digits", ["9" * 400, "9" * 5000])
-def test_numbers_without_end(digits):
-    """Python itself reads no more than some thousand digits."""
+def test_a_number_of_thousands_of_digits_is_read(digits):
+    """Python itself refuses to convert them."""
     for line in ("click id={}", "press TAB x {}", "click id={} at 1,1"):
         assert parse_action(line.format(digits), all_actions=True).action
     for line in ("click id=1 at {},{}", "drag id=1 by {},-{}", "scroll id=1 by {}"):
@@ -149,7 +148,7 @@ def test_numbers_without_end(digits):
     st.lists(st.sampled_from(["id=1", "to id=2", "by 3,4", "at nan,1", "at 1e9,1", '"x"', "-5"])),
     st.text(max_size=20),
 )
-def test_whatever_is_written_is_an_action_or_unreadable(verb, parts, text):
+def test_any_line_is_an_action_that_can_be_written_and_read_again_or_unreadable(verb, parts, text):
     line = " ".join([verb, *parts, text])
     try:
         command = parse_action(line, all_actions=True)
@@ -159,48 +158,18 @@ def test_whatever_is_written_is_an_action_or_unreadable(verb, parts, text):
     assert parse_action(str(action), all_actions=True).action == action
 
 
-def test_an_id():
-    assert [parse_id(reply) for reply in ("id=4", "It is 4.", "NONE", "4 or 5")] == [
-        4, 4, None, None,
-    ]  # fmt: skip
-
-
 @pytest.mark.parametrize(
-    "line", ["click", "enter text to id=4", "press Submit", "press", "hold X", "scroll", ""]
+    "line", ["enter text to id=4", "press Submit", "press", "hold X", "scroll", ""]
 )
-def test_what_lacks_something_is_no_action(line):
-    if line == "click":
-        assert parse_action(line).action is None
-    else:
-        with pytest.raises(Unreadable):
-            parse_action(line)
+def test_a_line_that_lacks_more_than_its_element_is_unreadable(line):
+    with pytest.raises(Unreadable):
+        parse_action(line)
 
 
-def test_an_action_without_its_element_knows_what_it_lacks():
+def test_an_action_without_its_element_can_be_given_one():
     command = parse_action('enter "rome" to the search field')
     assert command.action is None
     assert command.on(4) == Enter("rome", 4)
-    assert parse_action("click the Submit button").on(4) == Click(4)
-
-
-def test_a_plan_is_read_from_between_prose_and_fences():
-    reply = "Here is my plan:\n```text\n1. click id=2\n2. press ENTER\n```\nThat should do."
-    assert [command.action for command in parse_plan(reply)] == [Click(2), Press("ENTER")]
-
-
-@pytest.mark.parametrize("reply", ["", "  \n", "DONE", "Done.", "None", "No further actions."])
-def test_an_empty_plan(reply):
-    assert parse_plan(reply) == []
-
-
-@pytest.mark.parametrize("reply", ["I am sorry, I can't.", "enter id=4", "click id=1\npress X"])
-def test_an_unreadable_plan(reply):
-    with pytest.raises(Unreadable):
-        parse_plan(reply)
-
-
-def test_a_plan_of_all_actions():
-    reply = "First,\n1. select id=2\n2. copy\n3. click id=3\n4. paste"
-    planned = [command.action for command in parse_plan(reply, all_actions=True)]
-    assert planned == [Select(2), Copy(), Click(3), Paste()]
-    assert [command.action for command in parse_plan(reply)] == [Click(3)]
+    for line in ("click", "click the Submit button"):
+        assert parse_action(line).action is None
+        assert parse_action(line).on(4) == Click(4)

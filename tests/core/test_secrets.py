@@ -1,4 +1,4 @@
-"""Keys in texts. Those here are put together at run time: no scanner shall take them for real."""
+"""Keys in texts. Those here are assembled at run time, so that no scanner takes them for real."""
 
 import pytest
 
@@ -17,9 +17,9 @@ KEYS = {
 
 
 @pytest.mark.parametrize(("kind", "key"), [(k, key) for k, keys in KEYS.items() for key in keys])
-@pytest.mark.parametrize("around", ["{}", "key: {}.", '{{"k": "{}"}}', "a\n{}\nb", "k={}&x=1"])
-def test_every_kind_of_key(kind, key, around):
-    text = around.format(key)
+@pytest.mark.parametrize("template", ["{}", "key: {}.", '{{"k": "{}"}}', "a\n{}\nb", "k={}&x=1"])
+def test_every_kind_of_key_is_found_and_redacted(kind, key, template):
+    text = template.format(key)
     assert (kind, text.index(key)) in find(text)
     assert key not in redact(text)
     assert f"[{kind}]" in redact(text)
@@ -33,7 +33,7 @@ def test_every_kind_of_key(kind, key, around):
         ("https://me:" + "pass" + "word@host/v1", "password in a URL"),
     ],
 )
-def test_what_is_a_key_by_what_stands_before_it(text, kind):
+def test_a_key_is_found_by_the_text_before_it(text, kind):
     assert [found for found, _ in find(text)] == [kind]
     assert f"[{kind}]" in redact(text)
 
@@ -47,25 +47,25 @@ def test_what_is_a_key_by_what_stands_before_it(text, kind):
         "2023-01-01T00:00:00", "hf_model", "ghp_", "https://example.com/a:b@c",
     ],
 )  # fmt: skip
-def test_what_is_none(text):
+def test_other_texts_are_not_keys(text):
     assert find(text) == []
     assert redact(text) == text
 
 
-def test_the_key_in_use(monkeypatch):
+def test_the_value_of_openai_api_key_is_a_key_in_any_form(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "my.own*form")
     assert find("it is my.own*form!") == [("value of OPENAI_API_KEY", 6)]
     assert redact("it is my.own*form!") == "it is [value of OPENAI_API_KEY]!"
     assert find("it is myxownform") == []
 
 
-def test_a_placeholder_is_no_key(monkeypatch):
+def test_a_short_value_of_openai_api_key_is_not_a_key(monkeypatch):
     for value in ("", "none", "x"):
         monkeypatch.setenv("OPENAI_API_KEY", value)
         assert find("none of x") == []
 
 
-def test_the_shipped_cassettes_hold_none(pytestconfig):
+def test_the_shipped_cassettes_contain_no_keys(pytestconfig):
     files = list(pytestconfig.rootpath.glob("cassettes/**/*.yaml"))
     assert files
     assert [path for path in files if find(path.read_text(encoding="utf-8"))] == []

@@ -1,7 +1,10 @@
-"""Budgets, the limit of concurrent calls and the ledger, over real HTTP and real workers."""
+"""Budgets of live calls, over real HTTP and real workers, and prices."""
 
+import signal
+import subprocess
+import sys
+import textwrap
 import threading
-import time
 
 import pytest
 from projects import solve_menu
@@ -22,26 +25,28 @@ def live(project, chat_server):
     return lambda *args: project.runpytest("--miniwob-record=new_episodes", url, *args)
 
 
-@pytest.mark.parametrize("workers", ["-n0", "-n2"])
-def test_max_calls(live, chat_server, workers):
-    """12 items of 3 calls each; the next run goes on where the first stopped."""
-    result = live("--miniwob-max-calls=10", workers, "-v")
+def test_a_run_stops_at_the_most_calls_and_the_next_one_continues(live, chat_server):
+    """12 items of 3 calls each."""
+    result = live("--miniwob-max-calls=10", "-v")
+    assert len(chat_server.requests) == 10
+    assert result.parseoutcomes() == {"passed": 3, "budget": 9}
+    result.stdout.fnmatch_lines(
+        ["budget: --miniwob-max-calls=10 is reached, 9 items skipped; run again to continue"]
+    )
+    result.stdout.fnmatch_lines(["* budget *"])
+    live("--miniwob-max-calls=26").assert_outcomes(passed=12)
+    assert len(chat_server.requests) == 36
+
+
+def test_workers_share_the_most_calls(live, chat_server):
+    result = live("--miniwob-max-calls=10", "-n2")
     assert len(chat_server.requests) == 10
     outcomes = result.parseoutcomes()
     assert outcomes["passed"] + outcomes["budget"] == 12
     assert outcomes["passed"] <= 3
-    result.stdout.fnmatch_lines(
-        [
-            f"budget: --miniwob-max-calls=10 is reached, {outcomes['budget']} items skipped; "
-            "run again to go on",
-        ]
-    )
-    result.stdout.fnmatch_lines(["* budget *"])
-    live("--miniwob-max-calls=26", workers).assert_outcomes(passed=12)
-    assert len(chat_server.requests) == 36
 
 
-def test_items_that_need_no_call_still_run(live, record, chat_server):
+def test_items_that_need_no_live_call_run_beyond_the_budget(live, record, chat_server):
     for path in list(record.path.glob("cassettes/reflective/m/click-tab/*.yaml")):
         path.unlink()
     chat_server.requests.clear()
@@ -50,7 +55,7 @@ def test_items_that_need_no_call_still_run(live, record, chat_server):
     assert len(chat_server.requests) == 1
 
 
-def test_max_cost(live, chat_server):
+def test_a_run_stops_at_the_most_cost(live, chat_server):
     """11 prompt and 3 completion tokens a call: 14 cents."""
     result = live("--miniwob-max-cost=1", "--miniwob-prices=m 1e4 1e4")
     assert len(chat_server.requests) == 8
@@ -65,7 +70,7 @@ def test_max_cost(live, chat_server):
     )
 
 
-def test_max_cost_where_the_server_tells_no_counts(live, chat_server):
+def test_a_most_cost_stops_a_run_whose_server_reports_no_token_counts(live, chat_server):
     def reply(prompt):
         body = chat_server.completion(solve_menu(prompt))
         del body["usage"]
@@ -79,7 +84,7 @@ def test_max_cost_where_the_server_tells_no_counts(live, chat_server):
         [
             "tokens: unknown spent, 0 avoided",
             "money: unknown spent, $0.00 avoided",
-            "budget: --miniwob-max-cost can't be kept: the server told no token counts; use "
+            "budget: --miniwob-max-cost can't be kept: the server reports no token counts; use "
             "--miniwob-max-calls, 12 items skipped; *",
         ]
     )
@@ -88,42 +93,62 @@ def test_max_cost_where_the_server_tells_no_counts(live, chat_server):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["--miniwob-max-calls=0"], "*--miniwob-max-calls: '0' is no number from 1 up*"),
-        (["--miniwob-concurrency=x"], "*--miniwob-concurrency: 'x' is no number from 1 up*"),
-        (["--miniwob-max-cost=free"], "*--miniwob-max-cost: 'free' is no amount of US dollars*"),
+        (["--miniwob-max-calls=0"], "*--miniwob-max-calls: '0' must be a positive integer*"),
+        (["--miniwob-concurrency=x"], "*--miniwob-concurrency: 'x' must be a positive integer*"),
+        (
+            ["--miniwob-max-cost=free"],
+            "*--miniwob-max-cost: 'free' must be an amount of *",
+        ),
         (["--miniwob-max-cost=1"], "*--miniwob-max-cost needs the price of m: add 'm PROMPT *"),
-        (["--miniwob-prices=m 1"], "*miniwob_prices: 'm 1' is no price: give MODEL PROMPT *"),
-        (["--miniwob-repeats=0"], "*--miniwob-repeats: '0' is no number from 1 up*"),
+        (["--miniwob-prices=m 1"], "*miniwob_prices: 'm 1' is not a price: give MODEL PROMPT *"),
+        (["--miniwob-repeats=0"], "*--miniwob-repeats: '0' must be a positive integer*"),
     ],
 )
-def test_a_wrong_option(project, args, message):
+def test_an_option_with_an_invalid_value_is_a_usage_error(project, args, message):
     result = project.runpytest(*args)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([message])
 
 
-@pytest.mark.parametrize("limit", [1, 2])
-def test_concurrency(live, chat_server, limit):
-    """Never more calls under way than allowed, with more workers than that."""
-    under_way, most = 0, 0
-    lock = threading.Lock()
+class Gauge:
+    """The number of threads that are in it at once, and the most there have been."""
+
+    def __init__(self):
+        self.inside = self.most = 0
+        self._changed = threading.Condition()
+
+    def __enter__(self):
+        with self._changed:
+            self.inside += 1
+            self.most = max(self.most, self.inside)
+            self._changed.notify_all()
+
+    def __exit__(self, *error):
+        with self._changed:
+            self.inside -= 1
+
+    def wait_for(self, most, seconds=5):
+        """Stay in it until there have been this many, as there will be unless a limit is lower."""
+        with self._changed:
+            return self._changed.wait_for(lambda: self.most >= most, seconds)
+
+
+def test_workers_share_the_most_calls_under_way(live, chat_server):
+    """Two calls, with three workers."""
+    gauge = Gauge()
 
     def reply(prompt):
-        nonlocal under_way, most
-        with lock:
-            under_way += 1
-            most = max(most, under_way)
-        time.sleep(0.03)
-        with lock:
-            under_way -= 1
+        with gauge:
+            gauge.wait_for(2)
+            gauge.wait_for(3, seconds=0.02)
         return solve_menu(prompt)
 
     chat_server.reply = reply
-    live("-n3", f"--miniwob-concurrency={limit}").assert_outcomes(passed=12)
-    assert most == limit
+    live("-n3", "--miniwob-concurrency=2").assert_outcomes(passed=12)
+    assert gauge.most == 2
 
 
-def test_a_refused_call_counts_for_nothing(live, chat_server):
+def test_a_refused_call_is_not_counted(live, chat_server):
     refused = set()
 
     def reply(prompt):
@@ -139,14 +164,17 @@ def test_a_refused_call_counts_for_nothing(live, chat_server):
 
 
 class TestBudget:
-    def test_many_threads_keep_to_the_limit(self, tmp_path):
+    @pytest.mark.parametrize("places", [1, 2])
+    def test_threads_keep_to_both_limits(self, tmp_path, places):
+        gauge = Gauge()
         made = []
 
         def work():
-            budget = Budget(tmp_path, calls=20, concurrency=2)
+            budget = Budget(tmp_path, calls=20, concurrency=places)
             try:
                 while True:
-                    with budget.call() as spent:
+                    with budget.call() as spent, gauge:
+                        gauge.wait_for(places)
                         made.append(1)
                         spent(CALL)
             except BudgetReached:
@@ -158,8 +186,27 @@ class TestBudget:
         for thread in threads:
             thread.join()
         assert len(made) == 20
+        assert gauge.most == places
 
-    def test_a_call_that_fails_gives_its_place_back(self, tmp_path):
+    @pytest.mark.integration
+    def test_a_process_that_is_killed_frees_its_place_and_the_ledger(self, tmp_path):
+        """It dies in a call, and while it changes the ledger."""
+        script = """
+            import os, pathlib, signal, sys
+            from pytest_miniwob_agent.models.budget import Budget
+            budget = Budget(pathlib.Path(sys.argv[1]), calls=2, concurrency=1)
+            with budget.call(), budget._ledger():
+                os.kill(os.getpid(), signal.SIGKILL)
+        """
+        command = [sys.executable, "-c", textwrap.dedent(script), str(tmp_path)]
+        assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+        budget = Budget(tmp_path, calls=2, concurrency=1)
+        with budget.call() as spent:
+            spent(CALL)
+        with pytest.raises(BudgetReached), budget.call():  # the one in the dead process counts
+            pass
+
+    def test_a_failed_call_frees_its_place_and_is_not_counted(self, tmp_path):
         budget = Budget(tmp_path, calls=1, concurrency=1)
         for _ in range(3):
             with pytest.raises(ConnectionError), budget.call():
@@ -171,18 +218,18 @@ class TestBudget:
 
 
 class TestPrices:
-    def test_forms(self):
+    def test_prices_are_lines_or_separated_by_commas(self):
         text = "gpt-5 1.25 10\n  own/model-7b 0 0\n\n"
         assert parse_prices(text) == {"gpt-5": (1.25, 10.0), "own/model-7b": (0.0, 0.0)}
         assert parse_prices("a 1 2, b 3 4") == {"a": (1.0, 2.0), "b": (3.0, 4.0)}
         assert parse_prices("") == {}
 
     @pytest.mark.parametrize("text", ["a", "a 1", "a 1 2 3", "a x 1", "a -1 1", "a nan 1"])
-    def test_no_price(self, text):
-        with pytest.raises(UsageError, match=r"is no price: give MODEL PROMPT COMPLETION"):
+    def test_another_form_of_a_price_is_an_error(self, text):
+        with pytest.raises(UsageError, match=r"is not a price: give MODEL PROMPT COMPLETION"):
             parse_prices(text)
 
-    def test_cost(self):
+    def test_the_cost_is_unknown_without_a_price_or_a_token_count(self):
         assert cost_of(CALL, (1.25, 10.0)) == pytest.approx(2.25)
         assert cost_of(CALL, None) is None
         assert cost_of(CALL + Usage(calls=1, uncounted=1), (1.25, 10.0)) is None
@@ -198,11 +245,11 @@ class TestPrices:
             (12.345, "$12.35"),
         ],
     )
-    def test_money(self, amount, text):
+    def test_money_has_as_many_digits_as_small_amounts_need(self, amount, text):
         assert money(amount) == text
 
 
-def test_repeats_are_items_of_their_own(project, live, chat_server):
+def test_each_repeat_is_an_item_with_a_cassette(project, live, chat_server):
     project.makepyfile(
         """
         import pytest

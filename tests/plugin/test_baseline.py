@@ -228,7 +228,7 @@ class TestItems:
         project.makeconftest(FAKE_PAGE.replace('"Quit"', '"Exit"'))
         result = run("--miniwob-baseline=base.jsonl", "-k", "click-menu-2/2")
         assert result.parseoutcomes() == {"drifted": 1, "deselected": 11}
-        result.stdout.fnmatch_lines(["gate items: FAILED", "*drifted"])
+        result.stdout.fnmatch_lines(["gate items: FAILED", "*inconclusive: drifted"])
 
     def test_runxfail_shows_expected_failures_as_failures(self, baseline, run):
         run("--miniwob-baseline=base.jsonl", "--runxfail").assert_outcomes(passed=11, failed=1)
@@ -393,7 +393,7 @@ class TestSettings:
             (["--miniwob-baseline=git:main"], "*git:main*"),
             (
                 ["--miniwob-gate=pared", "--miniwob-results=x"],
-                "*'pared' (did you mean paired?)*",
+                "*unknown gate 'pared' (did you mean paired?)*",
             ),
         ],
     )

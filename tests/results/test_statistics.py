@@ -1,6 +1,7 @@
-"""Each statistic against figures worked out by hand, or against a second source."""
+"""Statistics, checked against figures computed by hand or by a second source."""
 
 import itertools
+import operator
 import random
 import subprocess
 import sys
@@ -36,26 +37,27 @@ class TestPairedTest:
             (0, 3, 1),
         ],
     )
-    def test_it_is_mcnemars_for_one_sample(self, lost, gained, expected):
-        assert statistics.worse(moves(lost, gained, 90)) == pytest.approx(expected)
+    def test_with_one_sample_an_item_it_is_mcnemars_exact_test(self, lost, gained, expected):
+        assert statistics.p_worse(moves(lost, gained, 90)) == pytest.approx(expected)
 
-    def test_both_ways_of_adding_up_agree(self):
+    def test_binomial_test_and_sign_flips_agree(self):
         for lost, gained in itertools.product(range(7), repeat=2):
             if lost + gained:
                 assert statistics._sign_flips(moves(lost, gained)) == pytest.approx(
-                    statistics.worse(moves(lost, gained))
+                    statistics.p_worse(moves(lost, gained))
                 )
 
-    def test_it_counts_every_sign_pattern(self):
+    def test_it_equals_the_count_over_all_sign_patterns(self):
         chance = random.Random(3)
         for _ in range(30):
             thirds = [F(chance.randint(-3, 3), 3) for _ in range(6)]
             halves = [F(chance.randint(-2, 2), 2) for _ in range(4)]
             differences = thirds + halves
             patterns = itertools.product((1, -1), repeat=len(differences))
-            sums = [sum(s * abs(d) for s, d in zip(p, differences, strict=True)) for p in patterns]
-            expected = sum(each <= sum(differences) for each in sums) / len(sums)
-            assert statistics.worse(differences) == pytest.approx(expected)
+            sixths = [int(6 * each) for each in differences]
+            sums = [sum(map(operator.mul, pattern, sixths)) for pattern in patterns]
+            expected = sum(each <= sum(sixths) for each in sums) / len(sums)
+            assert statistics.p_worse(differences) == pytest.approx(expected)
 
     def test_it_agrees_with_scipys_permutation_test(self):
         differences = [F(each, 5) for each in (-4, -1, 2, -3, -5, 1, 0, -2)]
@@ -66,33 +68,33 @@ class TestPairedTest:
             alternative="less",
             n_resamples=10_000,
         )
-        assert statistics.worse(differences) == pytest.approx(found.pvalue)
+        assert statistics.p_worse(differences) == pytest.approx(found.pvalue)
 
-    def test_ten_samples_of_an_item_are_not_ten_items(self):
-        assert statistics.worse([F(-7, 10)]) == 0.5
+    def test_ten_samples_of_an_item_count_as_one_item(self):
+        assert statistics.p_worse([F(-7, 10)]) == 0.5
 
-    def test_two_sided_is_twice_the_smaller_tail(self):
-        assert statistics.changed(moves(7, 2)) == pytest.approx(2 * 46 / 512)
-        assert statistics.changed(moves(2, 7)) == pytest.approx(2 * 46 / 512)
-        assert statistics.changed(moves(2, 2)) == 1
-        assert statistics.changed(moves(0, 0, 5)) == 1
+    def test_the_two_sided_p_value_is_twice_the_smaller_tail(self):
+        assert statistics.p_changed(moves(7, 2)) == pytest.approx(2 * 46 / 512)
+        assert statistics.p_changed(moves(2, 7)) == pytest.approx(2 * 46 / 512)
+        assert statistics.p_changed(moves(2, 2)) == 1
+        assert statistics.p_changed(moves(0, 0, 5)) == 1
 
-    def test_many_numbers_of_samples_are_still_added_up(self):
+    def test_items_with_many_different_sample_counts_are_near_the_normal_approximation(self):
         chance = random.Random(1)
         differences = [F(chance.randint(-19, 15), n) for n in range(20, 60)]
         spread = sqrt(sum(float(each) ** 2 for each in differences))
         normal = 0.5 * erfc(-float(sum(differences)) / spread / sqrt(2))
-        assert statistics.worse(differences) == pytest.approx(normal, rel=0.1)
+        assert statistics.p_worse(differences) == pytest.approx(normal, rel=0.1)
 
 
-def test_mcnemars_chi_square():
+def test_mcnemars_chi_square_by_hand():
     # z = sqrt(10) for ten improvements and nothing else; z = (9-4)/sqrt(13).
     assert statistics.matched_chi_square(moves(0, 10)) == pytest.approx(erfc(sqrt(5)) / 2)
     assert statistics.matched_chi_square(moves(4, 9, 7)) == pytest.approx(erfc(5 / sqrt(26)) / 2)
     assert statistics.matched_chi_square(moves(0, 0, 4)) == 1
 
 
-def test_the_paired_t_test():
+def test_the_paired_t_test_by_hand():
     # Three items, differences 1, 1, 0: mean 2/3, variance 1/3, t = 2 with 2 degrees of freedom,
     # and for these the tail is 1/2 - t / (2 sqrt(2 + t²)).
     assert statistics.paired_t([F(1), F(1), F(0)]) == pytest.approx(1 - 2 / sqrt(6))
@@ -102,33 +104,33 @@ def test_the_paired_t_test():
 
 class TestIntervals:
     @pytest.mark.parametrize(("solved", "size"), [(81, 263), (0, 20), (20, 20), (1, 1), (15, 148)])
-    def test_wilson_as_scipy_has_it(self, solved, size):
+    def test_wilsons_interval_equals_scipys(self, solved, size):
         found = scipy_stats.binomtest(solved, size).proportion_ci(method="wilson")
         assert statistics.wilson(solved / size, size) == pytest.approx((found.low, found.high))
         shares = [1.0] * solved + [0.0] * (size - solved)
         assert statistics.rate_interval(shares, size) == pytest.approx((found.low, found.high))
 
-    def test_wilson_as_newcombe_printed_it(self):
+    def test_wilsons_interval_equals_newcombes_example(self):
         # Statistics in Medicine 17 (1998), 857-872, table I: 81 of 263.
         assert statistics.wilson(81 / 263, 263) == pytest.approx((0.2553, 0.3662), abs=5e-5)
 
-    def test_items_that_are_alike_count_with_all_their_samples(self):
+    def test_samples_of_equal_items_count_as_independent(self):
         assert statistics.rate_interval([0.5] * 10, 20) == statistics.wilson(0.5, 20)
 
-    def test_items_that_are_all_or_nothing_count_once(self):
+    def test_items_always_or_never_solved_count_once(self):
         assert statistics.rate_interval([1.0] * 6 + [0.0] * 4, 50) == pytest.approx(
             statistics.wilson(0.6, 10)
         )
         assert statistics.rate_interval([1.0] * 10, 50) == statistics.wilson(1, 10)
 
-    def test_newcombes_method_10_as_he_printed_it(self):
+    def test_the_difference_interval_equals_newcombes_example(self):
         # Statistics in Medicine 17 (1998), 2635-2650: the table 36, 12, 2, 0; his difference is
         # before less after.
         found = statistics.difference_interval(*pairs(36, 12, 2, 0), (50, 50))
         assert found == pytest.approx((-0.3404, -0.0569), abs=5e-5)
 
     @pytest.mark.parametrize("table", [(50, 5, 3, 42), (10, 3, 2, 6), (20, 9, 4, 17), (6, 5, 4, 5)])
-    def test_newcombes_method_10_in_terms_of_the_table(self, table):
+    def test_the_difference_interval_equals_newcombes_formulas(self, table):
         # His formulas as printed, with the four counts; ad > bc, so phi is corrected by n/2.
         a, b, c, d = table
         n = sum(table)
@@ -144,20 +146,20 @@ class TestIntervals:
         found = statistics.difference_interval(*pairs(*table), (n, n))
         assert found == pytest.approx((-(p1 - p2 + high), -(p1 - p2 - low)))
 
-    def test_nothing_that_changed(self):
+    def test_the_difference_interval_where_no_item_changed(self):
         # All pairs alike and solved: l = 50/(50+z²), so half the width is 1 - l, twice squared.
         least = 50 / (50 + 1.959964**2)
         found = statistics.difference_interval(*pairs(50, 0, 0, 0), (50, 50))
         assert found == pytest.approx((-(1 - least), 1 - least), abs=1e-6)
 
-    def test_the_direction(self):
+    def test_a_change_for_the_worse_has_a_negative_interval(self):
         low, high = statistics.difference_interval(*pairs(50, 30, 5, 15), (100, 100))
         assert low < -0.25 < high < 0
         assert statistics.difference_interval(*pairs(50, 5, 30, 15), (100, 100)) == pytest.approx(
             (-high, -low)
         )
 
-    def test_how_often_the_interval_for_a_change_holds_it(self):
+    def test_95_percent_of_difference_intervals_contain_the_true_change(self):
         # 60 items with 3 samples; each item has its own chance; the true change is -0.1.
         chance = random.Random(5)
         held = 0
@@ -172,14 +174,14 @@ class TestIntervals:
         assert 0.93 <= held / 400 <= 1
 
 
-def test_holm():
+def test_holms_correction_by_hand():
     # By hand: 0.01 × 4, 0.02 × 3, then 0.03 × 2 = 0.06, and 0.5.
     assert statistics.holm([0.5, 0.01, 0.03, 0.02]) == pytest.approx([0.5, 0.04, 0.06, 0.06])
     assert statistics.holm([0.9, 0.8]) == [1.0, 1.0]
     assert statistics.holm([]) == []
 
 
-def test_pass_at_k_and_pass_all_k():
+def test_pass_at_k_and_pass_all_k_by_hand():
     # Counted: of the 10 pairs of 5 samples with 2 solved, 3 hold none and 1 holds both.
     assert statistics.pass_at(2, 5, 2) == pytest.approx(0.7)
     assert statistics.pass_all(2, 5, 2) == pytest.approx(0.1)
@@ -189,18 +191,18 @@ def test_pass_at_k_and_pass_all_k():
     assert statistics.pass_all(3, 5, 2) == 0
 
 
-def test_flip_rate():
+def test_flip_rate_by_hand():
     # 2 solved and 3 not: 6 of the 10 pairs disagree.
     assert statistics.flip_rate(5, 2) == pytest.approx(0.6)
     assert statistics.flip_rate(2, 1) == 1
     assert statistics.flip_rate(4, 4) == 0
 
 
-def test_fewest_moves():
-    assert statistics.fewest_moves(0.05) == 5
-    assert statistics.fewest_moves(1 / 32) == 5
-    assert statistics.fewest_moves(0.01) == 7
-    assert statistics.fewest_moves(0.5) == 1
+def test_fewest_changes_by_hand():
+    assert statistics.fewest_changes(0.05) == 5
+    assert statistics.fewest_changes(1 / 32) == 5
+    assert statistics.fewest_changes(0.01) == 7
+    assert statistics.fewest_changes(0.5) == 1
 
 
 def power(items, drop, moved, alpha=0.05):
@@ -221,7 +223,7 @@ def power(items, drop, moved, alpha=0.05):
 @pytest.mark.parametrize(
     ("drop", "moved"), [(0.1, 0.17), (0.1, 0.1), (0.2, 0.2), (0.2, 0.3), (0.1, 0.3)]
 )
-def test_the_items_that_are_needed_have_about_the_power(drop, moved):
+def test_the_needed_items_have_about_the_required_power(drop, moved):
     # Connor's formula knows nothing of the steps of an exact test, which cost some power.
     assert 0.7 <= power(statistics.needed_items(drop, moved), drop, moved) <= 0.85
 
@@ -234,11 +236,14 @@ def test_needed_items_by_hand():
     assert statistics.needed_items(1.0, 0.0) == 5
 
 
-def test_by_chance():
+def test_drop_by_chance_by_hand():
     # The 1 % point of the normal distribution is 2.3263.
-    assert statistics.by_chance(25, 0.2, 0.01) == pytest.approx(2.3263 * sqrt(0.2) / 5, abs=1e-4)
+    assert statistics.drop_by_chance(25, 0.2, 0.01) == pytest.approx(
+        2.3263 * sqrt(0.2) / 5, abs=1e-4
+    )
 
 
+@pytest.mark.integration
 def test_scipy_is_not_imported_before_it_is_used():
     code = (
         "import sys\n"
@@ -253,7 +258,7 @@ def test_scipy_is_not_imported_before_it_is_used():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-class TestThePapersFigures:
+class TestFiguresOfThePaper:
     """Tables 7 and 13 of the reflective agent's paper, from the counts that it prints."""
 
     @pytest.mark.parametrize(
@@ -264,7 +269,7 @@ class TestThePapersFigures:
             ("use-autocomplete", 18, 24, "0.007"),
         ],
     )
-    def test_where_they_agree(self, task, first, fifth, printed):
+    def test_chi_square_agrees_with_the_printed_p_value(self, task, first, fifth, printed):
         found = statistics.matched_chi_square(moves(0, fifth - first, 25 - fifth + first))
         assert f"{found:.3f}" == printed
 
@@ -277,24 +282,24 @@ class TestThePapersFigures:
             ("search-engine", 5, 18, "0.000016", "0.00016"),
         ],
     )
-    def test_where_they_do_not(self, task, first, fifth, printed, found):
+    def test_chi_square_differs_from_the_printed_p_value(self, task, first, fifth, printed, found):
         ours = statistics.matched_chi_square(moves(0, fifth - first))
         assert f"{ours:.2g}" == found != printed
         assert ours == pytest.approx(erfc(sqrt((fifth - first) / 2)) / 2)
 
-    def test_one_of_them_is_what_three_pairs_would_give(self):
+    def test_the_p_value_of_email_inbox_nl_turk_is_that_of_three_pairs(self):
         assert f"{statistics.matched_chi_square(moves(0, 3)):.3f}" == "0.042"
 
-    def test_one_of_them_is_that_of_a_one_tailed_t_test(self):
+    def test_the_p_value_of_search_engine_is_that_of_a_one_tailed_t_test(self):
         assert f"{statistics.paired_t(moves(0, 13, 12)) / 2:.1e}" == "1.6e-05"
 
-    def test_the_exact_test_beside_them(self):
-        found = [statistics.worse(moves(gained, 0)) for gained in (10, 6, 8, 1, 4, 13, 41, 7, 48)]
+    def test_exact_p_values_for_the_same_counts(self):
+        found = [statistics.p_worse(moves(gained, 0)) for gained in (10, 6, 8, 1, 4, 13, 41, 7, 48)]
         assert [f"{each:.2g}" for each in found] == [
             "0.00098", "0.016", "0.0039", "0.5", "0.062", "0.00012", "4.5e-13", "0.0078", "3.6e-15",
         ]  # fmt: skip
 
-    def test_the_t_test_over_all_tasks(self):
+    def test_p_values_of_the_t_test_over_all_tasks(self):
         # 235, 276 and 283 of 325 by table 12.
         for gained, printed, ours in ((41, "2e-10", "4e-11"), (7, "0.002", "0.008")):
             found = statistics.paired_t(moves(0, gained, 325 - gained))

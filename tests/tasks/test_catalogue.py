@@ -11,15 +11,15 @@ from pytest_miniwob_agent.results.published import published
 from pytest_miniwob_agent.tasks.catalogue import (
     CATEGORIES,
     OTHER,
-    SUITES,
     installed_tasks,
     page_path,
     task_facts,
 )
 from pytest_miniwob_agent.tasks.selection import parse_seeds, select_cases, select_tasks
+from pytest_miniwob_agent.tasks.suites import SUITES, suites_of
 
 
-def test_the_papers_tasks_are_installed():
+def test_the_43_tasks_of_the_paper_are_installed_in_their_categories():
     assert {name: len(members) for name, members in CATEGORIES.items()} == {
         "1-screen-1-step": 10,
         "1-screen-n-step": 20,
@@ -30,7 +30,7 @@ def test_the_papers_tasks_are_installed():
             assert installed_tasks()[task] == name
 
 
-def test_the_rest_of_the_catalogue_is_what_the_package_has():
+def test_the_catalogue_has_every_page_of_the_miniwob_package():
     spec = importlib.util.find_spec("miniwob")
     html = Path(spec.origin).parent / "html"
     flights = {"AA", "Alaska", "Alaska-auto", "Alaska-auto-medium"}
@@ -49,11 +49,11 @@ def test_the_rest_of_the_catalogue_is_what_the_package_has():
         (["click-menu", "click-menu*"], ["other/click-menu", "n-screen-n-step/click-menu-2"]),
     ],
 )
-def test_selectors(selectors, expected):
+def test_selectors_are_names_and_globs_of_tasks(selectors, expected):
     assert ["/".join(pair) for pair in select_tasks(selectors)] == expected
 
 
-def test_a_category_and_a_glob_over_categories():
+def test_selectors_may_name_categories_and_globs_over_them():
     assert {task for _, task in select_tasks(["n-screen-n-step"])} == set(
         CATEGORIES["n-screen-n-step"]
     )
@@ -61,7 +61,7 @@ def test_a_category_and_a_glob_over_categories():
 
 
 @pytest.mark.parametrize(
-    ("suite", "count", "member", "other"),
+    ("suite", "count", "member", "outsider"),
     [
         ("paper", 43, "click-pie", "choose-list"),
         ("rci", 54, "choose-list", "click-pie"),  # with figures in the paper's table 18
@@ -69,20 +69,27 @@ def test_a_category_and_a_glob_over_categories():
         ("all", 134, "hover-shape", None),
     ],
 )
-def test_suites(suite, count, member, other):
+def test_a_suite_selects_its_tasks(suite, count, member, outsider):
     names = [task for _, task in select_tasks([suite])]
     assert len(names) == len(set(names)) == count
     assert member in names
-    assert other not in names
+    assert outsider not in names
     assert select_tasks([suite, "*"]) != select_tasks(["*"]) or suite == "all"
     assert sorted(select_tasks([suite, "*"])) == sorted(select_tasks(["*"]))
 
 
-def test_no_suite_is_called_as_a_task_or_category():
+def test_a_line_in_the_table_adds_a_suite(monkeypatch):
+    monkeypatch.setitem(SUITES, "pies", lambda task: "-pie" in task)
+    tasks = [task for _, task in select_tasks(["pies"])]
+    assert tasks == ["click-pie", "click-pie-nodelay"]
+    assert suites_of("click-pie") == ("paper", "webwise", "all", "pies")
+
+
+def test_no_suite_has_the_name_of_a_task_or_category():
     assert not {*SUITES} & {*installed_tasks(), *CATEGORIES, OTHER}
 
 
-def test_facts_are_known_of_every_task_and_no_other():
+def test_the_table_of_facts_has_exactly_the_installed_tasks():
     assert task_facts().keys() == installed_tasks().keys()
     groups = {row["webwise"] for row in task_facts().values()}
     assert groups == {"", "1", "2", "3", "variable"}
@@ -91,7 +98,7 @@ def test_facts_are_known_of_every_task_and_no_other():
     }  # fmt: skip
 
 
-def test_the_published_figures_are_of_the_suites():
+def test_the_suites_of_rci_and_webwise_are_the_tasks_of_their_published_figures():
     """WebWISE prints figures for 38 of its tasks beside RCI's."""
     systems = {}
     for row in published("results.csv"):
@@ -111,7 +118,7 @@ def test_the_published_figures_are_of_the_suites():
         ("rci-*", "suites paper, rci, webwise, all"),
     ],
 )
-def test_what_matches_nothing_names_what_is_near(selector, hint):
+def test_a_selector_without_a_match_is_an_error_with_the_nearest_names(selector, hint):
     with pytest.raises(UsageError) as error:
         select_tasks([selector])
     assert hint in str(error.value)
@@ -121,16 +128,16 @@ def test_what_matches_nothing_names_what_is_near(selector, hint):
     ("text", "seeds"),
     [("7", [7]), ("1000-1003", [1000, 1001, 1002, 1003]), (" 3-4, 1,3 ", [3, 4, 1]), ("0-0", [0])],
 )
-def test_seeds(text, seeds):
+def test_seeds_are_numbers_and_inclusive_ranges(text, seeds):
     assert parse_seeds(text) == seeds
 
 
 @pytest.mark.parametrize("text", ["", ",", "x", "1-", "-1", "5-3", "1..4", "1-2-3"])
-def test_malformed_seeds(text):
+def test_malformed_seeds_are_an_error(text):
     with pytest.raises(UsageError, match="seeds"):
         parse_seeds(text)
 
 
-def test_case_ids():
+def test_a_case_id_is_category_task_and_seed():
     ids = [case.id for case in select_cases(["click-menu-2"], [1000, 7])]
     assert ids == ["n-screen-n-step/click-menu-2/1000", "n-screen-n-step/click-menu-2/7"]

@@ -9,6 +9,7 @@ import sys
 import termios
 from fcntl import ioctl
 
+import _pytest.capture
 import pytest
 from projects import solve_menu
 
@@ -17,7 +18,7 @@ FIGURES = re.compile(r"(\d+)/12 items, (\d+) calls? recorded, ([\d,]+) tokens")
 
 
 class Screen:
-    """What a terminal shows of what was written to it: as much of VT100 as a run uses."""
+    """The contents of a terminal after some output: as much of VT100 as a run uses."""
 
     def __init__(self):
         self.lines = [[]]
@@ -69,81 +70,110 @@ class Screen:
                 del self.lines[self.row][self.column :]
                 del self.lines[self.row + 1 :]
             else:
-                assert code[-1] in "m\\", f"{code!r} is not played here"
+                assert code[-1] in "m\\", f"{code!r} is not supported here"
 
     def text(self):
         return "\n".join("".join(line).rstrip() for line in self.lines)
 
 
 @pytest.fixture
-def on_terminal(project, monkeypatch):
-    """Run pytest with a terminal for its output; what came of it is played on a `Screen`."""
+def run(project, chat_server, monkeypatch, capsys):
+    """Run pytest in process, with an output that claims to be a terminal; return its `Screen`."""
+    chat_server.reply = solve_menu
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.delenv("COLUMNS", raising=False)
+    monkeypatch.setenv("COLUMNS", str(WIDTH))
+    monkeypatch.setenv("LINES", str(HEIGHT))
+    monkeypatch.setattr(_pytest.capture.CaptureIO, "isatty", lambda _: True)
 
     def run(*args):
-        ours, theirs = pty.openpty()
-        ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", HEIGHT, WIDTH, 0, 0))
-        process = subprocess.Popen(
-            [sys.executable, "-m", "pytest", *args], cwd=project.path, stdout=theirs, stderr=theirs
-        )
-        os.close(theirs)
-        data = b""
-        try:
-            while piece := os.read(ours, 65536):
-                data += piece
-        except OSError:  # the other end is closed
-            pass
-        os.close(ours)
-        process.wait()
+        capsys.readouterr()
+        project.runpytest_inprocess(*args)
         screen = Screen()
-        screen.feed(data.decode())
+        screen.feed(capsys.readouterr().out.replace("\n", "\r\n"))  # as a terminal's driver does
         return screen
 
     return run
 
 
-@pytest.mark.parametrize("how", [["-n0"], ["-n0", "-v"], ["-n2"]])
-def test_a_recording_shows_its_figures_and_leaves_nothing_behind(on_terminal, chat_server, how):
-    chat_server.reply = solve_menu
-    args = [*how, "--miniwob-prices=m 100 1000", "-p", "no:cacheprovider"]
-    screen = on_terminal("--miniwob-record=all", f"--miniwob-base-url={chat_server.url}", *args)
-    told = [FIGURES.search(text) for text in screen.seen]
-    counts = [int(found[1]) for found in told]
+@pytest.fixture
+def recording(chat_server):
+    """The options of a recording."""
+    return ["--miniwob-record=all", f"--miniwob-base-url={chat_server.url}"]
+
+
+OPTIONS = ["--miniwob-prices=m 100 1000", "-p", "no:cacheprovider"]
+
+
+def check_figures(screen):
+    """Check that the figures were always in one line, rose to the end, and are gone."""
+    found = [FIGURES.search(text) for text in screen.seen]
+    counts = [int(match[1]) for match in found]
     assert counts == sorted(counts)
     assert {0, 6, 12} <= set(counts)
-    assert told[-1].groups() == ("12", "36", "504")
+    assert found[-1].groups() == ("12", "36", "504")
     assert any(re.search(r"tokens, \$0.\d+, about \d+ s left$", text) for text in screen.seen)
     assert all(len(FIGURES.findall(text)) == 1 for text in screen.seen)
     assert not FIGURES.search(screen.text())
 
-    replayed = on_terminal(*args)
+
+@pytest.mark.parametrize("verbose", [[], ["-v"]], ids=["letters", "verbose"])
+def test_a_recording_shows_its_figures_and_leaves_the_output_of_a_replay(run, recording, verbose):
+    screen = run(*recording, *verbose, *OPTIONS)
+    check_figures(screen)
+    replayed = run(*verbose, *OPTIONS)
     assert not replayed.seen
-    if "-n0" in how:  # workers end their items in any order
-        assert steady(screen.text()) == steady(replayed.text())
+    assert without_figures(screen.text()) == without_figures(replayed.text())
 
 
-def steady(text):
-    """The text without what differs between a recording and its replay."""
+def without_figures(text):
+    """The lines without what differs between a recording and its replay."""
     lines = re.sub(r"\d+\.\d+ ?s", "0 s", text).replace("=", "").splitlines()
     return [line.strip() for line in lines if not line.startswith(("model calls", "tokens", "mon"))]
 
 
-@pytest.mark.parametrize("args", [["-q"], ["-s"]])
-def test_no_figures_where_others_write(on_terminal, chat_server, args):
+def test_workers_on_a_real_terminal_show_the_same_figures(
+    project, chat_server, recording, monkeypatch
+):
     chat_server.reply = solve_menu
-    screen = on_terminal(
-        "--miniwob-record=all", f"--miniwob-base-url={chat_server.url}", "-k", "click-menu-2", *args
-    )
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("COLUMNS", raising=False)
+    ours, theirs = pty.openpty()
+    ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", HEIGHT, WIDTH, 0, 0))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pytest", *recording, *OPTIONS, "-n2"],
+        cwd=project.path, stdout=theirs, stderr=theirs,
+    )  # fmt: skip
+    os.close(theirs)
+    data = b""
+    try:
+        while piece := os.read(ours, 65536):
+            data += piece
+    except OSError:  # the other end is closed
+        pass
+    os.close(ours)
+    assert process.wait() == 0
+    screen = Screen()
+    screen.feed(data.decode())
+    check_figures(screen)
+
+
+@pytest.mark.parametrize("option", ["-q", "-s"])
+def test_no_figures_where_little_or_other_output_is_wanted(run, recording, option):
+    screen = run(*recording, "-k", "click-menu-2", option)
     assert "2 passed" in screen.text()
     assert not screen.seen
 
 
-def test_no_figures_where_there_is_no_terminal(project, chat_server):
+def test_no_figures_where_there_is_no_terminal(project, chat_server, recording):
     chat_server.reply = solve_menu
-    result = project.runpytest_subprocess(
-        "--miniwob-record=all", f"--miniwob-base-url={chat_server.url}", "-k", "click-menu-2"
-    )
+    result = project.runpytest(*recording, "-k", "click-menu-2")
     result.assert_outcomes(passed=2, deselected=10)
     assert "\x1b" not in result.stdout.str()
     result.stdout.no_fnmatch_line("*calls recorded*")
+
+
+def test_no_figures_on_a_terminal_that_can_not_be_redrawn(run, recording, monkeypatch):
+    monkeypatch.setenv("TERM", "dumb")
+    screen = run(*recording, "-k", "click-menu-2")
+    assert "2 passed" in screen.text()
+    assert not screen.seen

@@ -1,4 +1,4 @@
-"""What the terminal shows of items: a status each, transcripts of failures, a table at the end."""
+"""The terminal of a run: the status of each item, transcripts of failures, a table at the end."""
 
 import re
 
@@ -6,7 +6,6 @@ import pytest
 from projects import FAKE_PAGE
 
 from pytest_miniwob_agent.core.text import sanitize_line, sanitize_lines, shorten, shorten_lines
-from pytest_miniwob_agent.terminal.summary import status
 
 HOSTILE = re.compile("\x1b|\u202e|[\ud800-\udfff]|^ *::", re.M)
 
@@ -48,9 +47,9 @@ def between(result, first, last):
     return lines[begin : begin + more]
 
 
-def test_a_verbose_line_says_what_became_of_the_item_and_what_it_took(run):
+def test_a_verbose_line_shows_the_outcome_of_the_item_and_its_cost(run):
     result = run("-v")
-    module = "test_a_verbose_line_says_what_became_of_the_item_and_what_it_took.py"
+    module = "test_a_verbose_line_shows_the_outcome_of_the_item_and_its_cost.py"
     assert between(result, f"{module}::", "====")[:3] == [
         f"{module}::test_solves[n-screen-n-step/click-menu-2/1] "
         "solved@1  3 calls, 2 steps, 0.0 s [ 33%]",
@@ -108,11 +107,11 @@ def short(project):
     return project
 
 
-def test_the_end_of_a_run_in_80_columns(short, run):
+def test_the_end_of_a_run_fits_80_columns(short, run):
     assert between(run("--color=no"), END[0], "================== 1 failed") == END
 
 
-def test_the_end_of_a_run_in_colour(short, run):
+def test_the_table_is_coloured_by_what_is_solved(short, run):
     result = run("--color=yes")
     bold, green, yellow = "\x1b[1m", "\x1b[32m", "\x1b[33m"
     lines = result.outlines
@@ -121,7 +120,7 @@ def test_the_end_of_a_run_in_colour(short, run):
     assert set(END[2:17]) <= set(lines)
 
 
-def test_a_narrow_terminal(short, run, monkeypatch):
+def test_a_narrow_terminal_lacks_the_last_column(short, run, monkeypatch):
     monkeypatch.setenv("COLUMNS", "60")
     assert between(run("--miniwob-prices=m 100 1000"), "category", "===") == [
         *(line[:-8].rstrip() for line in TABLE),
@@ -131,14 +130,14 @@ def test_a_narrow_terminal(short, run, monkeypatch):
     ]
 
 
-def test_quiet(run):
+def test_quiet_shows_failures_but_no_table(run):
     lines = run("-q").outlines
     assert lines[0].startswith("..F")
     assert not [line for line in lines if line.startswith(("category", "model calls"))]
     assert "FAILED in trial 3, best reward -1" in lines
 
 
-def test_a_table_for_each_agent(project):
+def test_each_agent_has_a_table(project):
     project.makeconftest(
         FAKE_PAGE
         + """
@@ -175,7 +174,7 @@ def test_a_table_for_each_agent(project):
     ]
 
 
-def test_another_assertion_keeps_its_own_text_and_the_transcript_stands_below(project, run):
+def test_another_assertion_keeps_its_text_and_has_the_transcript_below(project, run):
     project.makepyfile(
         """
         import pytest
@@ -192,7 +191,7 @@ def test_another_assertion_keeps_its_own_text_and_the_transcript_stands_below(pr
     assert lines[begin + 1] == "FAILED in trial 3, best reward -1"
 
 
-def test_an_assertion_on_a_solved_episode(project, run):
+def test_a_failed_assertion_on_a_solved_episode_has_no_transcript(project, run):
     project.makepyfile(
         """
         import pytest
@@ -208,22 +207,45 @@ def test_an_assertion_on_a_solved_episode(project, run):
     result.stdout.no_fnmatch_line("*MiniWoB++ transcript*")
 
 
-@pytest.mark.parametrize("workers", ["-n0", "-n2"])
-def test_nothing_of_a_page_or_a_model_moves_the_cursor(project, run, chat_server, workers):
-    evil = "\\x1b[2J\\ud800\\u202e\\n::error::x"
-    project.makeconftest(
-        FAKE_PAGE.replace('"Menu"', f'"Menu{evil}"').replace("Open", evil.replace("\\ud800", ""))
-    )
-    assert between(run(workers), "____", "all of it")  # unsolved
+EVIL = "\\x1b[2J\\ud800\\u202e\\n::error::x"
+"""Text that moves the cursor and would be a command to GitHub's runner, as Python writes it."""
+
+EVIL_PAGE = FAKE_PAGE.replace('"Menu"', f'"Menu{EVIL}"').replace(
+    "Open", EVIL.replace("\\ud800", "")
+)
+
+
+def test_no_text_of_a_page_or_a_model_moves_the_cursor(project, run, chat_server):
+    project.makeconftest(EVIL_PAGE)
+    assert between(run(), "____", "all of it")  # unsolved
     for reply in ("\x1b[2J\u202e\n::error::", {"choices": [], "id": "\x1b[2J\u202e"}):
         chat_server.reply = lambda prompt, reply=reply: reply
-        result = run(workers, "--miniwob-record=all", "-v")  # an exception, and an error
+        result = run("--miniwob-record=all", "-v")  # an exception, and an error
         assert not HOSTILE.search(result.stdout.str())
-    result = run(workers, "--miniwob-record=none")
+    result = run("--miniwob-record=none")
     assert not HOSTILE.search(result.stdout.str())
 
 
-def test_a_drift_report_is_harmless(project, run):
+def test_no_text_that_a_worker_sends_moves_the_cursor(project, run, chat_server):
+    """An unsolved item, one with an exception, and an error."""
+    project.makeconftest(EVIL_PAGE)
+    solve = chat_server.reply
+
+    def reply(prompt):
+        if "menu-2 1" in prompt:
+            return "\x1b[2J\u202e\n::error::"
+        if "menu-2 2" in prompt:
+            return {"choices": [], "id": "\x1b[2J\u202e"}
+        return solve(prompt)
+
+    chat_server.reply = reply
+    result = run("-n1", "-v")
+    assert result.parseoutcomes() == {"failed": 2, "errors": 1}
+    assert between(result, "____", "all of it")
+    assert not HOSTILE.search(result.stdout.str())
+
+
+def test_no_text_of_a_drift_report_moves_the_cursor(project, run):
     run()
     evil = "\\x1b[2J\\u202e"
     project.makeconftest(FAKE_PAGE.replace('"Menu"', f'"Menu{evil}"'))
@@ -233,7 +255,7 @@ def test_a_drift_report_is_harmless(project, run):
     assert not HOSTILE.search(result.stdout.str())
 
 
-def test_foreign_text():
+def test_foreign_text_is_made_harmless_and_long_text_is_shortened():
     assert sanitize_line(" a\x1b[1m\n::error:: \u202eb") == "a [1m : :error:: b"
     assert sanitize_lines("a\n  b\x07\n  ::c") == "a\n  b \n  : :c"
     assert shorten("short") == "short"
@@ -241,17 +263,3 @@ def test_foreign_text():
     assert shorten_lines(["x"] * 20) == ["x"] * 20
     lines = [str(number) for number in range(25)]
     assert shorten_lines(lines) == [*lines[:10], "  … 5 more …", *lines[15:]]
-
-
-def test_a_word_for_each_outcome():
-    def episode(**told):
-        return {"episode": {"solved": False, "endings": ["no-change"]} | told}
-
-    assert status(episode(solved=True, solved_at=2)) == "solved@2"
-    assert status(episode()) == "NO_CHANGE"
-    assert status(episode(endings=["failed", "step-limit"])) == "STEP_LIMIT"
-    assert status(episode(endings=[])) == "no trial"
-    assert status({"drift": {}, "error": "Drift"}) == "drift"
-    assert status({"pending": {}}) == "waiting"
-    assert status({"budget": ""}) == "budget"
-    assert status({"error": "NotRecorded"}) == "NotRecorded"

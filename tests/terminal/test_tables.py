@@ -1,4 +1,4 @@
-"""`miniwob-agent tables`: a run in the form of the paper's tables, beside its figures."""
+"""`miniwob-agent tables`: a run in the form of the paper's tables, beside the published figures."""
 
 import csv
 import io
@@ -10,6 +10,7 @@ from math import erfc, sqrt
 import pytest
 
 from pytest_miniwob_agent.cli import main
+from pytest_miniwob_agent.core.outcome import Status
 from pytest_miniwob_agent.results.file import Result, Results
 from pytest_miniwob_agent.results.published import PAPER, Paper, published
 from pytest_miniwob_agent.tasks.catalogue import CATEGORIES
@@ -20,7 +21,7 @@ def sample(category, task, seed, at, trials=5, **more):
     """An item that was solved in trial `at`, or in none of so many trials."""
     played = at or trials
     defaults = {
-        "agent": "reflective", "model": "m", "outcome": "solved" if at else "unsolved",
+        "agent": "reflective", "model": "m", "outcome": Status.SOLVED if at else Status.UNSOLVED,
         "solved_at": at, "endings": ("failed",) * (played - 1) + ("correct" if at else "failed",),
         "steps": 7 * played, "calls": {"plan": played, "reflect": played - 1},
     }  # fmt: skip
@@ -59,7 +60,7 @@ def rows(data, table, **where):
     return [row for row in data[table] if where.items() <= row.items()]
 
 
-def test_the_published_figures_are_of_tasks_that_there_are():
+def test_published_figures_are_of_known_tasks():
     figures = published("results.csv")
     tasks = {row["task"]: row["category"] for row in figures if row["system"] == PAPER}
     assert tasks == {task: name for name, members in CATEGORIES.items() for task in members}
@@ -69,7 +70,7 @@ def test_the_published_figures_are_of_tasks_that_there_are():
 
 
 class TestCompletion:
-    def test_by_task(self, data):
+    def test_it_is_given_by_task_beside_the_published_rates(self, data):
         assert len(data["completion"]) == 43
         (row,) = rows(data, "completion", task="click-menu-2")
         assert row["items"] == 25
@@ -78,12 +79,12 @@ class TestCompletion:
         assert row["published"]["CC-Net (SL+RL)"] == 0.83
         assert "RCI (gpt-3.5-turbo)" not in row["published"]
 
-    def test_it_is_the_papers_where_the_run_is(self, data):
+    def test_a_run_with_the_papers_rates_has_the_papers_completion(self, data):
         for row in data["completion"]:
             for setting, rate in row["completion"].items():
                 assert row["published"][f"{PAPER} {setting}"] == rate
 
-    def test_means_are_over_shared_tasks(self, data):
+    def test_means_of_systems_are_over_shared_tasks(self, data):
         # Section 6.3 and tables 5 and 6: 96.4 and 99.6; on 16 shared tasks 97.3, on 11 shared
         # tasks 73.5 and 87.3, against 85.8 for RCI. Table 5 has 95.3 where table 11 gives 95.25.
         (easy,) = rows(data, "systems", category="1-screen-1-step", system="RCI (gpt-3.5-turbo)")
@@ -99,7 +100,7 @@ class TestCompletion:
         assert 100 * hard["completion"]["T=1"] == pytest.approx(73.5, abs=0.05)
         assert 100 * hard["completion"]["T=5"] == pytest.approx(87.3, abs=0.05)
 
-    def test_a_run_of_one_trial_says_nothing_of_five(self):
+    def test_a_run_of_one_trial_has_no_column_for_more(self):
         hard = "n-screen-n-step"
         run = (sample(hard, "click-pie", 1, 1, trials=1), sample(hard, "click-pie", 2, None, 1))
         paper = Paper(Results(run))
@@ -109,13 +110,13 @@ class TestCompletion:
         three = Paper(Results((*run, sample(hard, "click-pie", 3, None, trials=4))))
         assert three.trials == (1, 3)
 
-    def test_a_run_that_solved_all_says_it(self):
+    def test_a_run_that_solved_all_in_one_trial_has_all_columns(self):
         run = Results((sample("n-screen-n-step", "click-pie", 1, 1),))
         assert Paper(run).completion()[0]["completion"] == {"T=1": 1.0, "T=3": 1.0, "T=5": 1.0}
 
-    def test_items_count_once_and_what_is_not_told_not_at_all(self):
+    def test_items_count_once_and_inconclusive_ones_not_at_all(self):
         one = [sample("other", "t", 1, at, repeat=k) for k, at in enumerate((1, 3, None), start=1)]
-        more = [sample("other", "t", 2, 1), sample("other", "t", 3, None, outcome="drifted")]
+        more = [sample("other", "t", 2, 1), sample("other", "t", 3, None, outcome=Status.DRIFTED)]
         paper = Paper(Results((*one, *more)))
         (row,) = paper.completion()
         assert row["items"] == 2
@@ -125,7 +126,7 @@ class TestCompletion:
 
 
 class TestSignificance:
-    def test_over_all_tasks_of_a_category(self, data):
+    def test_p_values_over_all_tasks_of_a_category(self, data):
         (row,) = rows(data, "significance", what="n-screen-n-step", from_trials=1, to_trials=5)
         assert (row["items"], row["from_solved"], row["to_solved"]) == (325, 235, 283)
         assert row["p_published"] == 2e-12
@@ -133,7 +134,7 @@ class TestSignificance:
         assert row["p_chi_square"] == pytest.approx(erfc(sqrt(24)) / 2)
         assert f"{row['p_t']:.1e}" == "6.5e-13"
 
-    def test_by_task(self, data):
+    def test_p_values_by_task(self, data):
         (row,) = rows(data, "significance", what="search-engine")
         assert (row["from_trials"], row["to_trials"]) == (1, 5)
         assert (row["from_solved"], row["to_solved"]) == (5, 18)
@@ -145,7 +146,7 @@ class TestSignificance:
 
 
 class TestPlanning:
-    def test_calls_and_what_one_call_an_action_would_take(self, data):
+    def test_calls_made_and_calls_needed_with_one_for_each_action(self, data):
         (row,) = rows(data, "planning", what="click-checkboxes-large")
         # 23 of 25 in the first trial with 7 actions and one plan; then 1 in three, 1 in five.
         assert row["first"] == {"iterative": 161, "staged": 23, "saved": pytest.approx(6 / 7)}
@@ -154,13 +155,13 @@ class TestPlanning:
         (row,) = rows(data, "planning", what="click-checkboxes-soft")
         assert [round(100 * each["all"]["saved"], 1) for each in row["published"]] == [61.7, 71.4]
 
-    def test_an_agent_without_plans_has_no_such_table(self):
+    def test_an_agent_without_planner_calls_has_no_table_of_them(self):
         run = Results((sample("1-screen-n-step", "t", 1, 1, calls={"act": 7}),))
         assert Paper(run).planning() == []
         assert "Planner calls" not in Tables(Paper(run)).text()
 
 
-class TestTheCommand:
+class TestCommand:
     def test_text_fits_the_terminal(self, file, capsys):
         assert main(["tables", file]) == 0
         printed = capsys.readouterr().out
@@ -202,17 +203,17 @@ class TestTheCommand:
             assert row["system"] == "reflective (m)"
             assert float(row["completion_rate"]) == theirs[row["task"], row["setting"]]
 
-    def test_json(self, file, capsys, data):
+    def test_json_has_all_tables(self, file, capsys, data):
         assert main(["tables", file, "--format", "json"]) == 0
         assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(data))
 
-    def test_nothing_to_tabulate(self, tmp_path, capsys):
+    def test_a_run_without_conclusive_items_is_a_usage_error(self, tmp_path, capsys):
         path = tmp_path / "r.jsonl"
-        Results((sample("other", "t", 1, None, outcome="error"),)).write(path)
+        Results((sample("other", "t", 1, None, outcome=Status.ERROR),)).write(path)
         assert main(["tables", str(path)]) == 2
-        assert "holds no item that is solved or unsolved" in capsys.readouterr().err
+        assert "has no item that is solved or unsolved" in capsys.readouterr().err
 
-    def test_foreign_names_break_no_table(self, capsys):
+    def test_hostile_names_do_not_break_tables(self, capsys):
         evil = "a|b\n# <c>\x1b[1m\ud83d"
         tables = Tables(Paper(Results((sample(evil, evil, 1, 1, model=evil),), (evil,))))
         for text in (tables.text(), tables.markdown(), tables.csv()):

@@ -1,4 +1,4 @@
-"""What a model means by an XPath on the page's HTML."""
+"""XPaths of a model, evaluated on the HTML that the model was shown, at a bounded cost."""
 
 from __future__ import annotations
 
@@ -7,45 +7,43 @@ from typing import NamedTuple
 
 from lxml import etree, html
 
-from pytest_miniwob_agent.screen import _ILLEGAL, legal
+from pytest_miniwob_agent.screen import legal
 
 XPATH_LIMIT = 500
-"""Characters that an XPath can have."""
-
+"""Characters of an XPath."""
 
 CONDITIONS_LIMIT = 5
-"""How deep conditions in brackets can stand in one another."""
-
+"""Depth of conditions in brackets within each other."""
 
 OUTWARD_LIMIT = 4
-"""How often an XPath can look beyond the element that it is at: by `..`, sideways or upwards, or in
-a condition from the top again. Each may cost the square of the page's size, and one within another
-its cube, as do two in one path of a condition: both are refused."""
+"""Steps of an XPath that look beyond its present element: by `..`, sideways or upwards, or in a
+condition from the top again. Each may cost the square of the page's size. One within another may
+cost its cube, as may two in one path of a condition: both are refused."""
 
 
 class BadXPath(Exception):
-    """An XPath that can't be followed; the message says why."""
+    """An XPath that can't be evaluated; prompts repeat the message."""
 
 
 class Found(NamedTuple):
-    """An element of a page's HTML: the id that actions take, and its text."""
+    """An element that an XPath selects: the id that actions take, and its text."""
 
     ref: int
     text: str
 
 
 def find(page: str, xpath: str) -> list[Found]:
-    """The elements of a page's HTML (`Environment.html`) that an XPath selects.
+    """Find the elements of a page's HTML (`Environment.html`) that an XPath selects.
 
-    In the order of the page, each once; a text or an attribute stands for its element. Empty where
+    In the order of the page, each once; a text or an attribute selects its element. Empty where
     nothing matches.
 
     Raises:
-        BadXPath: it is no XPath, selects no elements, or could take too long to follow.
+        BadXPath: it is not an XPath, its result is not nodes, or it could take too long.
     """
     if len(xpath) > XPATH_LIMIT:
         raise BadXPath(f"it has {len(xpath)} characters, and {XPATH_LIMIT} is the limit")
-    if _ILLEGAL.search(xpath):
+    if legal(xpath) != xpath:
         raise BadXPath("it has a character that no page can hold")
     try:
         select = etree.XPath(xpath)
@@ -56,7 +54,7 @@ def find(page: str, xpath: str) -> list[Found]:
         raise BadXPath(f"it is not a valid XPath: {error}") from None
     if not isinstance(found, list):
         raise BadXPath("it gives a text, a number or a truth value and selects no element")
-    owners = (one if isinstance(one, etree._Element) else _owner(one) for one in found)
+    owners = (node if isinstance(node, etree._Element) else _owner(node) for node in found)
     elements = dict.fromkeys(owner for owner in owners if owner is not None)
     return [
         Found(int(ref), " ".join("".join(element.itertext()).split()))
@@ -66,7 +64,7 @@ def find(page: str, xpath: str) -> list[Found]:
 
 
 def _owner(found: object) -> etree._Element | None:
-    """The element that a selected text or attribute belongs to."""
+    """Return the element that a selected text or attribute belongs to."""
     if not isinstance(found, etree._ElementUnicodeResult):
         return None
     parent = found.getparent()
@@ -78,42 +76,23 @@ _TOKEN = re.compile(
     r"""(?P<name>[^\W\d][\w.-]*(?::(?!:)[^\W\d][\w.-]*)?)|.)\s*""",
     re.S,
 )
-
-
 _BEFORE_OPERAND = {
-    "@",
-    "::",
-    "(",
-    "[",
-    ",",
-    "/",
-    "//",
-    "|",
-    "+",
-    "-",
-    "=",
-    "!=",
-    "<",
-    "<=",
-    ">",
-    ">=",
-}
-
-
+    "@", "::", "(", "[", ",", "/", "//", "|", "+", "-", "=", "!=", "<", "<=", ">", ">=",
+}  # fmt: skip
 _DOWNWARD = {"child", "descendant", "descendant-or-self", "self", "attribute", "parent"}
 
 
 def _check_cost(xpath: str) -> None:
-    """Refuse what could take long on a large page. Takes a valid XPath.
+    """Refuse a valid XPath that could take long on a large page.
 
     Raises:
-        BadXPath: it looks around too often, or conditions in it stand too deep in one another.
+        BadXPath: it looks beyond its element too often, or its conditions are nested too deep.
     """
     tokens = [match[0].strip() for match in _TOKEN.finditer(xpath)]
     outward = 0
-    within = [[0, 0]]  # of each open bracket: whether it looks outward, and brackets within it
-    path = [0]  # of each open bracket: how often the paths that are at hand look outward
-    operand = False  # whether an operand ends here, so that `*` and names are operators (XPath 3.7)
+    within = [[0, 0]]  # of each open bracket: 1 if it looks outward, and the most within it
+    path = [0]  # of each open bracket: steps of its present path that look outward
+    operand = False  # True after an operand, where `*` and names are operators (XPath 1.0, 3.7)
     for token, following in zip(tokens, [*tokens[1:], ""], strict=True):
         operator = operand and (token == "*" or token[0].isalpha())
         inside = len(within) > 1
@@ -126,7 +105,7 @@ def _check_cost(xpath: str) -> None:
         ):
             outward += 1
             within[-1][0] = 1
-            path[-1] = (path[-1] or 1) if parent else path[-1] + 1  # a parent's parent is but one
+            path[-1] = (path[-1] or 1) if parent else path[-1] + 1  # a parent's parent counts once
             if inside and path[-1] > 1:
                 raise BadXPath("a condition looks beyond its element, and from there beyond again")
         if operator and token in ("and", "or"):

@@ -1,21 +1,21 @@
 """The zero-shot agent with structured reflection (`reflective-agent`, sections 3 to 5).
 
 A trial is played in stages: all actions that the present screen allows are planned in one call and
-followed without asking; then comes the next screen, until there is no further plan (4.3). A trial
-that fails is reflected upon: the earliest wrong action is named and a better one suggested, which
-the next trial is made to take (5, algorithm 1). What the paper compares this with (4.1, 4.2, 7.1,
-7.2), and two things that it leaves open (9.4, 9.6), are variants of it.
+carried out without asking; then comes the next screen, until there is no further plan (4.3). After
+a failed trial the model reflects: it names the earliest wrong action and suggests a better one,
+which the next trial has to take (5, algorithm 1). The alternatives that the paper compares (4.1,
+4.2, 7.1, 7.2), and two improvements that it leaves open (9.4, 9.6), are variants of the agent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeGuard
 
 from pytest_miniwob_agent.agents.parameters import check_choice
 from pytest_miniwob_agent.agents.prompts import Prompts
+from pytest_miniwob_agent.agents.reflective.memory import Memory, Trial
 from pytest_miniwob_agent.agents.reflective.replies import (
     parse_id,
     parse_plan,
@@ -24,79 +24,18 @@ from pytest_miniwob_agent.agents.reflective.replies import (
 from pytest_miniwob_agent.core.actions import Action, Click, NoVisibleEffect
 from pytest_miniwob_agent.core.errors import StepLimit
 from pytest_miniwob_agent.core.events import Ending, Note, Reflected, TrialEnded
-from pytest_miniwob_agent.core.observations import Observation
 from pytest_miniwob_agent.core.parsing import Command, Unreadable, quote
 from pytest_miniwob_agent.core.protocols import LLM, Environment
 from pytest_miniwob_agent.screen import render
 
 TRAJECTORY_LIMIT = 16_000
-"""Characters of screens and actions that a reflection is shown; a longer trajectory is cut to the
-first screen and the actions (7.5)."""
-
+"""Characters of screens and actions in the prompt of a reflection; a longer trajectory is cut to
+the first screen and the actions (7.5)."""
 
 PLANNING = ("staged", "iterative", "plan-then-adapt")
 MEMORY = ("structured", "plain", "traces")
 CONSTRAINT = ("clicks", "none", "all")
 ACTIONS = ("paper", "all")
-
-_LAST_WAS_WRONG = (Ending.FAILED, Ending.CYCLE, Ending.NO_CHANGE, Ending.EXCEPTION)
-
-
-@dataclass(slots=True)
-class Memory:
-    """What is known between trials: algorithm 1's R and D.
-
-    The suggestions R are kept as what they lead to: `prefix` are the actions to repeat without
-    asking, earlier suggestions among them, and `suggestion` is what to do after them. `wrong` is D:
-    the actions that were mistakes, by step. Of the other kinds of memory, `plain` keeps every
-    suggestion as a note and enforces and forgets none (7.1), `traces` also keeps the actions of
-    every trial whose last action was its end (9.6).
-    """
-
-    kind: str = "structured"
-    prefix: tuple[Action, ...] = ()
-    suggestion: Command | None = None
-    wrong: dict[int, set[Action]] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    traces: set[tuple[Action, ...]] = field(default_factory=set)
-
-    def update(self, step: int, trial: Trial, suggestion: Command) -> None:
-        """Correct a step of a trial; what was known after it is void."""
-        taken = tuple(trial.actions)
-        if step < len(taken):
-            self.wrong.setdefault(step, set()).add(taken[step])
-        self.prefix = taken[:step]
-        if self.kind == "plain":
-            instead = f" instead of {taken[step]}" if step < len(taken) else ""
-            self.notes.append(f"For action index={step}, you should {suggestion.line}{instead}.")
-            return
-        self.suggestion = suggestion
-        self.wrong = {at: actions for at, actions in self.wrong.items() if at <= step}
-
-    def keep(self, trial: Trial) -> None:
-        """Remember the actions of a trial that its last action ended."""
-        if self.kind == "traces" and trial.ending in _LAST_WAS_WRONG and not trial.invalid:
-            self.traces.add(tuple(trial.actions))
-
-    def wrong_after(self, taken: tuple[Action, ...]) -> set[Action]:
-        """The actions that are known to be mistakes after these."""
-        dead_ends = {trace[-1] for trace in self.traces if trace[:-1] == taken}
-        return self.wrong.get(len(taken), set()) | dead_ends
-
-
-@dataclass(slots=True)
-class Trial:
-    """The screens of a trial, the actions between them, and how it ended.
-
-    `screens[k]` is what action k was taken on. Where the page has not judged there is one screen
-    more than actions. `invalid` is a last line that could not be carried out.
-    """
-
-    screens: list[Observation]
-    actions: list[Action] = field(default_factory=list)
-    ending: Ending = Ending.INCOMPLETE
-    detail: str = ""
-    invalid: str = ""
 
 
 class ReflectiveAgent:
@@ -106,11 +45,11 @@ class ReflectiveAgent:
         prompts: a folder of texts that replace the built-in ones, file by file.
         planning: `staged`, `iterative` (4.1: one call an action) or `plan-then-adapt` (4.2: a rough
             plan of the whole, then one call an action).
-        memory: `structured`, `plain` (7.1: all suggestions are told and none is enforced) or
-            `traces` (9.6: also what whole failed trials did).
-        constraint: which mistakes are kept from being repeated: `clicks` lose their ids, `none`, or
-            `all` (9.4: mistakes that are no clicks are told).
-        actions: `paper` for the actions of the paper, `all` for all that there are.
+        memory: `structured`, `plain` (7.1: all suggestions are shown and none is enforced) or
+            `traces` (9.6: also the actions of whole failed trials).
+        constraint: the mistakes that can't be repeated: `clicks`, whose elements lose their ids,
+            `none`, or `all` (9.4: the prompts name mistakes other than clicks).
+        actions: `paper` for the actions of the paper, `all` for every action of the package.
 
     Raises:
         UsageError: an argument is none of these, or the folder of prompts is not right.
@@ -136,7 +75,7 @@ class ReflectiveAgent:
             f"{constraint}-constraint": constraint != CONSTRAINT[0],
             f"{actions}-actions": actions != ACTIONS[0],
         }
-        self.name = "-".join(["reflective", *(part for part, other in parts.items() if other)])
+        self.name = "-".join(["reflective", *(part for part, differs in parts.items() if differs)])
 
     def solve(self, env: Environment, llm: LLM, note: Callable[[Note], None]) -> None:
         """Play and reflect until the page is solved or the trials are used up."""
@@ -176,15 +115,15 @@ class _Solver:
             self._reflect(trial)
 
     def _play(self, trial: Trial) -> None:
-        """Play the trial to its end; fills it in."""
+        """Play the trial to its end, and fill it in."""
         for action in self._memory.prefix:
             if self._act(trial, action):
                 return
         if (suggestion := self._memory.suggestion) is not None:
             action = self._ground(trial, suggestion)
-            told = isinstance(action, Click) or self._agent.constraint == "all"
-            wrong = told and action in self._memory.wrong_after(tuple(trial.actions))
-            if not wrong and (self._act(trial, action) or self._stuck(trial)):
+            avoided = isinstance(action, Click) or self._agent.constraint == "all"
+            mistake = avoided and action in self._memory.mistakes_after(tuple(trial.actions))
+            if not mistake and (self._act(trial, action) or self._stuck(trial)):
                 return
         while plan := self._plan(trial):
             for command in plan:
@@ -194,7 +133,7 @@ class _Solver:
                 return
 
     def _act(self, trial: Trial, action: Action) -> bool:
-        """Take an action; whether it ended the trial."""
+        """Take an action; returns True if it ended the trial."""
         transition = self._env.step(action)
         trial.actions.append(action)
         if transition.error:
@@ -208,9 +147,9 @@ class _Solver:
         return True
 
     def _stuck(self, trial: Trial) -> bool:
-        """Whether a finished stage led to a screen that was there before; ends the trial.
+        """End the trial, and return True, if a finished stage led to an earlier screen.
 
-        Holding or releasing a key, say, shows nothing, so no change is expected of it.
+        Actions without a visible effect, such as holding a key, need not change the screen.
         """
         if isinstance(trial.actions[-1], NoVisibleEffect):
             return False
@@ -222,25 +161,25 @@ class _Solver:
         return True
 
     def _screen(self, trial: Trial, step: int) -> str:
-        """A screen of the trial as the planner and the reflector see it."""
+        """Render a screen of the trial for the planner and the reflector."""
         return render(trial.screens[step].elements, self._disabled(trial, step))
 
     def _disabled(self, trial: Trial, step: int) -> set[int]:
-        """The elements that must not be clicked at a step (5.2)."""
+        """Return the ids of elements that must not be clicked at a step (5.2)."""
         if self._agent.constraint == "none":
             return set()
-        wrong = self._memory.wrong_after(tuple(trial.actions[:step]))
-        return {action.element for action in wrong if _is_plain_click(action)}
+        mistakes = self._memory.mistakes_after(tuple(trial.actions[:step]))
+        return {action.element for action in mistakes if _is_plain_click(action)}
 
     def _tried(self, trial: Trial, step: int) -> str:
-        """The mistakes of a step that are no clicks, where they are to be told (9.4)."""
+        """List the mistakes of a step other than clicks, if the variant names them (9.4)."""
         if self._agent.constraint != "all":
             return ""
-        wrong = self._memory.wrong_after(tuple(trial.actions[:step]))
-        return "; ".join(sorted(str(action) for action in wrong if not _is_plain_click(action)))
+        mistakes = self._memory.mistakes_after(tuple(trial.actions[:step]))
+        return "; ".join(sorted(str(action) for action in mistakes if not _is_plain_click(action)))
 
     def _plan(self, trial: Trial) -> list[Command]:
-        """What to do on the present screen: all that can be done, or one action."""
+        """Ask for the actions on the present screen: for all of a stage, or for one."""
         actions, goal = self._actions(), trial.screens[0].goal
         screen = self._screen(trial, len(trial.actions))
         if self._agent.planning == "staged":
@@ -262,14 +201,14 @@ class _Solver:
         return self._read_plan(self._llm.complete(prompt, "adapt").text)[:1]
 
     def _actions(self) -> str:
-        """What the model is told of the actions that it may use."""
+        """Return the text that explains the actions to the model."""
         return self._prompts.fill("actions-all" if self._agent.all_actions else "actions")
 
     def _read_plan(self, reply: str) -> list[Command]:
         return parse_plan(reply, self._agent.all_actions)
 
     def _remembered(self, trial: Trial, done: str) -> str:
-        """What was done, and what earlier trials have taught that is to be told."""
+        """Add the lessons of earlier trials to a text, if the variant shows them."""
         step = len(trial.actions)
         if self._memory.notes:
             notes = "\n".join(self._memory.notes)
@@ -279,7 +218,7 @@ class _Solver:
         return done
 
     def _history(self, trial: Trial) -> str:
-        """One sentence for each action so far, in place of the screen that it was taken on."""
+        """Describe each action so far in a sentence, which takes the place of its screen."""
         if not trial.actions:
             return "Nothing yet."
         sentences = (
@@ -296,7 +235,7 @@ class _Solver:
         return self._sentences[screen, action]
 
     def _ground(self, trial: Trial, command: Command) -> Action:
-        """The command's action; one that names no element costs a call."""
+        """Return the action of a command; one that names no element costs a call."""
         if command.action is not None:
             return command.action
         trial.invalid = command.line
@@ -332,7 +271,7 @@ class _Solver:
         self._note(Reflected(step, str(command.action or command.line), disabled))
 
     def _trajectory(self, trial: Trial) -> str:
-        """Screens and actions in turn, or the first screen and all actions if that is too long."""
+        """Show screens and actions in turn; of a long trial the first screen and the actions."""
         actions = [str(action) for action in trial.actions]
         if trial.invalid:
             actions.append(trial.invalid)
@@ -351,5 +290,5 @@ class _Solver:
 
 
 def _is_plain_click(action: Action) -> TypeGuard[Click]:
-    """Whether it is a click on an element as such; one at a place leaves its other places open."""
+    """True for a click on an element as a whole; one at a place leaves other places allowed."""
     return isinstance(action, Click) and action.at is None

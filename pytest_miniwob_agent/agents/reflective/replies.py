@@ -19,18 +19,16 @@ from pytest_miniwob_agent.core.parsing import (
 _NOTHING = re.compile(
     r"\W*+(?:(?:done|none|nothing|no (?:further |more )?(?:plan|actions?)\b.*)\W*)?", re.I | re.S
 )
-
-
 _LONE_ID = re.compile(r"\D{0,20}(\d+)\D{0,20}")
 
 
 def parse_plan(reply: str, all_actions: bool = False) -> list[Command]:
-    """The actions of a reply, one a line; prose between them is passed over.
+    """Read the actions of a reply, one a line; prose between them is skipped.
 
-    Empty where the reply says that there is nothing left to do.
+    Empty where the reply says that nothing is left to do.
 
     Raises:
-        Unreadable: a line begins an action but is none, or no line does.
+        Unreadable: a line begins like an action but can't be read, or there is no action.
     """
     verb = ANY_VERB if all_actions else VERB
     lines = [line for line in reply.splitlines() if verb.match(strip_marks(line))]
@@ -41,17 +39,17 @@ def parse_plan(reply: str, all_actions: bool = False) -> list[Command]:
 
 
 def parse_within(sentence: str, all_actions: bool = False) -> Command | None:
-    """The action that a sentence leads up to, as in `you should click id=4`.
+    """Read the action at the end of a sentence, as in `you should click id=4`.
 
     Raises:
-        Unreadable: an action begins but is none.
+        Unreadable: it begins like an action but can't be read.
     """
     verb = (ANY_VERB if all_actions else VERB).search(sentence)
     return parse_action(sentence[verb.start() :], all_actions) if verb else None
 
 
 def parse_id(reply: str) -> int | None:
-    """The id that a reply names, in the form `id=4` or as the only number in a few words."""
+    """Read the id in a reply, in the form `id=4` or as the only number in a few words."""
     match = ID.search(reply) or _LONE_ID.fullmatch(reply.strip())
     return id_of(match) if match else None
 
@@ -60,7 +58,7 @@ _SUGGESTION = re.compile(r"action\W{0,9}index\W{0,9}(\d++)\W++(.*)", re.I)
 
 
 def parse_suggestion(reply: str, all_actions: bool = False) -> tuple[int, Command]:
-    """Step and action of `For action index=A, you should B.`.
+    """Read step and action of `For action index=A, you should B.`.
 
     Raises:
         Unreadable: the reply is not of that form.

@@ -1,8 +1,8 @@
 """A pool of solved examples: a file of one JSON object a line, at most `PER_TASK` for each task.
 
-WebWISE's automatic context generation (4.5): what was solved without an example becomes the example
-of later runs. A pool is written by a run of its own and then only read, so that no item depends on
-another.
+WebWISE's automatic context generation (4.5): items that were solved without an example become the
+examples of later runs. One run writes a pool (the parameter `save_examples`), others read it
+(`examples`), so that no item depends on another of its run.
 """
 
 from __future__ import annotations
@@ -16,16 +16,18 @@ from typing import Any
 
 from pytest_miniwob_agent.core.data import canonical_json, to_data
 from pytest_miniwob_agent.core.errors import UsageError
+from pytest_miniwob_agent.core.events import Remark
 from pytest_miniwob_agent.core.files import write_atomically
+from pytest_miniwob_agent.core.outcome import Outcome
 
-_NO_EXAMPLE = (ValueError, TypeError, KeyError, RecursionError)
-"""What reading something else as an example ends in."""
+_NOT_AN_EXAMPLE = (ValueError, TypeError, KeyError, RecursionError)
+"""Exceptions from reading other data as an example."""
 
 PER_TASK = 2
 """Examples that a pool keeps of a task, as in the paper."""
 
 REMARK = "example"
-"""What a `Remark` is about in which an agent says that its trial would make an example."""
+"""The subject of a `Remark` whose text is an example (`remark_of`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +55,15 @@ class Pool:
     text: str
 
     def of(self, task: str) -> tuple[Example, ...]:
-        """The task's examples."""
+        """Return the examples of a task."""
         return tuple(each for each in self.examples if each.task == task)
 
 
 def read_pool(path: Path) -> Pool:
-    """The examples of a pool's file.
+    """Read the examples of a pool.
 
     Raises:
-        UsageError: it can't be read, or a line of it is no example.
+        UsageError: the file can't be read, or a line of it is not an example.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -73,57 +75,58 @@ def read_pool(path: Path) -> Pool:
             continue
         try:
             examples.append(_example(json.loads(line)))
-        except _NO_EXAMPLE as error:
+        except _NOT_AN_EXAMPLE as error:
             raise UsageError(
-                f"{path}:{number}: no example, which has "
+                f"{path}:{number}: not an example, which has "
                 f"{', '.join(each.name for each in fields(Example))}: {error!r}. "
-                "--miniwob-examples writes such a file"
+                "The parameter save_examples of the agent webwise writes such a file"
             ) from None
     return Pool(tuple(examples), text)
 
 
-def write_pool(path: Path, outcomes: Iterable[Mapping[str, Any]]) -> int:
-    """Keep what solved items of a run said would make an example; returns how many that are.
+def write_pool(path: Path, outcomes: Iterable[Outcome]) -> int:
+    """Write the examples of a run's solved items; returns their number.
 
-    Which ones are kept is up to their tasks and seeds, not to the order in which they came. Where
-    there is none the file stays as it is.
+    Tasks and seeds decide which examples are kept, not the order of the outcomes. Without an
+    example the file is left as it is.
+
+    Args:
+        path: the file, which is replaced.
+        outcomes: the outcomes of the items.
 
     Raises:
         UsageError: the file can't be written.
     """
     solved = sorted(
-        (
-            (outcome["item"]["task"], outcome["item"]["seed"], outcome["item"]["repeat"], remark)
-            for outcome in outcomes
-            if outcome.get("episode", {}).get("solved")
-            for remark in _remarks(outcome["episode"]["events"])
-        ),
+        (outcome.case.task, outcome.case.seed, outcome.case.repeat, event.text)
+        for outcome in outcomes
+        if outcome.episode is not None and outcome.episode.solved
+        for event in outcome.episode.events
+        if isinstance(event, Remark) and event.what == REMARK
     )
-    kept: dict[str, dict[Example, None]] = {}
-    for task, _, _, remark in solved:
-        with suppress(*_NO_EXAMPLE):  # an agent of the user's own may remark what it likes
-            kept.setdefault(task, {})[_example({**json.loads(remark), "task": task})] = None
-    examples = [each for ones in kept.values() for each in list(ones)[:PER_TASK]]
-    if examples:
-        text = "".join(f"{canonical_json(to_data(each))}\n" for each in examples)
+    by_task: dict[str, dict[Example, None]] = {}
+    for task, _, _, text in solved:
+        with suppress(*_NOT_AN_EXAMPLE):  # an agent that inherits from ours may remark anything
+            by_task.setdefault(task, {})[_example({**json.loads(text), "task": task})] = None
+    kept = [each for examples in by_task.values() for each in list(examples)[:PER_TASK]]
+    if kept:
+        text = "".join(f"{canonical_json(to_data(each))}\n" for each in kept)
         try:
             write_atomically(path, text)
         except OSError as error:
-            raise UsageError(f"--miniwob-examples: {path} can't be written: {error}") from None
-    return len(examples)
+            raise UsageError(
+                f"--miniwob-agent-params: save_examples {str(path)!r} can't be written: {error}"
+            ) from None
+    return len(kept)
 
 
 def remark_of(goal: str, stages: Iterable[Stage]) -> str:
-    """What an agent says of a solved trial that would make an example."""
+    """Write the remark of a solved trial, from which `write_pool` makes an example."""
     return canonical_json({"goal": goal, "stages": to_data(tuple(stages))})
-
-
-def _remarks(events: Iterable[Mapping[str, Any]]) -> Iterable[str]:
-    return (str(e["text"]) for e in events if e["kind"] == "remark" and e["what"] == REMARK)
 
 
 def _example(data: Mapping[str, Any]) -> Example:
     stages = tuple(Stage(str(each["objects"]), str(each["program"])) for each in data["stages"])
     if not stages:
-        raise ValueError("it has no stage")
+        raise ValueError("it has no stages")
     return Example(str(data["task"]), str(data["goal"]), stages)

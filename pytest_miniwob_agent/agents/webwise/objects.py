@@ -1,8 +1,8 @@
 """The objects of a page, as WebWISE's `getSummary` filters its elements (appendix B.2).
 
-Read from the visible page as HTML. An object is an element whose tag or class is in a list; what is
-not in it, such as bold type or a heading, gives its text to the object around it. A box that only
-holds other objects is none itself.
+Read from the visible page as HTML. An object is an element whose tag or class is in a list. Other
+elements, such as bold type or a heading, give their text to the object around them. A box that only
+holds other objects is not an object itself.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ TAGS = frozenset({
     "circle", "span", "input_text", "input_number", "input_date", "input_radio", "tspan",
     "input_checkbox", "t", "h3", "ul", "a", "p", "div", "th", "tr", "td",
 })  # fmt: skip
-"""The tags of the paper's listing 2. Its `t` is text beside elements, which the object around it
-tells here."""
+"""The tags of the paper's listing 2. Its `t` is text beside elements, which is part of the object
+around it here."""
 
 MORE_TAGS = frozenset({"li", "select", "option", "img", "ellipse", "path", "line"})
-"""Tags of tasks that the paper left out: lists and shapes. Inputs of all types are let through."""
+"""Tags of tasks that the paper left out: lists and shapes. Inputs of all types are objects too."""
 
 CLASSES = frozenset({"folder"})
 """The classes of the paper's listing 2."""
@@ -36,23 +36,23 @@ MAX_TEXT = 1000
 """Characters that are shown of a text."""
 
 _INLINE = frozenset({"a", "span", "tspan", "tt"})
-"""Tags of objects that stand in the middle of a text, which reads on through them."""
+"""Tags of objects that can stand within a text; their text is part of it."""
 
 _CONTROLS = frozenset({"button", "a", "label", "select", "textarea"})
-"""Tags of objects whatever else is in them."""
+"""Tags that are objects even without a text or with objects inside."""
 
 _ANONYMOUS = frozenset({"div", "span", "p", "ul", "li", "tr", "td", "th", "h3"})
-"""Tags that say nothing of an object that has neither text, id nor class."""
+"""Tags that are no objects without a text, id or class."""
 
 
 @dataclass(frozen=True, slots=True)
 class Object:
-    """An element that the filter lets through.
+    """An element that passes the filter.
 
-    `ref` is what actions take, None for what can't be acted upon. The `tag` has an input's type in
-    it (`input_text`). `checked` is None for what can't be checked or selected. Of an option,
-    `list_ref` is the ref of its list if that drops down; `among_others` says that its list lets
-    several be selected.
+    `ref` is the id that actions take, None for an element that can't be acted upon. The `tag` of an
+    input includes its type (`input_text`). `checked` is None where nothing can be checked or
+    selected. Of an option, `list_ref` is the ref of its list if that drops down; `among_others` is
+    True if several options of its list can be selected.
     """
 
     ref: int | None
@@ -67,7 +67,7 @@ class Object:
     among_others: bool = False
 
     def to_data(self) -> dict[str, str | bool]:
-        """The object as programs see it; what it lacks is an empty text."""
+        """Return the object as programs see it, with empty texts for missing attributes."""
         return {
             "tag": self.tag,
             "text": self.text,
@@ -79,7 +79,7 @@ class Object:
 
 
 def read_objects(page: str) -> tuple[Object, ...]:
-    """The objects of a page, in the page's order; none of a page that has judged."""
+    """Read the objects of a page, in the page's order; none of a page that has judged."""
     if not page.strip():
         return ()
     document = html.document_fromstring(legal(page))
@@ -87,7 +87,7 @@ def read_objects(page: str) -> tuple[Object, ...]:
 
 
 def render_objects(objects: Iterable[Object], flags: Mapping[int, str] | None = None) -> str:
-    """One line for each object; `flags` says what was done with those of some refs."""
+    """List objects, one a line; `flags` are marks by ref, such as `clicked`."""
     lines = [_line(each, (flags or {}).get(each.ref or 0, "")) for each in objects]
     if len(lines) > MAX_OBJECTS:
         lines[MAX_OBJECTS:] = [f"... and {len(lines) - MAX_OBJECTS} more"]
@@ -95,10 +95,10 @@ def render_objects(objects: Iterable[Object], flags: Mapping[int, str] | None = 
 
 
 def find_objects(objects: Iterable[Object], kind: str, name: str) -> list[Object]:
-    """The objects of that tag or class that are best described by their text or id.
+    """Find the objects of a tag or class whose text, id, placeholder or value fits a name best.
 
-    Equal names go before those that are equal but for case and spaces, and these before names that
-    only contain the given one. An empty name fits every object.
+    Equal names go before those that differ in case and spaces, and these before names that only
+    contain the given one. An empty name fits every object.
     """
     plain_kind, plain_name = _plain(kind), _plain(name)
     fitting = [each for each in objects if plain_kind in _kinds(each)]
@@ -107,7 +107,11 @@ def find_objects(objects: Iterable[Object], kind: str, name: str) -> list[Object
     return (
         [each for each in fitting if name in _names(each)]
         or [each for each in fitting if plain_name in map(_plain, _names(each))]
-        or [each for each in fitting if any(plain_name in _plain(one) for one in _names(each))]
+        or [
+            each
+            for each in fitting
+            if any(plain_name in _plain(each_name) for each_name in _names(each))
+        ]
     )
 
 
@@ -144,15 +148,12 @@ def _line(each: Object, flag: str) -> str:
 
 
 def _quote(text: str) -> str:
-    """The text on one line, whatever is in it."""
+    """Quote a text on one line."""
     return json.dumps(text if len(text) <= MAX_TEXT else text[:MAX_TEXT] + "…", ensure_ascii=False)
 
 
 def _squeeze(text: str) -> str:
     return " ".join(text.split())
-
-
-# --- Elements ---
 
 
 def _tag(element: html.HtmlElement) -> str:
@@ -213,17 +214,17 @@ def _ref(element: html.HtmlElement) -> int | None:
 
 
 def _text(element: html.HtmlElement) -> str:
-    """The text of an object, of its title where it has none; a field's is its value."""
+    """Return an object's text, or its title if it has none; a field has a value instead."""
     if element.tag in ("textarea", "input"):
         return ""
     text = _squeeze("".join(_pieces(element, frozenset())))
-    if text:  # then objects in the middle of it belong to it too
+    if text:  # then objects within it are part of it
         text = _squeeze("".join(_pieces(element, _INLINE)))
     return text or _squeeze(element.get("title", "") or element.get("alt", ""))
 
 
 def _pieces(element: html.HtmlElement, through: frozenset[str]) -> Iterator[str]:
-    """The pieces of text in an element that belong to no object in it but those of some tags."""
+    """Yield the pieces of text in an element, without those of objects of other tags in it."""
     yield element.text or ""
     for child in element:
         if isinstance(child.tag, str) and (child.tag in through or not _is_listed(child)):

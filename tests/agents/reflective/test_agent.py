@@ -1,16 +1,14 @@
-"""The reflective agent's reply grammar, staged planning, ending conditions and algorithm 1."""
+"""The reflective agent: staged planning, endings of trials, and algorithm 1."""
 
 import pytest
 
 from pytest_miniwob_agent.agents.reflective.agent import ReflectiveAgent
-from pytest_miniwob_agent.agents.reflective.replies import parse_suggestion
 from pytest_miniwob_agent.core.actions import Click
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.events import Acted, Ending, Reflected, TrialStarted
 from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.observations import Element
-from pytest_miniwob_agent.core.parsing import Unreadable
 from pytest_miniwob_agent.episode import run_episode
 from pytest_miniwob_agent.testing import FakeEnvironment, ScriptedLLM
 
@@ -39,26 +37,6 @@ def prompts(llm, purpose):
     return [prompt for kind, prompt in llm.prompts if kind == purpose]
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
-        "For action index=2, you should click id=7.",
-        "for action index = 2 you should have clicked elsewhere: click id=7",
-        "Thinking about it...\n**For action index=2**, you should `click id=7`.",
-        "For action index 2, you should instead CLICK ID=7",
-    ],
-)
-def test_a_suggestion(reply):
-    step, command = parse_suggestion(reply)
-    assert (step, command.action) == (2, Click(7))
-
-
-@pytest.mark.parametrize("reply", ["", "click id=7", "For action index=2, do better."])
-def test_an_unreadable_suggestion(reply):
-    with pytest.raises(Unreadable):
-        parse_suggestion(reply)
-
-
 class TestPlanning:
     def test_one_screen_costs_one_call(self):
         env = FakeEnvironment(
@@ -80,7 +58,7 @@ class TestPlanning:
         assert llm.purposes == ["plan"]
         assert actions(episode) == ["click id=1", "click id=2", "click id=3"]
 
-    def test_past_actions_are_told_once_a_later_plan_needs_them(self):
+    def test_past_actions_are_summarised_once_a_later_plan_needs_them(self):
         env = FakeEnvironment(
             "Open the menu, then Save",
             {"start": [button(1, "Menu")], "open": [button(1, "Menu"), button(2, "Save")]},
@@ -130,7 +108,9 @@ class TestEndings:
             (TWO, TO_AND_FRO, {}, ["click id=1\n" * 9], "step-limit", "as many actions"),
         ],
     )
-    def test_each_has_its_own_text(self, screens, moves, rewards, replies, ending, text):
+    def test_each_ending_has_a_text_for_the_reflection(
+        self, screens, moves, rewards, replies, ending, text
+    ):
         reply = "For action index=0, you should click id=2."
         replies = [*replies, reply, "DONE", *["sentence"] * 2, "DONE"]
         episode, llm = play(
@@ -143,12 +123,12 @@ class TestEndings:
         else:
             assert text in reflected[0]
 
-    def test_holding_a_key_need_not_change_the_screen(self):
+    def test_holding_a_key_does_not_end_the_trial_without_a_change(self):
         env = FakeEnvironment("g", ONE, {}, {("start", "click id=1"): 1.0})
         episode, _ = play(env, ["hold CTRL", "CTRL was held.", "click id=1"])
         assert episode.solved_at == 1
 
-    def test_no_reflection_is_paid_for_after_the_last_trial(self):
+    def test_the_last_trial_is_not_reflected_upon(self):
         env = FakeEnvironment("g", ONE, {}, {("start", "click id=1"): -1.0})
         episode, llm = play(env, ["click id=1"], trials=1)
         assert not episode.solved
@@ -200,7 +180,7 @@ class TestReflection:
         assert '<button pos="top-left">Print</button>' in last_plan
         assert '<button id="5" pos="top-left">Quit</button>' in last_plan
 
-    def test_an_earlier_correction_voids_what_was_known_after_it(self):
+    def test_an_earlier_correction_drops_the_mistakes_of_later_steps(self):
         screens = {**MENU, "help": [button(6, "x"), button(3, "Save")]}
         env = FakeEnvironment("g", screens, {**OPEN, ("start", "click id=2"): "help"}, {
             ("open", "click id=3"): -1.0, ("open", "click id=4"): -1.0, ("help", "click id=3"): 1.0,
@@ -271,7 +251,7 @@ def test_every_trial_begins_with_a_fresh_page():
 
 
 class TestAllActions:
-    def test_they_are_explained_read_and_carried_out(self):
+    def test_further_actions_are_explained_read_and_carried_out(self):
         env = FakeEnvironment(
             "Drag the box",
             {"start": [button(1, "box"), button(2, "target")]},
@@ -285,13 +265,13 @@ class TestAllActions:
         assert "drag id=1 to id=2" in actions(episode)
         assert "drag" in prompts(llm, "plan")[0]
 
-    def test_they_are_nothing_to_an_agent_that_was_not_told(self):
+    def test_further_actions_are_refused_without_the_parameter(self):
         env = FakeEnvironment("g", {"start": [button(1, "box"), button(2, "target")]})
         episode, llm = play(env, ["drag id=1 to id=2"] * 2, trials=1)
         assert episode.endings == (Ending.EXCEPTION,)
         assert "drag" not in prompts(llm, "plan")[0]
 
-    def test_what_shows_nothing_does_not_end_the_trial(self):
+    def test_actions_without_a_visible_effect_do_not_end_the_trial(self):
         env = FakeEnvironment("g", {"start": [button(1, "a")]})
         llm = ScriptedLLM(["select id=1\ncopy", "A text was marked.", "It was copied.", "DONE"])
         agent = ReflectiveAgent(actions="all")
@@ -299,7 +279,7 @@ class TestAllActions:
         assert actions(episode) == ["select id=1", "copy"]
         assert episode.endings == (Ending.INCOMPLETE,)
 
-    def test_a_wrong_place_does_not_ban_its_element(self):
+    def test_a_wrong_click_at_a_place_does_not_disable_the_element(self):
         env = FakeEnvironment("g", {"start": [button(1, "a")]}, rewards={
             ("start", "click id=1 at 1,1"): -1.0, ("start", "click id=1 at 5,5"): 1.0,
         })  # fmt: skip
@@ -312,6 +292,6 @@ class TestAllActions:
         assert reflections(episode) == [(0, "click id=1 at 5,5", ())]
 
     @pytest.mark.parametrize("actions", ["al", "", None, 3, ["all"]])
-    def test_an_unknown_choice_names_those_that_there_are(self, actions):
+    def test_an_unknown_choice_is_refused_with_the_known_ones(self, actions):
         with pytest.raises(UsageError, match=r"actions .* is not one of paper, all"):
             ReflectiveAgent(actions=actions)

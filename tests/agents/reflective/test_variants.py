@@ -1,4 +1,4 @@
-"""The reflective agent's ablations and baselines: what each does that the agent does not."""
+"""Variants of the reflective agent: how each differs from the default."""
 
 import pytest
 
@@ -59,17 +59,17 @@ def prompts(llm, purpose):
         ),
     ],
 )
-def test_each_variant_has_a_folder_of_cassettes_of_its_own(variant, name):
+def test_the_name_of_each_variant_differs(variant, name):
     assert ReflectiveAgent(**variant).name == name
 
 
-def test_an_unknown_variant():
+def test_an_unknown_variant_is_refused_with_the_known_ones():
     with pytest.raises(UsageError, match="planning 'stage' is not one of staged, iterative, plan"):
         ReflectiveAgent(planning="stage")
 
 
 class TestPlanning:
-    def test_iterative_asks_before_every_action(self):
+    def test_iterative_planning_asks_before_every_action(self):
         env = FakeEnvironment("Quit", MENU, OPEN, {("open", "click id=5"): 1.0})
         replies = ["click id=1\nclick id=5", "click id=5"]
         episode, llm = play(env, replies, planning="iterative")
@@ -81,7 +81,7 @@ class TestPlanning:
         assert "Screen index=1:" in second
         assert ">Quit<" in second
 
-    def test_plan_then_adapt_sketches_once(self):
+    def test_plan_then_adapt_makes_its_rough_plan_once(self):
         replies = iter([
             "1. Open the menu.", "click id=1", "click id=3",
             "For action index=1, you should click id=4.",
@@ -98,7 +98,7 @@ class TestPlanning:
 
 
 class TestMemory:
-    def test_plain_tells_all_suggestions_and_enforces_none(self):
+    def test_plain_memory_shows_all_suggestions_and_enforces_none(self):
         episode, llm = play(
             quit_page(),
             [
@@ -119,7 +119,7 @@ class TestMemory:
         assert actions(episode, 3) == ["click id=1", "click id=5"]
 
     @pytest.mark.parametrize(("memory", "solved_at"), [("structured", None), ("traces", 4)])
-    def test_traces_break_a_cycle_of_higher_order(self, memory, solved_at):
+    def test_memory_of_traces_breaks_a_cycle_over_several_trials(self, memory, solved_at):
         """Two entries lead to the same dead ends, and reflection goes back and forth (9.6)."""
         field, rest = Element(1, "input_text"), [button(id, str(id)) for id in (2, 3, 4)]
         env = FakeEnvironment(
@@ -160,17 +160,17 @@ class TestConstraint:
         "For action index=1, you should click id=4.", "DONE",
     )  # fmt: skip
 
-    @pytest.mark.parametrize(("constraint", "there"), [("clicks", False), ("none", True)])
-    def test_none_leaves_wrong_clicks_their_ids(self, constraint, there):
+    @pytest.mark.parametrize(("constraint", "keeps_id"), [("clicks", False), ("none", True)])
+    def test_without_a_constraint_wrong_clicks_keep_their_ids(self, constraint, keeps_id):
         episode, llm = play(
             quit_page(), [*self.REPLIES[:4], "?", "click id=5"], 3, constraint=constraint
         )
         second = prompts(llm, "reflect")[1]
-        assert ('<button id="3" pos="top-left">Save</button>' in second) is there
+        assert ('<button id="3" pos="top-left">Save</button>' in second) is keeps_id
         reflections = [e.disabled for e in episode.events if isinstance(e, Reflected)]
-        assert reflections[0] == (() if there else (3,))
+        assert reflections[0] == (() if keeps_id else (3,))
 
-    def test_all_tells_wrong_entries_and_does_not_take_them_again(self):
+    def test_the_constraint_for_all_actions_names_wrong_entries_and_avoids_them(self):
         field = Element(1, "input_text")
         env = FakeEnvironment(
             "Say c",
@@ -186,8 +186,7 @@ class TestConstraint:
             constraint="all",
         )
         assert episode.solved_at == 3
-        told = 'Tried here before, and wrong: enter "a" to id=1'
-        assert told in prompts(llm, "reflect")[1]
+        assert 'Tried here before, and wrong: enter "a" to id=1' in prompts(llm, "reflect")[1]
         assert (
             'tried before and was wrong, so do something else: enter "a"' in prompts(llm, "plan")[1]
         )

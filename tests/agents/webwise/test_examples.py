@@ -1,90 +1,235 @@
-"""The file that `--miniwob-examples` writes, where that makes no sense or goes wrong."""
+"""Pools of examples: written by the parameter `save_examples`, read by `examples`."""
 
 import json
+import random
+from dataclasses import dataclass
 
 import pytest
 
+from pytest_miniwob_agent import (
+    Acted,
+    Case,
+    Click,
+    Episode,
+    Observation,
+    Remark,
+    Transition,
+    UsageError,
+)
+from pytest_miniwob_agent.agents.webwise import WebWISEAgent
 from pytest_miniwob_agent.agents.webwise.examples import read_pool
+from pytest_miniwob_agent.testing import FakeEnvironment, ScriptedLLM
 
 GOOD = '{"goal": "g", "stages": [{"objects": "o", "program": "p"}]}'
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """The parts of an item's outcome that agents need."""
+
+    case: Case
+    episode: Episode | None
+
+
+def outcome(task="click-tab", seed=1, text=GOOD, reward=1.0, repeat=1):
+    """An item that was solved, or not, and of which the agent remarked a text."""
+    case = Case(task, "other", seed, repeat)
+    judged = Transition(Observation("g"), reward, done=True)
+    events = (Acted(1, 0, Click(1), judged), Remark("example", text, 1, 1))
+    return Outcome(case, Episode(case, "webwise", "m", events))
+
+
+def example(goal):
+    return GOOD.replace('"g"', json.dumps(goal))
+
+
 @pytest.fixture
-def run(project):
-    """Items that an agent solves with no model, and of which it remarks a text."""
-    project.makepyfile(
-        mine="""
-        from pytest_miniwob_agent import Click, Remark
+def folder(tmp_path, monkeypatch):
+    """The working directory, from which paths in parameters count."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
-        class Teller:
-            name = "teller"
 
-            def __init__(self, text="", examples=""):
-                self.text = text
+class TestSaving:
+    def test_the_two_lowest_seeds_of_each_task_are_kept_in_any_order_of_the_items(self, folder):
+        outcomes = [
+            outcome(task, seed, example(f"{task} {seed}"))
+            for task in ("click-tab", "click-menu")
+            for seed in (10, 9, 2, 1)
+        ]
+        agent = WebWISEAgent(save_examples="pool.jsonl")
+        assert agent.run_finished(outcomes) == "saved 4 examples to pool.jsonl"
+        first = (folder / "pool.jsonl").read_bytes()
+        assert [each.goal for each in read_pool(folder / "pool.jsonl").examples] == [
+            "click-menu 1", "click-menu 2", "click-tab 1", "click-tab 2",
+        ]  # fmt: skip
+        for seed in range(5):
+            random.Random(seed).shuffle(outcomes)
+            agent.run_finished(outcomes)
+            assert (folder / "pool.jsonl").read_bytes() == first
 
-            def solve(self, env, llm, note):
-                env.reset()
-                env.step(Click(1))
-                env.step(Click(2))
-                if self.text:
-                    note(Remark("example", self.text))
-        """
+    def test_equal_examples_of_two_repeats_are_one(self, folder):
+        agent = WebWISEAgent(save_examples="pool.jsonl")
+        summary = agent.run_finished([outcome(repeat=1), outcome(repeat=2)])
+        assert summary == "saved 1 example to pool.jsonl"
+
+    def test_items_that_are_not_solved_or_have_no_episode_are_left_out(self, folder):
+        drifted = Outcome(Case("click-tab", "other", 3), None)
+        outcomes = [outcome(seed=1, reward=-1.0), outcome(seed=2, reward=0.5), drifted]
+        WebWISEAgent(save_examples="pool.jsonl").run_finished(outcomes)
+        assert not (folder / "pool.jsonl").exists()
+
+    @pytest.mark.parametrize(
+        "text", ["Well done.", "5", "[]", "{}", '{"goal": 1, "stages": 2}', "[" * 100_000]
     )
-    project.syspathinsert()
+    def test_remarks_that_are_not_examples_are_left_out(self, folder, text):
+        outcomes = [outcome(seed=1, text=text), outcome(seed=2)]
+        summary = WebWISEAgent(save_examples="pool.jsonl").run_finished(outcomes)
+        assert summary == "saved 1 example to pool.jsonl"
 
-    def run(*args, **params):
-        return project.runpytest(
-            "--miniwob-agent=mine:Teller", f"--miniwob-agent-params={json.dumps(params)}", *args
+    def test_an_example_is_of_the_task_that_was_solved(self, folder):
+        text = GOOD.replace("{", '{"task": "mine", ', 1)
+        WebWISEAgent(save_examples="pool.jsonl").run_finished([outcome(text=text)])
+        assert [each.task for each in read_pool(folder / "pool.jsonl").examples] == ["click-tab"]
+
+    def test_without_an_example_the_file_is_left_as_it_was(self, folder):
+        (folder / "pool.jsonl").write_text("as before")
+        summary = WebWISEAgent(save_examples="pool.jsonl").run_finished([outcome(reward=0.0)])
+        assert summary == "no examples to save; pool.jsonl is not written"
+        assert (folder / "pool.jsonl").read_text() == "as before"
+
+    def test_a_file_that_can_t_be_written_is_an_error(self, folder):
+        (folder / "afile").write_text("")
+        agent = WebWISEAgent(save_examples="afile/pool.jsonl")
+        with pytest.raises(UsageError, match=r"save_examples '.*pool\.jsonl' can't be written: "):
+            agent.run_finished([outcome()])
+
+    def test_a_relative_path_counts_from_the_directory_in_which_the_agent_was_made(
+        self, folder, monkeypatch
+    ):
+        agent = WebWISEAgent(save_examples="pool.jsonl")
+        (folder / "other").mkdir()
+        monkeypatch.chdir(folder / "other")
+        agent.run_finished([outcome()])
+        assert (folder / "pool.jsonl").exists()
+
+    def test_without_the_parameter_nothing_is_written_or_said(self, folder):
+        assert WebWISEAgent().run_finished([outcome()]) is None
+        assert list(folder.iterdir()) == []
+
+
+class TestTheParameter:
+    def test_it_changes_neither_the_name_nor_a_prompt(self, folder):
+        prompts = []
+        for params in ({}, {"save_examples": "pool.jsonl"}):
+            agent = WebWISEAgent(**params, programs=1)
+            assert agent.name == "webwise"
+            llm = ScriptedLLM(["pass"])
+            agent.solve(FakeEnvironment("Do nothing.", {"start": []}), llm, lambda note: None)
+            prompts.append(llm.prompts)
+        assert prompts[0] == prompts[1]
+
+    @pytest.mark.parametrize(
+        ("path", "reason"),
+        [
+            (".", "save_examples '.' is a folder; name a file"),
+            ("", "save_examples must be the path of a file, not ''"),
+            (5, "save_examples must be the path of a file, not 5"),
+        ],
+    )
+    def test_a_path_that_is_not_one_of_a_file_is_refused(self, folder, path, reason):
+        with pytest.raises(UsageError) as caught:
+            WebWISEAgent(save_examples=path)
+        assert reason in str(caught.value)
+
+    @pytest.mark.parametrize("shown", ["pool.jsonl", "./pool.jsonl", "link.jsonl"])
+    def test_the_examples_that_the_agent_is_shown_are_not_overwritten(self, folder, shown):
+        (folder / "pool.jsonl").write_text("")
+        (folder / "link.jsonl").symlink_to("pool.jsonl")
+        with pytest.raises(UsageError, match=r"would overwrite the examples that the agent is sho"):
+            WebWISEAgent(examples=shown, save_examples="pool.jsonl")
+
+
+OPEN = '```\nclick("button", "Menu")\n```'
+SAVE = '```\nclick("a", "Save")\n```'
+QUIT = '```\nclick("a", "Quit")\n```'
+
+
+def solve(prompt):
+    """A model that solves the fake page of the project, except at one seed."""
+    if "Save" not in prompt.split("The objects on the page now:\n")[1].split("\n\n")[0]:
+        return OPEN
+    return QUIT if "click-menu-2 1\n" in prompt else SAVE
+
+
+def test_a_pool_is_shown_in_a_run_and_named_when_it_causes_drift(project, chat_server):
+    pool = project.path / "pool.jsonl"
+    pool.write_text(
+        "".join(
+            json.dumps({"task": task, **json.loads(GOOD)}) + "\n"
+            for task in ("click-menu-2", "click-tab-2")
         )
+    )
+    prompts = []
+    chat_server.reply = lambda prompt: prompts.append(prompt) or solve(prompt)
+    args = [
+        "--miniwob-agent=webwise", '--miniwob-agent-params={"examples": "pool.jsonl"}',
+        "--miniwob-seeds=5", "-k", "click-menu-2 or click-tab-2/",
+    ]  # fmt: skip
+    result = project.runpytest(
+        *args, "--miniwob-record=once", f"--miniwob-base-url={chat_server.url}"
+    )
+    result.assert_outcomes(passed=2, deselected=4)
+    assert len(prompts) == 4
+    assert all("by yourself" in prompt for prompt in prompts)
+    assert (project.path / "cassettes" / "webwise-auto-context").is_dir()
 
-    run.path = project.path
-    return run
-
-
-def test_a_folder_is_refused_at_the_start(run):
-    result = run("--miniwob-examples=.")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*--miniwob-examples: . is a folder; name a file"])
-
-
-def test_the_file_that_the_agent_is_shown_is_not_overwritten(run):
-    result = run("--miniwob-examples=pool.jsonl", examples="./pool.jsonl")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*the agent is shown pool.jsonl*name another file"])
-
-
-def test_a_run_without_examples_leaves_the_file_as_it_was(run):
-    assert run("--miniwob-examples=pool.jsonl", text=GOOD).ret == 0
-    before = (run.path / "pool.jsonl").read_bytes()
-    result = run("--miniwob-examples=pool.jsonl")
-    result.stdout.fnmatch_lines(["kept: no example; nothing is written to pool.jsonl"])
-    assert (run.path / "pool.jsonl").read_bytes() == before
+    pool.write_text(pool.read_text().replace('"p"', '"q"'))
+    result = project.runpytest(*args)
+    assert result.parseoutcomes() == {"drifted": 2, "deselected": 4}
+    result.stdout.fnmatch_lines(["*pool.jsonl*"])
 
 
-@pytest.mark.parametrize(
-    "text", ["Well done.", "5", "[]", "{}", '{"goal": 1, "stages": 2}', "[" * 100_000]
-)
-def test_remarks_that_are_no_examples_are_left_alone(run, text):
-    result = run("--miniwob-examples=pool.jsonl", text=text)
-    result.assert_outcomes(passed=12)
-    assert result.ret == 0
-    assert not (run.path / "pool.jsonl").exists()
+MENU_TEST = """
+    import pytest
+
+    @pytest.mark.miniwob("click-menu-2", "click-tab*", seeds=[10, 9, 1, 2])
+    def test_solves(miniwob_episode):
+        assert miniwob_episode.solved
+"""
 
 
-def test_an_example_is_of_the_task_that_was_solved(run):
-    run("--miniwob-examples=pool.jsonl", text=GOOD.replace("{", '{"task": "mine", ', 1))
-    assert "mine" not in {each.task for each in read_pool(run.path / "pool.jsonl").examples}
+def test_a_run_saves_its_examples_with_workers_as_without(project, chat_server):
+    project.makepyfile(MENU_TEST)
+    chat_server.reply = solve
+    args = ["--miniwob-agent=webwise", '--miniwob-agent-params={"save_examples": "pool.jsonl"}']
+    result = project.runpytest(
+        *args, "--miniwob-record=once", f"--miniwob-base-url={chat_server.url}"
+    )
+    assert result.parseoutcomes() == {"passed": 23, "failed": 1}
+    result.stdout.fnmatch_lines(["saved 12 examples to pool.jsonl"])
+    pool = project.path / "pool.jsonl"
+    assert [each.goal[-14:] for each in read_pool(pool).examples[:2]] == [
+        "click-menu-2 2", "click-menu-2 9",
+    ]  # fmt: skip
+    first = pool.read_bytes()
+    pool.unlink()
+    project.runpytest(*args, "-n", "2")
+    assert pool.read_bytes() == first
 
 
-@pytest.mark.parametrize("more", [[], ["-q"]])
-def test_a_file_that_can_t_be_written_fails_the_run_and_nothing_else(run, more):
-    (run.path / "afile").write_text("")
-    result = run(
-        "--miniwob-examples=afile/pool.jsonl", "--miniwob-results=results.jsonl",
-        "--miniwob-report=report", *more, text=GOOD,
+@pytest.mark.parametrize("more", [[], ["-q"]], ids=["by default", "quiet"])
+def test_examples_that_can_t_be_written_fail_the_run_and_nothing_else(project, chat_server, more):
+    chat_server.reply = solve
+    (project.path / "afile").write_text("")
+    result = project.runpytest(
+        "--miniwob-agent=webwise", "-k", "click-tab-2/", "--miniwob-record=once",
+        '--miniwob-agent-params={"save_examples": "afile/pool.jsonl"}',
+        f"--miniwob-base-url={chat_server.url}", "--miniwob-results=results.jsonl",
+        "--miniwob-report=report", *more,
     )  # fmt: skip
-    result.assert_outcomes(passed=12)
+    result.assert_outcomes(passed=2, deselected=10)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.fnmatch_lines(["--miniwob-examples: *pool.jsonl can't be written: *"])
-    assert (run.path / "results.jsonl").exists()
-    assert (run.path / "report" / "index.html").exists()
+    result.stdout.fnmatch_lines(["*save_examples '*pool.jsonl' can't be written: *"])
+    assert (project.path / "results.jsonl").exists()
+    assert (project.path / "report" / "index.html").exists()

@@ -4,14 +4,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from pytest_miniwob_agent.agents.webwise.interpreter import (
-    CALL_WORK,
-    MAX_NESTING,
-    MAX_SOURCE,
-    MAX_WORK,
-    ProgramError,
-    interpret,
-)
+from pytest_miniwob_agent.agents.webwise.interpreter import MAX_WORK, ProgramError, interpret
+from pytest_miniwob_agent.agents.webwise.interpreter.checking import MAX_SOURCE
+from pytest_miniwob_agent.agents.webwise.interpreter.costs import CALL_WORK
+from pytest_miniwob_agent.agents.webwise.interpreter.values import MAX_NESTING
 
 
 def run(source, **functions):
@@ -76,7 +72,7 @@ class TestLanguage:
             ("# only this\nx = 1; pass", 1),
         ],
     )
-    def test_what_programs_need(self, source, value):
+    def test_a_program_computes_what_python_does(self, source, value):
         assert run(source)["x"] == value
 
     def test_functions_are_called_in_order_with_their_arguments(self):
@@ -109,20 +105,20 @@ class TestLanguage:
         )
         assert called == []
 
-    def test_a_function_may_fail_and_the_line_is_told(self):
+    def test_an_error_of_a_function_gets_its_line(self):
         def click(name):
             raise ProgramError(f"there is no {name}")
 
         assert refuse("x = 1\nclick('Save')", click=click) == "line 2: there is no Save"
 
-    def test_what_functions_raise_passes_through(self):
+    def test_other_exceptions_of_functions_pass_through(self):
         def click():
             raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
             run("click()", click=click)
 
-    def test_a_function_is_not_called_with_other_arguments(self):
+    def test_a_function_is_not_called_with_arguments_that_it_does_not_take(self):
         assert (
             refuse("click(1, 2, x=3)", click=lambda a: a) == "line 1: click() takes other arguments"
         )
@@ -248,7 +244,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("source", REFUSED, ids=lambda source: ascii(source[:40]))
-def test_hostile_programs_are_refused_in_words_of_our_own(source):
+def test_a_program_is_refused_with_our_own_message(source):
     assert refuse(source, click=lambda: None) == REFUSED[source]
 
 
@@ -287,7 +283,7 @@ TOO_MUCH = [
 
 class TestBounds:
     @pytest.mark.parametrize("source", TOO_MUCH)
-    def test_work_runs_out(self, source):
+    def test_a_program_that_does_too_much_is_stopped(self, source):
         reason = refuse(source, objects=lambda: [{"text": "x"}])
         assert reason.endswith("the program does too much: too many steps, or too large values")
 
@@ -311,7 +307,7 @@ class TestBounds:
             ("'a'.split(sep=x, maxsplit=1)", "'a'.split(x, 1)"),
         ],
     )
-    def test_what_is_given_by_name_costs_as_much(self, by_name, by_position):
+    def test_an_argument_costs_as_much_by_name_as_by_position(self, by_name, by_position):
         def rounds(call):
             count = []
             source = f"x = 'b' * 5000\nwhile 1:\n    tick()\n    {call}"
@@ -321,8 +317,8 @@ class TestBounds:
 
         assert rounds(by_name) == rounds(by_position) < 50
 
-    def test_a_bomb_goes_off_before_it_is_built(self):
-        """A doubling stops when what it would make is dearer than the work that is left."""
+    def test_a_value_that_costs_too_much_is_never_made(self):
+        """A text is doubled only while the work that is left pays for the result."""
         sizes = []
         source = "x = 'a'\nwhile 1:\n    note(len(x))\n    x = x + x"
         with pytest.raises(ProgramError):
@@ -330,13 +326,13 @@ class TestBounds:
         assert sizes == [2**at for at in range(len(sizes))]
         assert sum(sizes) < MAX_WORK
 
-    def test_a_list_in_itself_is_harmless(self):
+    def test_a_list_that_contains_itself_is_refused(self):
         for use in ("x == x", "str(x)", "x in x", "sorted(x)", "x * 2", "show(x)"):
             assert refuse(f"x = []\nx.append(x)\n{use}", show=lambda value: None) == (
                 "line 3: a list is nested too deep"
             )
 
-    def test_what_a_function_returns_is_plain_data(self):
+    def test_a_function_may_return_plain_data_only(self):
         assert refuse("x = give()", give=lambda: {1}) == (
             "line 1: a value of the type set can't be used here"
         )
@@ -354,7 +350,7 @@ class TestBounds:
 
 
 def outcome(source):
-    """What a program leads to, whichever it is."""
+    """The variables of a program at its end, or its error."""
     calls = []
 
     def click(kind, name="", nth=1):
@@ -436,34 +432,44 @@ STATEMENTS = st.recursive(SIMPLE, blocks, max_leaves=6)
 PROGRAMS = st.lists(STATEMENTS, min_size=1, max_size=6).map("\n".join)
 
 
-class TestAnyProgram:
-    """Whatever comes: an end within bounds, and no exception but ours."""
+def compare_with_python(source):
+    """Where a program comes to its end, its variables hold what they would hold in Python."""
+    ours = outcome(source)
+    assert repr(ours) == repr(outcome(source))
+    if isinstance(ours, str):
+        return
+    scope = {"click": lambda kind, name="", nth=1: None, "objects": lambda: [{"tag": "a"}]}
+    scope |= {"print": lambda *values: None}
+    exec(compile(source, "program", "exec"), scope)
+    theirs = {name: scope[name] for name in ours}
+    assert _comparable(ours) == _comparable(theirs)
 
-    @settings(max_examples=150, deadline=None)
+
+class TestAnyProgram:
+    """Generated programs end within their bounds, or with a `ProgramError`."""
+
+    @settings(max_examples=50, deadline=None)
     @given(PROGRAMS)
     @example("x = y = [1]\nx += y\nfor i in x: x.pop()")
-    def test_does_what_python_does(self, source):
-        """Where it comes to its end, the variables hold what they would hold in Python."""
-        ours = outcome(source)
-        assert repr(ours) == repr(outcome(source))
-        if isinstance(ours, str):
-            return
-        scope = {"click": lambda kind, name="", nth=1: None, "objects": lambda: [{"tag": "a"}]}
-        scope |= {"print": lambda *values: None}
-        exec(compile(source, "program", "exec"), scope)
-        theirs = {name: scope[name] for name in ours}
-        assert _comparable(ours) == _comparable(theirs)
+    def test_a_program_leaves_the_values_that_python_leaves(self, source):
+        compare_with_python(source)
 
-    @settings(max_examples=150, deadline=None)
+    @pytest.mark.sweep
+    @settings(max_examples=1000, deadline=None)
+    @given(PROGRAMS)
+    def test_many_programs_leave_the_values_that_python_leaves(self, source):
+        compare_with_python(source)
+
+    @settings(max_examples=100, deadline=None)
     @given(st.text(max_size=200))
     @example("\udcff = 1")
     @example("x = '\\ud800'\nclick(x)")
-    def test_of_random_text(self, source):
+    def test_any_text_is_a_program_or_an_error(self, source):
         outcome(source)
 
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=100, deadline=None)
     @given(st.text(alphabet="()[]{}:,.=+-*'\"\\#fx1 \n\t", max_size=300))
-    def test_of_random_punctuation(self, source):
+    def test_any_punctuation_is_a_program_or_an_error(self, source):
         outcome(source)
 
 

@@ -1,4 +1,4 @@
-"""What WebWISE sees of a page's HTML."""
+"""The objects that WebWISE reads from a page's HTML."""
 
 import pytest
 
@@ -47,11 +47,11 @@ def lines(page, flags=None):
         (" \n", "(none)"),
     ],
 )  # fmt: skip
-def test_one_line_an_object(page, line):
+def test_an_object_is_shown_in_one_line(page, line):
     assert "\n".join(lines(page)) == line
 
 
-def test_a_list_and_its_options():
+def test_the_options_of_a_list_are_objects():
     page = (
         '<select data-ref="1"><option data-ref="2" value="a" selected="">A</option>'
         '<option data-ref="3" value="b">B</option></select>'
@@ -63,13 +63,13 @@ def test_a_list_and_its_options():
     ("attributes", "list_ref", "among_others"),
     [("", 1, False), ('size="1"', 1, False), ('size="4"', None, False), ("multiple", None, True)],
 )
-def test_an_option_knows_how_it_is_chosen(attributes, list_ref, among_others):
+def test_an_option_knows_its_kind_of_list(attributes, list_ref, among_others):
     page = f'<select data-ref="1" {attributes}><option data-ref="2">A</option></select>'
     option = read_objects(page)[1]
     assert (option.list_ref, option.among_others) == (list_ref, among_others)
 
 
-def test_marks_say_what_was_done():
+def test_a_flag_is_shown_behind_its_object():
     page = '<button data-ref="1">A</button><button data-ref="2">B</button>'
     assert lines(page, {2: "clicked"}) == ['button "A"', 'button "B" [clicked]']
 
@@ -87,7 +87,7 @@ def test_no_text_breaks_out_of_its_line(text):
     line.encode()
 
 
-def test_long_pages_and_texts_are_cut():
+def test_long_pages_and_texts_are_shortened():
     page = f"<p>{'a' * 2 * MAX_TEXT}</p>" + "<p>x</p>" * MAX_OBJECTS
     shown = lines(page)
     assert shown[0] == f'p "{"a" * MAX_TEXT}…"'

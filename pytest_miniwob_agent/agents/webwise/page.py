@@ -1,0 +1,155 @@
+"""The page as programs use it: the paper's functions, acting at once (4.3)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pytest_miniwob_agent.agents.webwise.interpreter import ProgramError
+from pytest_miniwob_agent.agents.webwise.objects import (
+    Object,
+    find_objects,
+    read_objects,
+    render_objects,
+)
+from pytest_miniwob_agent.core.actions import Action, Choose, Click, Hold, Press, Release, Type
+from pytest_miniwob_agent.core.observations import Transition
+from pytest_miniwob_agent.core.protocols import Environment
+
+MAX_CLEARED = 100
+"""Characters of a field's value that are deleted before a text is typed: the most key presses."""
+
+_FIELDS_WITH_PARTS = ("input_date", "input_time")
+_DATE = re.compile(
+    r"(?P<y>\d{4})-(?P<m>\d{1,2})-(?P<d>\d{1,2})|(?P<m2>\d{1,2})/(?P<d2>\d{1,2})/(?P<y2>\d{4})"
+)
+_TIME = re.compile(r"(?P<h>\d{1,2}):(?P<m>\d{2})\s*(?P<half>[ap]m)?", re.I)
+
+
+class PageJudged(Exception):
+    """The page has judged: the rest of the program is not run."""
+
+    def __init__(self, transition: Transition) -> None:
+        super().__init__()
+        self.transition = transition
+
+
+class Page:
+    """The page and the functions of programs. `str(page)` lists its objects, one a line.
+
+    The functions raise `ProgramError` where they can't do what is asked, and `PageJudged` after
+    the action that made the page judge.
+    """
+
+    def __init__(self, env: Environment) -> None:
+        self._env = env
+        self._clicked: Object | None = None
+        self._just_clicked = False
+        self._flags: dict[int, str] = {}
+        self._objects: tuple[Object, ...] = ()
+        self.actions = 0
+        """Actions taken so far."""
+        self._read()
+
+    def _read(self) -> None:
+        self._objects = read_objects(self._env.html())
+
+    def __str__(self) -> str:
+        return render_objects(self._objects, self._flags)
+
+    @property
+    def functions(self) -> Mapping[str, Callable[..., Any]]:
+        """The functions that a program can call, by name."""
+        return {
+            "click": self.click,
+            "enter_text": self.enter_text,
+            "scroll": self.scroll,
+            "objects": self.objects,
+        }
+
+    def click(self, kind: Any, name: Any = "", nth: Any = 1) -> None:
+        """Click the nth of the objects of a tag or class with a text or id; choose an option."""
+        kind, name = _argument("click", kind), _argument("click", name)
+        if type(nth) is not int or nth < 1:
+            raise ProgramError("nth is a number from 1 up")
+        found = find_objects(self._objects, kind, name)
+        called = kind + (f" {name!r}" if name else "")
+        if not found:
+            raise ProgramError(f"there is no {called} among the objects")
+        if nth > len(found):
+            raise ProgramError(f"there are only {len(found)} objects that fit {called}")
+        each = found[nth - 1]
+        if each.ref is None:
+            raise ProgramError(f"{called} can't be clicked")
+        if each.list_ref is not None:
+            self._act(Choose(each.text, each.list_ref), called)
+        elif each.among_others:  # without CTRL a click deselects the other options
+            self._act(Hold("CTRL"))
+            try:
+                self._act(Click(each.ref), called)
+            except ProgramError:
+                self._act(Release("CTRL"))
+                raise
+            self._act(Release("CTRL"))
+        else:
+            self._act(Click(each.ref), called)
+        self._flags.setdefault(each.ref, "clicked")
+        self._clicked, self._just_clicked = each, True
+
+    def enter_text(self, text: Any) -> None:
+        """Type into the object that was clicked last, in place of the value that it had then."""
+        text = _argument("enter_text", text)
+        if self._clicked is None or self._clicked.ref is None:
+            raise ProgramError("nothing was clicked that the text could be typed into")
+        tag = self._clicked.tag
+        if self._just_clicked and tag in _FIELDS_WITH_PARTS:  # the click was on any of its parts
+            self._act(Press("ARROWLEFT", 3))
+        elif self._just_clicked and text.strip("\n"):
+            now = next((each for each in self._objects if each.ref == self._clicked.ref), None)
+            if now is not None and now.value:
+                self._act(Press("END"))
+                self._act(Press("BACKSPACE", min(len(now.value), MAX_CLEARED)))
+        self._just_clicked = False
+        self._act(Type(_keys(tag, text)))
+        self._flags[self._clicked.ref] = "text entered"
+
+    def scroll(self, text: Any) -> None:
+        """Check that an object has the text; actions scroll to their objects by themselves."""
+        text = _argument("scroll", text)
+        if not any(text.casefold() in each.text.casefold() for each in self._objects):
+            raise ProgramError(f"there is no text {text!r} among the objects")
+
+    def objects(self) -> list[dict[str, str | bool]]:
+        """Return the present objects as plain data."""
+        return [each.to_data() for each in self._objects]
+
+    def _act(self, action: Action, called: str = "") -> None:
+        transition = self._env.step(action)
+        if transition.error:  # which names elements by ids that programs do not see
+            raise ProgramError(f"{called} can't be clicked" if called else transition.error)
+        self.actions += isinstance(action, Click | Choose | Type)
+        if transition.done:
+            raise PageJudged(transition)
+        self._read()
+
+
+def _keys(tag: str, text: str) -> str:
+    """Return the keys to type for a text: dates and times in the parts that their fields have."""
+    if tag == "input_date" and (match := _DATE.fullmatch(text.strip())):
+        year, month, day = match["y"], match["m"], match["d"]
+        if year is None:
+            month, day, year = match["m2"], match["d2"], match["y2"]
+        return f"{month:0>2}{day:0>2}{year}"
+    if tag == "input_time" and (match := _TIME.fullmatch(text.strip())):
+        hour, half = int(match["h"]), (match["half"] or "").upper()
+        half = half or ("PM" if hour >= 12 else "AM")
+        return f"{(hour - 1) % 12 + 1:02}{match['m']}{half}"
+    return text
+
+
+def _argument(function: str, value: Any) -> str:
+    """Return an argument of a function as a text; an integer may stand for its digits."""
+    if type(value) in (str, int):
+        return str(value)
+    raise ProgramError(f"{function}() takes texts")

@@ -1,0 +1,281 @@
+"""Native input: an action as a chain of pointer, key and wheel events, aimed at the page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from selenium import webdriver
+from selenium.webdriver import ActionChains, Keys
+
+from pytest_miniwob_agent.browser.process import VIEWPORT
+from pytest_miniwob_agent.core.actions import (
+    Action,
+    Choose,
+    Click,
+    Copy,
+    DoubleClick,
+    Drag,
+    Enter,
+    Hold,
+    Hover,
+    Paste,
+    Place,
+    Press,
+    Release,
+    Scroll,
+    Select,
+    Type,
+    elements_of,
+)
+from pytest_miniwob_agent.core.text import sanitize_line
+
+MAX_PRESSES = 100
+"""The most times that one `Press` may press its key: no list of a task is as long."""
+
+MAX_TEXT = 2000
+"""The longest text that may be typed, in characters: a longer one could exceed the timeout of the
+browser on a slow machine."""
+
+MAX_PIXELS = 100_000
+"""The largest offset of a place and the longest way: no page of a task is as large."""
+
+DRAG_MOVES = 10
+"""Moves of the mouse from the start of a drag to its end. Pages recognise a drag by the first, and
+sort dragged elements by the others."""
+
+KEY_CODES = {
+    **{name: getattr(Keys, name) for name in ("ENTER", "TAB", "SPACE", "ESCAPE", "BACKSPACE")},
+    **{name: getattr(Keys, name) for name in ("DELETE", "HOME", "END")},
+    **{f"ARROW{way}": getattr(Keys, f"ARROW_{way}") for way in ("UP", "DOWN", "LEFT", "RIGHT")},
+    **{f"PAGE{way}": getattr(Keys, f"PAGE_{way}") for way in ("UP", "DOWN")},
+    "CTRL": Keys.CONTROL,
+    "SHIFT": Keys.SHIFT,
+    "ALT": Keys.ALT,
+}
+"""WebDriver's characters for the keys of `Press`, `Hold` and `Release`, by their names."""
+
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+_UNTYPABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ue000-\uf8ff]")
+"""Characters that no key types; WebDriver takes those from U+E000 on for keys such as CTRL."""
+
+
+class _Impossible(Exception):
+    """The action can't be carried out; the message is the `error` of its transition."""
+
+
+class NativeInput:
+    """The native input of one action, aimed at the page as it is now.
+
+    Making it scrolls the action's elements into sight and asks the page for points; `chain.perform`
+    does the rest. A key to hold counts as held from here on.
+
+    Args:
+        action: the action to carry out.
+        driver: the browser.
+        points: the points to click of the elements on the page, by id; None where unknown.
+        held: names of the keys that are down, which `Hold` and `Release` change.
+    """
+
+    def __init__(
+        self,
+        action: Action,
+        driver: webdriver.Chrome,
+        points: Mapping[int, list[int] | None],
+        held: set[str],
+    ) -> None:
+        self.action = action
+        self.chain = ActionChains(driver, duration=0)
+        self.error: str | None = None
+        """The reason why the action is impossible, or None."""
+        self._driver = driver
+        self._points = points
+        self._held = held
+        try:
+            self._check()
+            self._add()
+        except _Impossible as reason:
+            self.error = str(reason)
+
+    @property
+    def pointed(self) -> list[tuple[int, int]]:
+        """The point that the pointer goes to; of a drag, its start and its end."""
+        moves = self.chain.w3c_actions.pointer_action.source.actions
+        points = [
+            (int(move["x"]), int(move["y"])) for move in moves if move["type"] == "pointerMove"
+        ]
+        return list(dict.fromkeys([points[0], points[-1]])) if points else []
+
+    def _check(self) -> None:
+        for id_ in elements_of(self.action):
+            if id_ not in self._points:
+                raise _Impossible(f"there is no element with id={id_} on the screen")
+        if self._held and isinstance(self.action, Select | Choose | Copy | Paste):
+            raise _Impossible(f"release {' and '.join(sorted(self._held))} first")
+
+    def _add(self) -> None:
+        match self.action:
+            case Click(element, at):
+                self._click(element, at)
+            case DoubleClick(element, at):
+                self._click(element, at, times=2)
+            case Hover(element, at):
+                self._click(element, at, times=0)
+            case Drag():
+                self._drag(self.action)
+            case Enter(text, element):
+                _check_typable(text)
+                self._click(element)
+                self.chain.send_keys(text)
+            case Type(text):
+                _check_typable(text)
+                self.chain.send_keys(text)
+            case Press() | Hold() | Release():
+                self._use_key(self.action)
+            case Select():
+                self._select(self.action)
+            case Scroll(element, pixels):
+                self._scroll(element, pixels)
+            case Choose(option, element):
+                self._choose(element, option)
+            case Copy():
+                if not self._ask("marked"):
+                    raise _Impossible("no text is selected")
+                self._press_with(Keys.CONTROL, "c")
+            case Paste():
+                if not self._ask("copied"):
+                    raise _Impossible("nothing was copied")
+                self._press_with(Keys.CONTROL, "v")
+
+    def _click(self, element: int, at: Place | None = None, times: int = 1) -> None:
+        self._move(self._point(element, at))
+        for _ in range(times):
+            self.chain.click()
+
+    def _use_key(self, action: Press | Hold | Release) -> None:
+        key = action.key
+        if not isinstance(action, Release) and key not in KEY_CODES:
+            raise _Impossible(f"there is no key {sanitize_line(key)}")
+        match action:
+            case Press(times=times):
+                if not 1 <= times <= MAX_PRESSES:
+                    raise _Impossible(f"a key can be pressed 1 to {MAX_PRESSES} times, not {times}")
+                self.chain.send_keys(KEY_CODES[key] * times)
+            case Hold():
+                self._held.add(key)
+                self.chain.key_down(KEY_CODES[key])
+            case Release():
+                if key not in self._held:
+                    raise _Impossible(f"{key} is not held")
+                self._held.remove(key)
+                self.chain.key_up(KEY_CODES[key])
+
+    def _scroll(self, element: int, pixels: float) -> None:
+        if not 0 < abs(pixels) <= MAX_PIXELS:
+            raise _Impossible(f"a wheel can't be turned by {pixels} pixels")
+        x, y = point = self._point(element)
+        self._move(point)
+        wheel = self.chain.w3c_actions.wheel_action
+        wheel.pause()  # while the mouse moves
+        wheel.scroll(x, y, delta_y=round(pixels))
+
+    def _choose(self, element: int, option: str) -> None:
+        found = self._aim("option", element, option)
+        self._move(found["point"])
+        self.chain.click()
+        self.chain.send_keys(Keys.HOME + Keys.ARROW_DOWN * found["down"] + Keys.ENTER)
+
+    def _drag(self, drag: Drag) -> None:
+        if not all(_is_near(place) for place in (drag.at, drag.end) if place is not None):
+            raise _Impossible("a drag can't begin or end there")
+        places = [[drag.element, drag.at]]
+        if drag.to is not None:
+            places.append([drag.to, drag.end])
+        found = self._aim("aim", places)
+        x, y = found[0]
+        if drag.to is not None:
+            end_x, end_y = found[1]
+        else:
+            right, down = drag.end or (0, 0)
+            end_x, end_y = round(x + right), round(y + down)
+        width, height = VIEWPORT
+        if not (0 <= end_x < width and 0 <= end_y < height):
+            raise _Impossible(
+                f"the drag would end outside the page's {width} x {height} pixels: it begins at "
+                f"{x},{y}"
+            )
+        self._move((x, y))
+        self.chain.click_and_hold()
+        for step in range(1, DRAG_MOVES + 1):
+            share = step / DRAG_MOVES
+            self._move((round(x + (end_x - x) * share), round(y + (end_y - y) * share)))
+        self.chain.release()
+
+    def _select(self, select: Select) -> None:
+        found = self._aim("range", select.element, select.text)
+        if "start" in found:
+            self._move(found["start"])
+            self.chain.click_and_hold()
+            self._move(found["end"])
+            self.chain.release()
+            return
+        if found.get("skip", 0) + found.get("take", 0) > MAX_TEXT:
+            raise _Impossible(
+                f"only the first {MAX_TEXT} characters of a field can be selected in part"
+            )
+        self._move(found["point"])
+        self.chain.click()
+        if select.text is None:
+            self._press_with(Keys.CONTROL, "a")
+        else:
+            self._press_with(Keys.CONTROL, Keys.HOME)
+            self.chain.send_keys(Keys.ARROW_RIGHT * found["skip"])
+            self._press_with(Keys.SHIFT, Keys.ARROW_RIGHT * found["take"])
+
+    def _point(self, id_: int, at: Place | None = None) -> list[int]:
+        """The point of an element, or of a place in it, which is scrolled into sight."""
+        if at is None:
+            point: list[int] | None = self._points[id_] or self._ask("reach", id_)
+            if not point:
+                raise _Impossible(f"the element with id={id_} can't be brought into sight")
+            return point
+        if not _is_near(at):
+            raise _Impossible(f"there is no such place in the element with id={id_}")
+        return list(self._aim("aim", [[id_, at]])[0])
+
+    def _aim(self, name: str, *values: Any) -> Any:
+        """Call a function of the page that aims; its error is a text."""
+        answer = self._ask(name, *values)
+        if isinstance(answer, str):
+            raise _Impossible(answer)
+        return answer
+
+    def _ask(self, name: str, *values: Any) -> Any:
+        """Call a function of the document that shows the task."""
+        # The driver refuses half of a surrogate pair.
+        values = tuple(
+            _SURROGATES.sub("\ufffd", value) if isinstance(value, str) else value
+            for value in values
+        )
+        return self._driver.execute_script("return miniwobAgent.ask(...arguments)", name, *values)
+
+    def _move(self, point: Sequence[int]) -> None:
+        self.chain.w3c_actions.pointer_action.move_to_location(*point)
+        self.chain.w3c_actions.key_action.pause()
+
+    def _press_with(self, modifier: str, keys: str) -> None:
+        self.chain.key_down(modifier).send_keys(keys).key_up(modifier)
+
+
+def _is_near(place: Place) -> bool:
+    """True if a page can be asked about these numbers: neither NaN nor far beyond its edges."""
+    return all(abs(number) <= MAX_PIXELS for number in place)
+
+
+def _check_typable(text: str) -> None:
+    if len(text) > MAX_TEXT:
+        raise _Impossible(f"a text can have {MAX_TEXT} characters, not {len(text)}")
+    if match := _UNTYPABLE.search(text):
+        raise _Impossible(f"no key types the character U+{ord(match[0]):04X}")

@@ -1,0 +1,53 @@
+// The frozen clock: timers, animation frames and dates by a time of the page's own, which stands
+// still until `pass` moves it on. `EPOCH` is where it starts.
+
+const RealDate = Date;
+const realFrame = window.requestAnimationFrame.bind(window);
+let now = EPOCH;
+let nextTimer = 1;
+const timers = new Map(); // id -> { at, id, run, every }
+
+const add = (callback, delay, every, args) => {
+  const run = typeof callback === "function" ? () => callback(...args) : new Function(callback);
+  const wait = Math.max(every ? 4 : 1, Math.ceil(Number(delay) || 0));
+  timers.set(nextTimer, { at: now + wait, id: nextTimer, run, every: every ? wait : 0 });
+  return nextTimer++;
+};
+const remove = (id) => void timers.delete(id);
+window.setTimeout = (callback, delay, ...args) => add(callback, delay, false, args);
+window.setInterval = (callback, delay, ...args) => add(callback, delay, true, args);
+// Nobody watches an animation, so ten frames a second are enough.
+window.requestAnimationFrame = (callback) => add(() => callback(performance.now()), 100, false, []);
+window.requestIdleCallback = (callback) =>
+  add(() => callback({ didTimeout: false, timeRemaining: () => 50 }), 1, false, []);
+window.clearTimeout = window.clearInterval = remove;
+window.cancelAnimationFrame = window.cancelIdleCallback = remove;
+performance.now = () => now - EPOCH;
+window.Date = new Proxy(RealDate, {
+  construct: (target, args, newTarget) =>
+    Reflect.construct(target, args.length ? args : [now], newTarget),
+  apply: () => new RealDate(now).toString(),
+  get: (target, name) => (name === "now" ? () => now : target[name]),
+});
+
+// Let `duration` ms pass: run the timers that fall due, in order, each with its promises.
+const pass = async (duration) => {
+  const end = now + duration;
+  for (;;) {
+    let next = null;
+    for (const timer of timers.values()) {
+      if (timer.at <= end && (!next || timer.at < next.at)) next = timer;
+    }
+    if (!next) break;
+    now = Math.max(now, next.at);
+    if (next.every) next.at = now + next.every;
+    else timers.delete(next.id);
+    try {
+      next.run();
+    } catch (error) {
+      console.error(error); // as the browser does with an error in a timer
+    }
+    await null;
+  }
+  now = end;
+};

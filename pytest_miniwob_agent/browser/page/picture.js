@@ -1,0 +1,31 @@
+// Pictures: the part of the viewport that they have to show, and the boxes of elements in it.
+
+// The boxes of the innermost elements in sight, and of those at some points: left, top, width,
+// height.
+const boxes = (points) => {
+  const box = (element) => {
+    const { left, top, right, bottom } = element.getBoundingClientRect();
+    const [x, y] = [Math.floor(left), Math.floor(top)];
+    return [x, y, Math.ceil(right) - x, Math.ceil(bottom) - y];
+  };
+  const seen = [...byId.values()].filter((element) => element.isConnected && visible(element)
+    && target(element) && ![...element.querySelectorAll("*")].some((inner) => ids.has(inner)));
+  const at = points.flatMap(([x, y]) => {
+    let hit = document.elementFromPoint(x, y);
+    while (hit && !ids.has(hit)) hit = hit.parentElement;
+    return hit ? [hit] : [];
+  });
+  return { seen: seen.map(box), at: at.map(box) };
+};
+
+// The size of a picture, which shows the task's area and all elements beyond it, and the boxes of
+// the elements at some points.
+const view = async (points) => {
+  arrow?.remove(); // it does not belong to the page
+  // On a busy machine the last drawing may be a frame behind, and a picture would show that.
+  for (let count = 0; count < 2; count++) await new Promise(realFrame);
+  const { seen, at } = page().boxes(points);
+  const right = Math.max(160, ...seen.map(([left, , width]) => left + width));
+  const bottom = Math.max(210, ...seen.map(([, top, , height]) => top + height));
+  return { size: [Math.min(right, innerWidth), Math.min(bottom, innerHeight)], boxes: at };
+};

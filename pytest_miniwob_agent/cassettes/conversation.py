@@ -1,0 +1,25 @@
+"""`miniwob-agent cassettes show`: the calls of a cassette as a conversation to read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from pytest_miniwob_agent.cassettes.call import Call, messages_text
+from pytest_miniwob_agent.cassettes.file import read_cassette
+
+
+def conversation(path: Path) -> Iterator[str]:
+    """Yield a text for each request and each completion of a cassette.
+
+    Raises:
+        CassetteError: a damaged file.
+    """
+    for number, call in enumerate(read_cassette(path), start=1):
+        origin = f": {call.origin}" if call.origin else ""
+        yield f"=== call {number}{origin} ===\n{messages_text(call.body)}"
+        yield f"--- {call.answer.get('model', 'model')}{_tokens(call)} ---\n{call.text}"
+
+
+def _tokens(call: Call) -> str:
+    return f", {call.tokens[0]:,} + {call.tokens[1]:,} tokens" if call.tokens else ""

@@ -1,0 +1,101 @@
+"""`miniwob-agent cassettes lint`: the problems of a cassette folder."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_miniwob_agent.cassettes.file import load_cassette
+from pytest_miniwob_agent.cassettes.folder import (
+    Used,
+    case_of,
+    cassette_files,
+    finished_stems,
+    is_partial,
+    model_folder_of,
+    stem_of,
+    stray_files,
+    unused_files,
+)
+from pytest_miniwob_agent.core import secrets
+from pytest_miniwob_agent.core.data import canonical_json
+from pytest_miniwob_agent.core.errors import CassetteError
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A problem of a file, or a note: something to know that needs no fix.
+
+    `kind` is one of `leak`, `damaged`, `stale`, `orphan`, `stray`, and for notes `broken off` and
+    `duplicate`; `what` explains it.
+    """
+
+    kind: str
+    path: Path
+    what: str
+    note: bool = False
+
+
+def lint_folder(used: Used) -> list[Finding]:
+    """Return the problems and notes of a cassette folder, file by file."""
+    findings: list[Finding] = []
+    first_with: dict[str, Path] = {}
+    unused = set(unused_files(used))
+    for path in cassette_files(used.folder):
+        findings += _check_file(path, path in unused, first_with)
+    findings += [
+        Finding("stray", path, "left by a write that was killed")
+        for path in stray_files(used.folder)
+    ]
+    return findings
+
+
+def _check_file(path: Path, unused: bool, first_with: dict[str, Path]) -> Iterator[Finding]:
+    """Check one file; `first_with` maps the content of the files before it to the first of them."""
+    if is_partial(path):
+        yield Finding(
+            "broken off",
+            path,
+            "an unfinished recording; recording the item continues it",
+            note=True,
+        )
+    text = path.read_text(encoding="utf-8", errors="replace")
+    for kind, position in secrets.find(text):
+        line = text.count("\n", 0, position) + 1
+        yield Finding("leak", path, f"{kind} in line {line}: revoke the key, then record again")
+    try:
+        calls, metadata = load_cassette(path)
+    except CassetteError as error:
+        yield Finding("damaged", path, str(error))
+        return
+    if not is_partial(path):
+        if "schema" not in metadata:
+            yield Finding(
+                "stale",
+                path,
+                "does not say where its calls were made; a run with "
+                "--miniwob-record=new_episodes, or defer, updates it",
+            )
+        content = canonical_json([(call.key, call.text) for call in calls])
+        if content in first_with:
+            yield Finding("duplicate", path, f"the same calls as {first_with[content]}", note=True)
+        first_with.setdefault(content, path)
+    if unused:
+        yield Finding("orphan", path, "no item uses it")
+
+
+def unchecked_folders(used: Used) -> dict[str, int]:
+    """Count the cassettes in each model folder whose agent and model no item of the run uses.
+
+    It is unknown which of them other runs use.
+    """
+    counts = Counter(
+        model_folder_of(stem_of(used.folder, path)) for path in cassette_files(used.folder)
+    )
+    of_cases = {
+        model_folder_of(stem) for stem in finished_stems(used.folder) if case_of(stem) in used.cases
+    }
+    checked = used.model_folders | of_cases
+    return {folder: count for folder, count in counts.items() if folder not in checked}

@@ -1,0 +1,50 @@
+"""`miniwob-agent cassettes stats`: count items, calls, tokens and bytes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pytest_miniwob_agent.cassettes.call import usage_of
+from pytest_miniwob_agent.cassettes.file import read_cassette
+from pytest_miniwob_agent.cassettes.folder import (
+    case_of,
+    cassette_files,
+    is_partial,
+    model_folder_of,
+    stem_of,
+)
+from pytest_miniwob_agent.core.usage import Usage
+from pytest_miniwob_agent.tasks.catalogue import OTHER, installed_tasks
+
+
+@dataclass(slots=True)
+class Stats:
+    """The counts of an agent's and model's cassettes for one category of tasks; `size` in bytes."""
+
+    items: int = 0
+    purposes: Counter[str] = field(default_factory=Counter)
+    usage: Usage = field(default_factory=Usage)
+    size: int = 0
+
+
+def count_calls(folder: Path) -> dict[tuple[str, str], Stats]:
+    """Return the counts by agent and model (`reflective/claude`) and by category, sorted.
+
+    Raises:
+        CassetteError: a damaged file.
+    """
+    rows: dict[tuple[str, str], Stats] = {}
+    for path in cassette_files(folder):
+        if is_partial(path):
+            continue
+        stem = stem_of(folder, path)
+        category = installed_tasks().get(case_of(stem).partition("/")[0], OTHER)
+        row = rows.setdefault((model_folder_of(stem), category), Stats())
+        calls = read_cassette(path)
+        row.items += 1
+        row.purposes.update(call.origin.purpose if call.origin else "unknown" for call in calls)
+        row.usage += usage_of(calls)
+        row.size += path.stat().st_size
+    return dict(sorted(rows.items()))

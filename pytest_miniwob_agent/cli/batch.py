@@ -1,0 +1,82 @@
+"""`miniwob-agent batch`: has the calls of deferred recording answered by a Batch API."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace, RawDescriptionHelpFormatter
+from pathlib import Path
+
+from pytest_miniwob_agent.cli.arguments import Commands
+from pytest_miniwob_agent.cli.progress import show_progress
+from pytest_miniwob_agent.core.errors import UsageError
+
+DESCRIPTION = """\
+Have the calls of deferred recording answered by a provider's Batch API.
+
+  pytest --miniwob-record=defer        writes the calls without a completion to
+                                       .miniwob/pending.jsonl
+  miniwob-agent batch submit           submits them to the provider
+  miniwob-agent batch status --wait    waits until they are answered
+  miniwob-agent batch fetch            downloads the answers to .miniwob/answers.jsonl
+  pytest --miniwob-record=defer --miniwob-answers=.miniwob/answers.jsonl
+                                       records them and continues to the next calls
+
+Repeat the last four until no request is waiting. Every step can be interrupted and repeated: a
+request is never in two batches at a time, and never submitted again once it is answered. The key is
+taken from OPENAI_API_KEY.
+"""
+
+STEPS = {
+    "submit": "submit the requests that wait and are not in a batch yet",
+    "status": "show the progress of the batches",
+    "fetch": "write the answers of completed batches to answers.jsonl",
+}
+
+
+def add(commands: Commands) -> None:
+    """Add the arguments of all steps."""
+    steps = commands.add_parser(
+        "batch",
+        help="have the calls of deferred recording answered by a provider's Batch API",
+        formatter_class=RawDescriptionHelpFormatter,
+        description=DESCRIPTION,
+    ).add_subparsers(required=True, metavar="STEP", dest="step")
+    for step, summary in STEPS.items():
+        parser = steps.add_parser(step, help=summary, description=f"{summary.capitalize()}.")
+        parser.add_argument(
+            "--pending",
+            type=Path,
+            metavar="FILE",
+            default=Path(".miniwob/pending.jsonl"),
+            help="the batch file; batches.json and answers.jsonl are beside it (%(default)s)",
+        )
+        parser.add_argument(
+            "--base-url", metavar="URL", help="the server (default: OPENAI_BASE_URL, or OpenAI's)"
+        )
+        if step == "status":
+            parser.add_argument(
+                "--wait", action="store_true", help="wait until all batches are completed"
+            )
+        parser.set_defaults(run=run)
+
+
+def run(options: Namespace) -> int:
+    """Carry out a step; 1 if a batch failed, 130 after an interrupt."""
+    from pytest_miniwob_agent.cassettes.batches import Batches
+
+    batches = Batches(options.pending, options.base_url, lambda line: print(line, flush=True))
+    try:
+        if options.step == "submit":
+            batches.submit()
+            succeeded = True
+        elif options.step == "fetch":
+            succeeded = batches.fetch()
+        else:
+            succeeded = batches.status(show_progress if options.wait else None)
+    except OSError as error:
+        raise UsageError(str(error)) from error
+    except KeyboardInterrupt:
+        show_progress("")
+        print("interrupted; nothing is lost, run it again to continue", file=sys.stderr)
+        return 130
+    return 0 if succeeded else 1

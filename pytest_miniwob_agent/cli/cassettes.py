@@ -1,0 +1,163 @@
+"""`miniwob-agent cassettes`: checks, removes, counts and prints recorded model calls."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from pytest_miniwob_agent.cli.arguments import Commands, add_pytest_args
+from pytest_miniwob_agent.core.errors import UsageError
+from pytest_miniwob_agent.core.files import display_path
+
+
+def add(commands: Commands) -> None:
+    """Add the arguments of all steps."""
+    summary = "check, count, tidy up and read recorded model calls"
+    steps = commands.add_parser(
+        "cassettes", help=summary, description=f"{summary.capitalize()}."
+    ).add_subparsers(required=True, metavar="STEP", dest="step")
+    _add_lint(steps)
+    _add_prune(steps)
+    _add_stats(steps)
+    _add_show(steps)
+
+
+def _add_lint(steps: Commands) -> None:
+    parser = steps.add_parser(
+        "lint",
+        help="list problems",
+        description="List problems of the cassettes of the items that pytest collects here: keys "
+        "in them, damaged and outdated files, and files that no item uses. Exits with 1 if "
+        "anything must be fixed.",
+    )
+    add_pytest_args(parser)
+    parser.set_defaults(run=lint)
+
+
+def _add_prune(steps: Commands) -> None:
+    parser = steps.add_parser(
+        "prune",
+        help="remove those that no item uses",
+        description="Remove the cassettes that no item uses, after asking. Cassettes of other "
+        "agents and models are not touched; name them after --, for instance "
+        "-- --miniwob-model=gpt-5.",
+    )
+    add_pytest_args(parser)
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+    parser.set_defaults(run=prune)
+
+
+def _add_stats(steps: Commands) -> None:
+    parser = steps.add_parser(
+        "stats",
+        help="count items, calls, tokens and bytes",
+        description="Count items, calls, tokens and bytes, by agent, model and category.",
+    )
+    _add_folder(parser)
+    parser.set_defaults(run=stats)
+
+
+def _add_show(steps: Commands) -> None:
+    parser = steps.add_parser(
+        "show",
+        help="print the calls of an item as a conversation",
+        description="Print the calls of an item as a conversation.",
+    )
+    _add_folder(parser)
+    parser.add_argument(
+        "case",
+        metavar="CASE",
+        help="an item's id (n-screen-n-step/click-menu-2/1000), its end, or a file",
+    )
+    parser.set_defaults(run=show)
+
+
+def _add_folder(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--cassettes",
+        type=Path,
+        default=Path("cassettes"),
+        metavar="DIR",
+        help="the folder of cassettes (%(default)s)",
+    )
+
+
+def lint(options: Namespace) -> int:
+    """Print the problems of cassettes; 1 if one must be fixed."""
+    from pytest_miniwob_agent.cassettes.folder import cassette_files
+    from pytest_miniwob_agent.cassettes.lint import lint_folder, unchecked_folders
+    from pytest_miniwob_agent.plugin.inner_collection import used_cassettes
+
+    used = used_cassettes(options.pytest_args)
+    findings = lint_folder(used)
+    for finding in findings:
+        note = " (note)" if finding.note else ""
+        print(f"{display_path(finding.path)}: {finding.kind}{note}: {finding.what}")
+    for name, count in unchecked_folders(used).items():
+        print(
+            f"{display_path(used.folder / name)}: not checked: {count} cassettes of an agent "
+            "and a model that no item here uses"
+        )
+    problems = sum(not finding.note for finding in findings)
+    print(f"{len(cassette_files(used.folder))} cassettes, {problems} to fix")
+    return 1 if problems else 0
+
+
+def prune(options: Namespace) -> int:
+    """Remove unused cassettes; 1 if the answer was not yes."""
+    from pytest_miniwob_agent.cassettes.prune import prunable_files, remove_files
+    from pytest_miniwob_agent.plugin.inner_collection import used_cassettes
+
+    used = used_cassettes(options.pytest_args)
+    paths = prunable_files(used)
+    if not paths:
+        print("nothing to remove: every cassette is used by an item")
+        return 0
+    for path in paths:
+        print(display_path(path))
+    if not options.yes:
+        try:
+            answer = input(f"Remove these {len(paths)} files? [y/N] ")
+        except EOFError:
+            answer = ""
+        if answer.strip().lower() not in ("y", "yes"):
+            print("nothing removed; --yes does not ask")
+            return 1
+    remove_files(used.folder, paths)
+    print(f"{len(paths)} removed")
+    return 0
+
+
+def stats(options: Namespace) -> int:
+    """Print the size of cassettes by agent, model and category."""
+    from pytest_miniwob_agent.cassettes.stats import count_calls
+
+    rows = count_calls(options.cassettes)
+    if not rows:
+        raise UsageError(
+            f"there are no cassettes in {options.cassettes}; name their folder with --cassettes"
+        )
+    last = ""
+    for (model_folder, category), row in rows.items():
+        if model_folder != last:
+            print(model_folder)
+        last = model_folder
+        calls = ", ".join(f"{count} {purpose}" for purpose, count in sorted(row.purposes.items()))
+        tokens = "unknown" if row.usage.uncounted == row.usage.calls else f"{row.usage.tokens:,}"
+        print(
+            f"  {category:<16} {row.items:>4} items  {row.usage.calls:>5} calls: {calls}\n"
+            f"  {'':<16} {'':>4}        {tokens} tokens, {row.size / 1000:,.0f} kB"
+        )
+    return 0
+
+
+def show(options: Namespace) -> int:
+    """Print the calls of an item's cassette."""
+    from pytest_miniwob_agent.cassettes.conversation import conversation
+    from pytest_miniwob_agent.cassettes.folder import find_cassette
+
+    path = find_cassette(options.cassettes, options.case)
+    print(display_path(path))
+    for text in conversation(path):
+        print(f"\n{text}")
+    return 0

@@ -1,0 +1,53 @@
+"""`miniwob-agent certify`: checks that pages are deterministic."""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace
+from pathlib import Path
+
+from pytest_miniwob_agent.cli.arguments import Commands, add_browser, add_selectors
+from pytest_miniwob_agent.cli.progress import show_progress
+
+
+def add(commands: Commands) -> None:
+    """Add the command's arguments."""
+    parser = commands.add_parser(
+        "certify",
+        help="check that pages are deterministic",
+        description="Load each page in several browsers, in different orders and at different "
+        "speeds, perform the same actions on it, and compare all observations. Exits with 1 if "
+        "any differ.",
+    )
+    add_selectors(parser)
+    parser.add_argument("--seeds", default="1000-1001", help="such as 1000-1024,7 (%(default)s)")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="write the verdicts as JSON")
+    add_browser(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: Namespace) -> int:
+    """Print a verdict for each case; 1 if a page is not deterministic."""
+    from pytest_miniwob_agent.browser.certification import certify
+    from pytest_miniwob_agent.browser.process import Browser
+    from pytest_miniwob_agent.tasks.selection import parse_seeds, select_cases
+
+    cases = select_cases(options.selectors, parse_seeds(options.seeds))
+    verdicts: dict[str, dict[str, str | int]] = {}
+    failed = 0
+    for verdict in certify(cases, lambda: Browser(options.browser), show_progress):
+        show_progress("")
+        failed += bool(verdict.difference)
+        verdicts[verdict.case.id] = {
+            "observations": verdict.observations,
+            "difference": verdict.difference,
+        }
+        word = "DIFFERS" if verdict.difference else "same"
+        print(f"{word:<8}{verdict.case}, {verdict.observations} observations")
+        if verdict.difference:
+            print("  " + verdict.difference.replace("\n", "\n  "))
+    if options.output:
+        text = json.dumps(verdicts, indent=1, sort_keys=True, ensure_ascii=False)
+        options.output.write_text(text + "\n", encoding="utf-8")
+    print(f"{len(cases) - failed} of {len(cases)} cases are deterministic")
+    return 1 if failed else 0

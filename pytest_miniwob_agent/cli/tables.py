@@ -1,0 +1,45 @@
+"""`miniwob-agent tables`: a run beside the published figures."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from argparse import Namespace
+
+from pytest_miniwob_agent.cli.arguments import Commands, add_format
+from pytest_miniwob_agent.core.errors import UsageError
+
+
+def add(commands: Commands) -> None:
+    """Add the command's arguments."""
+    parser = commands.add_parser(
+        "tables",
+        help="compare a run with the published figures",
+        description="Completion with 1, 3 and 5 trials by task, the significance of more trials "
+        "and the planner calls that staging saves, each beside the published figures.",
+    )
+    parser.add_argument("results", metavar="RESULTS", help="a results file, or git:REF:PATH")
+    add_format(parser, ["text", "markdown", "json", "csv"])
+    parser.set_defaults(run=run)
+
+
+def run(options: Namespace) -> int:
+    """Print the tables."""
+    from pytest_miniwob_agent.results.file import read_results
+    from pytest_miniwob_agent.results.published import Paper
+    from pytest_miniwob_agent.terminal.tables import Tables
+
+    paper = Paper(read_results(options.results))
+    if not paper.conclusive:
+        raise UsageError(f"{options.results} has no item that is solved or unsolved")
+    tables = Tables(paper)
+    if options.format == "json":
+        sys.stdout.write(json.dumps(tables.data(), indent=1) + "\n")
+    elif options.format == "csv":
+        sys.stdout.write(tables.csv())
+    elif options.format == "markdown":
+        sys.stdout.write(tables.markdown())
+    else:
+        sys.stdout.write(tables.text(shutil.get_terminal_size().columns))
+    return 0

@@ -1,0 +1,174 @@
+"""The report's folder: static pages that open from disk, and the data and pictures they show.
+
+    index.html, report.js, report.css   the same in every report
+    data/index.js                       the overview of all items
+    data/items/<case>.js                one item, loaded when its page is opened
+    pictures/<digest>.png               pictures of pages, each stored once
+
+A page that is opened from disk can load scripts but not read other files, so each data file is a
+script that passes one JSON value to a function of report.js. Equal outcomes give equal bytes: the
+report contains no times, paths or host names.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from pytest_miniwob_agent.core.data import canonical_json
+from pytest_miniwob_agent.core.errors import UsageError
+from pytest_miniwob_agent.core.files import write_atomically
+from pytest_miniwob_agent.core.outcome import Outcome
+from pytest_miniwob_agent.report import data
+
+PAGES = ("index.html", "report.css", "report.js")
+
+_GENERATOR = '<meta name="generator" content="pytest-miniwob-agent">'
+"""Part of the index.html of every report."""
+
+_PICTURE_NAME = re.compile(r"[0-9a-f]{16}\.png")
+
+
+class Report:
+    """A report's folder, which need not exist yet."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.index = folder / "index.html"
+
+    def check(self) -> None:
+        """Check that a report may be written there; write nothing.
+
+        Raises:
+            UsageError: the folder contains something else, or can't be read.
+        """
+        folder = self.folder
+        with self._as_usage_error():
+            if folder.exists() and not folder.is_dir():
+                raise UsageError(f"--miniwob-report: {folder} is a file; name a folder")
+            if folder.is_dir() and any(folder.iterdir()) and not self._is_report():
+                raise UsageError(
+                    f"--miniwob-report: {folder} contains files that are not a report's; name an "
+                    "empty folder, or one that does not exist"
+                )
+
+    @contextlib.contextmanager
+    def _as_usage_error(self) -> Iterator[None]:
+        """Turn an error of the file system into one of the option that names the folder."""
+        try:
+            yield
+        except OSError as error:
+            reason = error.strerror or error
+            raise UsageError(
+                f"--miniwob-report: {self.folder} can't be written: {reason}; name another folder"
+            ) from None
+
+    def _is_report(self) -> bool:
+        return self.index.is_file() and _GENERATOR in self.index.read_text("utf-8", "replace")
+
+    def prepare(self) -> None:
+        """Create the folder before the first picture is added; an earlier report stays as it is.
+
+        Raises:
+            UsageError: the folder can't be written.
+        """
+        with self._as_usage_error():
+            if not self.index.exists():
+                self._write_pages()
+                unfinished = {"items": [], "unfinished": True}
+                self._write_data("data/index.js", "index", unfinished)
+
+    def add_picture(self, png: bytes) -> str:
+        """Store a picture and return its name; every process of a run may call this.
+
+        Raises:
+            OSError: the picture can't be written.
+        """
+        name = hashlib.sha256(png).hexdigest()[:16] + ".png"
+        path = self.picture(name)
+        if not path.exists():
+            write_atomically(path, png)
+        return name
+
+    def picture(self, name: str) -> Path:
+        """Return the path of a picture."""
+        return self.folder / "pictures" / name
+
+    def write(self, outcomes: Iterable[Outcome], *, judged: bool, broken: bool = False) -> None:
+        """Write the report, replacing an earlier one.
+
+        Args:
+            outcomes: the outcomes of the items that ran, in any order.
+            judged: the outcomes were compared with a baseline.
+            broken: the run was interrupted, so that items may be missing.
+
+        Raises:
+            UsageError: the folder can't be written.
+        """
+        ordered = sorted(
+            outcomes, key=lambda outcome: (outcome.case.id, canonical_json(outcome.to_data()))
+        )
+        with self._as_usage_error():
+            self._replace(ordered, judged, broken)
+
+    def _replace(self, outcomes: Sequence[Outcome], judged: bool, broken: bool) -> None:
+        self._write_pages()
+        files = set()
+        rows = []
+        for id_, outcome in data.with_ids(outcomes):
+            row = data.overview_row(id_, outcome)
+            rows.append(row)
+            page = row | data.item_page(outcome)
+            files.add(self._write_data(f"data/items/{id_}.js", "item", page))
+        self._write_data(
+            "data/index.js",
+            "index",
+            {
+                "setup": data.agents_and_models(outcomes),
+                "judged": judged,
+                "broken": broken,
+                "items": rows,
+            },
+        )
+        pictures = {picture.name for outcome in outcomes for picture in outcome.pictures}
+        self._delete_stale(files, pictures)
+
+    def _write_pages(self) -> None:
+        for name in PAGES:
+            text = Path(__file__).with_name(name).read_text("utf-8")
+            write_atomically(self.folder / name, text)
+
+    def _write_data(self, name: str, function: str, value: Any) -> Path:
+        path = self.folder / name
+        write_atomically(path, _script(function, value))
+        return path
+
+    def _delete_stale(self, items: Collection[Path], pictures: Collection[str]) -> None:
+        """Delete the items and pictures of an earlier report, and no other files."""
+        for path in list((self.folder / "data" / "items").rglob("*.js")):
+            if path not in items and path.read_bytes().startswith(_call("item").encode()):
+                path.unlink()
+                for folder in list(path.parents)[:2]:
+                    with contextlib.suppress(OSError):  # it is not empty
+                        folder.rmdir()
+        for path in (self.folder / "pictures").glob("*.png"):
+            if path.name not in pictures and _PICTURE_NAME.fullmatch(path.name):
+                path.unlink()
+
+
+def _call(function: str) -> str:
+    return f"miniwobReport.{function}("
+
+
+def _script(function: str, value: Any) -> str:
+    """Return a script that passes a value to a function of report.js.
+
+    No text in the value can end the script: it is ASCII, and without `<`.
+    """
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"))
+    return _call(function) + text.replace("<", "\\u003c") + ");\n"

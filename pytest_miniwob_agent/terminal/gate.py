@@ -1,0 +1,100 @@
+"""A gate's verdict as text, Markdown and JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pytest_miniwob_agent.core.text import counted
+from pytest_miniwob_agent.results.gate import Verdict
+from pytest_miniwob_agent.terminal.layout import cell, escape, wrap
+
+
+def verdict_lines(
+    verdict: Verdict,
+    width: int = 80,
+    most: int | None = 20,
+    *,
+    changes: bool = True,
+    more: str = "",
+) -> list[str]:
+    """Lay out a verdict for a terminal.
+
+    Args:
+        verdict: the verdict.
+        width: columns of the terminal.
+        most: the number of items named in each list, None for all.
+        changes: True to list the items that changed.
+        more: a way to see the items that are left out, shown beside their number.
+    """
+
+    def add_list(details: Sequence[str]) -> None:
+        for detail in details[:most]:
+            lines.extend(wrap(detail, width, 4))
+        if left := len(details) - len(details[:most]):
+            lines.append(f"    and {left} more" + (f" ({more})" if more else ""))
+
+    lines = wrap(f"gate {verdict.gate}: {'passed' if verdict.passed else 'FAILED'}", width)
+    named: set[str] = set()
+    for reason in verdict.reasons:
+        lines += wrap(reason.text, width, 2)
+        if changes or reason.kind != "regressed":
+            add_list(reason.details)
+            named.update(reason.details)
+        if reason.hint:
+            lines += wrap(f"-> {reason.hint}", width, 2)
+    for note in verdict.notes:
+        lines += wrap(note, width, 2)
+    for pairs, text in (
+        (verdict.regressed, "no longer solved, which this gate allows"),
+        (verdict.progressed, "solved now and not in the baseline"),
+    ):
+        others = [str(pair) for pair in pairs if str(pair) not in named]
+        if changes and others:
+            lines += wrap(f"{counted(len(others), 'item')} {text}", width, 2)
+            add_list(others)
+    return lines
+
+
+def verdict_markdown(verdict: Verdict, most: int) -> list[str]:
+    """Lay out a verdict as Markdown, with at most `most` items a list.
+
+    The items that got worse are left out: the comparison has a table of them.
+    """
+    lines = [f"Gate `{verdict.gate}`: {'passed' if verdict.passed else '**failed**'}"]
+    if verdict.reasons or verdict.notes:
+        lines.append("")
+    for reason in verdict.reasons:
+        lines.append(f"- {escape(reason.text)}")
+        details = () if reason.kind == "regressed" else reason.details
+        lines += [f"  - {cell(detail)}" for detail in details[:most]]
+        if details[most:]:
+            lines.append(f"  - and {len(details) - most} more")
+        if reason.hint:
+            lines.append(f"  - → {escape(reason.hint)}")
+    lines += [f"- {escape(note)}" for note in verdict.notes]
+    return lines
+
+
+def verdict_data(verdict: Verdict) -> dict[str, Any]:
+    """A verdict in plain JSON types."""
+    return {
+        "gate": str(verdict.gate),
+        "passed": verdict.passed,
+        "reasons": [
+            {
+                "kind": reason.kind,
+                "text": reason.text,
+                "details": reason.details,
+                "cure": reason.hint,
+            }
+            for reason in verdict.reasons
+        ],
+        "regressed": [pair.item for pair in verdict.regressed],
+        "progressed": [pair.item for pair in verdict.progressed],
+        "missing": verdict.missing,
+        "left_out": verdict.left_out,
+        "new": verdict.new,
+        "outcomes": verdict.outcomes,
+        "notes": verdict.notes,
+    }

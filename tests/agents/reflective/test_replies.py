@@ -1,0 +1,56 @@
+"""Replies to the reflective agent: plans, suggestions and ids."""
+
+import pytest
+
+from pytest_miniwob_agent.agents.reflective.replies import parse_id, parse_plan, parse_suggestion
+from pytest_miniwob_agent.core.actions import Click, Copy, Paste, Press, Select
+from pytest_miniwob_agent.core.parsing import Unreadable
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "For action index=2, you should click id=7.",
+        "for action index = 2 you should have clicked elsewhere: click id=7",
+        "Thinking about it...\n**For action index=2**, you should `click id=7`.",
+        "For action index 2, you should instead CLICK ID=7",
+    ],
+)
+def test_a_suggestion_gives_step_and_action(reply):
+    step, command = parse_suggestion(reply)
+    assert (step, command.action) == (2, Click(7))
+
+
+@pytest.mark.parametrize("reply", ["", "click id=7", "For action index=2, do better."])
+def test_a_reply_without_a_suggestion_is_unreadable(reply):
+    with pytest.raises(Unreadable):
+        parse_suggestion(reply)
+
+
+def test_an_id_is_read_by_its_form_or_as_the_only_number():
+    assert [parse_id(reply) for reply in ("id=4", "It is 4.", "NONE", "4 or 5")] == [
+        4, 4, None, None,
+    ]  # fmt: skip
+
+
+def test_a_plan_is_found_between_prose_and_fences():
+    reply = "Here is my plan:\n```text\n1. click id=2\n2. press ENTER\n```\nThat should do."
+    assert [command.action for command in parse_plan(reply)] == [Click(2), Press("ENTER")]
+
+
+@pytest.mark.parametrize("reply", ["", "  \n", "DONE", "Done.", "None", "No further actions."])
+def test_a_reply_without_further_actions_is_an_empty_plan(reply):
+    assert parse_plan(reply) == []
+
+
+@pytest.mark.parametrize("reply", ["I am sorry, I can't.", "enter id=4", "click id=1\npress X"])
+def test_a_reply_without_readable_actions_is_unreadable(reply):
+    with pytest.raises(Unreadable):
+        parse_plan(reply)
+
+
+def test_further_actions_are_read_only_where_they_are_allowed():
+    reply = "First,\n1. select id=2\n2. copy\n3. click id=3\n4. paste"
+    planned = [command.action for command in parse_plan(reply, all_actions=True)]
+    assert planned == [Select(2), Copy(), Click(3), Paste()]
+    assert [command.action for command in parse_plan(reply)] == [Click(3)]

@@ -1,0 +1,56 @@
+"""Answers of model servers, valid and not, as bytes for a `RawServer`."""
+
+import json
+
+
+def completion(text="click id=1"):
+    """A valid chat completion."""
+    return {
+        "id": "chatcmpl-1",
+        "created": 1_700_000_000,
+        "object": "chat.completion",
+        "model": "m",
+        "choices": [
+            {
+                "index": 0,
+                "finish_reason": "stop",
+                "message": {"role": "assistant", "content": text},
+            }
+        ],
+        "usage": {"prompt_tokens": 11, "completion_tokens": 3, "total_tokens": 14},
+    }
+
+
+def response(body, *headers, status="200 OK", length=None, kind="application/json"):
+    """The bytes of an HTTP response; a body that is not bytes is sent as JSON."""
+    if not isinstance(body, bytes):
+        body = json.dumps(body).encode()
+    lines = [f"HTTP/1.1 {status}", f"Content-Type: {kind}", *headers]
+    if length is not False:
+        lines.append(f"Content-Length: {len(body) if length is None else length}")
+    return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+
+
+def chunked(body, size=7, end=b"0\r\n\r\n"):
+    """A response in chunks."""
+    head = response(b"", "Transfer-Encoding: chunked", length=False)
+    chunks = [body[start : start + size] for start in range(0, len(body), size)]
+    return [head, *(b"%x\r\n%s\r\n" % (len(chunk), chunk) for chunk in chunks), end]
+
+
+def completion_of(content):
+    """A completion whose message has this content, valid or not."""
+    body = completion()
+    body["choices"][0]["message"]["content"] = content
+    return body
+
+
+def completion_with(field, value):
+    """A completion with one field replaced."""
+    body = completion()
+    body[field] = value
+    return body
+
+
+WHOLE = json.dumps(completion()).encode()
+"""The bytes of a valid chat completion."""

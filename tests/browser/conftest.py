@@ -1,0 +1,28 @@
+"""Pages in the shared browser."""
+
+import pytest
+
+from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
+from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.tasks.catalogue import installed_tasks
+
+
+@pytest.fixture
+def page(browser):
+    """Make the environment of a task, in the shared browser if none is given."""
+
+    def make(task, seed=1, browser=browser):
+        return MiniwobEnvironment(browser, Case(task, installed_tasks()[task], seed))
+
+    return make
+
+
+@pytest.fixture
+def open_page(page):
+    """Make the environment of a task and reset it; returns both."""
+
+    def make(task, seed=1):
+        env = page(task, seed)
+        return env, env.reset()
+
+    return make

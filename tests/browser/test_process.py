@@ -1,0 +1,178 @@
+"""The browser process: its window, its failures, and processes that it leaves behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from pathlib import Path
+
+import pytest
+from projects import ROOT
+
+from pytest_miniwob_agent.browser.process import Browser, find_browser
+from pytest_miniwob_agent.core.actions import Click
+from pytest_miniwob_agent.core.errors import BrowserError
+
+pytestmark = pytest.mark.integration
+
+
+class TestWindow:
+    def test_a_mouse_that_a_person_moves_over_the_page_has_no_effect(
+        self, page, browser, display, monkeypatch
+    ):
+        headless = page("click-menu-2")
+        expected = [headless.reset(), headless.step(Click(1))]
+        monkeypatch.setenv("DISPLAY", display.name)
+        window = Browser(headed=True)
+        try:
+            env = page("click-menu-2", browser=window)
+            seen = [env.reset()]
+            window.driver.execute_script(
+                "window.moves = 0; addEventListener('mousemove', () => moves++, true)"
+            )
+            for y in range(100, 600, 10):  # wherever below the tabs the page begins
+                display.move_mouse(60, y)
+            time.sleep(0.3)  # for events on their way to the browser
+            assert window.driver.execute_script("return moves") == 0
+            seen.append(env.step(Click(1)))
+            assert seen == expected
+        finally:
+            window.close()
+
+
+@pytest.fixture
+def start_browser():
+    """Start a browser that a test may kill."""
+    started = []
+
+    def start(**options):
+        started.append(Browser(**options))
+        return started[-1]
+
+    yield start
+    for browser in started:
+        browser.close()
+
+
+class TestFailure:
+    def test_a_path_without_a_browser_is_an_error(self):
+        with pytest.raises(BrowserError, match=r"no browser at '/no/such/chrome'"):
+            find_browser("/no/such/chrome")
+
+    def test_a_machine_without_a_browser_is_an_error_that_says_how_to_install_one(
+        self, monkeypatch
+    ):
+        monkeypatch.setenv("PATH", "/no/such/folder")
+        monkeypatch.delenv("MINIWOB_BROWSER", raising=False)
+        with pytest.raises(BrowserError, match="apt-get install chromium chromium-driver"):
+            find_browser()
+
+    def test_a_browser_that_does_not_start_is_an_error(self, page, start_browser):
+        broken = start_browser(path="/bin/false")
+        with pytest.raises(BrowserError, match="/bin/false did not start"):
+            page("click-button", browser=broken).reset()
+
+    @pytest.mark.parametrize("victim", ["browser", "driver"])
+    def test_after_a_crash_the_next_page_gets_a_new_browser(self, page, start_browser, victim):
+        browser = start_browser()
+        env = page("click-menu-2", browser=browser)
+        before = env.reset()
+        driver = browser.driver
+        pid = (
+            driver.capabilities["goog:processID"]
+            if victim == "browser"
+            else driver.service.process.pid
+        )
+        os.kill(pid, signal.SIGKILL)
+        with pytest.raises(BrowserError, match="the browser failed while doing click id=1"):
+            env.step(Click(1))
+        assert page("click-menu-2", browser=browser).reset() == before
+        assert browser.driver is not driver
+
+    def test_after_a_page_that_hangs_the_next_page_gets_a_new_browser(self, page, start_browser):
+        browser = start_browser(timeout=1)
+        env = page("click-menu-2", browser=browser)
+        before = env.reset()
+        client = browser.driver.command_executor.client_config
+        assert client.timeout == 6  # after the driver's own timeouts, if the driver hangs too
+        client.timeout = 1
+        browser.driver.execute_script("setTimeout(() => { for (;;); }, 10)")
+        with pytest.raises(BrowserError, match="the browser failed while doing click id=1"):
+            env.step(Click(1))
+        assert page("click-menu-2", browser=browser).reset() == before
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads /proc")
+@pytest.mark.integration
+@pytest.mark.parametrize("episodes", [3, pytest.param(60, marks=pytest.mark.sweep)])
+def test_many_episodes_leave_no_process_no_open_file_and_no_memory(episodes):
+    """As the benchmark defines it."""
+    result = subprocess.run(
+        [sys.executable, "benchmarks/endurance.py", "--episodes", str(episodes)],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert result.stdout.splitlines()[-1].split()[0] == str(episodes)
+
+
+def processes_with(mark):
+    """Commands of the processes that inherited the environment variable MARK=mark."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                if f"MARK={mark}".encode() in (entry / "environ").read_bytes():
+                    found.append((entry / "cmdline").read_bytes().replace(b"\0", b" ")[:80])
+            except OSError:
+                continue
+    return found
+
+
+def wait_until(condition, seconds=30):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="reads /proc")
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_ctrl_c_leaves_no_process_behind_and_keeps_what_is_recorded(pytester, chat_server, workers):
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.miniwob("click-menu-2", seeds=[1, 2])
+        def test_solves(miniwob_episode): pass
+        """
+    )
+    mark = uuid.uuid4().hex
+
+    def reply(prompt):
+        if "Say in one short sentence" not in prompt:
+            return "click id=1"
+        wait_until(lambda: released)  # the run is in the middle of a call when it is interrupted
+        return "The menu was opened."
+
+    released = []
+    chat_server.reply = reply
+    process = subprocess.Popen(
+        [
+            sys.executable, "-m", "pytest", workers, "-p", "no:randomly",
+            "--miniwob-record=new_episodes", "--miniwob-model=m",
+            f"--miniwob-base-url={chat_server.url}",
+        ],
+        cwd=pytester.path, env={**os.environ, "MARK": mark}, start_new_session=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+    wait_until(lambda: len(chat_server.requests) >= (2 if workers == "-n0" else 4))
+    assert any(b"chrom" in command for command in processes_with(mark))
+    os.killpg(process.pid, signal.SIGINT)
+    output, _ = process.communicate(timeout=60)
+    released.append(True)
+    wait_until(lambda: not processes_with(mark))
+    cassettes = list(pytester.path.glob("cassettes/reflective/m/click-menu-2/*.yaml"))
+    assert len(cassettes) == (1 if workers == "-n0" else 2), output
+    assert "click id=1" in cassettes[0].read_text(encoding="utf-8")

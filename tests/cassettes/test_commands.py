@@ -1,0 +1,185 @@
+"""The steps of `miniwob-agent cassettes`, on a project with cassettes of some of its items."""
+
+import io
+
+import pytest
+from cassette_files import ORIGIN, make_call, plant
+from projects import FAKE_PAGE
+
+from pytest_miniwob_agent.cassettes.file import write_cassette
+from pytest_miniwob_agent.cli import main
+
+FOLDER = "cassettes/reflective/m"
+MENU = f"{FOLDER}/click-menu-2/1.yaml"
+
+
+@pytest.fixture
+def run(capsys):
+    """Call the command: its status, output and error output."""
+
+    def call(*args):
+        capsys.readouterr()
+        status = main(["cassettes", *args])
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return call
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """The current folder, with one cassette."""
+    monkeypatch.chdir(tmp_path)
+    path = plant(tmp_path, MENU)
+    summary = type(ORIGIN)("summarise", 1, 1, ORIGIN.prompts, "c" * 12, "d" * 12)
+    usage = {"prompt_tokens": 11, "completion_tokens": 3}
+    write_cassette(
+        path,
+        [
+            make_call("The goal: open\nthe menu", "click id=1", usage=usage),
+            make_call("Summarise", "The menu was opened.", summary, usage=usage),
+        ],
+    )
+    return tmp_path
+
+
+class TestWithCollectedItems:
+    """`lint` and `prune` ask pytest for the items."""
+
+    @pytest.fixture
+    def project(self, project, monkeypatch):
+        monkeypatch.chdir(project.path)
+        plant(project.path, MENU)
+        return project
+
+    def test_lint_lists_the_problems_and_the_unchecked_folders(self, project, run):
+        plant(project.path, f"{FOLDER}/click-menu-2/9.yaml")
+        partial = f"{FOLDER}/click-menu-2/2.partial.yaml"
+        plant(project.path, partial)
+        plant(project.path, "cassettes/reflective/other/click-menu-2/1.yaml")
+        status, out, _ = run("lint")
+        assert status == 1
+        lines = out.splitlines()
+        assert lines[:3] == [
+            f"{partial}: broken off (note): an unfinished recording; recording the item "
+            "continues it",
+            f"{FOLDER}/click-menu-2/9.yaml: orphan: no item uses it",
+            "cassettes/reflective/other: not checked: 1 cassettes of an agent and a model that no "
+            "item here uses",
+        ]
+        assert lines[3] == "4 cassettes, 1 to fix"
+
+    def test_arguments_after_two_dashes_choose_the_items(self, project, run):
+        plant(project.path, "cassettes/reflective/other/click-menu-2/7-2.yaml")
+        plant(project.path, "cassettes/reflective/other/click-menu-2/1.yaml")
+        options = ["--miniwob-model=other", "--miniwob-seeds=7", "--miniwob-repeats=2"]
+        status, out, _ = run("lint", "--", *options)
+        assert status == 1
+        assert [line for line in out.splitlines() if "orphan" in line] == [
+            "cassettes/reflective/other/click-menu-2/1.yaml: orphan: no item uses it"
+        ]
+
+    def test_an_agent_of_a_fixture_may_use_every_folder(self, project, run):
+        project.makeconftest(
+            FAKE_PAGE + "\n    @pytest.fixture\n    def miniwob_agent():\n        return None\n"
+        )
+        plant(project.path, "cassettes/mine/m/click-menu-2/1.yaml")
+        plant(project.path, f"{FOLDER}/click-menu-2/9.yaml")
+        status, out, _ = run("lint")
+        assert (status, len(out.splitlines())) == (0, 1)
+
+    def test_a_folder_without_items_is_an_error(self, pytester, run):
+        status, _, err = run("lint")
+        assert status == 2
+        assert "no item here uses a cassette: run this where your tests are" in err
+
+    def test_tests_that_cannot_be_collected_are_an_error_with_pytests_output(self, project, run):
+        project.makepyfile("import no_such_module")
+        status, _, err = run("lint")
+        assert status == 2
+        assert "pytest can't collect the items" in err
+        assert "no_such_module" in err
+
+    @pytest.mark.parametrize("answer", ["\n", ""], ids=["Enter", "no terminal"])
+    def test_prune_without_a_yes_removes_nothing(self, project, run, monkeypatch, answer):
+        orphan = plant(project.path, f"{FOLDER}/gone-task/1.yaml")
+        monkeypatch.setattr("sys.stdin", io.StringIO(answer))
+        status, out, _ = run("prune")
+        assert status == 1
+        assert out.startswith(f"{FOLDER}/gone-task/1.yaml\n")
+        assert "nothing removed; --yes does not ask" in out
+        assert orphan.exists()
+
+    def test_prune_removes_unused_files_after_a_yes_and_is_done_then(
+        self, project, run, monkeypatch
+    ):
+        orphan = plant(project.path, f"{FOLDER}/gone-task/1.yaml")
+        monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
+        status, out, _ = run("prune")
+        assert status == 0
+        assert out.endswith("1 removed\n")
+        assert not orphan.parent.exists()
+        assert (project.path / MENU).exists()
+        status, out, _ = run("prune", "--yes")
+        assert status == 0
+        assert out.startswith("nothing to remove")
+
+
+def test_stats_count_by_model_and_category(folder, run):
+    plant(folder, f"{FOLDER}/click-menu-2/2.yaml")
+    plant(folder, f"{FOLDER}/click-menu-2/3.partial.yaml")
+    plant(folder, f"{FOLDER}/no-such-task/1.yaml")
+    status, out, _ = run("stats")
+    assert status == 0
+    pytest.LineMatcher(out.splitlines()).fnmatch_lines(
+        [
+            "reflective/m",
+            "  n-screen-n-step     2 items      3 calls: 2 plan, 1 summarise",
+            "*28 tokens, * kB",
+            "  other               1 items      1 calls: 1 plan",
+            "*unknown tokens, * kB",
+        ]
+    )
+
+
+def test_stats_of_a_folder_without_cassettes_are_an_error(run, tmp_path):
+    status, _, err = run("stats", f"--cassettes={tmp_path / 'none'}")
+    assert status == 2
+    assert "; name their folder with --cassettes" in err
+
+
+@pytest.mark.parametrize(
+    "case",
+    ["n-screen-n-step/click-menu-2/1", "click-menu-2/1", "reflective/m/click-menu-2/1", MENU],
+    ids=["id", "end of an id", "stem", "file"],
+)
+def test_show_prints_the_calls_as_a_conversation(folder, run, case):
+    status, out, _ = run("show", case)
+    assert status == 0
+    assert out == (
+        f"{MENU}\n"
+        "\n=== call 1: plan, trial 1, step 0 ===\nThe goal: open\nthe menu\n"
+        "\n--- m, 11 + 3 tokens ---\nclick id=1\n"
+        "\n=== call 2: summarise, trial 1, step 1 ===\nSummarise\n"
+        "\n--- m, 11 + 3 tokens ---\nThe menu was opened.\n"
+    )
+
+
+def test_show_suggests_a_case_that_is_recorded(folder, run):
+    status, _, err = run("show", "click-menu/1")
+    assert status == 2
+    assert "has no cassette of click-menu/1 (did you mean click-menu-2/1" in err
+
+
+def test_show_names_the_cassettes_of_an_ambiguous_case(folder, run):
+    plant(folder, "cassettes/reflective/other/click-menu-2/1.yaml")
+    status, _, err = run("show", "click-menu-2/1")
+    assert status == 2
+    assert "name one of reflective/m/click-menu-2/1, reflective/other/click-menu-2/1" in err
+
+
+def test_show_of_a_damaged_cassette_is_an_error(folder, run):
+    (folder / MENU).write_text("")
+    status, _, err = run("show", MENU)
+    assert status == 2
+    assert "it is empty" in err

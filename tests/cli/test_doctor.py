@@ -1,0 +1,146 @@
+"""`miniwob-agent doctor`: each check, and the whole command."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from pytest_miniwob_agent.cli import doctor
+
+
+def lines(findings):
+    """The findings as the command prints them."""
+    return "".join(f"{finding}\n" for finding in findings)
+
+
+@pytest.mark.integration
+class TestCommand:
+    def test_a_project_without_problems(self, recorded, call, monkeypatch):
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-" + "secret" * 5)
+        status, out, err = call("doctor", "--", "-k", "click-menu-2/1")
+        assert (status, err) == (0, "")
+        assert "secret" not in out
+        *findings, end = out.splitlines()
+        assert all(line.startswith("ok ") for line in findings)
+        assert end == "nothing to fix"
+        for expected in (
+            "Python +3.", "pytest-miniwob-agent +0.", "pytest +9.", "selenium +4.", "openai +3.",
+            "vcrpy +9.", "lxml +6.", "miniwob +1.", "pytest-xdist +3.", "Chromium +[1-9]",
+            "chromedriver +[1-9]", "page +click-button loads, [1-9]", "font +Roboto for all text",
+            "items +1 with recorded calls of reflective/m", "cassettes +1 of 1 recorded in cass",
+            "OPENAI_API_KEY +is set",
+        ):  # fmt: skip
+            assert re.search(f"^ok +{expected}", out, re.M), expected
+
+    def test_problems_are_counted_and_exit_with_1(self, project, call):
+        status, out, _ = call("doctor", "--browser", "/no/chromium")
+        assert status == 1
+        assert re.search("^WRONG Chromium ", out, re.M)
+        assert re.search("^WRONG cassettes +0 of 12 recorded", out, re.M)
+        assert re.search("^note  OPENAI_API_KEY ", out, re.M)
+        assert out.endswith("\n2 to fix\n")
+
+    def test_notes_are_not_problems_and_a_project_is_not_needed(self, call, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(doctor, "check_browser", lambda path: ())
+        status, out, _ = call("doctor")
+        assert status == 0
+        assert "\nnote  items                 no item here uses a cassette\n" in out
+        assert out.endswith("\nnothing to fix\n")
+
+
+@pytest.mark.integration
+class TestBrowser:
+    def test_without_a_browser_no_page_is_checked(self):
+        [finding] = doctor.check_browser("/no/chromium")
+        assert str(finding).startswith("WRONG Chromium              no browser at '/no/chromium'")
+
+    def test_a_driver_of_another_version_is_a_problem_and_so_is_the_page(
+        self, tmp_path, monkeypatch
+    ):
+        driver = tmp_path / "chromedriver"
+        driver.write_text('#!/bin/sh\necho ChromeDriver 99.0.1\n[ "$1" = --version ]\n')
+        driver.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+        out = lines(doctor.check_browser(None))
+        assert f"\nWRONG chromedriver          99.0.1 ({driver})\n" in out
+        assert re.search(r"-> install the one of Chromium.s version, [1-9][\d.]+: on Debian", out)
+        assert re.search(r"^WRONG page +.* did not start: ", out, re.M)
+
+    def test_a_driver_that_is_not_on_the_path_is_a_note(self, monkeypatch):
+        monkeypatch.setattr(doctor.shutil, "which", lambda name: None)
+        monkeypatch.setattr(doctor, "check_page", lambda path: ())
+        monkeypatch.setattr(
+            "pytest_miniwob_agent.browser.process.find_browser", lambda path: sys.executable
+        )
+        assert re.search(
+            "^note  chromedriver +none on PATH", lines(doctor.check_browser(None)), re.M
+        )
+
+    def test_another_font_is_a_problem(self, tmp_path):
+        files = tmp_path / "font_roboto" / "files"
+        files.mkdir(parents=True)
+        files.parent.joinpath("__init__.py").touch()
+        files.joinpath("Roboto-Regular.ttf").write_bytes(b"no font")
+        script = (
+            "from pytest_miniwob_agent.cli.doctor import *; print(*check_page(None), sep='\\n')"
+        )
+        result = subprocess.run(
+            [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True
+        )
+        assert re.search(r"^WRONG font +.* of this machine for all text\n", result.stdout, re.M)
+        assert "pip install --force-reinstall font-roboto" in result.stdout
+
+
+class TestCassettes:
+    def test_missing_and_damaged_cassettes_are_problems(self, recorded, monkeypatch):
+        monkeypatch.chdir(recorded.path)
+        (cassette,) = recorded.path.glob("cassettes/*/*/*/*.yaml")
+        cassette.write_text("<<<<<<< HEAD\n")
+        assert re.search(
+            "^WRONG cassettes +1 of 12 recorded in cassettes, not reflective/m/.* and others\n"
+            " +-> pytest --miniwob-record=new_episodes records them\n"
+            "WRONG cassettes +1 problem, such as cassettes/.*: damaged\n"
+            " +-> miniwob-agent cassettes lint lists them all\n",
+            lines(doctor.check_cassettes([])), re.M,
+        )  # fmt: skip
+
+    def test_tests_that_can_not_be_collected_are_a_problem(self, project, monkeypatch):
+        monkeypatch.chdir(project.path)
+        project.makepyfile(test_broken="import nothing_of_that_name")
+        out = lines(doctor.check_cassettes([]))
+        assert re.search("^WRONG items +pytest can't collect the items", out, re.M)
+
+
+class TestKey:
+    def test_a_missing_key_is_a_note(self, monkeypatch):
+        monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+        assert str(doctor.check_key()).startswith(
+            "note  OPENAI_API_KEY        is not set, and only recording needs it\n"
+        )
+
+    def test_a_key_is_not_shown(self, monkeypatch):
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+        assert str(doctor.check_key()) == "ok    OPENAI_API_KEY        is set"
+
+
+def test_a_package_of_another_version_is_a_problem(monkeypatch):
+    versions = {"selenium": "3.0"}
+    version = doctor.metadata.version
+
+    def find(name):
+        if name == "lxml":
+            raise doctor.metadata.PackageNotFoundError(name)
+        return versions.get(name) or version(name)
+
+    monkeypatch.setattr(doctor.metadata, "version", find)
+    out = lines(doctor.check_versions())
+    assert re.search(
+        r"^WRONG selenium +3.0, >=4.* is required\n +-> pip install 'selenium", out, re.M
+    )
+    assert re.search(
+        r"^WRONG lxml +not installed, .* is required\n +-> pip install 'lxml", out, re.M
+    )
+    assert re.search("^ok +pytest ", out, re.M)

@@ -1,0 +1,45 @@
+"""The command `miniwob-agent` as a whole."""
+
+import subprocess
+import sys
+
+import pytest
+
+from pytest_miniwob_agent.cli import COMMANDS, main
+
+HEAVY = ("selenium", "openai", "httpx2", "lxml", "scipy", "numpy", "vcr", "yaml", "pytest")
+"""Modules that take long to import."""
+
+
+@pytest.mark.integration
+def test_help_lists_all_commands_and_imports_nothing_heavy():
+    code = (
+        "import sys\n"
+        "from pytest_miniwob_agent.cli import main\n"
+        "try:\n"
+        "    main(['--help'])\n"
+        "except SystemExit as end:\n"
+        "    print('status', end.code)\n"
+        f"print('imported', [name for name in {HEAVY} if name in sys.modules])\n"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True
+    )
+    *text, status, imported = found.stdout.splitlines()
+    assert (status, imported) == ("status 0", "imported []")
+    listed = [line.split()[0] for line in text if line.startswith("    ") and line[4] != " "]
+    assert set(COMMANDS) <= set(listed)
+
+
+@pytest.mark.parametrize("command", ["cassettes lint", "batch status", *COMMANDS, "play"])
+def test_every_command_has_help(capsys, command):
+    with pytest.raises(SystemExit, match="0"):
+        main([*command.split(), "--help"])
+    assert capsys.readouterr().out.startswith(f"usage: miniwob-agent {command} ")
+
+
+@pytest.mark.parametrize("arguments", [[], ["no-such-command"], ["batch"], ["tables"]])
+def test_wrong_usage_exits_with_2(capsys, arguments):
+    with pytest.raises(SystemExit, match="2"):
+        main(arguments)
+    assert capsys.readouterr().err.startswith("usage: miniwob-agent ")

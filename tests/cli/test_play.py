@@ -1,0 +1,172 @@
+"""`miniwob-agent play`: waits before each action, and can be left."""
+
+import os
+import pty
+import subprocess
+import sys
+
+import pytest
+from projects import FAKE_PAGE, ROOT
+
+from pytest_miniwob_agent.cli.play import _Steps
+from pytest_miniwob_agent.core.actions import Click
+
+PROMPT = "[Enter continues, q quits] "
+
+VISIBLE_PAGE = (
+    FAKE_PAGE.replace("return FakeEnvironment(", "return Visible(")
+    + """
+    from pytest_miniwob_agent import Shot
+
+    class Visible(FakeEnvironment):
+        def look(self, action=None):
+            return Shot(b"", (160, 210))
+"""
+)
+"""A page that can be watched, though it is in no browser."""
+
+
+class Terminal:
+    """A terminal with the command in it."""
+
+    def __init__(self, *args, cwd=ROOT, **env):
+        self._keys, theirs = pty.openpty()
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", OWN_TERMINAL, *args],
+            stdin=theirs, stdout=theirs, stderr=theirs, cwd=cwd, env=os.environ | env,
+            start_new_session=True,
+        )  # fmt: skip
+        os.close(theirs)
+        self.output = ""
+
+    def read_until(self, text):
+        """Return the output from here to `text`, or to the end if it never comes."""
+        start = len(self.output)
+        while text not in self.output[start:]:
+            try:
+                more = os.read(self._keys, 4096)
+            except OSError:  # on Linux: the other end is closed
+                more = b""
+            if not more:
+                break
+            self.output += more.decode().replace("\r", "")
+        return self.output[start:]
+
+    def press(self, keys):
+        os.write(self._keys, keys.encode())
+
+    def end(self):
+        """Return the exit status, after all output."""
+        self.read_until("\0")
+        os.close(self._keys)
+        return self._process.wait()
+
+
+OWN_TERMINAL = """
+import fcntl, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # that keys such as Ctrl-C reach this process
+from pytest_miniwob_agent.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.fixture
+def watched(recorded):
+    """The recorded project, with a page that can be watched."""
+    recorded.makeconftest(VISIBLE_PAGE)
+    return recorded
+
+
+def test_each_action_waits_for_a_key(display):
+    terminal = Terminal(
+        "play", "click-menu-2/1000", "--", "tests/test_suite.py", DISPLAY=display.name
+    )
+    first = terminal.read_until(PROMPT)
+    assert first.startswith("item: n-screen-n-step/click-menu-2/1000\ngoal: Click the")
+    assert first.endswith(f"call 1, plan\n    click id=1\n\nnext: click id=1  {PROMPT}")
+    actions = 0
+    output = first
+    while "next: " in output:
+        terminal.press("\n")
+        actions += 1
+        output = terminal.read_until(PROMPT)
+        assert output.count("\naction ") == 1
+        assert f"\naction {actions - 1}: " in output
+    assert "ends the trial with reward 1\n\ntrial 1 ends: correct\n" in output
+    assert output.endswith(f"\nthe episode ends here  {PROMPT}")
+    terminal.press("\n")
+    assert terminal.end() == 0
+    assert terminal.output.endswith("\nsolved in trial 1, best reward 1: reflective with claude\n")
+    assert actions > 1
+
+
+@pytest.mark.parametrize(
+    ("keys", "status"), [("\4", 0), ("\3", 130)], ids=["end of input", "Ctrl-C"]
+)
+def test_a_key_ends_the_command_before_the_action(watched, keys, status):
+    terminal = Terminal("play", "click-menu-2/1", cwd=watched.path, DISPLAY=":0")
+    terminal.read_until(PROMPT)
+    terminal.press(keys)
+    assert terminal.end() == status
+    assert "\naction" not in terminal.output
+    assert "Traceback" not in terminal.output
+
+
+def test_auto_continues_without_keys(watched):
+    result = subprocess.run(
+        [sys.executable, "-m", "pytest_miniwob_agent", "play", "click-menu-2/1", "--auto", "1"],
+        cwd=watched.path, env=os.environ | {"DISPLAY": ":0"}, capture_output=True, text=True,
+        stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    assert "\nnext: click id=1\n\naction 0: click id=1\n" in result.stdout
+    assert "\nthe episode ends here\n" in result.stdout
+    assert result.stdout.endswith("\nsolved in trial 2, best reward 1: reflective with m\n")
+
+
+@pytest.mark.parametrize(
+    ("answer", "quits"), [("", False), ("yes", False), ("q", True), (" Quit ", True)]
+)
+def test_only_q_and_quit_end_the_replay(monkeypatch, answer, quits):
+    prompts = []
+    monkeypatch.setattr("builtins.input", lambda prompt: prompts.append(prompt) or answer)
+    steps = _Steps(None)
+    assert steps(Click(1)) != quits
+    assert steps.quit == quits
+    assert prompts == [f"\nnext: click id=1  {PROMPT}"]
+
+
+def test_the_end_of_a_trial_waits_too(monkeypatch):
+    prompts = []
+    monkeypatch.setattr("builtins.input", lambda prompt: prompts.append(prompt) or "")
+    assert _Steps(None)("trial")
+    assert prompts == [f"\nthe trial ends here  {PROMPT}"]
+
+
+def test_without_a_terminal_auto_is_required(call, monkeypatch):
+    monkeypatch.setenv("DISPLAY", ":0")
+    status, out, err = call("play", "click-menu-2/1")
+    assert (status, out) == (2, "")
+    assert "needs a terminal; use --auto MS to continue without keys" in err
+
+
+def test_without_a_display_it_is_an_error(call, monkeypatch):
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    status, out, err = call("play", "click-menu-2/1", "--auto", "1")
+    assert (status, out) == (2, "")
+    assert "there is no display (DISPLAY is not set)" in err
+
+
+def test_a_page_that_can_not_be_watched_is_an_error(recorded, call, in_process, monkeypatch):
+    monkeypatch.setenv("DISPLAY", ":0")
+    status, _, err = call("play", "click-menu-2/1", "--auto", "1")
+    assert status == 2
+    assert "is not in a browser, so that there is nothing to see: `miniwob-agent show`" in err
+
+
+@pytest.mark.parametrize("text", ["fast", "-1", "1.5"])
+def test_auto_takes_a_whole_number(call, text, capsys):
+    with pytest.raises(SystemExit):
+        call("play", "click-menu-2/1", f"--auto={text}")
+    assert f"{text!r} must be a whole number of milliseconds" in capsys.readouterr().err

@@ -1,0 +1,61 @@
+"""The public API: docs/api.md lists it, and importing it is cheap."""
+
+import re
+import subprocess
+import sys
+
+from projects import ROOT
+
+import pytest_miniwob_agent
+from pytest_miniwob_agent import testing
+from pytest_miniwob_agent.plugin import fixtures
+
+PAGE = (ROOT / "docs" / "api.md").read_text("utf-8")
+PUBLIC, _, REST = PAGE.partition("## Testing\n")
+TESTING, _, FIXTURES = REST.partition("## Fixtures\n")
+
+
+def listed(text):
+    return sorted(re.findall(r"^\| `(\w+)` \| \S.* \|$", text, re.M))
+
+
+def test_the_page_lists_the_names_of_the_package():
+    assert listed(PUBLIC) == sorted(pytest_miniwob_agent.__all__)
+
+
+def test_the_page_lists_the_names_for_tests():
+    assert listed(TESTING) == sorted(testing.__all__)
+
+
+def test_the_page_lists_the_fixtures():
+    names = [name for name in vars(fixtures) if name.startswith("miniwob_")]
+    assert listed(FIXTURES) == sorted(names)
+
+
+def test_every_name_can_be_imported():
+    for name in pytest_miniwob_agent.__all__:
+        assert getattr(pytest_miniwob_agent, name) is not None
+
+
+def test_importing_the_package_loads_no_large_library():
+    code = (
+        "import sys, pytest_miniwob_agent\n"
+        "large = {'selenium', 'openai', 'lxml', 'scipy', 'yaml', 'vcr'}\n"
+        "print(sorted(large & sys.modules.keys()))\n"
+        "pytest_miniwob_agent.render\n"
+        "print('lxml' in sys.modules)\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.split("\n")[:2] == ["[]", "True"]
+
+
+def test_documents_import_from_the_package_and_its_testing_module_alone():
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    modules = {
+        module
+        for page in pages
+        for module in re.findall(
+            r"^\s*from (pytest_miniwob_agent[\w.]*) import", page.read_text(), re.M
+        )
+    }
+    assert modules == {"pytest_miniwob_agent", "pytest_miniwob_agent.testing"}

@@ -1,0 +1,201 @@
+"""Answers of servers that misbehave, over real HTTP on loopback: malformed, unusual and cut off."""
+
+import gzip
+
+import pytest
+from answers import WHOLE, chunked, completion, completion_of, completion_with, response
+from projects import recorded_files, solve_menu
+
+from pytest_miniwob_agent.core.errors import ModelError
+
+NO_TEXT = "answered with no chat completion that has a text: "
+
+# Answers, and the beginning of the error for each. All of them arrive in full: the client must not
+# call again, since each call is paid.
+MALFORMED = {
+    "JSON that is cut off": (response(WHOLE[:-40]), NO_TEXT + '\'{"id": "chatcmpl-1"'),
+    "not JSON": (response(b"{'choices': []}"), NO_TEXT),
+    "empty": (response(b""), NO_TEXT + "''"),
+    "not an object": (response([1, 2]), NO_TEXT + "'[1, 2]'"),
+    "null": (response(b"null"), NO_TEXT + "'null'"),
+    "an error": (response({"error": "overloaded"}), NO_TEXT + "'{\"error\": \"overloaded\"}'"),
+    "no choices": (response(completion_with("choices", [])), NO_TEXT),
+    "choices are a text": (response(completion_with("choices", "done")), NO_TEXT),
+    "a choice is null": (response(completion_with("choices", [None])), NO_TEXT),
+    "a message is null": (response(completion_with("choices", [{"message": None}])), NO_TEXT),
+    "a content is null": (response(completion_of(None)), NO_TEXT),
+    "a content is a list": (response(completion_of([{"type": "text", "text": "a"}])), NO_TEXT),
+    "a lone surrogate": (response(completion_of("click \ud800")), NO_TEXT),
+    "NaN": (response(completion_with("usage", {"prompt_tokens": float("nan")})), NO_TEXT),
+    "a number too large": (response(WHOLE.replace(b"14}", b"1e999}")), NO_TEXT),
+    "nested too deep": (response(b"[" * 200_000), NO_TEXT),
+    "not UTF-8": (response(WHOLE.replace(b"click", b"cl\xffck")), NO_TEXT),
+    "HTML": (
+        response(b"<html>\n<body>Log in</body>\n</html>", kind="text/html"),
+        NO_TEXT + "'<html> <body>Log in</body> </html>'",
+    ),
+    "a stream of events": (
+        response(b"data: " + WHOLE + b"\n\ndata: [DONE]\n\n", kind="text/event-stream"),
+        NO_TEXT + "'data: {",
+    ),
+    "no content": (response(b"", status="204 No Content"), NO_TEXT + "status 204, ''"),
+    "another status": (response(completion(), status="201 Created"), NO_TEXT + "status 201, "),
+    "damaged gzip": (
+        response(b"damaged" + gzip.compress(WHOLE), "Content-Encoding: gzip"),
+        "answered with a body that can't be decoded: ",
+    ),
+    "half of a gzip": (
+        response(gzip.compress(WHOLE)[:60], "Content-Encoding: gzip"),
+        NO_TEXT,
+    ),
+    "redirected": (
+        response(b"", "Location: /v2/elsewhere", status="302 Found"),
+        "redirects calls to http://127.0.0.1:",
+    ),
+    "refused": (
+        response({"error": {"message": "no such model"}}, status="404 Not Found"),
+        "refused the call: Error code: 404 - no such model",
+    ),
+}  # fmt: skip
+
+
+class TestMalformed:
+    def test_each_malformed_answer_is_an_error_of_one_line_and_records_nothing(
+        self, project, raw_server, chat_server
+    ):
+        """An item for each. The next run, with a server that works, records them all."""
+        project.makepyfile(
+            f"""
+            import pytest
+
+            @pytest.mark.miniwob("click-menu-2", seeds="1-{len(MALFORMED)}")
+            def test_solves(miniwob_episode):
+                assert miniwob_episode.solved, miniwob_episode.explain()
+            """
+        )
+        raw_server.answer = lambda number: [list(MALFORMED.values())[number - 1][0]]
+        result = project.runpytest(
+            "--miniwob-record=new_episodes", f"--miniwob-base-url={raw_server.url}", "--tb=short"
+        )
+        result.assert_outcomes(errors=len(MALFORMED))
+        assert raw_server.requests == len(MALFORMED)
+        lines = [line for line in result.outlines if line.startswith("plan call: ")]
+        for (kind, (_, message)), line in zip(MALFORMED.items(), lines, strict=True):
+            assert line.startswith(f"plan call: {raw_server.url}/ {message}"), kind
+            assert len(line) < 300, kind
+        assert "Traceback" not in result.stdout.str()
+        assert not [line for line in result.outlines if line.startswith(("E ", ">"))]
+        assert recorded_files(project) == []
+
+        chat_server.reply = solve_menu
+        result = project.runpytest(
+            "--miniwob-record=new_episodes", f"--miniwob-base-url={chat_server.url}"
+        )
+        result.assert_outcomes(passed=len(MALFORMED))
+        assert len(recorded_files(project)) == len(MALFORMED)
+        project.runpytest().assert_outcomes(passed=len(MALFORMED))
+
+    def test_a_malformed_answer_keeps_the_cassette_and_the_next_run_continues_from_it(
+        self, one_item, chat_server
+    ):
+        chat_server.reply = solve_menu
+        one_item.run_item(chat_server.url).assert_outcomes(passed=1)
+        before = one_item.cassette.read_bytes()
+        anew = ("--miniwob-llm-params={}",)
+        chat_server.reply = lambda prompt: b"<html>" if ">Save<" in prompt else solve_menu(prompt)
+        one_item.run_item(chat_server.url, *anew).assert_outcomes(errors=1)
+        assert one_item.cassette.read_bytes() == before
+        one_item.run_item(record="none").assert_outcomes(passed=1)
+
+        chat_server.reply = solve_menu
+        chat_server.requests.clear()
+        one_item.run_item(chat_server.url, *anew).assert_outcomes(passed=1)
+        assert len(chat_server.requests) == 1
+        assert recorded_files(one_item) == [one_item.cassette]
+        one_item.run_item(None, *anew, record="none").assert_outcomes(passed=1)
+
+    def test_a_key_in_a_malformed_answer_is_not_shown(self, one_item, raw_server):
+        key = "sk-proj-" + "Ab1" * 12
+        raw_server.answer = lambda number: [response({"error": f"wrong key {key}"})]
+        result = one_item.run_item(raw_server.url)
+        result.stdout.fnmatch_lines([f"plan call: {raw_server.url}/ *wrong key [[]OpenAI key[]]*"])
+        assert key[:16] not in result.stdout.str()
+
+
+class TestUnusual:
+    """Answers that are odd but valid."""
+
+    @pytest.mark.parametrize(
+        ("pieces", "text"),
+        [
+            (chunked(WHOLE), "click id=1"),
+            ([bytes([byte]) for byte in response(completion())], "click id=1"),
+            ([response(completion(), kind="text/plain")], "click id=1"),
+            ([response(completion(), "X-Junk: " + "x" * 5000)], "click id=1"),
+            ([response(completion(), length=False)], "click id=1"),
+            ([response(completion("x" * 300_000))], "x" * 300_000),
+            ([response(completion("\x00\x1b[31m\u2028é🎈\t"))], "\x00\x1b[31m\u2028é🎈\t"),
+            ([response(completion_with("usage", "much"))], "click id=1"),
+            ([response(completion_with("usage", {"prompt_tokens": "7"}))], "click id=1"),
+            ([response(b'{"choices": [], ' + WHOLE[1:])], "click id=1"),
+            ([response(gzip.compress(WHOLE), "Content-Encoding: gzip")], "click id=1"),
+        ],
+        ids=[
+            "chunked",
+            "byte by byte",
+            "wrong type",
+            "long header",
+            "no length",
+            "huge",
+            "control characters",
+            "usage is a text",
+            "usage counts in texts",
+            "a key twice",
+            "gzip",
+        ],
+    )
+    def test_an_unusual_answer_is_recorded_and_replayed_as_the_agent_saw_it(
+        self, session, raw_server, pieces, text
+    ):
+        raw_server.answer = lambda number: pieces
+        with session(raw_server, retries=0) as llm:
+            live = llm.complete("one", "plan")
+        assert live.text == text
+        with session() as llm:
+            assert llm.complete("one", "plan") == live
+
+
+# Answers that do not arrive in full: the client calls again.
+CUT = {
+    "no byte": [b""],
+    "half a status line": [b"HTTP/1.1 2"],
+    "half a body": [response(WHOLE[:-40], length=len(WHOLE))],
+    "half of the chunks": chunked(WHOLE, end=b"")[:-5],
+    "not HTTP": [b"SSH-2.0-OpenSSH\r\n"],
+}
+
+
+class TestCutOff:
+    @pytest.mark.parametrize("kind", CUT)
+    def test_an_answer_that_is_cut_off_is_an_error_of_one_line(
+        self, session, tmp_path, raw_server, kind
+    ):
+        raw_server.answer = lambda number: CUT[kind]
+        with (
+            session(raw_server, retries=0) as llm,
+            pytest.raises(
+                ModelError, match=r"^plan call: http://127\S* can't be reached: "
+            ) as error,
+        ):
+            llm.complete("one", "plan")
+        assert "\n" not in str(error.value)
+        assert not list(tmp_path.iterdir())
+
+    @pytest.mark.parametrize("kind", CUT)
+    def test_an_answer_that_is_cut_off_is_asked_for_again(self, session, raw_server, kind):
+        raw_server.answer = lambda number: CUT[kind] if number == 1 else [response(completion())]
+        with session(raw_server, retries=1) as llm:
+            live = llm.complete("one", "plan")
+        assert raw_server.requests == 2
+        with session() as llm:
+            assert llm.complete("one", "plan") == live

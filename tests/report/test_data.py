@@ -1,0 +1,77 @@
+"""The data of a report: rows, pages and frames of made-up outcomes."""
+
+from dataclasses import replace
+
+import pytest
+from made_report import HOSTILE, items, made_up, without_result
+
+from pytest_miniwob_agent.core.actions import Copy, Enter
+from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.core.events import Acted, Remark, TrialStarted
+from pytest_miniwob_agent.core.observations import Observation, Transition
+from pytest_miniwob_agent.core.outcome import Status
+from pytest_miniwob_agent.report.data import item_page, overview_row
+from pytest_miniwob_agent.report.folder import Report
+
+CASE = Case("click-test", "1-screen-1-step", 1)
+
+
+def test_an_action_is_shown_as_an_agent_writes_it_with_the_text_that_is_typed():
+    page = Transition(Observation("", ()))
+    outcome = without_result(CASE, Status.ERROR)
+    events = (
+        TrialStarted(1, page.observation),
+        Acted(1, 0, Enter("a b", 3), page),
+        Acted(1, 1, Copy(), page),
+    )
+    frames = item_page(replace(outcome, events=events))["frames"]
+    assert [(frame["action"]["text"], frame["action"]["typed"]) for frame in frames[:2]] == [
+        ('enter "a b" to id=3', "a b"),
+        (str(Copy()), ""),
+    ]
+
+
+def test_a_remark_is_in_its_frame():
+    outcome = without_result(CASE, Status.ERROR)
+    first, *rest = outcome.history
+    vote = Remark("vote", "id=2", 1, 0)
+    page = item_page(replace(outcome, events=(first, vote, *rest)))
+    assert page["frames"][0]["other"] == [
+        {"kind": "remark", "what": "vote", "text": "id=2", "trial": 1, "step": 0}
+    ]
+
+
+@pytest.mark.parametrize("status", Status)
+def test_a_row_has_the_status_of_its_outcome(status):
+    outcome = without_result(CASE, status)
+    assert overview_row(CASE.id, outcome)["status"] == str(status)
+
+
+def test_tokens_are_unknown_if_any_call_has_none():
+    outcome = made_up(CASE)
+    assert overview_row(CASE.id, outcome)["tokens"] == 45
+    events = tuple(
+        replace(event, completion=replace(event.completion, prompt_tokens=None))
+        if hasattr(event, "completion")
+        else event
+        for event in outcome.history
+    )
+    episode = replace(outcome.episode, events=events)
+    assert overview_row(CASE.id, replace(outcome, episode=episode))["tokens"] is None
+
+
+def test_an_item_that_ran_twice_has_two_pages(tmp_path):
+    Report(tmp_path).write([made_up(CASE), made_up(CASE, solved_at=None)], judged=False)
+    assert set(items(tmp_path)) == {CASE.id, f"{CASE.id}~2"}
+
+
+def test_no_text_of_a_page_can_end_a_script(tmp_path):
+    outcome = made_up(CASE, goal=HOSTILE)
+    Report(tmp_path).write([outcome], judged=False)
+    for path in tmp_path.rglob("*.js"):
+        if path.name != "report.js":
+            text = path.read_text("ascii")
+            assert "<" not in text
+            assert text.count("\n") == 1
+    [item] = items(tmp_path).values()
+    assert item["goal"] == HOSTILE

@@ -1,0 +1,126 @@
+"""Reports of shipped items, which are replayed in a real browser.
+
+Their pages are also photographed for people to look at, at two widths and in both themes: into a
+temporary folder, or the one that MINIWOB_ARTEFACTS names.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from made_report import content, items, pictures
+from projects import ROOT
+
+pytestmark = pytest.mark.integration
+
+FEW = "click-menu-2/1001 or click-scroll-list/1000 or email-inbox/1000"
+"""Selects items that are not solved, open menus, scroll and type."""
+
+MANY = f"{FEW} or click-collapsible-2/1000 or use-autocomplete/1000 or social-media/1001"
+
+
+def replay(folder, selected, *args):
+    """Replay shipped items; return their episodes by pytest's ids."""
+    events = folder / "events.json"
+    result = subprocess.run(
+        [sys.executable, "-m", "pytest", "tests/test_suite.py", "-k", selected,
+         "-p", "events_plugin", *args],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "tests"), "EVENTS": str(events),
+             "SLEPT": str(folder / "slept.txt")},
+        capture_output=True, text=True, timeout=600, check=False,
+    )  # fmt: skip
+    assert result.returncode == pytest.ExitCode.OK, result.stdout
+    outcomes = json.loads(events.read_text())
+    return {id_: outcome["episode"] for id_, (_, outcome) in outcomes.items()}
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory):
+    """A report of a few items with pictures, and their episodes."""
+    folder = tmp_path_factory.mktemp("real")
+    report = folder / "report"
+    return report, replay(folder, FEW, f"--miniwob-report={report}", "--miniwob-trace=on", "-n2")
+
+
+def test_pictures_and_workers_make_no_difference_to_what_happens(real, tmp_path):
+    """Pictures of solved items; those of the unsolved one are of a second replay, and equal."""
+    report = tmp_path / "report"
+    assert replay(tmp_path, FEW, f"--miniwob-report={report}") == real[1]
+    without, with_pictures = items(report), items(real[0])
+    assert without.keys() == with_pictures.keys()
+    for id_, item in without.items():
+        assert bool(pictures(item)) == (item["status"] == "unsolved")
+        if pictures(item):
+            assert item == with_pictures[id_]
+        else:
+            for frame in with_pictures[id_]["frames"]:
+                frame.pop("picture", None)
+            assert item == with_pictures[id_]
+    assert sum(item["status"] == "unsolved" for item in without.values()) == 1
+
+
+@pytest.mark.sweep
+def test_equal_cassettes_give_equal_pictures_and_reports(tmp_path):
+    episodes = []
+    for name, workers in (("one", "-n0"), ("two", "-n2")):
+        report = f"--miniwob-report={tmp_path / name}"
+        episodes.append(replay(tmp_path, MANY, report, "--miniwob-trace=on", workers))
+        assert content(tmp_path / name) == content(tmp_path / "one")
+    episodes.append(replay(tmp_path, MANY))
+    assert len(episodes[0]) == 6
+    assert all(each == episodes[0] for each in episodes)
+
+
+def test_pictures_show_where_actions_point(real):
+    for item in items(real[0]).values():
+        for frame in item["frames"]:
+            if not frame.get("action", {}).get("text", "").startswith(("click", "enter")):
+                continue
+            [[x, y]], [[left, top, width, height]] = (
+                frame["picture"][key] for key in ("points", "boxes")
+            )
+            assert left <= x <= left + width
+            assert top <= y <= top + height
+            assert x < frame["picture"]["size"][0]
+            assert y < frame["picture"]["size"][1]
+
+
+PAGES = {
+    "overview": "#/",
+    "item": "#/item/n-screen-n-step/click-menu-2/1001/2/1",
+    "reflection": "#/item/n-screen-n-step/click-menu-2/1001/2/0",
+    "typing": "#/item/n-screen-n-step/email-inbox/1000/1/2",
+}
+
+
+@pytest.mark.parametrize(
+    ("width", "theme"),
+    [
+        (1280, "light"),
+        (390, "dark"),
+        pytest.param(1280, "dark", marks=pytest.mark.sweep),
+        pytest.param(390, "light", marks=pytest.mark.sweep),
+    ],
+)
+def test_pages_are_drawn_for_people_to_look_at(window, real, tmp_path, width, theme):
+    folder = Path(os.environ.get("MINIWOB_ARTEFACTS") or tmp_path)
+    folder.mkdir(parents=True, exist_ok=True)
+    window.look_like(width, theme)
+    for name, place in PAGES.items():
+        window.open(real[0], place)
+        window.wait(
+            lambda: window.driver.execute_script(  # those in sight; others are loaded when needed
+                "return [...document.images].every((one) => {"
+                " const { left, right } = one.getBoundingClientRect();"
+                " return one.complete || left > innerWidth || right < 0; })"
+            )
+        )
+        path = folder / f"{name}-{width}-{theme}.png"
+        window.picture(path)
+        assert path.stat().st_size > 10_000
+        assert window.wide() == width
+        assert window.problems() == []

@@ -1,0 +1,139 @@
+"""Runs that write a report: its files, its folder, and what it says of each item."""
+
+import pytest
+from made_report import ONE, TWO, content, index, items, looks
+
+from pytest_miniwob_agent.report.folder import Report
+
+
+def test_a_run_writes_a_file_for_each_item_and_shows_where(pictured):
+    result = pictured.runpytest("--miniwob-report=out/report")
+    result.stdout.fnmatch_lines(["report: out/report/index.html"])
+    folder = pictured.path / "out" / "report"
+    assert [row["id"] for row in index(folder)["items"]] == [ONE, TWO]
+    item = items(folder)[TWO]
+    assert item["status"] == "solved"
+    assert [frame.get("action", {}).get("text") for frame in item["frames"]] == [
+        "click id=1",
+        "click id=2",
+        None,
+    ]
+    assert item["frames"][-1]["end"]["ending"] == "correct"
+
+
+def test_an_earlier_report_is_replaced_and_other_files_stay(pictured):
+    pictured.runpytest("--miniwob-report=report", "--miniwob-trace=on")
+    folder = pictured.path / "report"
+    assert len(list(folder.glob("pictures/*.png"))) == 2
+    for name in ("mine.txt", "pictures/mine.png", "data/items/mine.js"):
+        (folder / name).write_text("mine")
+    pictured.runpytest("--miniwob-report=report", "-k", TWO)
+    found = content(folder)
+    assert set(found) == {
+        "index.html", "report.css", "report.js", "data/index.js", f"data/items/{TWO}.js",
+        "mine.txt", "pictures/mine.png", "data/items/mine.js",
+    }  # fmt: skip
+    assert [row["id"] for row in index(folder)["items"]] == [TWO]
+
+
+@pytest.mark.parametrize("name", ["report", "report/mine.txt"], ids=["file", "folder"])
+def test_a_folder_with_other_files_is_refused(project, name):
+    path = project.path / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("mine")
+    result = project.runpytest("--miniwob-report=report")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--miniwob-report: *report *; name a*folder*"])
+    assert path.read_text() == "mine"
+
+
+def test_a_run_that_was_interrupted_is_marked_so(pictured):
+    pictured.runpytest("--miniwob-report=report", "--miniwob-trace=off", "-x")
+    data = index(pictured.path / "report")
+    assert (len(data["items"]), data["broken"]) == (1, True)
+    pictured.runpytest("--miniwob-report=report", "--miniwob-trace=off")
+    data = index(pictured.path / "report")
+    assert (len(data["items"]), data["broken"]) == (2, False)
+
+
+def test_the_folder_of_a_run_that_was_killed_can_be_used_again(pictured):
+    folder = pictured.path / "report"
+    Report(folder).prepare()  # all that is written before the first item
+    assert index(folder)["unfinished"]
+    pictured.runpytest("--miniwob-report=report")
+    assert len(index(folder)["items"]) == 2
+
+
+@pytest.mark.parametrize("name", ["afile/sub", "long" * 99], ids=["in a file", "long"])
+def test_a_folder_that_can_not_be_made_stops_the_run_at_its_start(pictured, name):
+    pictured.path.joinpath("afile").touch()
+    result = pictured.runpytest(f"--miniwob-report={name}")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"*--miniwob-report: *{name} can't be written: *"])
+    result.stdout.no_fnmatch_line("*INTERNALERROR*")
+    assert looks(pictured) == []
+
+
+def test_a_report_that_can_not_be_written_fails_the_run_after_its_other_steps(pictured):
+    folder = pictured.path / "report"
+    Report(folder).prepare()
+    (folder / "data" / "items").write_text("mine")
+    result = pictured.runpytest("--miniwob-report=report", "--miniwob-results=out.jsonl", "-k", TWO)
+    result.assert_outcomes(passed=1)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*--miniwob-report: *report can't be written: *"])
+    result.stdout.no_fnmatch_line("report: *")
+    result.stdout.no_fnmatch_line("*INTERNALERROR*")
+    assert (pictured.path / "out.jsonl").exists()
+
+
+def test_collect_only_writes_nothing(project):
+    project.runpytest("--miniwob-report=report", "--collect-only")
+    assert not (project.path / "report").exists()
+
+
+def test_the_trace_option_needs_a_report(project):
+    result = project.runpytest("--miniwob-trace=on")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--miniwob-trace goes with --miniwob-report=DIR*"])
+
+
+def test_a_wrong_trace_option_in_the_ini_file_is_an_error(project):
+    project.makeini("[pytest]\nminiwob_trace = failing\n")
+    result = project.runpytest()
+    result.stderr.fnmatch_lines(["*miniwob_trace: 'failing' is not one of off, on, *"])
+
+
+def test_an_item_that_is_not_recorded_has_the_reason_and_its_frames(pictured):
+    pictured.runpytest("--miniwob-report=report", "--miniwob-seeds=3")
+    [item] = items(pictured.path / "report").values()
+    assert item["status"] == "error"
+    assert item["reason"].startswith("there is no cassette ")
+    assert "Record it with: pytest" in item["reason"]
+    assert "report" not in item["reason"]
+    assert [(frame["trial"], frame["step"]) for frame in item["frames"]] == [(1, 0)]
+
+
+def test_items_that_wait_for_a_completion_have_that_reason(project):
+    project.runpytest("--miniwob-report=report", "--miniwob-record=defer")
+    for item in items(project.path / "report").values():
+        assert (item["status"], item["reason"]) == ("waiting", "It waits for a completion.")
+
+
+def test_an_error_before_the_episode_is_the_reason(pictured):
+    with (pictured.path / "test_pictured.py").open("a") as file:
+        file.write("\n@pytest.fixture\ndef miniwob_limits():\n    raise OSError('no disk <b>')\n")
+    pictured.runpytest("--miniwob-report=report", "-k", TWO)
+    [item] = items(pictured.path / "report").values()
+    assert (item["status"], item["reason"]) == ("error", "OSError: no disk <b>")
+
+
+def test_a_regression_is_marked(pictured):
+    broken = pictured.path / "broken"
+    broken.unlink()
+    pictured.runpytest("--miniwob-results=before.jsonl").assert_outcomes(passed=2)
+    broken.touch()
+    pictured.runpytest("--miniwob-baseline=before.jsonl", "--miniwob-report=report")
+    found = items(pictured.path / "report")
+    assert (found[ONE]["change"], found[TWO]["change"]) == ("regressed", "")
+    assert index(pictured.path / "report")["judged"]

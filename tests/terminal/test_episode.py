@@ -1,0 +1,178 @@
+"""An episode as it is printed: `EpisodePrinter`, on a fake page and with a fake model."""
+
+import re
+
+import pytest
+from shown_episode import EPISODE, click_quit_first
+
+from pytest_miniwob_agent.agents.registry import load_agent
+from pytest_miniwob_agent.core.actions import Click
+from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.core.errors import Cause
+from pytest_miniwob_agent.core.events import (
+    Acted,
+    Called,
+    Completion,
+    Ending,
+    Reflected,
+    Remark,
+    TrialEnded,
+    TrialStarted,
+)
+from pytest_miniwob_agent.core.limits import Limits
+from pytest_miniwob_agent.core.observations import Element, Observation, Transition
+from pytest_miniwob_agent.core.outcome import DriftDetails, Outcome, Status
+from pytest_miniwob_agent.episode import run_episode
+from pytest_miniwob_agent.terminal.episode import EpisodePrinter
+from pytest_miniwob_agent.testing import FakeEnvironment
+
+CASE = Case("click-menu-2", "n-screen-n-step", 1)
+MENU = Element(1, "button", "Menu")
+SCREEN = Observation("Click.", (MENU,))
+
+
+class Model:
+    """A model that counts tokens."""
+
+    def __init__(self, reply):
+        self._reply = reply
+
+    def complete(self, prompt, purpose):
+        return Completion(self._reply(prompt), 11, 3)
+
+
+def play(printer, reply=click_quit_first, trials=5):
+    """Print an episode on a menu page, with its outcome."""
+    screens = {"start": [MENU], "open": [MENU, Element(2, "a", "Save"), Element(3, "a", "Quit")]}
+    page = FakeEnvironment(
+        "Open the menu and click Save, for click-menu-2 1",
+        screens,
+        {("start", "click id=1"): "open"},
+        {("open", "click id=2"): 1.0, ("open", "click id=3"): -1.0},
+    )
+    episode = run_episode(
+        CASE, load_agent("reflective"), page, Model(reply), Limits(trials=trials), model="m",
+        observers=[printer],
+    )  # fmt: skip
+    status = Status.SOLVED if episode.solved else Status.UNSOLVED
+    printer.after_item(outcome(status, episode=episode))
+
+
+def outcome(status, **fields):
+    return Outcome(case=CASE, agent="reflective", model="m", status=status, **fields)
+
+
+def printed(capsys, *events, full=False):
+    """What is printed of some events."""
+    printer = EpisodePrinter(full=full)
+    for event in events:
+        printer.on_event(event)
+    return capsys.readouterr().out
+
+
+def test_the_whole_episode_is_printed(capsys):
+    play(EpisodePrinter(full=False))
+    assert capsys.readouterr().out == EPISODE
+
+
+def test_full_prints_the_prompts_too(capsys):
+    play(EpisodePrinter(full=True))
+    out = capsys.readouterr().out
+    assert out.count("  prompt:\n") == out.count("  completion:\n") == 4
+    assert "Open the menu and click Save" in out.partition("  prompt:\n")[2]
+
+
+@pytest.mark.parametrize("full", [False, True], ids=["shortened", "full"])
+def test_long_texts_are_shortened_unless_they_are_asked_for_in_full(capsys, full):
+    text = "\n".join(["x" * 1000, *(f"line {number}" for number in range(1, 50))])
+    ended = TrialEnded(Ending.EXCEPTION, "y" * 1000, 1)
+    call = Called(1, 0, "plan", "Plan.", Completion(text))
+    out = printed(capsys, call, ended, full=full)
+    assert ("x" * 1000 in out, "    line 25\n" in out, "y" * 1000 in out) == (full, full, full)
+    assert ("840 characters" in out, "… 30 more …" in out) == (not full, not full)
+
+
+def test_an_unsolved_episode_ends_with_its_best_reward(capsys):
+    play(EpisodePrinter(full=False), lambda prompt: "click id=3" if ">Save" in prompt else
+         "click id=1", trials=1)  # fmt: skip
+    out = capsys.readouterr().out
+    assert "\naction 1: click id=3\n  the page ends the trial with reward -1\n" in out
+    assert out.endswith("\nnot solved, best reward -1: reflective with m\n")
+
+
+def test_an_impossible_action_is_printed_with_its_error_and_an_unchanged_screen_as_such(capsys):
+    impossible = Acted(1, 0, Click(7), Transition(SCREEN, error="there is no element with id=7"))
+    assert printed(capsys, TrialStarted(1, SCREEN), impossible).endswith(
+        "\naction 0: click id=7\n  impossible: there is no element with id=7\nscreen: as before\n"
+    )
+
+
+def test_remarks_and_reflections_that_can_not_be_read_are_printed(capsys):
+    assert printed(
+        capsys, Remark("vote", "id=2\nid=3", 1, 0), Reflected(None, None, (), 1)
+    ) == ("\nvote:\n    id=2\n    id=3\nreflection: could not be read\n")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("ended", "reason"),
+    [
+        (
+            outcome(
+                Status.DRIFTED,
+                drift=DriftDetails("- old\n+ new", (Cause("page", ""),), ()),
+                message="the page has changed\n- old\n+ new",
+            ),
+            "the page has changed\n- old\n+ new",
+        ),
+        (outcome(Status.ERROR, error="NotRecorded", message="no cassette"), "no cassette"),
+        (outcome(Status.BUDGET, message="9 calls are used up"), "9 calls are used up"),
+        (outcome(Status.WAITING), "a completion is missing"),
+    ],
+    ids=["drift", "error", "budget", "waiting"],
+)
+def test_an_item_without_a_result_ends_with_the_reason(capsys, ended, reason):
+    printer = EpisodePrinter(full=False)
+    printer.before_episode(CASE)
+    printer.after_item(ended)
+    assert capsys.readouterr().out == (
+        f"item: {CASE}\n\nit goes no further: reflective with m\n{reason}\n"
+    )
+    assert printer.outcome is ended
+
+
+def test_an_item_that_fails_before_its_episode_is_named(capsys):
+    EpisodePrinter(full=False).after_item(outcome(Status.ERROR, message="no disk"))
+    assert capsys.readouterr().out.startswith(f"item: {CASE}\n\nit goes no further")
+
+
+def test_an_episode_that_begins_again_counts_its_calls_anew(capsys):
+    printer = EpisodePrinter(full=False)
+    printer.before_episode(CASE)
+    printer.on_event(Called(1, 0, "plan", "Plan.", Completion("click id=1", 11, 3)))
+    play(printer)
+    first, again = capsys.readouterr().out.split(
+        "\nThe browser was lost: the episode begins again in a new one.\n"
+    )
+    assert "call 1, plan" in first
+    assert f"item: {CASE}\n{again}" == EPISODE
+
+
+def test_no_text_of_a_page_or_a_model_moves_the_cursor(capsys):
+    evil = "\x1b[2J\u202e\n::error::x\ud800"
+    screen = Observation(evil, (Element(1, "button", evil),))
+    for full in (False, True):
+        out = printed(
+            capsys,
+            TrialStarted(1, screen),
+            Called(1, 0, evil, evil, Completion(evil)),
+            Acted(1, 0, Click(1), Transition(screen, error=evil)),
+            Reflected(0, evil, (), 1),
+            Remark(evil, evil, 1, 0),
+            TrialEnded(Ending.EXCEPTION, evil, 1),
+            full=full,
+        )
+        assert not re.search("\x1b|\u202e|[\ud800-\udfff]|^ *::", out, re.M)
+    EpisodePrinter(full=False).after_item(
+        Outcome(case=CASE, agent=evil, model=evil, status=Status.ERROR, message=evil)
+    )
+    assert not re.search("\x1b|\u202e|[\ud800-\udfff]|^ *::", capsys.readouterr().out, re.M)

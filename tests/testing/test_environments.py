@@ -1,0 +1,113 @@
+"""One contract for every environment: the fake that we ship keeps it as the browser does."""
+
+import pytest
+from lxml import html
+
+from pytest_miniwob_agent import (
+    Case,
+    Choose,
+    Click,
+    DoubleClick,
+    Drag,
+    Element,
+    Enter,
+    Hover,
+    Press,
+    Scroll,
+    Select,
+    Type,
+)
+from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
+from pytest_miniwob_agent.testing import FakeEnvironment
+
+CASE = Case("click-test-2", "1-screen-1-step", 1000)
+
+
+def fake():
+    return FakeEnvironment(
+        "Click button ONE.",
+        {"start": [Element(1, "button", "ONE"), Element(2, "button", "TWO")]},
+        rewards={("start", "click id=2"): -1.0},
+    )
+
+
+IN_BROWSER = pytest.param("browser", marks=pytest.mark.integration)
+
+
+@pytest.fixture(params=["fake", IN_BROWSER])
+def env(request):
+    """A page with the buttons ONE and TWO, of which TWO is wrong."""
+    if request.param == "fake":
+        return fake()
+    return MiniwobEnvironment(request.getfixturevalue("browser"), CASE)
+
+
+@pytest.fixture(params=["fake", IN_BROWSER])
+def form(request):
+    """A page with a filled textarea."""
+    if request.param == "fake":
+        area = Element(1, "textarea", value="a < b\n & c")
+        return FakeEnvironment("Copy the text.", {"start": [area]})
+    return MiniwobEnvironment(request.getfixturevalue("browser"), Case("copy-paste", "other", 1))
+
+
+class TestEnvironment:
+    def test_a_reset_begins_the_same_problem_again(self, env):
+        first = env.reset()
+        assert first.goal
+        assert [element.id for element in first.elements] == [1, 2]
+        env.step(Click(1))
+        assert env.reset() == first
+
+    def test_an_action_without_effect_leaves_the_observation_as_it_is(self, env):
+        first = env.reset()
+        transition = env.step(Press("HOME"))
+        assert (transition.observation, transition.done, transition.error) == (first, False, None)
+
+    def test_typing_without_the_focus_changes_nothing(self, env):
+        first = env.reset()
+        transition = env.step(Type("x"))
+        assert (transition.observation, transition.done, transition.error) == (first, False, None)
+
+    def test_an_action_on_a_missing_element_gives_an_error_and_changes_nothing(self, env):
+        first = env.reset()
+        for action in (
+            Click(9), Enter("x", 9), Click(9, (1, 1)), DoubleClick(9), Hover(9), Drag(9, 1),
+            Drag(1, 9), Drag(9, end=(1, 1)), Select(9), Select(9, "x"), Scroll(9, 10),
+            Choose("x", 9),
+        ):  # fmt: skip
+            transition = env.step(action)
+            assert transition.error == "there is no element with id=9 on the screen", action
+            assert transition.observation == first, action
+
+    def test_an_action_that_can_be_done_gives_no_error(self, env):
+        for action in (Hover(1), Hover(1, (2, 2)), Drag(1, end=(0, 200))):
+            first = env.reset()
+            transition = env.step(action)
+            assert (transition.error, transition.done) == (None, False), action
+            assert len(transition.observation.elements) == len(first.elements), action
+
+    def test_a_wrong_action_ends_the_trial_with_the_pages_reward(self, env):
+        goal = env.reset().goal
+        transition = env.step(Click(2))
+        assert transition.done
+        assert not transition.solved
+        assert transition.reward == -1
+        assert transition.observation.goal == goal
+        assert transition.observation.elements == ()
+        assert env.html() == ""
+
+    def test_the_html_names_every_element_by_the_id_that_actions_take(self, env):
+        elements = env.reset().elements
+        page = html.fromstring(env.html())
+        buttons = page.xpath("//button[@data-ref]")
+        assert [int(button.get("data-ref")) for button in buttons] == [one.id for one in elements]
+        assert [button.text for button in buttons] == ["ONE", "TWO"]
+        (two,) = page.xpath('//button[text()="TWO"]')
+        assert env.step(Click(int(two.get("data-ref")))).done
+
+    def test_the_html_of_a_textarea_is_its_value(self, form):
+        (area,) = (one for one in form.reset().elements if one.tag == "textarea")
+        (shown,) = html.fromstring(form.html()).xpath("//textarea")
+        assert area.value
+        assert (shown.text, shown.get("value")) == (area.value, None)
