@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def _as_error() -> Iterator[None]:
-    """Show errors of ours by their message alone; in a fixture they make the item an error."""
+    """Show a `MiniwobError` without a traceback; in a fixture it makes the item an error."""
     try:
         yield
     except MiniwobError as error:

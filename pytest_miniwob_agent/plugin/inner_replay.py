@@ -65,24 +65,24 @@ def replay(
         UsageError: no item has this id, or more than one, or pytest can't run it; the message has
             its output.
     """
-    ours, theirs = socket.socketpair()
+    outer_end, inner_end = socket.socketpair()
     command = [sys.executable, "-m", "pytest", "-p", __name__]
     for name in _LEFT_OUT:
         command += ["-o", f"miniwob_{name}="]
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
-        with theirs:
-            setup = json.dumps([theirs.fileno(), case, step is not None])
+        with inner_end:
+            setup = json.dumps([inner_end.fileno(), case, step is not None])
             inner = subprocess.Popen(
                 [*command, *args],
                 env={**os.environ, _SETUP: setup},
-                pass_fds=[theirs.fileno()],
+                pass_fds=[inner_end.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
             )
         try:
-            with ours:
-                complete = _follow(ours, observer, step)
+            with outer_end:
+                complete = _follow(outer_end, observer, step)
         finally:
             inner.wait()
         if not complete:
@@ -91,11 +91,11 @@ def replay(
 
 
 def _follow(
-    ours: socket.socket, observer: Observer, step: Callable[[Action | str], bool] | None
+    outer_end: socket.socket, observer: Observer, step: Callable[[Action | str], bool] | None
 ) -> bool:
     """Pass messages of the inner run to the observer; return True if the item came to its end."""
     complete = False
-    with ours.makefile("r", encoding="utf-8") as messages:
+    with outer_end.makefile("r", encoding="utf-8") as messages:
         for message in messages:
             kind, data = json.loads(message)
             match kind:
@@ -113,7 +113,7 @@ def _follow(
                     go_on = step(data if isinstance(data, str) else action_from_data(data))
                     complete = complete or not go_on
                     with contextlib.suppress(BrokenPipeError):  # the run is over
-                        ours.sendall(b"go\n" if go_on else b"stop\n")
+                        outer_end.sendall(b"go\n" if go_on else b"stop\n")
     return complete
 
 

@@ -55,7 +55,7 @@ def attach_outcome(item: pytest.Item, call: pytest.CallInfo[None], report: Any) 
 def _describe(item: pytest.Item, call: pytest.CallInfo[None], report: Any) -> None:
     """Give the report the item's properties, and the transcript where it is asked for.
 
-    A failure that is no other than that the episode is not solved consists of the transcript: the
+    Where the test only asserts that the episode is solved, the transcript replaces the failure: the
     test's code and the assertion add nothing to it.
     """
     from pytest_miniwob_agent.plugin.exports import properties

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from pytest_miniwob_agent.cassettes.item import ItemCassette
 
 CASSETTE: pytest.StashKey[ItemCassette] = pytest.StashKey()
-"""Where an item keeps its cassette."""
+"""Key of the cassette in an item's stash."""
 
 OUTCOME = pytest.StashKey[Outcome]()
-"""Where an item keeps its outcome."""
+"""Key of the outcome in an item's stash."""
 
 
 class _Log(Observer):

@@ -281,7 +281,7 @@ OPTIONS = (
     Option(
         "max-calls",
         "record at most N model calls, over all workers; items that need more are skipped, and the "
-        "next run goes on from there",
+        "next run continues from there",
         metavar="N",
         parse=parse_count,
     ),

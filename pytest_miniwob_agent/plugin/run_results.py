@@ -102,7 +102,7 @@ class RunResults:
         """Show the verdict of the gate, and the path of the results file."""
         comparison, settings = self._comparison, self._state.settings
         if comparison is not None and (terminal.verbosity >= 0 or not self.passed):
-            from pytest_miniwob_agent.terminal.summary import show_gate
+            from pytest_miniwob_agent.terminal.gate import show_gate
 
             most = None if terminal.verbosity > 0 else NAMED
             verdict = comparison.verdict

@@ -53,7 +53,7 @@ class State:
 
 
 STATE = pytest.StashKey[State]()
-"""Where a run's configuration keeps its state."""
+"""Key of the state in the stash of a run's configuration."""
 
 
 def settings_of(config: pytest.Config) -> Settings:

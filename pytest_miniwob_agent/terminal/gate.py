@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_miniwob_agent.core.text import counted
 from pytest_miniwob_agent.results.gate import Verdict
 from pytest_miniwob_agent.terminal.layout import cell, escape, wrap
+
+if TYPE_CHECKING:
+    import pytest
+
+    from pytest_miniwob_agent.terminal.comparison import ComparisonView
 
 
 def verdict_lines(
@@ -98,3 +103,29 @@ def verdict_data(verdict: Verdict) -> dict[str, Any]:
         "outcomes": verdict.outcomes,
         "notes": verdict.notes,
     }
+
+
+def show_gate(
+    terminal: pytest.TerminalReporter, comparison: ComparisonView, *, most: int | None, hint: str
+) -> None:
+    """Show the verdict of the gate, and what differs between the runs that it compares.
+
+    Args:
+        terminal: the terminal.
+        comparison: the comparison with its verdict.
+        most: the number of items that are named of a list, None for all.
+        hint: how to make this run the baseline, if that is worth saying.
+    """
+    verdict = comparison.verdict
+    assert verdict is not None
+    terminal.section("MiniWoB++ gate", green=verdict.passed, red=not verdict.passed)
+    width = terminal._tw.fullwidth
+    for name, before, after in comparison.both.setup:
+        if before != after and name != "results" and "not used" not in (before, after):
+            for line in wrap(f"{name}: {before} -> {after}", width):
+                terminal.line(line)
+    for line in verdict_lines(verdict, width, most, more="all with -v"):
+        terminal.line(line)
+    if hint:
+        for line in wrap(hint, width):
+            terminal.line(line)

@@ -1,10 +1,9 @@
-"""The summary of a run: drift, episodes, the ledger of model calls, the gate."""
+"""The summary of a run: drift, episodes, the ledger of model calls."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,11 +12,7 @@ from pytest_miniwob_agent.core.text import counted, percent, sanitize, sanitize_
 from pytest_miniwob_agent.core.usage import Usage
 from pytest_miniwob_agent.models.prices import Price, cost_of, money, tokens
 from pytest_miniwob_agent.tasks.catalogue import CATEGORIES, OTHER
-from pytest_miniwob_agent.terminal.gate import verdict_lines
-from pytest_miniwob_agent.terminal.layout import fitting_table, wrap
-
-if TYPE_CHECKING:
-    from pytest_miniwob_agent.terminal.comparison import ComparisonView
+from pytest_miniwob_agent.terminal.layout import fitting_table
 
 NAMED = 3
 """Number of items that are named of a group; all with -v."""
@@ -208,32 +203,3 @@ def show_ledger(
     if waiting:
         terminal.line(f"requests that wait for a completion: {waiting}, in {pending};")
         terminal.line("have them answered and run again with --miniwob-answers=FILE")
-
-
-# --- Gate ---
-
-
-def show_gate(
-    terminal: pytest.TerminalReporter, comparison: ComparisonView, *, most: int | None, hint: str
-) -> None:
-    """Show the verdict of the gate, and what differs between the runs that it compares.
-
-    Args:
-        terminal: the terminal.
-        comparison: the comparison with its verdict.
-        most: the number of items that are named of a list, None for all.
-        hint: how to make this run the baseline, if that is worth saying.
-    """
-    verdict = comparison.verdict
-    assert verdict is not None
-    terminal.section("MiniWoB++ gate", green=verdict.passed, red=not verdict.passed)
-    width = terminal._tw.fullwidth
-    for name, before, after in comparison.both.setup:
-        if before != after and name != "results" and "not used" not in (before, after):
-            for line in wrap(f"{name}: {before} -> {after}", width):
-                terminal.line(line)
-    for line in verdict_lines(verdict, width, most, more="all with -v"):
-        terminal.line(line)
-    if hint:
-        for line in wrap(hint, width):
-            terminal.line(line)

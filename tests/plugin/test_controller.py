@@ -112,7 +112,7 @@ class TestReportFolder:
             "--miniwob-answers=answers.jsonl",
         )  # fmt: skip
         assert result.ret == pytest.ExitCode.USAGE_ERROR
-        result.stderr.fnmatch_lines(["*--miniwob-report: *taken holds something else*"])
+        result.stderr.fnmatch_lines(["*--miniwob-report: *taken contains files that are not *"])
 
     def test_it_is_neither_checked_nor_written_by_collecting(self, run):
         (run.path / "taken").mkdir()
