@@ -6,19 +6,26 @@ import os
 import shutil
 import subprocess
 
-import httpcore2  # noqa: F401
 import pytest
-import scipy.stats  # noqa: F401
-from projects import FAKE_PAGE, OTHERS, TEST_FILE, solve_menu
+from projects import FAKE_PAGE, INNER_RUNS, TEST_FILE, solve_menu
 from servers import ChatServer, RawServer
 
-from pytest_miniwob_agent import screen  # noqa: F401
-
-# Loaded before any inner run, as are httpcore2 and scipy: pytester forgets modules that an inner
-# run was first to import, and some can't be loaded twice.
+# ruff: isort: off
+# pytester forgets the modules that an inner run was first to import: some can't be loaded twice,
+# and loading them again for each inner run took more time than the runs themselves.
+import httpcore2  # noqa: F401
+import openai.resources.chat.completions.completions  # noqa: F401
+import scipy.stats  # noqa: F401
+from pytest_miniwob_agent import screen, testing  # noqa: F401
+from pytest_miniwob_agent.agents import reflective, registry  # noqa: F401
+from pytest_miniwob_agent.browser import environment  # noqa: F401
 from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.cassettes import transport  # noqa: F401
 from pytest_miniwob_agent.models import client  # noqa: F401
+from pytest_miniwob_agent.report import data, folder  # noqa: F401
+from pytest_miniwob_agent.results import comparison, gate  # noqa: F401
+from pytest_miniwob_agent.terminal import progress, transcript  # noqa: F401
+# ruff: isort: on
 
 SHIPPED = ("test_suite.py", "reflection.py", "ten_tasks.py")
 """Suites that need nothing but the package."""
@@ -149,8 +156,8 @@ def display():
 
 @pytest.fixture
 def pytester(pytester, monkeypatch):
-    """Inner runs load what this run loads."""
-    monkeypatch.setenv("PYTEST_ADDOPTS", " ".join(f"-pno:{name}" for name in OTHERS))
+    """Pytest runs in a folder of their own, with the plugins that the tests need."""
+    monkeypatch.setenv("PYTEST_ADDOPTS", INNER_RUNS)
     return pytester
 
 
@@ -163,12 +170,24 @@ def project(pytester):
     return pytester
 
 
+@pytest.fixture(scope="session")
+def recordings(tmp_path_factory):
+    """A folder of recordings that several tests begin with; the first of them makes each."""
+    return tmp_path_factory.mktemp("recordings")
+
+
 @pytest.fixture
-def record(project, chat_server):
-    """Record the project's items from a model that solves the page; returns the project."""
+def record(project, chat_server, recordings):
+    """A project whose items are recorded, from a model that solves the page."""
     chat_server.reply = solve_menu
-    result = project.runpytest(
-        "--miniwob-record=new_episodes", f"--miniwob-base-url={chat_server.url}"
-    )
-    result.assert_outcomes(passed=12)
+    cassettes, kept = project.path / "cassettes", recordings / "solved"
+    if kept.exists():
+        shutil.copytree(kept, cassettes)
+    else:
+        result = project.runpytest(
+            "--miniwob-record=new_episodes", f"--miniwob-base-url={chat_server.url}"
+        )
+        result.assert_outcomes(passed=12)
+        chat_server.requests.clear()
+        shutil.copytree(cassettes, kept)
     return project

@@ -16,6 +16,13 @@ OTHERS = ("hypothesispytest", "llmock", "recording", "respx", "vcr", *REPORTING)
 and test_servers.py. The one of Hypothesis imports it at the end of a run, which takes a second.
 """
 
+SLOW = ("hypothesispytest", "unraisableexception")
+"""Plugins that take longer than the rest of a small run: by an import, and by a search for garbage
+among all that the outer run holds."""
+
+INNER_RUNS = " ".join(f"-pno:{name}" for name in (*OTHERS, *SLOW))
+"""The options of pytest runs within a test."""
+
 
 FAKE_PAGE = """
     import pytest

@@ -6,6 +6,8 @@ import argparse
 from collections.abc import Sequence
 from typing import TypeAlias
 
+from pytest_miniwob_agent.tasks.suites import SUITES
+
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
@@ -16,8 +18,8 @@ def add_selectors(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         default=["all"],
         metavar="SELECTOR",
-        help="task, category, glob over both, or suite: paper, rci, webwise, all (default: all, "
-        "every task of the installed miniwob package)",
+        help=f"task, category, glob over both, or suite: {', '.join(SUITES)} (default: all, every "
+        "task of the installed miniwob package)",
     )
 
 

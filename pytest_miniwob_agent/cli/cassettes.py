@@ -86,9 +86,9 @@ def lint(options: Namespace) -> int:
     """Print the problems of cassettes; 1 if one must be fixed."""
     from pytest_miniwob_agent.cassettes.folder import cassette_files
     from pytest_miniwob_agent.cassettes.lint import lint_folder, unchecked_folders
-    from pytest_miniwob_agent.plugin.collecting import collect
+    from pytest_miniwob_agent.plugin.inner_collection import used_cassettes
 
-    used = collect(options.pytest_args)
+    used = used_cassettes(options.pytest_args)
     findings = lint_folder(used)
     for finding in findings:
         note = " (note)" if finding.note else ""
@@ -106,9 +106,9 @@ def lint(options: Namespace) -> int:
 def prune(options: Namespace) -> int:
     """Remove unused cassettes; 1 if the answer was not yes."""
     from pytest_miniwob_agent.cassettes.prune import prunable_files, remove_files
-    from pytest_miniwob_agent.plugin.collecting import collect
+    from pytest_miniwob_agent.plugin.inner_collection import used_cassettes
 
-    used = collect(options.pytest_args)
+    used = used_cassettes(options.pytest_args)
     paths = prunable_files(used)
     if not paths:
         print("nothing to remove: every cassette is used by an item")

@@ -178,10 +178,10 @@ def _version(program: str) -> str:
 def check_cassettes(pytest_args: Sequence[str]) -> Iterator[Finding]:
     """Check the recorded calls of the items that pytest collects here."""
     from pytest_miniwob_agent.cassettes.lint import lint_folder
-    from pytest_miniwob_agent.plugin.collecting import NoItems, collect
+    from pytest_miniwob_agent.plugin.inner_collection import NoItems, used_cassettes
 
     try:
-        used = collect(pytest_args)
+        used = used_cassettes(pytest_args)
     except NoItems as error:
         found, _, hint = str(error).partition(": ")
         yield Finding("items", found, hint, note=True)

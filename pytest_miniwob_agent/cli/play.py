@@ -47,7 +47,7 @@ def run(options: Namespace) -> int:
     Raises:
         UsageError: there is no terminal to wait for keys on, or no display.
     """
-    from pytest_miniwob_agent.plugin.replaying import replay
+    from pytest_miniwob_agent.plugin.inner_replay import replay
     from pytest_miniwob_agent.terminal.episode import EpisodePrinter
 
     if options.auto is None and not (sys.stdin.isatty() and sys.stdout.isatty()):

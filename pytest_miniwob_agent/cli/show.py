@@ -43,7 +43,7 @@ def add_item(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Print an item's episode; return 1 if the item has no result."""
-    from pytest_miniwob_agent.plugin.replaying import replay
+    from pytest_miniwob_agent.plugin.inner_replay import replay
     from pytest_miniwob_agent.terminal.episode import EpisodePrinter
 
     printer = EpisodePrinter(full=options.full)

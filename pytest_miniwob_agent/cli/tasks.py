@@ -8,6 +8,7 @@ import sys
 from argparse import Namespace
 
 from pytest_miniwob_agent.cli.arguments import Commands, add_format, add_selectors
+from pytest_miniwob_agent.tasks.suites import SUITES
 
 INTRODUCTION = """\
 # Tasks
@@ -25,7 +26,7 @@ Every task of the installed `miniwob` package can be an item. This page is the o
 - **Certified** is yes if the page was the same in all passes of `miniwob-agent certify`
   ([determinism](determinism.md)), with the number of observations.
 
-Suites select them by name: `paper`, `rci`, `webwise`, `all`.
+Suites select them by name: {suites}.
 """
 
 
@@ -67,7 +68,7 @@ def run(options: Namespace) -> int:
     ]
     rows = [head, *body]
     if markdown:
-        print(INTRODUCTION)
+        print(INTRODUCTION.format(suites=", ".join(f"`{name}`" for name in SUITES)))
         print("\n".join(layout.markdown_table(rows, numbers=False)))
     else:
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 10**6

@@ -15,7 +15,7 @@ from pytest_miniwob_agent.core.usage import Usage
 
 
 class Status(StrEnum):
-    """The outcome of an item, in one word."""
+    """Status of an item, in one word."""
 
     SOLVED = "solved"
     UNSOLVED = "unsolved"
@@ -39,7 +39,7 @@ class Change(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DriftDetails:
-    """The reasons of a drift; the fields of the exception `Drift`."""
+    """Reasons why an item's model calls are not those of its cassette; the fields of `Drift`."""
 
     report: str
     causes: tuple[Cause, ...]
@@ -63,18 +63,18 @@ class Picture:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """The outcome of an item.
+    """Outcome of an item, as it travels with pytest's report of it.
 
     Args:
         case: the item's case.
         agent: the agent's name.
         model: the model's id.
-        status: the outcome in one word.
+        status: whether the item is solved, or why that is unknown.
         params: the parameters that went with every model call.
         prompts: the digest of each prompt file that was used, by file name.
-        trials: the number of trials that the item was allowed; None if it came to no episode.
+        trials: the number of trials that the item was allowed; None without an episode.
         episode: the episode; None unless the status is conclusive.
-        events: the events of an item that came to no episode, as far as they came.
+        events: the events of an episode that broke off.
         error: the name of the exception of an item that drifted or failed with an error.
         message: the reason for which the item is inconclusive.
         drift: the details of a drift.
@@ -115,15 +115,22 @@ class Outcome:
         return self.status is Status.SOLVED
 
     @property
+    def reason(self) -> str:
+        """The reason for which the item is not conclusive: causes of drift, or an error's name."""
+        causes = self.drift.causes if self.drift is not None else ()
+        return ", ".join(cause.kind for cause in causes) or self.error
+
+    @property
     def history(self) -> Sequence[Event]:
-        """The events of the episode, or as far as they came where there is none."""
+        """The events of the episode, also of one that broke off."""
         return self.episode.events if self.episode is not None else self.events
 
     def to_data(self) -> dict[str, Any]:
         """Return the outcome in plain JSON types; `from_data` is the way back."""
         data: dict[str, Any] = to_data(replace(self, episode=None))
         data["episode"] = self.episode.to_data() if self.episode is not None else None
-        return data
+        # As they were: `to_data` sorts, and a request is a line of a file that people may compare.
+        return data | {"params": self.params, "prompts": self.prompts, "request": self.request}
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Outcome:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,7 +13,8 @@ from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.text import nearest
-from pytest_miniwob_agent.plugin.options import BY_MARKER, SEEDS, Settings, check_count
+from pytest_miniwob_agent.plugin.options import BY_MARKER, SEEDS, check_count
+from pytest_miniwob_agent.plugin.settings import Settings
 from pytest_miniwob_agent.plugin.state import settings_of
 from pytest_miniwob_agent.tasks.selection import parse_seeds, select_cases
 
@@ -24,19 +25,24 @@ MARKER = (
 )
 
 MANY = 1000
-"""Number of items from which collection goes on without garbage collection: all items are kept, so
-that looking for garbage among them took a third of the time."""
+"""Number of items of a test that are made without garbage collection: all of them are kept, so that
+looking for garbage among them took a third of the time."""
 
 
 def case_of(item: Any) -> Case | None:
-    """Return the case of a pytest item, None if the item is not one of ours."""
+    """Return the case of a pytest item, None if the item is not one of this plugin."""
     callspec = getattr(item, "callspec", None)
     found = callspec.params.get("miniwob_case") if callspec else None
     return found[0] if found else None
 
 
+def case_ids(items: Iterable[pytest.Item]) -> set[str]:
+    """Return the ids of the cases of pytest items."""
+    return {case.id for case in map(case_of, items) if case is not None}
+
+
 def limits_of(item: Any) -> Limits:
-    """Return the limits of one of our items."""
+    """Return the limits of a pytest item that has a case."""
     limits: Limits = item.callspec.params["miniwob_case"][1]
     return limits
 
@@ -56,7 +62,7 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
     """Make one item for each case that the test's `miniwob` markers select.
 
     Raises:
-        CollectError: a marker without a fixture of ours, a fixture without a marker, or a wrong
+        CollectError: a marker without a miniwob fixture, a fixture without a marker, or an invalid
             argument or option.
     """
     markers = list(metafunc.definition.iter_markers("miniwob"))
@@ -79,7 +85,7 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
         limited = {
             case.id: (case, limits)
             for marker in reversed(markers)
-            for case, limits in _cases_of(marker, settings)
+            for case, limits in selected_cases(marker, settings)
         }
     except UsageError as error:
         raise pytest.Collector.CollectError(f"{test}: {error}") from None
@@ -89,15 +95,19 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
 
 
 def _check_agent(settings: Settings) -> None:
-    """Check that there is such an agent, before a browser is started for it."""
+    """Check that the agent can be made, before a browser is started for it."""
     from pytest_miniwob_agent.agents.registry import BUILT_IN, load_agent
 
     if settings.agent not in BUILT_IN or settings.agent_params:
         load_agent(settings.agent, settings.prompts, settings.agent_params)
 
 
-def _cases_of(marker: pytest.Mark, settings: Settings) -> Iterator[tuple[Case, Limits]]:
-    """Yield the cases of a marker; option, marker, ini file and default count in that order."""
+def selected_cases(marker: pytest.Mark, settings: Settings) -> Iterator[tuple[Case, Limits]]:
+    """Yield the cases of a marker; its arguments override the ini file, options override both.
+
+    Raises:
+        UsageError: an argument is not valid.
+    """
     for name in marker.kwargs:
         if name not in BY_MARKER:
             raise UsageError(

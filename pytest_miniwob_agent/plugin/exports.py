@@ -36,20 +36,16 @@ def properties(outcome: Outcome) -> list[tuple[str, str | int]]:
             "tokens": episode.tokens,
         }
     else:
-        causes = outcome.drift.causes if outcome.drift is not None else ()
-        reason = ", ".join(cause.kind for cause in causes) or outcome.error
-        found["reason"] = sanitize_line(reason) or None
+        found["reason"] = sanitize_line(outcome.reason) or None
     return [(f"miniwob_{name}", value) for name, value in found.items() if value is not None]
 
 
-def reporting_plugins(config: pytest.Config) -> list[str]:
-    """Return the plugins that write a report of this run, by their own options."""
-    options = {"html": "htmlpath", "json": "json_report", "allure": "allure_report_dir"}
-    return [name for name, option in options.items() if config.getoption(option, None)]
-
-
 class Exports:
-    """Hands an item's transcript, and its picture if there is one, to plugins that report."""
+    """Hands an item's transcript, and its picture if there is one, to plugins that report.
+
+    Args:
+        plugins: those that write a report of this run: `html`, `json`, `allure`.
+    """
 
     def __init__(self, plugins: list[str]) -> None:
         self._plugins = plugins

@@ -21,8 +21,8 @@ from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.outcome import DriftDetails, Outcome, Status
 from pytest_miniwob_agent.core.protocols import LLM, Agent, Environment, Observer
 from pytest_miniwob_agent.core.text import sanitize_lines
-from pytest_miniwob_agent.plugin.options import record_command
 from pytest_miniwob_agent.plugin.pictures import PictureTaker
+from pytest_miniwob_agent.plugin.settings import record_command
 from pytest_miniwob_agent.plugin.state import STATE, settings_of
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ OUTCOME = pytest.StashKey[Outcome]()
 """Where an item keeps its outcome."""
 
 
-class _Record(Observer):
-    """The prompt files that the calls were made of, and the events of the latest episode."""
+class _Log(Observer):
+    """Keeps the prompt files that the calls were made of, and the events of the latest episode."""
 
     def __init__(self) -> None:
         self.prompts: dict[str, str] = {}
@@ -81,7 +81,7 @@ class ItemRun:
         self._llm = llm
         self._environment = environment
         self._cassette = item.stash.get(CASSETTE, None)
-        self._record = _Record()
+        self._log = _Log()
         self._pictures = PictureTaker(state.settings, environment)
         self._watcher = state.observe(environment) if state.observe else Observer()
         self._outcome = Outcome(
@@ -96,14 +96,15 @@ class ItemRun:
         """Play the episode; a second time, in a new browser, if the browser is lost.
 
         Raises:
-            MiniwobError: the episode came to no end, or the cassette does not fit it.
+            MiniwobError: the episode broke off, or the cassette has calls that were not made.
         """
-        observers = [self._record, self._pictures, self._watcher]
+        observers = [self._log, self._pictures, self._watcher]
         try:
             episode = self._play(observers)
         except BrowserLost:
             if self._cassette is None:  # a model of the user's own can't be asked the same again
                 raise
+            # The page starts a new browser; calls that were recorded until now are replayed.
             episode = self._play(observers)
         if self._cassette is not None:
             self._cassette.finish(self._limits)
@@ -154,9 +155,9 @@ class ItemRun:
     def close(self) -> None:
         """Complete the outcome with calls, events and pictures, and keep it."""
         outcome, cassette = self._outcome, self._cassette
-        outcome = replace(outcome, prompts=self._record.prompts)
+        outcome = replace(outcome, prompts=self._log.prompts)
         if outcome.episode is None:
-            outcome = replace(outcome, events=tuple(self._record.events))
+            outcome = replace(outcome, events=tuple(self._log.events))
         if cassette is not None:
             outcome = replace(
                 outcome,
@@ -186,7 +187,7 @@ class ItemRun:
             return
         self._cassette.freeze()
         pictures.wants_pictures = True
-        replayed = _Record()
+        replayed = _Log()
         reason = ""
         try:
             self._play([replayed, pictures])
@@ -194,7 +195,7 @@ class ItemRun:
             reason = f": {error}"
         except Exception as error:  # noqa: BLE001 - agents and pages may be anybody's
             reason = f": {type(error).__name__}: {error}"
-        if replayed.events != self._record.events:
+        if replayed.events != self._log.events:
             pictures.note = (
                 "The item was run again for its pictures and did something else, so that they may "
                 f"not show what is described here{reason}"

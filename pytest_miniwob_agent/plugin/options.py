@@ -1,19 +1,16 @@
-"""The options: each on the command line, in the ini file, and read once into `Settings`."""
+"""Options, each on the command line and in the ini file; `settings` reads them."""
 
 from __future__ import annotations
 
 import json
 import math
-import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_miniwob_agent.core.errors import UsageError
-from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.limits import Limits
-from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import nearest
 from pytest_miniwob_agent.models.prices import Price, parse_prices
 from pytest_miniwob_agent.tasks.selection import parse_seeds
@@ -29,14 +26,6 @@ PENDING = Path(".miniwob/pending.jsonl")
 
 BY_MARKER = ("seeds", "trials", "steps", "repeats")
 """Options that a marker may set too: it overrides the ini file, the command line overrides it."""
-
-REPLAYING = (
-    "model", "llm-params", "agent", "agent-params", "prompts", "seeds", "trials", "steps",
-    "repeats", "cassettes", "browser",
-)  # fmt: skip
-"""Options that decide which items there are, and what an item does when it is replayed."""
-
-_NOT_RECORDING = ("record", "answers", "report", "trace", "slowmo")
 
 
 class Given(NamedTuple):
@@ -54,6 +43,11 @@ class Given(NamedTuple):
 def parse_text(given: Given) -> str:
     """Return the text as it is."""
     return given.text
+
+
+def parse_optional_text(given: Given) -> str | None:
+    """Return the text, None if it is empty, as is an unset variable of a script."""
+    return given.text or None
 
 
 def parse_path(given: Given) -> Path:
@@ -154,6 +148,11 @@ class Option:
     parse: Callable[[Given], Any] = parse_text
 
     @property
+    def argument(self) -> str:
+        """The option's name on the command line."""
+        return f"--miniwob-{self.name}"
+
+    @property
     def ini(self) -> str:
         """The option's name in the ini file, and as an attribute of pytest's options."""
         return f"miniwob_{self.key}"
@@ -163,12 +162,19 @@ class Option:
         """The option's field in `Settings`."""
         return self.name.replace("-", "_")
 
-    def read(self, given: Given) -> Any:
-        """Return the value, checked and parsed.
+    @property
+    def is_path(self) -> bool:
+        """True if the value names a file or a folder."""
+        return self.parse in (parse_path, parse_baseline)
+
+    def read(self, given: Given | None) -> Any:
+        """Return the value, checked and parsed; None if there is none.
 
         Raises:
             UsageError: the value is not valid.
         """
+        if given is None:
+            return None
         if self.choices and given.text not in self.choices:
             raise UsageError(
                 f"{given.name}: {given.text!r} is not one of {', '.join(self.choices)}"
@@ -192,12 +198,14 @@ OPTIONS = (
         "model",
         "the model's id, as its server calls it; also a folder of the cassettes",
         metavar="ID",
+        parse=parse_optional_text,
     ),
     Option(
         "base-url",
         "any OpenAI-compatible server, such as http://127.0.0.1:8000/v1 (default: OPENAI_BASE_URL "
         "or OpenAI's own; the key is in OPENAI_API_KEY)",
         metavar="URL",
+        parse=parse_optional_text,
     ),
     Option(
         "llm-params",
@@ -294,6 +302,7 @@ OPTIONS = (
         "prices",
         "what models cost: 'MODEL PROMPT COMPLETION', US dollars for a million tokens; several "
         "with commas, in the ini file one a line",
+        "",
         metavar="PRICES",
         parse=parse_price_list,
     ),
@@ -336,6 +345,7 @@ OPTIONS = (
         "browser",
         "the Chromium or Chrome to use (default: MINIWOB_BROWSER, or the first one found)",
         metavar="PATH",
+        parse=parse_optional_text,
     ),
     Option(
         "headed",
@@ -357,7 +367,7 @@ def add_options(parser: pytest.Parser) -> None:
     """Add every option and its ini twin; the command line overrides the ini file."""
     group = parser.getgroup("miniwob", "MiniWoB++ agents (pytest-miniwob-agent)")
     for option in OPTIONS:
-        name, text = f"--miniwob-{option.name}", option.help.replace("%", "%%")
+        name, text = option.argument, option.help.replace("%", "%%")
         about = f"default of {name}"
         if option.flag:
             parser.addini(option.ini, about, "bool", None)
@@ -371,133 +381,3 @@ def add_options(parser: pytest.Parser) -> None:
                 metavar=option.metavar,
                 help=text + (f" (default: {option.default})" if option.default else ""),
             )
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """The options, read once. `None` where there is neither an option nor a default."""
-
-    record: str
-    model: str | None
-    base_url: str | None
-    llm_params: dict[str, Any]
-    agent: str
-    agent_params: dict[str, Any]
-    prompts: Path | None
-    seeds: list[int] | None
-    """Those of the command line, as for the three fields below."""
-    trials: int | None
-    steps: int | None
-    repeats: int | None
-    cassettes: Path
-    answers: Path | None
-    max_calls: int | None
-    max_cost: float | None
-    concurrency: int | None
-    prices: Mapping[str, Price] | None
-    results: Path | None
-    baseline: Path | str | None
-    """A file, or `git:REF` or `git:REF:PATH`."""
-    gate: str
-    report: Path | None
-    trace: str
-    browser: str | None
-    headed: bool
-    slowmo: int | None
-    """None where no window is shown."""
-    pending: Path
-    ini: Mapping[str, Any]
-    """The values of `BY_MARKER` in the ini file, for markers that do not set them."""
-    ini_baseline: Path | None
-    """The baseline of the ini file, where that is a file."""
-
-    @property
-    def baseline_file(self) -> Path | None:
-        """The file whose earlier version a baseline of the form `git:REF` means."""
-        return self.ini_baseline or self.results
-
-    @property
-    def price(self) -> Price | None:
-        """The price of the model's calls, if it is known."""
-        return (self.prices or {}).get(self.model or "")
-
-
-def read_settings(config: pytest.Config) -> Settings:
-    """Read the settings of a run.
-
-    Raises:
-        UsageError: a wrong value, or options that do not go together; the message names them.
-    """
-    values: dict[str, Any] = {}
-    ini: dict[str, Any] = {}
-    for option in OPTIONS:
-        line, file = config.getoption(option.ini), config.getini(option.ini) or None
-        if option.flag:
-            values[option.key] = bool(line if line is not None else file)
-            continue
-        on_line = Given(f"--miniwob-{option.name}", line or "", config.invocation_params.dir)
-        in_file = Given(option.ini, file or option.default or "", config.rootpath)
-        if option.key in BY_MARKER:
-            values[option.key] = option.read(on_line) if line is not None else None
-            ini[option.key] = option.read(in_file) if file else None
-        else:
-            given = on_line if line is not None else in_file
-            # An empty text, as of an unset variable of a script, names nothing.
-            values[option.key] = option.read(given) if given.text else None
-    _check(config, values)
-    file = config.getini("miniwob_baseline")
-    return Settings(
-        **values,
-        pending=config.rootpath / PENDING,
-        ini=ini,
-        ini_baseline=config.rootpath / file if file and not file.startswith("git:") else None,
-    )
-
-
-def _check(config: pytest.Config, values: dict[str, Any]) -> None:
-    """Check that the options go together; an option of the ini file that is not used is dropped.
-
-    Raises:
-        UsageError: they do not.
-    """
-    if config.getoption("miniwob_trace") is not None and not values["report"]:
-        raise UsageError("--miniwob-trace goes with --miniwob-report=DIR, which shows the pictures")
-    if not values["headed"]:
-        if config.getoption("miniwob_slowmo") is not None:
-            raise UsageError("--miniwob-slowmo goes with --miniwob-headed, which shows the window")
-        values["slowmo"] = None
-    if values["answers"] and values["record"] != "defer":
-        raise UsageError("--miniwob-answers goes with --miniwob-record=defer")
-    if fixed := {"messages", "model", "stream"} & values["llm_params"].keys():
-        raise UsageError(f"--miniwob-llm-params: can't set {', '.join(sorted(fixed))}")
-    if values["max_cost"] is not None and values["model"] not in (values["prices"] or {}):
-        raise UsageError(
-            f"--miniwob-max-cost needs the price of {values['model']}: add "
-            f"'{values['model']} PROMPT COMPLETION' to miniwob_prices, in US dollars for a "
-            "million tokens"
-        )
-
-
-def record_command(config: pytest.Config, item: str | None = None) -> str:
-    """Return the pytest command that records what this run lacks, for one item or for all."""
-    if item is None:
-        arguments = list(map(str, config.invocation_params.args))
-    else:
-        arguments = [item, *_given(config, lambda name: name not in _NOT_RECORDING)]
-    return redact(shlex.join(["pytest", *arguments, "--miniwob-record=new_episodes"]))
-
-
-def show_command(config: pytest.Config, case: str, item: pytest.Item) -> str:
-    """Return the command that shows all of an item's episode."""
-    test, _, _ = item.nodeid.partition("::")[2].partition("[")
-    where = [f"{display_path(item.path)}::{test}", *_given(config, REPLAYING.__contains__)]
-    return redact(shlex.join(["miniwob-agent", "show", case, "--", *where]))
-
-
-def _given(config: pytest.Config, wanted: Callable[[str], bool]) -> list[str]:
-    """Return the wanted of our options that the command line gives, as it gives them."""
-    return [
-        f"--miniwob-{option.name}" + ("" if option.flag else f"={value}")
-        for option in OPTIONS
-        if wanted(option.name) and (value := config.getoption(option.ini)) is not None
-    ]

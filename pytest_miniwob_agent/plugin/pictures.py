@@ -7,7 +7,7 @@ from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.observations import Shot
 from pytest_miniwob_agent.core.outcome import Outcome, Picture, Status
 from pytest_miniwob_agent.core.protocols import Environment, Observer, Visible
-from pytest_miniwob_agent.plugin.options import Settings
+from pytest_miniwob_agent.plugin.settings import Settings
 
 
 class PictureTaker(Observer):

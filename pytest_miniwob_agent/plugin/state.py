@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_miniwob_agent.core.protocols import Environment, Observer
-from pytest_miniwob_agent.plugin.options import Settings
+from pytest_miniwob_agent.plugin.settings import Settings
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.plugin.baseline import Baseline
@@ -27,7 +27,7 @@ class State:
         exports: hands transcripts to other plugins that report.
         shared: a folder of this run, for what its processes count together; None where no call may
             be made.
-        observe: makes an observer of an item's episode, for whoever watches a replay.
+        observe: makes an observer of an item's episode, for `miniwob-agent show` and `play`.
         selected: ids of the cases that were collected and selected.
         deselected: ids of the cases that were collected and deselected.
     """
@@ -39,6 +39,17 @@ class State:
     observe: Callable[[Environment], Observer] | None = None
     selected: set[str] = field(default_factory=set)
     deselected: set[str] = field(default_factory=set)
+
+    def send_selection(self, config: pytest.Config) -> None:
+        """Put the selected and deselected cases into a worker's output."""
+        if (output := getattr(config, "workeroutput", None)) is not None:
+            output["miniwob_selected"] = sorted(self.selected)
+            output["miniwob_deselected"] = sorted(self.deselected)
+
+    def receive_selection(self, output: Mapping[str, Any]) -> None:
+        """Add the selected and deselected cases of a worker's output."""
+        self.selected |= set(output.get("miniwob_selected", ()))
+        self.deselected |= set(output.get("miniwob_deselected", ()))
 
 
 STATE = pytest.StashKey[State]()

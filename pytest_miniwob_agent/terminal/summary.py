@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,9 +13,11 @@ from pytest_miniwob_agent.core.text import counted, percent, sanitize, sanitize_
 from pytest_miniwob_agent.core.usage import Usage
 from pytest_miniwob_agent.models.prices import Price, cost_of, money, tokens
 from pytest_miniwob_agent.tasks.catalogue import CATEGORIES, OTHER
-from pytest_miniwob_agent.terminal.comparison import ComparisonView
 from pytest_miniwob_agent.terminal.gate import verdict_lines
 from pytest_miniwob_agent.terminal.layout import fitting_table, wrap
+
+if TYPE_CHECKING:
+    from pytest_miniwob_agent.terminal.comparison import ComparisonView
 
 NAMED = 3
 """Number of items that are named of a group; all with -v."""

@@ -12,7 +12,7 @@ import pytest
 from shown_episode import click_quit_first
 
 from pytest_miniwob_agent.cli import main
-from pytest_miniwob_agent.plugin import replaying
+from pytest_miniwob_agent.plugin import inner_replay
 
 
 @pytest.fixture
@@ -72,4 +72,4 @@ def in_process(pytester, monkeypatch):
         def wait(self):
             return 0
 
-    monkeypatch.setattr(replaying.subprocess, "Popen", Run)
+    monkeypatch.setattr(inner_replay.subprocess, "Popen", Run)

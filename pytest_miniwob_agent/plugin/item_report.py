@@ -1,4 +1,4 @@
-"""Outcomes on their way: from an item to its report, and from a worker to the controller."""
+"""The outcome in pytest's report of an item, and on its way from a worker to the controller."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.plugin.collection import case_of
 from pytest_miniwob_agent.plugin.item_run import CASSETTE, OUTCOME, outcome_without_run
-from pytest_miniwob_agent.plugin.options import Settings, show_command
+from pytest_miniwob_agent.plugin.settings import Settings, show_command
 from pytest_miniwob_agent.plugin.state import STATE
 
 _SURROGATE = re.compile("[\ud800-\udfff]")

@@ -1,8 +1,8 @@
-"""Replay of one item for `miniwob-agent show` and `play`: by an inner pytest run that is followed.
+"""Replay of one item by an inner pytest run, for `miniwob-agent show` and `play`.
 
-A plugin of that inner run (`-p pytest_miniwob_agent.plugin.replaying`), and the function that
-starts it. The two processes talk through a pair of sockets, a line of JSON a message: its kind, and
-data.
+The module is a plugin of that inner run (`-p pytest_miniwob_agent.plugin.inner_replay`); it has the
+function that starts it, too. The two processes talk through a pair of sockets, in lines of JSON:
+the kind of a message, and its data.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from pytest_miniwob_agent.plugin.collection import case_of
 from pytest_miniwob_agent.plugin.state import STATE
 
 _SETUP = "MINIWOB_REPLAY"
-"""Variable with the socket of the inner run, the case, and whether each action waits for a word."""
+"""Variable with the socket of the inner run, the case, and whether each action waits."""
 
 _LEFT_OUT = ("results", "baseline", "gate", "report", "trace", "answers")
-"""Options of ours that write, judge, or belong to recording."""
+"""Options of this plugin that write, judge, or belong to recording."""
 
 _OTHERS: dict[str, Any] = {
     "numprocesses": None, "dist": "no", "tx": [],
@@ -56,13 +56,13 @@ def replay(
 
     Args:
         case: an item's id, its end, or pytest's id of the item.
-        args: which items are meant, as one would run them.
+        args: arguments that select the items, as for a usual run.
         observer: follows the episode as it is replayed; it gets no pictures.
         step: called before each action, and with `trial` or `episode` where that ends; the replay
-            goes on when it returns, and ends if it returns False.
+            continues when it returns True, and ends when it returns False.
 
     Raises:
-        UsageError: there is no such item, or more than one, or pytest can't run it; the message has
+        UsageError: no item has this id, or more than one, or pytest can't run it; the message has
             its output.
     """
     ours, theirs = socket.socketpair()
@@ -93,13 +93,13 @@ def replay(
 def _follow(
     ours: socket.socket, observer: Observer, step: Callable[[Action | str], bool] | None
 ) -> bool:
-    """Call the observer with what the inner run sends; return True if that came to its end."""
+    """Pass messages of the inner run to the observer; return True if the item came to its end."""
     complete = False
     with ours.makefile("r", encoding="utf-8") as messages:
         for message in messages:
             kind, data = json.loads(message)
             match kind:
-                case "wrong":
+                case "error":
                     raise UsageError(data)
                 case "episode":
                     observer.before_episode(Case.from_id(data))
@@ -118,7 +118,7 @@ def _follow(
 
 
 class _Sender(Observer):
-    """Sends the outer process what happens in the inner run."""
+    """Sends the outer process the events of the inner run."""
 
     def __init__(self, number: int, case: str, stepwise: bool) -> None:
         self._socket = socket.socket(fileno=number)
@@ -131,7 +131,7 @@ class _Sender(Observer):
         """Follow the item's run."""
         if self.wants_pictures and not isinstance(environment, Visible):
             self._send(
-                "wrong",
+                "error",
                 f"the page of {self._case} is not in a browser, so that there is nothing to see: "
                 "`miniwob-agent show` prints the episode",
             )
@@ -153,7 +153,7 @@ class _Sender(Observer):
             self._wait("episode")
 
     def _send(self, kind: str, data: Any) -> None:
-        """Send a message; end the run, fixtures included, if nobody is there to read."""
+        """Send a message; end the run, fixtures included, if the outer process is gone."""
         if not self._connected:
             return
         try:
@@ -175,7 +175,7 @@ class _Sender(Observer):
 
     def _leave(self) -> None:
         self._connected = False
-        pytest.exit("nobody watches any more")
+        pytest.exit("the outer process is gone")
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -188,19 +188,19 @@ class _Sender(Observer):
         ]
         if not ids:
             self._send(
-                "wrong",
+                "error",
                 "no MiniWoB++ item here: run this where your tests are, or name them after --",
             )
         elif not found:
             self._send(
-                "wrong",
+                "error",
                 f"no item here is called {self._case}"
                 + nearest(self._case, sorted(set(ids.values())))
                 + "; other tests, seeds or options go after --, as you would run them",
             )
         elif len(found) > 1:
             self._send(
-                "wrong",
+                "error",
                 f"{len(found)} items are called {self._case}; name one of {listed(found)}",
             )
         items[:] = [item for item in items if [item.nodeid] == found]

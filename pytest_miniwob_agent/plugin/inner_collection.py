@@ -1,7 +1,7 @@
-"""Which cassettes the items of a pytest run use: asked of pytest itself, which runs nothing.
+"""Cassettes that the items of a pytest run use, found by an inner run that only collects.
 
-A plugin of that inner run (`-p pytest_miniwob_agent.plugin.collecting`), and the function that
-makes it.
+The module is a plugin of that inner run (`-p pytest_miniwob_agent.plugin.inner_collection`); it has
+the function that starts it, too.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from pytest_miniwob_agent.plugin.collection import case_of
 
 
 class NoItems(UsageError):
-    """Items were collected, or there were none to collect, and no cassette belongs to any."""
+    """Error: no item was collected that uses a cassette."""
 
 
 _FILE = "MINIWOB_COLLECTED"
-"""Names the file that the inner run writes."""
+"""Variable with the path of the file that the inner run writes."""
 
 
-def collect(args: Sequence[str]) -> Used:
-    """The cassettes that the items of `pytest ARGS` use.
+def used_cassettes(args: Sequence[str]) -> Used:
+    """Return the cassettes that the items of `pytest ARGS` use.
 
     Raises:
         NoItems: none of the items uses a cassette, or there are none.
@@ -45,8 +45,8 @@ def collect(args: Sequence[str]) -> Used:
             text=True,
             errors="replace",
         )
-        told = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
-        if run.returncode not in told or not file.exists():
+        collected = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+        if run.returncode not in collected or not file.exists():
             raise UsageError(f"pytest can't collect the items:\n{run.stdout}{run.stderr}".rstrip())
         data = json.loads(file.read_text(encoding="utf-8"))
     used = Used(Path(data["folder"]), data["stems"], data["cases"])
@@ -59,7 +59,7 @@ def collect(args: Sequence[str]) -> Used:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Write down what the collected items use."""
+    """Write the cassettes that the collected items use to a file."""
     from pytest_miniwob_agent.agents.registry import load_agent
     from pytest_miniwob_agent.cassettes.item import stem
     from pytest_miniwob_agent.plugin import fixtures

@@ -1,0 +1,203 @@
+"""Results of a run: the results file, and the gate that judges them by the baseline."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_miniwob_agent.core.errors import UsageError
+from pytest_miniwob_agent.core.events import Called
+from pytest_miniwob_agent.core.files import display_path
+from pytest_miniwob_agent.core.outcome import Outcome
+from pytest_miniwob_agent.core.text import counted
+from pytest_miniwob_agent.plugin.state import State
+
+if TYPE_CHECKING:
+    from pytest_miniwob_agent.results.file import Result, Results
+    from pytest_miniwob_agent.terminal.comparison import ComparisonView
+
+NAMED = 20
+"""Number of items that the gate names of a list; all with -v."""
+
+
+class RunResults:
+    """Results of a run, written and judged when it is over.
+
+    Args:
+        config: pytest's configuration.
+        state: the state of the run in this process.
+    """
+
+    def __init__(self, config: pytest.Config, state: State) -> None:
+        self._config = config
+        self._state = state
+        self._partial: tuple[str, ...] = ()
+        self._written = False
+        self._comparison: ComparisonView | None = None
+
+    @property
+    def passed(self) -> bool:
+        """False if the gate failed; True where nothing was judged."""
+        verdict = self._comparison.verdict if self._comparison else None
+        return verdict is None or verdict.passed
+
+    def write_and_judge(self, outcomes: Sequence[Outcome]) -> None:
+        """Write the results file, and judge the results by the baseline.
+
+        Raises:
+            UsageError: an item was run more than once, with different results.
+            OSError: the file can't be written.
+        """
+        from pytest_miniwob_agent.results.file import Results
+
+        state = self._state
+        self._partial = self._reasons_for_partial(outcomes)
+        results = Results(_unique(outcomes), self._partial, "this run")
+        if state.settings.results:
+            results.write(state.settings.results)
+            self._written = True
+        if state.baseline is not None:
+            self._judge(results)
+
+    def _judge(self, results: Results) -> None:
+        from pytest_miniwob_agent.results.comparison import Comparison
+        from pytest_miniwob_agent.results.gate import judge
+        from pytest_miniwob_agent.terminal.comparison import ComparisonView
+        from pytest_miniwob_agent.terminal.github import report_to_github
+
+        state = self._state
+        assert state.baseline is not None
+        left_out = _LeftOut(state.deselected, state.settings.seeds, bool(self._reason_for_few))
+        verdict = judge(state.baseline.results, results, state.baseline.gate, left_out)
+        self._comparison = ComparisonView(Comparison(state.baseline.results, results), verdict)
+        report_to_github(self._comparison)
+
+    @property
+    def _reason_for_few(self) -> str:
+        """The reason for collecting a few items only, so that nothing is known of the others."""
+        option = self._config.option
+        if getattr(option, "lf", False):
+            return "only what failed last"
+        if any("::" in str(argument) for argument in self._config.args):
+            return "only tests that were named"
+        return ""
+
+    def _reasons_for_partial(self, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
+        """Return the reasons for which the results are not those of all items."""
+        ran = {outcome.case.id for outcome in outcomes}
+        selected, deselected = self._state.selected, self._state.deselected
+        reasons = [self._reason_for_few] if self._reason_for_few else []
+        if count := len(deselected - selected):
+            reasons.append(f"{counted(count, 'item')} deselected")
+        if count := len(selected - ran):
+            reasons.append(f"{counted(count, 'item')} did not run")
+        return tuple(reasons)
+
+    def show(self, terminal: pytest.TerminalReporter) -> None:
+        """Show the verdict of the gate, and the path of the results file."""
+        comparison, settings = self._comparison, self._state.settings
+        if comparison is not None and (terminal.verbosity >= 0 or not self.passed):
+            from pytest_miniwob_agent.terminal.summary import show_gate
+
+            most = None if terminal.verbosity > 0 else NAMED
+            verdict = comparison.verdict
+            changed = verdict is not None and bool(verdict.progressed or verdict.regressed)
+            hint = self._how_to_keep() if changed and self.passed else ""
+            show_gate(terminal, comparison, most=most, hint=hint)
+        if self._written and settings.results and terminal.verbosity >= 0:
+            terminal.line(f"results: {display_path(settings.results)}")
+
+    def _how_to_keep(self) -> str:
+        """Return a hint on how this run becomes the baseline of later ones."""
+        settings = self._state.settings
+        source = settings.baseline
+        file = source if isinstance(source, Path) else settings.baseline_file
+        if isinstance(source, str) and (path := source.removeprefix("git:").partition(":")[2]):
+            file = Path.cwd() / path
+        name = display_path(file) if file else "FILE"
+        if file == settings.results and not self._partial:
+            return f"to make this run the baseline, commit {name}"
+        run = "all items" if self._partial else "it again"
+        return f"to make this the baseline, run {run} with --miniwob-results={name} and commit that"
+
+
+@dataclass(frozen=True, slots=True)
+class _LeftOut:
+    """The case ids that a run left out on purpose.
+
+    Args:
+        deselected: the ids that were deselected.
+        seeds: the seeds that the command line named, None where it named none.
+        only: True where just a few items were asked for.
+    """
+
+    deselected: Collection[str]
+    seeds: Collection[int] | None
+    only: bool
+
+    def __contains__(self, case: object) -> bool:
+        seed = int(str(case).rpartition("/")[2].partition("-")[0])
+        another_seed = self.seeds is not None and seed not in self.seeds
+        return self.only or another_seed or case in self.deselected
+
+
+def _unique(outcomes: Sequence[Outcome]) -> tuple[Result, ...]:
+    """Return the results of a run; two tests may have run the same item, if to the same result.
+
+    Raises:
+        UsageError: an item was run more than once, with different results.
+    """
+    found: dict[str, Result] = {}
+    for outcome in outcomes:
+        result = result_of(outcome)
+        known = found.setdefault(result.case, result)
+        if known != result:
+            raise UsageError(
+                f"{result.case} was run more than once, with different results: no results were "
+                "written and nothing was judged. Run one agent and one model at a time"
+            )
+    return tuple(found.values())
+
+
+def result_of(outcome: Outcome) -> Result:
+    """Return the line of an outcome in a results file."""
+    from pytest_miniwob_agent.results.file import Result
+
+    found: dict[str, Any] = {}
+    if (episode := outcome.episode) is not None:
+        calls = [event for event in episode.events if isinstance(event, Called)]
+        found = {
+            "solved_at": episode.solved_at,
+            "endings": tuple(map(str, episode.endings)),
+            "steps": episode.steps,
+            "calls": dict(Counter(call.purpose for call in calls)),
+            "tokens": {
+                "prompt": _sum([call.completion.prompt_tokens for call in calls]),
+                "completion": _sum([call.completion.completion_tokens for call in calls]),
+            },
+        }
+    else:
+        found["reason"] = outcome.reason
+    case = outcome.case
+    return Result(
+        category=case.category,
+        task=case.task,
+        seed=case.seed,
+        repeat=case.repeat,
+        agent=outcome.agent,
+        model=outcome.model,
+        params=outcome.params,
+        prompts=outcome.prompts,
+        outcome=outcome.status,
+        **found,
+    )
+
+
+def _sum(counts: Sequence[int | None]) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None

@@ -1,0 +1,166 @@
+"""Settings of a run: its options, read once, and the commands that run it again with them."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_miniwob_agent.core.errors import UsageError
+from pytest_miniwob_agent.core.files import display_path
+from pytest_miniwob_agent.core.secrets import redact
+from pytest_miniwob_agent.models.prices import Price
+from pytest_miniwob_agent.plugin.options import BY_MARKER, OPTIONS, PENDING, Given, Option
+
+if TYPE_CHECKING:
+    import pytest
+
+REPLAYING = (
+    "model", "llm-params", "agent", "agent-params", "prompts", "seeds", "trials", "steps",
+    "repeats", "cassettes", "browser",
+)  # fmt: skip
+"""Options that decide which items there are, and what an item does when it is replayed."""
+
+_NOT_RECORDING = ("record", "answers", "report", "trace", "slowmo")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The options, read once. `None` where there is neither an option nor a default."""
+
+    record: str
+    model: str | None
+    base_url: str | None
+    llm_params: dict[str, Any]
+    agent: str
+    agent_params: dict[str, Any]
+    prompts: Path | None
+    seeds: list[int] | None
+    """Those of the command line, as for the three fields below."""
+    trials: int | None
+    steps: int | None
+    repeats: int | None
+    cassettes: Path
+    answers: Path | None
+    max_calls: int | None
+    max_cost: float | None
+    concurrency: int | None
+    prices: Mapping[str, Price]
+    results: Path | None
+    baseline: Path | str | None
+    """A file, or `git:REF` or `git:REF:PATH`."""
+    gate: str
+    report: Path | None
+    trace: str
+    browser: str | None
+    headed: bool
+    slowmo: int | None
+    """None where no window is shown."""
+    pending: Path
+    ini: Mapping[str, Any]
+    """The values of `BY_MARKER` in the ini file, for markers that do not set them."""
+    ini_baseline: Path | None
+    """The baseline of the ini file, where that is a file."""
+
+    @property
+    def baseline_file(self) -> Path | None:
+        """The file whose earlier version a baseline of the form `git:REF` means."""
+        return self.ini_baseline or self.results
+
+    @property
+    def price(self) -> Price | None:
+        """The price of the model's calls, if it is known."""
+        return self.prices.get(self.model or "")
+
+
+def read_settings(config: pytest.Config) -> Settings:
+    """Read the settings of a run.
+
+    Raises:
+        UsageError: a wrong value, or options that do not go together; the message names them.
+    """
+    values: dict[str, Any] = {}
+    ini: dict[str, Any] = {}
+    for option in OPTIONS:
+        if option.flag:
+            values[option.key] = bool(config.getoption(option.ini) or config.getini(option.ini))
+            continue
+        on_line, in_file = _on_command_line(config, option), _in_ini_file(config, option)
+        if option.key in BY_MARKER:
+            values[option.key] = option.read(on_line)
+            ini[option.key] = option.read(in_file)
+        else:
+            values[option.key] = option.read(on_line or in_file)
+    _check(config, values)
+    file = config.getini("miniwob_baseline")
+    return Settings(
+        **values,
+        pending=config.rootpath / PENDING,
+        ini=ini,
+        ini_baseline=config.rootpath / file if file and not file.startswith("git:") else None,
+    )
+
+
+def _on_command_line(config: pytest.Config, option: Option) -> Given | None:
+    """Return what the command line gives; an empty path, of an unset variable, is not given."""
+    text = config.getoption(option.ini)
+    if text is None or (option.is_path and not text):
+        return None
+    return Given(option.argument, text, config.invocation_params.dir)
+
+
+def _in_ini_file(config: pytest.Config, option: Option) -> Given | None:
+    """Return what the ini file gives, or the option's default."""
+    text = config.getini(option.ini) or option.default
+    return None if text is None else Given(option.ini, text, config.rootpath)
+
+
+def _check(config: pytest.Config, values: dict[str, Any]) -> None:
+    """Check that the options go together; an option of the ini file that is not used is dropped.
+
+    Raises:
+        UsageError: they do not.
+    """
+    if config.getoption("miniwob_trace") is not None and not values["report"]:
+        raise UsageError("--miniwob-trace goes with --miniwob-report=DIR, which shows the pictures")
+    if not values["headed"]:
+        if config.getoption("miniwob_slowmo") is not None:
+            raise UsageError("--miniwob-slowmo goes with --miniwob-headed, which shows the window")
+        values["slowmo"] = None
+    if values["answers"] and values["record"] != "defer":
+        raise UsageError("--miniwob-answers goes with --miniwob-record=defer")
+    if fixed := {"messages", "model", "stream"} & values["llm_params"].keys():
+        raise UsageError(f"--miniwob-llm-params: can't set {', '.join(sorted(fixed))}")
+    if values["max_cost"] is not None and values["model"] not in values["prices"]:
+        raise UsageError(
+            f"--miniwob-max-cost needs the price of {values['model']}: add "
+            f"'{values['model']} PROMPT COMPLETION' to miniwob_prices, in US dollars for a "
+            "million tokens"
+        )
+
+
+def record_command(config: pytest.Config, item: str | None = None) -> str:
+    """Return the pytest command that records what this run lacks, for one item or for all."""
+    if item is None:
+        arguments = list(map(str, config.invocation_params.args))
+    else:
+        arguments = [item, *_arguments(config, lambda name: name not in _NOT_RECORDING)]
+    return redact(shlex.join(["pytest", *arguments, "--miniwob-record=new_episodes"]))
+
+
+def show_command(config: pytest.Config, case: str, item: pytest.Item) -> str:
+    """Return the command that shows all of an item's episode."""
+    test, _, _ = item.nodeid.partition("::")[2].partition("[")
+    where = [f"{display_path(item.path)}::{test}", *_arguments(config, REPLAYING.__contains__)]
+    return redact(shlex.join(["miniwob-agent", "show", case, "--", *where]))
+
+
+def _arguments(config: pytest.Config, wanted: Callable[[str], bool]) -> list[str]:
+    """Return those of our options that are wanted and on the command line, as they are there."""
+    return [
+        option.argument + ("" if option.flag else f"={value}")
+        for option in OPTIONS
+        if wanted(option.name) and (value := config.getoption(option.ini)) is not None
+    ]

@@ -1,0 +1,106 @@
+"""Start of a run in one process: settings, baseline, answers, and the plugins that take part."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_miniwob_agent.core.errors import MiniwobError
+from pytest_miniwob_agent.plugin.controller import Controller
+from pytest_miniwob_agent.plugin.settings import Settings, read_settings
+from pytest_miniwob_agent.plugin.state import STATE, State
+
+if TYPE_CHECKING:
+    from pytest_miniwob_agent.report.folder import Report
+
+_REPORTING = {"html": "htmlpath", "json": "json_report", "allure": "allure_report_dir"}
+"""Options of plugins that report, by the names that `Exports` knows the plugins by."""
+
+
+def start(config: pytest.Config) -> None:
+    """Give the configuration its state, and register the plugins of this process.
+
+    Raises:
+        pytest.UsageError: an option, or a file that it names, is not valid.
+    """
+    try:
+        state = config.stash[STATE] = State(read_settings(config))
+        _load_baseline(state)
+        _register_exports(config, state)
+        if hasattr(config, "workerinput"):
+            shared = config.workerinput["miniwob_shared"]
+            state.shared = Path(shared) if shared else None
+        else:
+            _start_controller(config, state)
+    except MiniwobError as error:
+        raise pytest.UsageError(str(error)) from None
+
+
+def _load_baseline(state: State) -> None:
+    """Load the baseline; the gate is checked where results are written alone, too."""
+    if state.settings.baseline or state.settings.results:
+        from pytest_miniwob_agent.plugin.baseline import load_baseline
+
+        state.baseline = load_baseline(state.settings)
+
+
+def _register_exports(config: pytest.Config, state: State) -> None:
+    if plugins := [name for name, key in _REPORTING.items() if config.getoption(key, None)]:
+        from pytest_miniwob_agent.plugin.exports import Exports
+
+        state.exports = Exports(plugins)
+        config.pluginmanager.register(state.exports, "miniwob-exports")
+
+
+def _start_controller(config: pytest.Config, state: State) -> None:
+    settings = state.settings
+    report = _open_report(config, settings)
+    results = None
+    if settings.results or settings.baseline:
+        from pytest_miniwob_agent.plugin.run_results import RunResults
+
+        results = RunResults(config, state)
+    controller = Controller(config, state, results, report, _take_answers(settings))
+    if settings.record not in ("none", "defer"):
+        folder = tempfile.TemporaryDirectory(prefix="miniwob-")
+        config.add_cleanup(folder.cleanup)
+        state.shared = Path(folder.name)
+        from pytest_miniwob_agent.terminal.progress import Progress
+
+        config.pluginmanager.register(Progress(config, settings.price), "miniwob-progress")
+    config.pluginmanager.register(controller, "miniwob-controller")
+
+
+def _open_report(config: pytest.Config, settings: Settings) -> Report | None:
+    """Return the report that the run writes, if it writes one.
+
+    Raises:
+        UsageError: its folder holds something else than a report.
+    """
+    if settings.report is None or config.option.collectonly:
+        return None
+    from pytest_miniwob_agent.report.folder import Report
+
+    report = Report(settings.report)
+    report.check()
+    return report
+
+
+def _take_answers(settings: Settings) -> str:
+    """Put answers of deferred recording into cassettes; return a line on that for the header.
+
+    Raises:
+        UsageError: the answers or the waiting requests can't be read.
+    """
+    if settings.record != "defer":
+        return ""
+    from pytest_miniwob_agent.cassettes.pending import read_pending, take_answers
+
+    if settings.answers is None:
+        read_pending(settings.pending)  # a damaged file is reported before the run
+        return ""
+    taken = take_answers(settings.answers, settings.pending, settings.cassettes)
+    return f"miniwob answers: {taken}"

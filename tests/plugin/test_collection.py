@@ -1,0 +1,261 @@
+"""Collection: markers, seeds and limits, the agent, and the ids of items."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from pytest_miniwob_agent import UsageError
+from pytest_miniwob_agent.plugin.collection import selected_cases
+from pytest_miniwob_agent.plugin.options import BY_MARKER
+from pytest_miniwob_agent.plugin.settings import Settings
+
+IDS = [
+    "n-screen-n-step/click-menu-2/1",
+    "n-screen-n-step/click-menu-2/2",
+    "1-screen-1-step/click-tab/1",
+]
+
+
+def select(*args, options=None, ini=None, **kwargs):
+    """Return the cases and limits of `@pytest.mark.miniwob(*args, **kwargs)`."""
+    fields = dict.fromkeys(Settings.__dataclass_fields__) | (options or {})
+    fields["ini"] = dict.fromkeys(BY_MARKER) | (ini or {})
+    return list(selected_cases(pytest.mark.miniwob(*args, **kwargs).mark, Settings(**fields)))
+
+
+def ids_of(result):
+    return [line for line in result.outlines if "::" in line]
+
+
+class TestMarker:
+    def test_every_task_that_is_selected_is_run_at_every_seed(self):
+        ids = [case.id for case, _ in select("click-menu-2", "click-tab*", seeds=[1, 2])]
+        assert len(ids) == 12  # click-menu-2 and five click-tab tasks
+        assert set(IDS) < set(ids)
+
+    def test_the_papers_seeds_are_the_default(self):
+        assert [case.seed for case, _ in select("click-menu-2")] == list(range(1000, 1025))
+
+    @pytest.mark.parametrize(
+        ("seeds", "expected"), [("1-2,7", [1, 2, 7]), (range(3), [0, 1, 2]), (4, [4]), ("", [5])]
+    )
+    def test_seeds_are_ranges_sequences_or_a_number(self, seeds, expected):
+        cases = select("click-menu-2", seeds=seeds, ini={"seeds": [5]})
+        assert [case.seed for case, _ in cases] == expected
+
+    @pytest.mark.parametrize("name", ["trials", "steps"])
+    def test_option_marker_ini_file_and_default_count_in_this_order(self, name):
+        def limit(**given):
+            (_, limits), *_ = select("click-menu-2", seeds=[1], **given)
+            return getattr(limits, name)
+
+        in_file, on_line = {"ini": {name: 4}}, {"options": {name: 2}}
+        assert limit(**{name: 3}, **in_file, **on_line) == 2
+        assert limit(**{name: 3}, **in_file) == 3
+        assert limit(**in_file) == 4
+        assert limit() == {"trials": 5, "steps": 30}[name]
+
+    def test_seeds_and_repeats_count_in_the_same_order(self):
+        def ids(**given):
+            return [case.sample for case, _ in select("click-menu-2", **given)]
+
+        in_file = {"seeds": [4], "repeats": 2}
+        on_line = {"seeds": [6], "repeats": 3}
+        assert ids(ini=in_file) == ["4", "4-2"]
+        assert ids(seeds=[5], repeats=1, ini=in_file) == ["5"]
+        assert ids(seeds=[5], repeats=1, ini=in_file, options=on_line) == ["6", "6-2", "6-3"]
+
+    @pytest.mark.parametrize(
+        ("args", "kwargs", "message"),
+        [
+            (["click-meny"], {}, "did you mean click-menu"),
+            (["click-tab"], {"seeds": "10-1"}, "the range '10-1' runs backwards"),
+            (["click-tab"], {"seeds": ["a"]}, r"seeds must be integers from 0 up: \['a'\]"),
+            (["click-tab"], {"seeds": []}, "seeds must be integers from 0 up"),
+            (["click-tab"], {"seed": [1]}, r"knows no seed \(did you mean seeds\?\)"),
+            (["click-tab"], {"trials": 0}, "marker's trials: 0 must be a positive integer"),
+            ([], {}, "the miniwob marker selects nothing"),
+            ([3], {}, "selector 3 is not a string"),
+        ],
+    )
+    def test_a_wrong_argument_is_named(self, args, kwargs, message):
+        with pytest.raises(UsageError, match=message):
+            select(*args, **kwargs)
+
+
+class TestItems:
+    def test_ids_name_the_category_the_task_and_the_seed(self, project):
+        collected = ids_of(project.runpytest("--collect-only", "-q"))
+        assert len(collected) == 12
+        for id_ in IDS:
+            assert any(line.endswith(f"::test_solves[{id_}]") for line in collected)
+
+    @pytest.mark.parametrize(
+        ("args", "count"),
+        [
+            (["-k", "n-screen"], 6),
+            (["-k", "click-menu-2 and not click-tab"], 2),
+            (["-k", "n-screen-n-step/click-menu-2/1"], 1),
+            (["-m", "miniwob"], 12),
+            (["-m", "not miniwob"], 0),
+            (["--miniwob-seeds=5-7,9"], 24),
+        ],
+    )
+    def test_pytests_own_options_and_seeds_select_items(self, project, args, count):
+        assert len(ids_of(project.runpytest("--collect-only", "-q", *args))) == count
+
+    def test_a_case_of_two_markers_is_one_item(self, project):
+        project.makepyfile(
+            """
+            import pytest
+
+            @pytest.mark.miniwob("click-menu-2", "n-screen-n-step", seeds=[1, 1])
+            @pytest.mark.miniwob("click-menu*", seeds="1-2")
+            def test_solves(miniwob_episode): pass
+            """
+        )
+        collected = ids_of(project.runpytest("--collect-only", "-q"))
+        assert len(collected) == len(set(collected)) == 16
+
+    def test_a_wrong_marker_is_a_collection_error_without_a_traceback(self, project):
+        project.makepyfile(
+            """
+            import pytest
+
+            @pytest.mark.miniwob("click-meny")
+            def test_solves(miniwob_episode): pass
+            """
+        )
+        result = project.runpytest()
+        assert result.ret == pytest.ExitCode.INTERRUPTED
+        result.assert_outcomes(errors=1)
+        result.stdout.fnmatch_lines(["*::test_solves: *did you mean click-menu*"])
+        result.stdout.no_fnmatch_line("*Traceback*")
+
+    @pytest.mark.parametrize(
+        ("test", "message"),
+        [
+            ("def test_x(miniwob_episode): pass", "*selects no tasks*"),
+            ("@pytest.mark.miniwob('click-tab')\ndef test_x(): pass", "*no miniwob fixture*"),
+        ],
+        ids=["no marker", "no fixture"],
+    )
+    def test_a_test_needs_marker_and_fixture(self, project, test, message):
+        project.makepyfile("import pytest\n" + test)
+        project.runpytest().stdout.fnmatch_lines([message])
+
+    def test_limits_reach_the_fixture(self, project):
+        project.makeini("[pytest]\nminiwob_trials = 4\nminiwob_steps = 7\n")
+        project.makepyfile(
+            """
+            import pytest
+
+            @pytest.mark.miniwob("click-menu-2", seeds=[1], trials=3)
+            def test_limits(miniwob_limits):
+                assert (miniwob_limits.trials, miniwob_limits.steps) == (3, 9)
+            """
+        )
+        project.runpytest("--miniwob-steps=9").assert_outcomes(passed=1)
+
+    @pytest.mark.parametrize(("seeds", "collecting"), [(999, True), (1000, False)])
+    def test_garbage_is_not_collected_while_many_items_are_made(self, pytester, seeds, collecting):
+        pytester.makeconftest(
+            """
+            import gc
+
+            def pytest_itemcollected(item):
+                item.config.seen = gc.isenabled()
+            """
+        )
+        pytester.makepyfile(
+            f"""
+            import gc
+            import pytest
+
+            @pytest.mark.miniwob("click-menu-2", seeds=range({seeds}))
+            def test_items(miniwob_episode): pass
+
+            def test_enabled(pytestconfig):
+                assert pytestconfig.seen is {collecting}
+                assert gc.isenabled()
+            """
+        )
+        result = pytester.runpytest("-k", "test_enabled", "-p", "no:randomly")
+        result.assert_outcomes(passed=1, deselected=seeds)
+
+    def test_collecting_imports_neither_browser_nor_client(self, project):
+        code = (
+            "import sys, pytest; pytest.main(['--collect-only', '-q']); "
+            "print([m for m in ('selenium', 'openai', 'vcr', 'yaml', 'lxml', 'scipy', "
+            "'pytest_miniwob_agent.results', 'pytest_miniwob_agent.report') if m in sys.modules])"
+        )
+        result = subprocess.run(
+            [sys.executable, "-c", code], cwd=project.path, capture_output=True, text=True
+        )
+        assert "click-menu-2/1]" in result.stdout
+        assert result.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.fixture
+def painter(project):
+    """A project with an agent of its own, which takes a parameter."""
+    project.makepyfile(
+        mine="""
+        class Painter:
+            def __init__(self, color="blue"):
+                self.name, self.color = f"painter-{color}", color
+
+            def solve(self, env, llm, note):
+                env.reset()
+                llm.complete(f"{self.color}?", "ask")
+        """
+    )
+    project.syspathinsert()
+    project.makeini("[pytest]\nminiwob_model = m\nminiwob_agent = mine:Painter\n")
+    return project
+
+
+class TestAgent:
+    @pytest.mark.parametrize(
+        ("agent", "message"),
+        [
+            ("reflectiv", "*no agent is called 'reflectiv' (did you mean reflective*"),
+            ("no_such_package:Agent", "*can't import no_such_package*"),
+            ("json:Agent", "*json has no 'Agent'*"),
+            ("json:JSONDecoder", "*JSONDecoder lacks a `name` or a method solve*"),
+            ("", "*no agent is called ''*"),
+        ],
+    )
+    def test_an_unknown_agent_is_a_collection_error(self, project, agent, message):
+        result = project.runpytest(f"--miniwob-agent={agent}")
+        result.assert_outcomes(errors=1)
+        result.stdout.fnmatch_lines([message])
+
+    @pytest.mark.parametrize(
+        ("params", "message"),
+        [
+            ('{"colour": 1}', "*agent 'mine:Painter' takes no 'colour' (did you mean color?)*"),
+            ('{"prompts": "mine"}', "*the folder of prompts has --miniwob-prompts"),
+            ('{"color": 2, "size": 1}', "*takes no 'size'; it takes color"),
+            ('{"color": ""}', "*its name is the folder of its cassettes, and *"),
+            (json.dumps({"color": "x" * 200}), "*its name is the folder of its cassettes, and *"),
+        ],
+        ids=["unknown", "prompts", "second unknown", "empty name", "long name"],
+    )
+    def test_wrong_parameters_are_a_collection_error(self, painter, params, message):
+        file = painter.path / "mine.py"
+        file.write_text(file.read_text().replace('f"painter-{color}"', 'color and f"{color}"'))
+        result = painter.runpytest(f"--miniwob-agent-params={params}")
+        result.assert_outcomes(errors=1)
+        result.stdout.fnmatch_lines([message])
+
+    def test_an_agent_gets_its_parameters(self, painter, chat_server):
+        chat_server.reply = lambda prompt: "click id=1"
+        painter.runpytest(
+            '--miniwob-agent-params={"color": "red"}', "--miniwob-record=new_episodes",
+            f"--miniwob-base-url={chat_server.url}", "-k", "click-menu-2",
+        )  # fmt: skip
+        assert {request["messages"][0]["content"] for request in chat_server.requests} == {"red?"}
+        assert (painter.path / "cassettes/painter-red/m/click-menu-2/1.yaml").exists()

@@ -1,0 +1,138 @@
+"""The controller: an agent's `run_finished`, and steps that fail at the end of a run."""
+
+import functools
+import json
+
+import pytest
+
+AGENT = """
+    import os
+
+    from pytest_miniwob_agent import Click, UsageError
+
+    class Counting:
+        name = "counting"
+
+        def __init__(self, file="finished"):
+            self.file = file
+
+        def solve(self, env, llm, note):
+            env.reset()
+            env.step(Click(1))
+            env.step(Click(2))
+"""
+
+FINISH = """
+        def run_finished(self, outcomes):
+            cases = " ".join(outcome.case.id for outcome in outcomes)
+            with open(self.file, "a") as file:
+                print(os.environ.get("PYTEST_XDIST_WORKER", "controller"), cases, file=file)
+            return f"{sum(outcome.solved for outcome in outcomes)} solved by counting"
+"""
+
+CASES = "n-screen-n-step/click-menu-2/1 n-screen-n-step/click-menu-2/2"
+
+
+@pytest.fixture
+def run(project):
+    """Run two items of an agent that has these lines in its class."""
+    project.syspathinsert()
+
+    def run(lines, *args, runpytest=project.runpytest):
+        project.makepyfile(mine=AGENT + lines)
+        return runpytest("--miniwob-agent=mine:Counting", "-k", "click-menu-2", *args)
+
+    run.path = project.path
+    run.in_subprocess = functools.partial(run, runpytest=project.runpytest_subprocess)
+    return run
+
+
+class TestRunFinished:
+    @pytest.mark.parametrize("workers", ["-n0", "-n2"])
+    def test_it_is_called_once_with_all_outcomes_in_the_controller(self, run, workers):
+        result = run(FINISH, workers, '--miniwob-agent-params={"file": "done"}')
+        result.assert_outcomes(passed=2)
+        assert (run.path / "done").read_text() == f"controller {CASES}\n"
+        result.stdout.fnmatch_lines(["*MiniWoB++ episodes*", "2 solved by counting"])
+
+    def test_an_agent_need_not_have_it(self, run):
+        result = run("")
+        result.assert_outcomes(passed=2)
+        assert result.ret == pytest.ExitCode.OK
+        result.stdout.no_fnmatch_line("*run_finished*")
+
+    def test_it_is_not_called_where_no_item_ran(self, run):
+        run(FINISH, "--collect-only")
+        run(FINISH, "-k", "no_such_item")
+        assert not (run.path / "finished").exists()
+
+    @pytest.mark.parametrize("quiet", [[], ["-q"]], ids=["", "-q"])
+    def test_an_error_of_it_fails_the_run_with_its_message(self, run, quiet):
+        lines = FINISH.replace("return", "raise UsageError('no \\x1b[2Jspace left') #")
+        result = run(lines, "--miniwob-results=results.jsonl", *quiet)
+        result.assert_outcomes(passed=2)
+        assert result.ret == pytest.ExitCode.TESTS_FAILED
+        result.stdout.fnmatch_lines(["no * left"])
+        assert "\x1b[2J" not in result.stdout.str()
+        assert (run.path / "results.jsonl").exists()  # the other steps are done
+
+    def test_a_bug_in_it_fails_the_run_with_its_traceback(self, run):
+        result = run(FINISH.replace("return", "1 / 0 #"), "--miniwob-results=results.jsonl")
+        result.assert_outcomes(passed=2)
+        assert result.ret == pytest.ExitCode.TESTS_FAILED
+        result.stdout.fnmatch_lines(
+            [
+                "run_finished() of the agent counting failed:",
+                "Traceback*",
+                "ZeroDivisionError: division by zero",
+            ]
+        )
+        assert (run.path / "results.jsonl").exists()
+
+
+def test_files_that_cannot_be_written_fail_the_run(run):
+    (run.path / "results.jsonl").mkdir()
+    result = run(FINISH, "--miniwob-results=results.jsonl", "--miniwob-report=report")
+    result.assert_outcomes(passed=2)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*MiniWoB++ results*", "*results.jsonl*", "report: report*"])
+    result.stdout.no_fnmatch_line("results: results.jsonl")
+    assert (run.path / "finished").exists()
+
+
+class TestReportFolder:
+    """The folder that `--miniwob-report` names."""
+
+    def test_one_that_holds_something_else_is_refused_before_the_run(self, run):
+        (run.path / "taken").mkdir()
+        (run.path / "taken/file").touch()
+        (run.path / "answers.jsonl").write_text("not read\n")
+        result = run(
+            FINISH, "--miniwob-report=taken", "--miniwob-record=defer",
+            "--miniwob-answers=answers.jsonl",
+        )  # fmt: skip
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        result.stderr.fnmatch_lines(["*--miniwob-report: *taken holds something else*"])
+
+    def test_it_is_neither_checked_nor_written_by_collecting(self, run):
+        (run.path / "taken").mkdir()
+        (run.path / "taken/file").touch()
+        for folder in ("taken", "new"):
+            result = run("", f"--miniwob-report={folder}", "--collect-only")
+            assert result.ret == pytest.ExitCode.OK
+        assert not (run.path / "new").exists()
+
+
+def test_a_keyboard_interrupt_leaves_the_results_of_the_items_that_ran(run):
+    lines = """
+        def solve(self, env, llm, note):
+            if env.reset().goal.endswith("2"):
+                raise KeyboardInterrupt
+            env.step(Click(1))
+            env.step(Click(2))
+"""
+    result = run.in_subprocess(lines, "--miniwob-results=results.jsonl")
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    head, solved = (run.path / "results.jsonl").read_text().splitlines()
+    assert json.loads(head)["partial"] == ["10 items deselected", "1 item did not run"]
+    assert json.loads(solved)["outcome"] == "solved"

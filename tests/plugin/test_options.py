@@ -1,0 +1,175 @@
+"""Options of the command line and the ini file: parsing, defaults, and what goes together."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from pytest_miniwob_agent import UsageError
+from pytest_miniwob_agent.plugin.options import OPTIONS
+from pytest_miniwob_agent.plugin.settings import read_settings
+
+ROOT = Path("/project")
+BELOW = ROOT / "below"
+
+
+class FakeConfig:
+    """As much of pytest's configuration as settings are read from."""
+
+    rootpath = ROOT
+    invocation_params = SimpleNamespace(dir=BELOW)
+
+    def __init__(self, line, ini):
+        self._line = {f"miniwob_{name}": value for name, value in line.items()}
+        self._ini = {f"miniwob_{name}": value for name, value in ini.items()}
+
+    def getoption(self, name):
+        return self._line.get(name)
+
+    def getini(self, name):
+        return self._ini.get(name)
+
+
+def read(line=(), **ini):
+    return read_settings(FakeConfig(dict(line), ini))
+
+
+def test_settings_have_defaults():
+    settings = read()
+    assert settings.record == "none"
+    assert settings.agent == "reflective"
+    assert settings.llm_params == {"temperature": 0}
+    assert settings.cassettes == ROOT / "cassettes"
+    assert settings.gate == "items"
+    assert settings.prices == {}
+    assert settings.headed is False
+    assert (settings.model, settings.seeds, settings.results, settings.max_calls) == (None,) * 4
+    assert settings.pending == ROOT / ".miniwob/pending.jsonl"
+
+
+def test_the_command_line_overrides_the_ini_file():
+    assert read({"model": "a"}, model="b").model == "a"
+    assert read(model="b").model == "b"
+    assert read({"headed": True}).headed
+    assert read(headed=True).headed
+
+
+def test_values_that_a_marker_may_override_are_kept_by_their_place():
+    settings = read({"seeds": "1-3,7", "trials": "2"}, trials="4", steps="9")
+    assert (settings.seeds, settings.trials, settings.steps) == ([1, 2, 3, 7], 2, None)
+    assert settings.ini == {"seeds": None, "trials": 4, "steps": 9, "repeats": None}
+
+
+def test_paths_are_relative_to_the_place_where_they_are_written():
+    assert read({"report": "out"}).report == BELOW / "out"
+    assert read(report="out").report == ROOT / "out"
+    assert read({"report": "/out"}).report == Path("/out")
+
+
+def test_a_baseline_is_a_file_or_a_commit():
+    assert read({"baseline": "base.jsonl"}).baseline == BELOW / "base.jsonl"
+    settings = read({"baseline": "git:main"}, baseline="base.jsonl")
+    assert settings.baseline == "git:main"
+    assert settings.baseline_file == ROOT / "base.jsonl"
+    assert read({"baseline": "git:main", "results": "new"}).baseline_file == BELOW / "new"
+
+
+@pytest.mark.parametrize("name", ["model", "base_url", "browser"])
+def test_an_empty_name_is_none_even_if_the_ini_file_has_one(name):
+    assert getattr(read({name: ""}, **{name: "x"}), name) is None
+
+
+@pytest.mark.parametrize("name", ["cassettes", "prompts", "results", "baseline", "report"])
+def test_an_empty_path_on_the_command_line_counts_as_not_given(name):
+    assert getattr(read({name: ""}, **{name: "x"}), name) == ROOT / "x"
+    assert getattr(read({name: ""}), name) == getattr(read(), name)
+
+
+def test_prices_are_found_by_model():
+    assert read({"model": "m"}, prices="m 1 2\nn 3 4").price == (1, 2)
+    assert read({"model": "m", "prices": ""}, prices="m 1 2").price is None
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("trials", "none", "'none' must be a positive integer"),
+        ("trials", "0", "'0' must be a positive integer"),
+        ("max-calls", "", "'' must be a positive integer"),
+        ("concurrency", "-1", "'-1' must be a positive integer"),
+        ("llm-params", "{", "'{' is not JSON"),
+        ("llm-params", "", "'' is not JSON"),
+        ("llm-params", "[]", "'[]' is not a JSON object"),
+        ("agent-params", "3", "'3' is not a JSON object"),
+        ("max-cost", "free", "'free' must be an amount of US dollars above 0"),
+        ("max-cost", "0", "'0' must be an amount"),
+        ("max-cost", "inf", "'inf' must be an amount"),
+        ("max-cost", "", "'' must be an amount"),
+    ],
+)
+def test_a_wrong_value_is_named_by_the_option(name, value, message):
+    key = name.replace("-", "_")
+    with pytest.raises(UsageError) as error:
+        read({key: value})
+    assert str(error.value).startswith(f"--miniwob-{name}: {message}")
+    if value:  # an empty line of the ini file is a default
+        with pytest.raises(UsageError) as error:
+            read(**{key: value})
+        assert str(error.value).startswith(f"miniwob_{key}: {message}")
+
+
+def test_a_choice_of_the_ini_file_must_be_one_of_those_there_are():
+    with pytest.raises(UsageError, match=r"miniwob_record: 'nevr' is not one of none, once"):
+        read(record="nevr")
+    with pytest.raises(UsageError, match=r"\(did you mean once"):
+        read(record="onc")
+
+
+@pytest.mark.parametrize("seeds", ["1000-", "10-1", ""])
+def test_wrong_seeds_are_quoted(seeds):
+    with pytest.raises(UsageError, match=f"seeds '{seeds}'"):
+        read({"seeds": seeds})
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ({"trace": "on"}, "--miniwob-trace goes with --miniwob-report"),
+        ({"slowmo": "9"}, "--miniwob-slowmo goes with --miniwob-headed"),
+        ({"answers": "file"}, "--miniwob-answers goes with --miniwob-record=defer"),
+        ({"llm_params": '{"stream": 1, "model": 2}'}, "--miniwob-llm-params: can't set model, st"),
+        ({"max_cost": "1", "model": "m"}, "--miniwob-max-cost needs the price of m"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(line, message):
+    with pytest.raises(UsageError, match=message):
+        read(line)
+
+
+def test_an_option_of_the_ini_file_that_is_not_used_is_no_error():
+    assert read(slowmo="9").slowmo is None
+    assert read({"headed": True}, slowmo="9").slowmo == 9
+    assert read(trace="on").trace == "on"
+
+
+def test_every_option_has_an_ini_twin_and_help(pytester):
+    text = pytester.runpytest("--help").stdout.str()
+    assert len(OPTIONS) == 25
+    for option in OPTIONS:
+        assert f"--miniwob-{option.name}" in text
+        assert f"miniwob_{option.name.replace('-', '_')} (" in text
+    assert "@pytest.mark.miniwob(*selectors" in pytester.runpytest("--markers").stdout.str()
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--miniwob-record=never"], "*invalid choice: 'never'*"),
+        (["--miniwob-trials=none"], "*--miniwob-trials: 'none' must be a positive integer*"),
+        (["-o", "miniwob_trials=none"], "*miniwob_trials: 'none' must be a positive integer*"),
+    ],
+)
+def test_a_wrong_option_is_a_usage_error_of_pytest(project, args, message):
+    result = project.runpytest(*args)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([message])
