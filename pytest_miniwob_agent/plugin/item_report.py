@@ -105,26 +105,30 @@ def _last_picture(outcome: Outcome, settings: Settings) -> Path | None:
 
 
 def serialize(data: Any, *, on_worker: bool) -> Any:
-    """Return a report's data with the outcome as JSON.
+    """Return a report's data with the outcome as plain data.
 
-    A page may hold half of a surrogate pair, which execnet refuses, and the test's log or failure
-    may quote it in any report of the item: workers send U+FFFD in its place. The outcome is ASCII
-    and arrives as it was.
+    A page may hold a lone surrogate, which execnet refuses, and the test's log or failure may quote
+    it in any report of the item: workers send U+FFFD in its place. The outcome arrives as it was,
+    as JSON in ASCII.
     """
     if data and isinstance(data.get("miniwob"), Outcome):
-        data["miniwob"] = json.dumps(data["miniwob"].to_data())
+        plain = data["miniwob"].to_data()
+        data["miniwob"] = json.dumps(plain) if on_worker else plain
     return _without_surrogates(data) if data and on_worker else data
 
 
 def deserialize(report: Any) -> Any:
     """Return the report with the outcome as it was before `serialize`."""
-    if isinstance(getattr(report, "miniwob", None), str):
-        report.miniwob = Outcome.from_data(json.loads(report.miniwob))
+    match getattr(report, "miniwob", None):
+        case str() as text:
+            report.miniwob = Outcome.from_data(json.loads(text))
+        case dict() as data:
+            report.miniwob = Outcome.from_data(data)
     return report
 
 
 def _without_surrogates(data: Any) -> Any:
-    """Return the data with U+FFFD in the place of each half of a surrogate pair."""
+    """Return the data with U+FFFD in the place of each lone surrogate."""
     match data:
         case str():
             return _SURROGATE.sub("\ufffd", data)

@@ -1,6 +1,6 @@
 """Results, baseline and gate of pytest runs, on the fake pages of conftest."""
 
-import json
+import shutil
 import subprocess
 
 import pytest
@@ -15,12 +15,12 @@ OTHER_MENU = "n-screen-n-step/click-menu-2/2"
 
 
 def lose(*lost):
-    """A model that fails the items whose goal ends in one of these."""
+    """Return a model that fails the items whose goal ends in one of these."""
 
     def reply(prompt):
         if "Answer with one line of this form" in prompt:
             return "For action index=1, you should click id=3."
-        if any(f"{each}." in prompt or f"{each}\n" in prompt for each in lost):
+        if any(f"{goal}." in prompt or f"{goal}\n" in prompt for goal in lost):
             return solve_menu(prompt).replace("id=2", "id=3")
         return solve_menu(prompt)
 
@@ -28,33 +28,48 @@ def lose(*lost):
 
 
 @pytest.fixture
-def run(project, chat_server):
-    """Record the project's items anew from a model that loses some of them, or replay them."""
+def run(project, chat_server, recordings):
+    """Run the project's items, as a model was recorded that loses some of them.
 
-    def call(*args, lost=None, record="all"):
+    Without `lost` the cassettes are those of the call before.
+    """
+
+    def run(*args, lost=None):
         if lost is not None:
-            chat_server.reply = lose(*lost)
-            args = (*args, f"--miniwob-record={record}", f"--miniwob-base-url={chat_server.url}")
+            use_recording(project, chat_server, recordings, lost)
         return project.runpytest(*args, "--miniwob-trials=2")
 
-    return call
+    return run
+
+
+def use_recording(project, chat_server, recordings, lost):
+    """Put cassettes of a model that loses these items into the project."""
+    cassettes, kept = project.path / "cassettes", recordings / "-".join(["lost", *lost])
+    if not kept.exists():
+        chat_server.reply = lose(*lost)
+        project.runpytest(
+            "--miniwob-record=all", f"--miniwob-base-url={chat_server.url}", "--miniwob-trials=2"
+        )
+        shutil.copytree(cassettes, kept)
+    shutil.rmtree(cassettes, ignore_errors=True)
+    shutil.copytree(kept, cassettes)
 
 
 @pytest.fixture
-def baseline(run, project):
+def baseline(run, project, recordings):
     """A baseline in which one of the twelve items is not solved."""
-    run("--miniwob-results=base.jsonl", lost=["click-menu-2 2"]).assert_outcomes(
-        passed=11, failed=1
-    )
-    return project.path / "base.jsonl"
+    kept, file = recordings / "base.jsonl", project.path / "base.jsonl"
+    if not kept.exists():
+        result = run("--miniwob-results=base.jsonl", lost=["click-menu-2 2"])
+        result.assert_outcomes(passed=11, failed=1)
+        shutil.copy(file, kept)
+    use_recording(project, None, recordings, ["click-menu-2 2"])
+    shutil.copy(kept, file)
+    return file
 
 
 class TestResults:
-    @pytest.mark.parametrize("workers", ["-n0", "-n2"])
-    def test_one_line_an_item_the_same_at_every_replay(self, baseline, run, project, workers):
-        run("--miniwob-results=again.jsonl", workers, "-p", "randomly")
-        again = project.path / "again.jsonl"
-        assert again.read_bytes() == baseline.read_bytes()
+    def test_there_is_one_line_an_item_with_its_outcome(self, baseline):
         results = read_results(baseline)
         assert len(results.results) == 12
         assert results.partial == ()
@@ -74,17 +89,25 @@ class TestResults:
         assert "reflect.txt" in failed.prompts
 
     @pytest.mark.parametrize("workers", ["-n0", "-n2"])
-    def test_a_partial_run_says_so(self, baseline, run, project, workers):
-        def partial(*args):
-            run("--miniwob-results=part.jsonl", workers, *args)
-            return read_results(project.path / "part.jsonl").partial
+    def test_a_replay_writes_the_same_bytes(self, baseline, run, project, workers):
+        run("--miniwob-results=again.jsonl", workers, "-p", "randomly")
+        assert (project.path / "again.jsonl").read_bytes() == baseline.read_bytes()
 
-        assert partial("-k", "click-menu-2") == ("10 items deselected",)
-        assert partial("--deselect", f"{project.path.name}.py") == ()
-        stopped = partial("-x", "-p", "no:randomly", "-k", "click-menu-2 or click-tab")
-        assert stopped == () or "did not run" in stopped[-1]
+    def test_deselected_items_are_counted(self, baseline, run, project):
+        run("--miniwob-results=part.jsonl", "-k", "click-menu-2")
+        assert read_results(project.path / "part.jsonl").partial == ("10 items deselected",)
 
-    def test_named_and_last_failed_items(self, baseline, run, project):
+    def test_items_after_the_first_failure_did_not_run(self, baseline, run, project):
+        args = ["--miniwob-results=part.jsonl", "-p", "no:randomly", "-k"]
+        run(*args, "click-menu-2 or click-tab", "-x")
+        assert read_results(project.path / "part.jsonl").partial == ("10 items did not run",)
+
+    def test_deselecting_other_tests_makes_no_run_partial(self, baseline, run, project):
+        project.makepyfile(test_other="def test_other(): pass")
+        run("--miniwob-results=whole.jsonl", "--deselect", "test_other.py")
+        assert read_results(project.path / "whole.jsonl").partial == ()
+
+    def test_runs_of_named_and_of_last_failed_items_say_so(self, baseline, run, project):
         name = next(project.path.glob("test_*.py")).name
         run("--miniwob-results=part.jsonl", f"{name}::test_solves[{MENU}]")
         assert read_results(project.path / "part.jsonl").partial == ("only tests that were named",)
@@ -94,7 +117,7 @@ class TestResults:
         assert part.partial[0] == "only what failed last"
         assert [result.case for result in part.results] == [OTHER_MENU]
 
-    def test_every_outcome(self, baseline, run, project):
+    def test_items_that_are_not_conclusive_have_a_reason(self, baseline, run, project):
         cassettes = project.path / "cassettes/reflective/m"
         (cassettes / "click-menu-2/1.yaml").unlink()
         (cassettes / "click-tab/1.yaml").write_text("garbage")
@@ -113,23 +136,55 @@ class TestResults:
         found = {r.case: r for r in read_results(project.path / "all.jsonl").results}
         assert found[MENU].outcome == "waiting"
 
-    def test_nothing_is_written_where_nothing_is_run(self, baseline, run, project):
-        for args in (["--collect-only"], ["-k", "no_such_item"]):
-            run("--miniwob-results=none.jsonl", *args)
-            assert not (project.path / "none.jsonl").exists()
+    @pytest.mark.parametrize("args", [["--collect-only"], ["-k", "no_such_item"]])
+    def test_nothing_is_written_where_no_item_runs(self, baseline, run, project, args):
+        result = run("--miniwob-results=none.jsonl", *args)
+        assert not (project.path / "none.jsonl").exists()
+        result.stdout.no_fnmatch_line("*none.jsonl*")
 
-    def test_an_item_that_two_tests_run(self, baseline, run, project):
+    def test_an_item_of_two_tests_is_written_once(self, baseline, run, project):
         name = next(project.path.glob("test_*.py"))
         text = name.read_text()
         name.write_text(text + text.partition("import pytest\n")[2].replace("solves", "too"))
         run("--miniwob-results=two.jsonl")
         assert (project.path / "two.jsonl").read_bytes() == baseline.read_bytes()
 
+    def test_an_item_with_two_results_is_an_error(self, run, project):
+        project.makeconftest(
+            FAKE_PAGE
+            + """
+    from pytest_miniwob_agent.testing import ScriptedLLM
+
+    @pytest.fixture
+    def miniwob_llm(request):
+        last = "click id=3" if "fails" in request.node.name else "click id=2"
+        return ScriptedLLM(["click id=1", "Opened the menu.", last])
+"""
+        )
+        project.makepyfile(
+            """
+            import pytest
+
+            @pytest.mark.miniwob("click-menu-2", seeds=[1], trials=1)
+            def test_solves(miniwob_episode): pass
+
+            @pytest.mark.miniwob("click-menu-2", seeds=[1], trials=1)
+            def test_fails(miniwob_episode): pass
+            """
+        )
+        result = project.runpytest("--miniwob-results=two.jsonl")
+        result.assert_outcomes(passed=2)
+        assert result.ret == pytest.ExitCode.TESTS_FAILED
+        result.stdout.fnmatch_lines(
+            ["*MiniWoB++ results*", f"{MENU} was run more than once, with different results*"]
+        )
+        assert not (project.path / "two.jsonl").exists()
+
 
 class TestItems:
     """The gate that fails for every item that is no longer solved."""
 
-    def test_the_baseline_forgives_what_it_does_not_solve_either(self, baseline, run):
+    def test_an_item_that_was_unsolved_before_is_an_expected_failure(self, baseline, run):
         result = run("--miniwob-baseline=base.jsonl", "-rx")
         result.assert_outcomes(passed=11, xfailed=1)
         assert result.ret == pytest.ExitCode.OK
@@ -157,7 +212,7 @@ class TestItems:
             ]
         )
 
-    def test_progress_is_told(self, baseline, run):
+    def test_an_item_that_is_solved_now_is_named(self, baseline, run):
         result = run("--miniwob-baseline=base.jsonl", lost=[])
         assert result.parseoutcomes() == {"passed": 11, "progressed": 1}
         assert result.ret == pytest.ExitCode.OK
@@ -169,40 +224,52 @@ class TestItems:
             ]
         )
 
-    def test_drift_of_a_known_weakness_is_not_forgiven(self, baseline, run, project):
+    def test_drift_of_an_item_that_was_unsolved_before_fails_the_run(self, baseline, run, project):
         project.makeconftest(FAKE_PAGE.replace('"Quit"', '"Exit"'))
         result = run("--miniwob-baseline=base.jsonl", "-k", "click-menu-2/2")
         assert result.parseoutcomes() == {"drifted": 1, "deselected": 11}
         result.stdout.fnmatch_lines(["gate items: FAILED", "*inconclusive: drifted"])
 
-    def test_runxfail(self, baseline, run):
+    def test_runxfail_shows_expected_failures_as_failures(self, baseline, run):
         run("--miniwob-baseline=base.jsonl", "--runxfail").assert_outcomes(passed=11, failed=1)
 
 
 class TestMissing:
-    @pytest.mark.parametrize("workers", ["-n0", "-n2"])
-    def test_what_the_baseline_has_must_run(self, baseline, run, project, workers):
+    def test_items_of_the_baseline_that_are_gone_fail_the_run(self, baseline, run, project):
         for path in project.path.glob("test_*.py"):
             path.write_text(path.read_text().replace("seeds=[1, 2]", "seeds=[1]"))
-        result = run("--miniwob-baseline=base.jsonl", workers)
+        result = run("--miniwob-baseline=base.jsonl")
         result.assert_outcomes(passed=6)
         assert result.ret == pytest.ExitCode.TESTS_FAILED
         result.stdout.fnmatch_lines(
             ["gate items: FAILED", "  6 items of the baseline did not run", f"    {OTHER_MENU}"]
         )
 
-    @pytest.mark.parametrize("workers", ["-n0", "-n2"])
-    def test_what_was_left_out_on_purpose_need_not(self, baseline, run, project, workers):
-        name = next(project.path.glob("test_*.py")).name
-        for args in (
+    @pytest.mark.parametrize(
+        "args",
+        [
             ["-k", "click-menu-2"],
             ["--miniwob-seeds=1"],
-            [f"{name}::test_solves[{MENU}]"],
-            ["--deselect", f"{name}::test_solves[{MENU}]"],
-        ):
-            result = run("--miniwob-baseline=base.jsonl", workers, *args)
-            assert result.ret == pytest.ExitCode.OK
-            result.stdout.fnmatch_lines(["gate items: passed", "*left out on purpose: *"])
+            [f"TEST::test_solves[{MENU}]"],
+            ["--deselect", f"TEST::test_solves[{MENU}]"],
+        ],
+        ids=["-k", "seeds", "named", "deselect"],
+    )
+    def test_items_that_are_left_out_on_purpose_need_not_run(self, baseline, run, project, args):
+        name = next(project.path.glob("test_*.py")).name
+        args = [arg.replace("TEST", name) for arg in args]
+        result = run("--miniwob-baseline=base.jsonl", *args)
+        assert result.ret == pytest.ExitCode.OK
+        result.stdout.fnmatch_lines(["gate items: passed", "*left out on purpose: *"])
+
+    def test_workers_send_the_controller_what_they_left_out(self, baseline, run, project):
+        result = run(
+            "--miniwob-baseline=base.jsonl", "--miniwob-results=part.jsonl", "-n2",
+            "-k", "click-menu-2",
+        )  # fmt: skip
+        assert result.ret == pytest.ExitCode.OK
+        result.stdout.fnmatch_lines(["gate items: passed", "*left out on purpose: *"])
+        assert read_results(project.path / "part.jsonl").partial == ("10 items deselected",)
 
     def test_a_run_of_other_tests_is_not_judged(self, baseline, run, project):
         project.makepyfile(test_other="def test_other(): pass")
@@ -211,13 +278,18 @@ class TestMissing:
             assert result.ret == pytest.ExitCode.OK
             result.stdout.no_fnmatch_line("*MiniWoB++ gate*")
 
-    def test_a_stopped_run_is_red(self, baseline, run):
+    def test_a_stopped_run_fails_for_the_items_that_did_not_run(self, baseline, run):
         result = run("--miniwob-baseline=base.jsonl", "--maxfail=1", lost=["click-menu-2 1"])
-        assert result.ret != pytest.ExitCode.OK
+        assert result.ret == pytest.ExitCode.TESTS_FAILED
+        result.stdout.fnmatch_lines(
+            ["gate items: FAILED", "  11 items of the baseline did not run*"]
+        )
 
 
-class TestPaired:
-    def test_single_flips_fail_nothing(self, baseline, run):
+class TestOtherGates:
+    """Gates that judge all items together."""
+
+    def test_a_few_changed_items_do_not_fail_the_run(self, baseline, run):
         result = run(
             "--miniwob-baseline=base.jsonl", "--miniwob-gate=paired", "-v", lost=["click-menu-2 1"]
         )
@@ -228,7 +300,7 @@ class TestPaired:
                 "*click-menu-2/1* REGRESSED *",
                 "*click-menu-2/2* PROGRESSED *",
                 "gate paired:0.05: passed",
-                "  1 worse, 1 better: 12 items are too few to tell. *",
+                "  1 worse, 1 better: 12 items are too few *",
                 "  1 item no longer solved, which this gate allows",
                 f"    {MENU}: solved in trial 1 -> unsolved (failed ?2)",
                 "  1 item solved now and not in the baseline",
@@ -246,17 +318,17 @@ class TestPaired:
             ]
         )
 
-    def test_rate(self, baseline, run):
-        for points, status in (("5", 1), ("10", 0)):
-            result = run(
-                "--miniwob-baseline=base.jsonl", f"--miniwob-gate=rate:{points}",
-                lost=["click-menu-2 1", "click-menu-2 2"],
-            )  # fmt: skip
-            assert result.ret == status
+    @pytest.mark.parametrize(
+        ("points", "status"), [("5", pytest.ExitCode.TESTS_FAILED), ("10", pytest.ExitCode.OK)]
+    )
+    def test_the_rate_may_fall_by_as_many_points(self, baseline, run, points, status):
+        lost = ["click-menu-2 1", "click-menu-2 2"]
+        args = ["--miniwob-baseline=base.jsonl", f"--miniwob-gate=rate:{points}"]
+        assert run(*args, lost=lost).ret == status
 
 
 class TestSettings:
-    def test_the_ini_file(self, baseline, run, project):
+    def test_baseline_and_gate_may_be_in_the_ini_file(self, baseline, run, project):
         project.makeini(
             "[pytest]\nminiwob_model = m\naddopts = -p no:randomly\n"
             "miniwob_baseline = base.jsonl\nminiwob_gate = paired\n"
@@ -264,32 +336,49 @@ class TestSettings:
         run().stdout.fnmatch_lines(["gate paired:0.05: passed"])
         run("--miniwob-gate=rate:5").stdout.fnmatch_lines(["gate rate:5: passed"])
 
-    def test_what_differs_from_the_baseline_is_told(self, baseline, run, project):
+    def test_the_model_and_prompts_that_differ_are_shown(self, baseline, project, chat_server):
         project.makeini("[pytest]\nminiwob_model = m2\nminiwob_prompts = prompts\n")
         project.mkdir("prompts").joinpath("plan.txt").write_text(
             PLAN.read_text("utf-8").replace("Done so far", "Done until now"), "utf-8"
         )
-        result = run("--miniwob-baseline=base.jsonl", lost=[])
+        chat_server.reply = lose()
+        result = project.runpytest(
+            "--miniwob-record=all", f"--miniwob-base-url={chat_server.url}", "-k", "click-menu-2",
+            "--miniwob-baseline=base.jsonl",
+        )  # fmt: skip
         result.stdout.fnmatch_lines(["model: m -> m2", "prompt plan.txt: * -> *"])
         # No trial failed, so reflect.txt was not used; it is as it was.
         result.stdout.no_fnmatch_line("*reflect.txt*")
 
-    def test_all_items_are_named_with_v(self, baseline, run):
-        args = ["--miniwob-baseline=base.jsonl", "-n0", "--miniwob-seeds=1-4"]
-        run(*args, "--miniwob-results=base.jsonl", lost=[])
-        for verbose in ("-q", "-v"):
-            result = run(*args, "--miniwob-gate=paired", verbose, lost=["1", "2", "3", "4"])
-            told = [line for line in result.outlines if line.endswith("(all with -v)")]
-            assert told == ([] if verbose == "-v" else ["    and 4 more (all with -v)"])
+    def test_all_items_are_named_with_v(self, project, monkeypatch):
+        project.makeconftest(
+            FAKE_PAGE
+            + """
+    import os
+    from pytest_miniwob_agent.testing import ScriptedLLM
 
-    def test_a_partial_run_makes_no_baseline(self, baseline, run):
+    @pytest.fixture
+    def miniwob_llm():
+        return ScriptedLLM(["click id=1", "Opened the menu.", f"click id={os.environ['LAST']}"])
+"""
+        )
+        args = ["--miniwob-seeds=1-4", "--miniwob-trials=1"]
+        monkeypatch.setenv("LAST", "2")
+        project.runpytest(*args, "--miniwob-results=base.jsonl").assert_outcomes(passed=24)
+        monkeypatch.setenv("LAST", "3")
+        args += ["--miniwob-baseline=base.jsonl", "--miniwob-gate=paired"]
+        short, whole = (project.runpytest(*args, verbosity) for verbosity in ("-q", "-v"))
+        assert "    and 4 more (all with -v)" in short.outlines
+        whole.stdout.no_fnmatch_line("*(all with -v)")
+
+    def test_a_partial_run_is_not_to_become_the_baseline(self, baseline, run):
         part = ["--miniwob-baseline=base.jsonl", "-k", "click-menu-2"]
         result = run(*part, "--miniwob-results=part.jsonl", lost=[])
         result.stdout.fnmatch_lines(
             ["to make this the baseline, run all items with --miniwob-results=base.jsonl and"]
         )
 
-    def test_the_first_run_of_all_writes_its_baseline(self, baseline, run, project):
+    def test_the_first_run_of_all_writes_its_own_baseline(self, baseline, run, project):
         new = project.path / "new.jsonl"
         args = ["--miniwob-baseline=new.jsonl", "--miniwob-results=new.jsonl"]
         result = run(*args)
@@ -300,7 +389,7 @@ class TestSettings:
     @pytest.mark.parametrize(
         ("args", "message"),
         [
-            (["--miniwob-baseline=none.jsonl"], "*there is no results file *none.jsonl; write *"),
+            (["--miniwob-baseline=none.jsonl"], "*no results file *none.jsonl*"),
             (["--miniwob-baseline=git:main"], "*git:main*"),
             (
                 ["--miniwob-gate=pared", "--miniwob-results=x"],
@@ -308,12 +397,12 @@ class TestSettings:
             ),
         ],
     )
-    def test_a_wrong_one(self, baseline, run, args, message):
+    def test_a_wrong_baseline_or_gate_is_a_usage_error(self, baseline, run, args, message):
         result = run(*args)
         assert result.ret == pytest.ExitCode.USAGE_ERROR
         result.stderr.fnmatch_lines([message])
 
-    def test_a_baseline_as_it_was_at_a_commit(self, baseline, run, project, monkeypatch):
+    def test_a_baseline_is_read_as_it_was_at_a_commit(self, baseline, run, project, monkeypatch):
         for name in ("GIT_AUTHOR", "GIT_COMMITTER"):
             monkeypatch.setenv(f"{name}_NAME", "a")
             monkeypatch.setenv(f"{name}_EMAIL", "a@example.com")
@@ -331,7 +420,7 @@ class TestSettings:
         run("--miniwob-baseline=git:main").assert_outcomes(passed=11, xfailed=1)
 
 
-def test_github_actions(baseline, run, project, monkeypatch):
+def test_github_gets_a_summary_and_annotations(baseline, run, project, monkeypatch):
     summary = project.path / "summary.md"
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
@@ -342,8 +431,8 @@ def test_github_actions(baseline, run, project, monkeypatch):
     result.stderr.fnmatch_lines([f"::error title=MiniWoB++ regression::{MENU}*"])
 
 
-def test_neither_scipy_nor_the_gate_is_imported_without_a_baseline(baseline, project):
-    project.makeconftest(
+def test_neither_scipy_nor_the_gate_is_imported_without_a_baseline(record):
+    record.makeconftest(
         FAKE_PAGE
         + """
     def pytest_unconfigure():
@@ -352,6 +441,6 @@ def test_neither_scipy_nor_the_gate_is_imported_without_a_baseline(baseline, pro
         print("LOADED", [name for name in names if name in sys.modules])
 """
     )
-    result = project.runpytest_subprocess("--miniwob-trials=2", "-s")
+    result = record.runpytest_subprocess("-s")
+    result.assert_outcomes(passed=12)
     result.stdout.fnmatch_lines(["LOADED []"])
-    assert json.loads(baseline.read_text().splitlines()[0])["items"] == 12
