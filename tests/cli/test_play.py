@@ -57,10 +57,13 @@ class Terminal:
         os.write(self._keys, keys.encode())
 
     def press_until_it_ends(self, keys):
-        """Press keys again for as long as the command has not noticed: Python misses a Ctrl-C in the
-        moment between the prompt and the reading of its answer.
+        """Press keys again as long as the command has not noticed.
+
+        Python misses a Ctrl-C in the moment between the prompt and the reading of its answer.
         """
-        while self._process.poll() is None:
+        for _ in range(10):
+            if self._process.poll() is not None:
+                return
             self.press(keys)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(3)
