@@ -43,10 +43,10 @@ def real(tmp_path_factory):
     """A report of a few items with pictures, and their episodes."""
     folder = tmp_path_factory.mktemp("real")
     report = folder / "report"
-    return report, replay(folder, FEW, f"--miniwob-report={report}", "--miniwob-trace=on", "-n2")
+    return report, replay(folder, FEW, f"--miniwob-report={report}", "--miniwob-trace=on")
 
 
-def test_pictures_and_workers_make_no_difference_to_what_happens(real, tmp_path):
+def test_pictures_make_no_difference_to_what_happens(real, tmp_path):
     """Pictures of solved items; those of the unsolved one are of a second replay, and equal."""
     report = tmp_path / "report"
     assert replay(tmp_path, FEW, f"--miniwob-report={report}") == real[1]
