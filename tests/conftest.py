@@ -87,7 +87,7 @@ def chat_server():
 
 SURROUNDINGS = (
     "OPENAI_API_KEY", "OPENAI_BASE_URL", "CI", "BUILD_NUMBER", "GITHUB_ACTIONS",
-    "PYTHONDONTWRITEBYTECODE",
+    "PYTEST_XDIST_WORKER", "PYTHONDONTWRITEBYTECODE",
 )  # fmt: skip
 """Variables that change an inner run, its output or its speed; a test that wants one sets it."""
 
