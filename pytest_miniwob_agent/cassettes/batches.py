@@ -31,7 +31,7 @@ from pytest_miniwob_agent.core.data import canonical_json
 from pytest_miniwob_agent.core.errors import MiniwobError, UsageError
 from pytest_miniwob_agent.core.files import write_atomically
 from pytest_miniwob_agent.core.secrets import redact
-from pytest_miniwob_agent.core.text import counted, shorten
+from pytest_miniwob_agent.core.text import counted, first_items, shorten
 from pytest_miniwob_agent.models.client import RETRIES
 
 MAX_REQUESTS = 50_000
@@ -325,10 +325,9 @@ class Batches:
     def _say_errors(self, errors: Mapping[str, str]) -> None:
         if not errors:
             return
-        for id_, error in list(errors.items())[:SHOWN_ERRORS]:
-            self._say(f"  {id_}: {error}")
-        if len(errors) > SHOWN_ERRORS:
-            self._say(f"  and {len(errors) - SHOWN_ERRORS} more")
+        texts = [f"{id_}: {error}" for id_, error in errors.items()]
+        for line in first_items(texts, SHOWN_ERRORS):
+            self._say(f"  {line}")
         count = counted(len(errors), "request")
         self._say(f"  `miniwob-agent batch submit` submits {count} again")
 

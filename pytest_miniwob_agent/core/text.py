@@ -75,5 +75,19 @@ def p_value(value: float) -> str:
 
 def listed(items: Iterable[str], most: int = 5) -> str:
     """The first items of a list, and the number of the others: `a, b and 3 more`."""
-    every = list(items)
-    return ", ".join(every[:most]) + (f" and {len(every) - most} more" if every[most:] else "")
+    shown = first_items(list(items), most)
+    return " ".join(filter(None, [", ".join(shown[:most]), *shown[most:]]))
+
+
+def first_items(items: Sequence[str], most: int | None, hint: str = "") -> list[str]:
+    """The first items of a list, and the number of the others as a last one: `and 12 more`.
+
+    Args:
+        items: the items.
+        most: the number of items to keep, None for all.
+        hint: a way to see the others, put behind their number.
+    """
+    if most is None or len(items) <= most:
+        return list(items)
+    others = f"and {len(items) - most} more" + (f" ({hint})" if hint else "")
+    return [*items[:most], others]

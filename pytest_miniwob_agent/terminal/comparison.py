@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from pytest_miniwob_agent.core.text import listed, p_value, percent, points
+from pytest_miniwob_agent.core.text import first_items, listed, p_value, percent, points
 from pytest_miniwob_agent.results import statistics
 from pytest_miniwob_agent.results.comparison import Change, Comparison, Pair, describe
 from pytest_miniwob_agent.results.file import Samples
@@ -77,7 +77,7 @@ class ComparisonView:
                     rows.append((layout.cell(pair.item), *map(layout.cell, sides)))
                 lines += [f"#### {title} ({len(pairs)})", "", *layout.markdown_table(rows), ""]
                 if pairs[most:]:
-                    lines += [f"and {len(pairs) - most} more", ""]
+                    lines += [first_items([pair.item for pair in pairs], most)[-1], ""]
         lines += [f"- {name}: {layout.escape(value)}" for name, value in self._remarks()]
         return "\n".join(lines).rstrip() + "\n"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pytest_miniwob_agent.core.text import counted
+from pytest_miniwob_agent.core.text import counted, first_items
 from pytest_miniwob_agent.results.gate import Verdict
 from pytest_miniwob_agent.terminal.layout import cell, escape, wrap
 
@@ -34,10 +34,8 @@ def verdict_lines(
     """
 
     def add_list(details: Sequence[str]) -> None:
-        for detail in details[:most]:
+        for detail in first_items(details, most, more):
             lines.extend(wrap(detail, width, 4))
-        if left := len(details) - len(details[:most]):
-            lines.append(f"    and {left} more" + (f" ({more})" if more else ""))
 
     lines = wrap(f"gate {verdict.gate}: {'passed' if verdict.passed else 'FAILED'}", width)
     named: set[str] = set()
@@ -72,9 +70,7 @@ def verdict_markdown(verdict: Verdict, most: int) -> list[str]:
     for reason in verdict.reasons:
         lines.append(f"- {escape(reason.text)}")
         details = () if reason.kind == "regressed" else reason.details
-        lines += [f"  - {cell(detail)}" for detail in details[:most]]
-        if details[most:]:
-            lines.append(f"  - and {len(details) - most} more")
+        lines += [f"  - {line}" for line in first_items(list(map(cell, details)), most)]
         if reason.hint:
             lines.append(f"  - → {escape(reason.hint)}")
     lines += [f"- {escape(note)}" for note in verdict.notes]

@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 
 from pytest_miniwob_agent.core.outcome import Outcome, Status
-from pytest_miniwob_agent.core.text import counted, percent, sanitize, sanitize_line, sanitize_lines
+from pytest_miniwob_agent.core.text import (
+    counted,
+    first_items,
+    percent,
+    sanitize,
+    sanitize_line,
+    sanitize_lines,
+)
 from pytest_miniwob_agent.core.usage import Usage
 from pytest_miniwob_agent.models.prices import Price, cost_of, money, tokens
 from pytest_miniwob_agent.tasks.catalogue import CATEGORIES, OTHER
@@ -54,11 +61,8 @@ def show_drift(
     for cause, by_changes in groups.items():
         cases = sorted(outcome.case.id for same in by_changes.values() for outcome in same)
         terminal.line(sanitize(f"{len(cases):>6}  {cause}"), bold=True)
-        named = cases if verbose else cases[:NAMED]
-        for case in named:
-            terminal.line(f"        {case}")
-        if len(cases) > len(named):
-            terminal.line(f"        and {len(cases) - len(named)} more (all with -v)")
+        for line in first_items(cases, None if verbose else NAMED, "all with -v"):
+            terminal.line(f"        {line}")
     examples = [
         (cause, same[0])
         for cause, by_changes in groups.items()

@@ -19,6 +19,7 @@ from pytest_miniwob_agent.core.events import Completion, Ending, Episode, Note, 
 from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.observations import Element, Observation, Transition
 from pytest_miniwob_agent.core.protocols import LLM, Agent, Environment
+from pytest_miniwob_agent.core.text import shorten
 from pytest_miniwob_agent.episode import run_episode
 from pytest_miniwob_agent.testing.fakes import FakeEnvironment
 
@@ -140,10 +141,7 @@ class _Watch:
                     f"the {name} of its model call must be a text that is not blank: {text!r}"
                 )
         completion: Completion = self._use("complete", self._llm.complete, prompt, purpose)
-        text = repr(completion.text)
-        self._reply = "The model's last reply was " + (
-            text if len(text) < 200 else text[:200] + "..."
-        )
+        self._reply = f"The model's last reply was {shorten(repr(completion.text))}"
         return completion
 
     def note(self, note: Note) -> None:
