@@ -112,7 +112,10 @@ def parse_action(line: str, all_actions: bool = False) -> Command:
 
 
 def quote(text: str) -> str:
-    """A text in quotes on one line, cut after 200 characters."""
+    """A text in quotes on one line, cut after 200 characters.
+
+    Not `core.text.shorten`, as it goes into prompts, whose recorded texts must not change.
+    """
     text = " ".join(text.split())
     return repr(text if len(text) <= 200 else text[:200] + "...")
 
