@@ -501,7 +501,9 @@ def test_waiting_can_be_interrupted_with_ctrl_c(folder, server, batch):
     gate.opened.set()
     process.send_signal(signal.SIGINT)
     _, err = process.communicate()
-    assert process.returncode == 130
+    # Python ends by the signal itself if it interrupted source that was being executed from a text,
+    # as some imports do, though the interrupt was handled; a shell shows 130 for both.
+    assert process.returncode in (130, -signal.SIGINT)
     assert err == "interrupted; nothing is lost, run it again to continue\n"
     server.work("batch_1")
     assert batch("fetch")[0] == 0
