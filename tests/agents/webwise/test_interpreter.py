@@ -451,6 +451,7 @@ class TestAnyProgram:
     @settings(max_examples=50, deadline=None)
     @given(PROGRAMS)
     @example("x = y = [1]\nx += y\nfor i in x: x.pop()")
+    @example("x = sorted([], [])")
     def test_a_program_leaves_the_values_that_python_leaves(self, source):
         compare_with_python(source)
 

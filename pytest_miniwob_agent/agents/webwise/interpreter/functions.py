@@ -102,7 +102,7 @@ def _replace(text: str, old: str, new: str, count: int = -1) -> str:
     return text.replace(old, new, count)  # only some versions of Python know its name
 
 
-def _sorted(values: Value, reverse: bool = False) -> list[Any]:
+def _sorted(values: Value, *, reverse: bool = False) -> list[Any]:
     return sorted(entries(values), reverse=bool(reverse))
 
 
