@@ -125,6 +125,18 @@ class Outcome:
         """The events of the episode, also of one that broke off."""
         return self.episode.events if self.episode is not None else self.events
 
+    def after(self, earlier: Outcome) -> Outcome:
+        """Return this outcome with the calls that an earlier run of the item recorded, too.
+
+        Those that this run replayed were paid for just now, and count as recorded alone.
+        """
+        again = earlier.recorded
+        if again.calls > self.replayed.calls:
+            again = Usage()
+        return replace(
+            self, recorded=earlier.recorded + self.recorded, replayed=self.replayed - again
+        )
+
     def to_data(self) -> dict[str, Any]:
         """Return the outcome in plain JSON types; `from_data` is the way back."""
         data: dict[str, Any] = to_data(replace(self, episode=None))

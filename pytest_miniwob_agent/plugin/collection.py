@@ -82,6 +82,7 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
     settings = settings_of(metafunc.config)
     try:
         _check_agent(settings)
+        _check_not_rerun(metafunc, settings)
         limited = {
             case.id: (case, limits)
             for marker in reversed(markers)
@@ -100,6 +101,22 @@ def _check_agent(settings: Settings) -> None:
 
     if settings.agent not in BUILT_IN or settings.agent_params:
         load_agent(settings.agent, settings.prompts, settings.agent_params)
+
+
+def _check_not_rerun(metafunc: pytest.Metafunc, settings: Settings) -> None:
+    """Check that an item that is recorded anew is not run until it passes.
+
+    Raises:
+        UsageError: the test is marked so, for pytest-rerunfailures.
+    """
+    if settings.record != "all" or not metafunc.config.pluginmanager.hasplugin("rerunfailures"):
+        return
+    if metafunc.definition.get_closest_marker("flaky") is not None:
+        raise UsageError(
+            "--miniwob-record=all and the mark flaky don't go together: an item that failed would "
+            "be recorded until it passes, and later replays would show its best sample only; "
+            "record with -p no:rerunfailures"
+        )
 
 
 def selected_cases(marker: pytest.Mark, settings: Settings) -> Iterator[tuple[Case, Limits]]:

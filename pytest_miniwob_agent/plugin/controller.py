@@ -48,6 +48,7 @@ class Controller:
         self._report = report
         self._header = header
         self._results = results
+        self._last_runs: dict[tuple[str, str], Outcome] = {}
         self._outcomes: list[Outcome] = []
         self._setup_seconds: dict[str, float] = {}
         self._problems: dict[str, list[str]] = {"episodes": [], "results": [], "report": []}
@@ -69,11 +70,16 @@ class Controller:
                 raise pytest.UsageError(str(error)) from None
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Collect an item's outcome; the episode takes place in its set-up."""
+        """Collect an item's outcome; the episode takes place in its set-up.
+
+        Plugins may run an item again, as pytest-rerunfailures does: its last run counts.
+        """
         if report.when == "setup":
             self._setup_seconds[report.nodeid] = report.duration
         if (outcome := getattr(report, "miniwob", None)) is not None:
-            self._outcomes.append(outcome)
+            key = getattr(report, "worker_id", ""), report.nodeid
+            earlier = self._last_runs.get(key)
+            self._last_runs[key] = outcome if earlier is None else outcome.after(earlier)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> Any:
@@ -100,7 +106,7 @@ class Controller:
         self._running = False
         if self._config.option.collectonly:
             return
-        self._outcomes.sort(key=lambda outcome: outcome.case.id)
+        self._outcomes = sorted(self._last_runs.values(), key=lambda outcome: outcome.case.id)
         for title, step in (
             ("episodes", self._write_pending),
             ("episodes", self._call_run_finished),

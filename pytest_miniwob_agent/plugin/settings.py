@@ -129,6 +129,12 @@ def _check(config: pytest.Config, values: dict[str, Any]) -> None:
         if config.getoption("miniwob_slowmo") is not None:
             raise UsageError("--miniwob-slowmo goes with --miniwob-headed, which shows the window")
         values["slowmo"] = None
+    if values["record"] == "all" and (reruns := reruns_option(config)):
+        raise UsageError(
+            f"--miniwob-record=all and {reruns} don't go together: an item that failed would be "
+            "recorded until it passes, and later replays would show its best sample only; record "
+            "with --reruns=0"
+        )
     if values["answers"] and values["record"] != "defer":
         raise UsageError("--miniwob-answers goes with --miniwob-record=defer")
     if fixed := {"messages", "model", "stream"} & values["llm_params"].keys():
@@ -139,6 +145,19 @@ def _check(config: pytest.Config, values: dict[str, Any]) -> None:
             f"'{values['model']} PROMPT COMPLETION' to miniwob_prices, in US dollars for a "
             "million tokens"
         )
+
+
+def reruns_option(config: pytest.Config) -> str:
+    """Return the option of pytest-rerunfailures that has failed items run again, or ""."""
+    forced = config.getoption("force_reruns", None)
+    if forced is not None:
+        return "--force-reruns" if forced else ""
+    given = config.getoption("reruns", None)
+    if given is not None:
+        return "--reruns" if given else ""
+    if not config.pluginmanager.hasplugin("rerunfailures"):
+        return ""
+    return "reruns of the ini file" if config.getini("reruns") not in (None, "", "0") else ""
 
 
 def record_command(config: pytest.Config, item: str | None = None) -> str:
