@@ -29,6 +29,10 @@ MANY = 1000
 looking for garbage among them took a third of the time."""
 
 
+FIXTURES = "pytest_miniwob_agent.plugin.fixtures"
+"""The module of the fixtures that users may override."""
+
+
 def case_of(item: Any) -> Case | None:
     """Return the case of a pytest item, None if the item is not one of this plugin."""
     callspec = getattr(item, "callspec", None)
@@ -39,6 +43,36 @@ def case_of(item: Any) -> Case | None:
 def case_ids(items: Iterable[pytest.Item]) -> set[str]:
     """Return the ids of the cases of pytest items."""
     return {case.id for case in map(case_of, items) if case is not None}
+
+
+def cassettes_of(items: Iterable[pytest.Item], settings: Settings) -> tuple[list[str], list[str]]:
+    """Return the cassettes that pytest items use, in the terms of `cassettes.folder.Used`.
+
+    Returns:
+        The stems, and the cases of items whose agent or model is given by a user's fixture.
+
+    Raises:
+        UsageError: the agent can't be made.
+    """
+    from pytest_miniwob_agent.agents.registry import load_agent
+    from pytest_miniwob_agent.cassettes.item import stem
+
+    agent = load_agent(settings.agent, settings.prompts, settings.agent_params).name
+    stems, cases = [], []
+    for item in items:
+        case = case_of(item)
+        if case is None or not isinstance(item, pytest.Function):
+            continue
+        definitions = item._fixtureinfo.name2fixturedefs
+        if any(
+            definitions[name][-1].func.__module__ != FIXTURES
+            for name in ("miniwob_agent", "miniwob_llm")
+            if name in definitions
+        ):
+            cases.append(f"{case.task}/{case.sample}")
+        elif settings.model is not None:
+            stems.append(stem(agent, settings.model, case))
+    return stems, cases
 
 
 def limits_of(item: Any) -> Limits:
