@@ -24,7 +24,7 @@ from pytest_miniwob_agent.core import secrets
 from pytest_miniwob_agent.core.errors import CassetteError
 from pytest_miniwob_agent.core.files import write_atomically
 
-RECORDED_FIELDS = ("object", "model", "choices", "usage")
+RECORDED_FIELDS = ("object", "model", "system_fingerprint", "choices", "usage")
 """The fields of a response body that are stored; the others (ids, times) differ at every call."""
 
 _HEADERS = {"Content-Type": ["application/json"]}

@@ -109,7 +109,11 @@ class OpenAILLM:
         if not isinstance(text, str):
             raise self._failed(purpose, "answered with no chat completion that has a text")
         return Completion(
-            text, *(_count(answer, name) for name in ("prompt_tokens", "completion_tokens"))
+            text,
+            _count(answer, "prompt_tokens"),
+            _count(answer, "completion_tokens"),
+            _name(answer, "model"),
+            _name(answer, "system_fingerprint"),
         )
 
     def _failed(self, purpose: str, reason: str) -> ModelError:
@@ -121,3 +125,9 @@ def _count(answer: Any, name: str) -> int | None:
     """A token count, or None where the server reports none, or not as a number."""
     count = getattr(getattr(answer, "usage", None), name, None)
     return count if isinstance(count, int) else None
+
+
+def _name(answer: Any, field: str) -> str | None:
+    """A name that the server gives itself, or None where it gives none, or not as a text."""
+    name = getattr(answer, field, None)
+    return name if isinstance(name, str) and name else None

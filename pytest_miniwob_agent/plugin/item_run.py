@@ -21,6 +21,7 @@ from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.outcome import DriftDetails, Outcome, Status
 from pytest_miniwob_agent.core.protocols import LLM, Agent, Environment, Observer
 from pytest_miniwob_agent.core.text import sanitize_lines
+from pytest_miniwob_agent.plugin.collection import limits_of
 from pytest_miniwob_agent.plugin.pictures import PictureTaker
 from pytest_miniwob_agent.plugin.settings import record_command
 from pytest_miniwob_agent.plugin.state import STATE, settings_of
@@ -90,6 +91,7 @@ class ItemRun:
             model=getattr(llm, "model", type(llm).__name__),
             status=Status.ERROR,
             params=state.settings.llm_params,
+            limits=limits,
         )
 
     def play(self) -> Episode:
@@ -112,7 +114,6 @@ class ItemRun:
             self._outcome,
             status=Status.SOLVED if episode.solved else Status.UNSOLVED,
             episode=episode,
-            trials=self._limits.trials,
         )
         return episode
 
@@ -211,4 +212,5 @@ def outcome_without_run(item: pytest.Item, case: Case) -> Outcome:
         model=settings.model or "",
         status=Status.ERROR,
         params=settings.llm_params,
+        limits=limits_of(item),
     )

@@ -40,6 +40,7 @@ class Tables:
             "miniwob_tables": 1,
             "partial": self.paper.results.partial,
             "untold": self._inconclusive,
+            "reward": "any" if self.paper.any_reward else "full",
             "completion": self.paper.completion(),
             "systems": self.paper.systems(),
             "significance": self.paper.significance(),
@@ -159,6 +160,8 @@ class Tables:
             lines.append(f"A partial run: {', '.join(self.paper.results.partial)}")
         if inconclusive := self._inconclusive:
             lines.append(f"Left out as inconclusive: {listed(inconclusive)}")
+        if self.paper.any_reward:
+            lines.append("Solved is any reward above 0, as in the paper's code.")
         if self.paper.trials != TRIALS:
             lines.append(f"The run has {counted(max(self.paper.trials), 'trial')} at most.")
         return lines

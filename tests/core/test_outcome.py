@@ -40,6 +40,7 @@ from pytest_miniwob_agent import (
 )
 from pytest_miniwob_agent.core.data import to_data
 from pytest_miniwob_agent.core.events import event_from_data
+from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.outcome import Change, DriftDetails, Outcome, Picture, Status
 from pytest_miniwob_agent.core.usage import Usage
 
@@ -96,7 +97,7 @@ SOLVED = Outcome(
     status=Status.SOLVED,
     params={"temperature": 0, "extra_body": {"top_k": 40}},
     prompts={"plan.txt": "abc"},
-    trials=5,
+    limits=Limits(trials=3, steps=7),
     episode=EPISODE,
     cassette="reflective/m/click-menu-2/1000-2",
     replayed=Usage(1, 11, 3, 0),
