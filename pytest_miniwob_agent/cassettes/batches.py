@@ -26,7 +26,14 @@ from pytest_miniwob_agent.cassettes.batch_api import (
 )
 from pytest_miniwob_agent.cassettes.batch_state import Batch, BatchState
 from pytest_miniwob_agent.cassettes.call import completion_of
-from pytest_miniwob_agent.cassettes.pending import lines_by_id, read_pending
+from pytest_miniwob_agent.cassettes.folder import model_folder_of
+from pytest_miniwob_agent.cassettes.pending import lines_by_id, read_pending, write_pending
+from pytest_miniwob_agent.cassettes.pending_state import (
+    DROP_REFUSED,
+    PendingState,
+    refusal,
+    stem_of_request,
+)
 from pytest_miniwob_agent.core.data import canonical_json
 from pytest_miniwob_agent.core.errors import MiniwobError, UsageError
 from pytest_miniwob_agent.core.files import write_atomically
@@ -85,6 +92,9 @@ class Batches:
     def submit(self) -> None:
         """Submit every request that is neither in a batch nor answered.
 
+        Requests of items that the last deferred run did not collect are left out, as are those
+        whose answers were refused.
+
         Raises:
             ModelError: the server can't be reached or refuses; a second call continues from there.
             UsageError: no key, a damaged file, or a state that belongs to another server.
@@ -97,6 +107,7 @@ class Batches:
             return
         with self._state.locked():
             waiting = read_pending(self._pending)
+            asked = PendingState(self._pending)
             self._state.load(self._api.server)
             self._find_interrupted()
             states: dict[str, str] = {}
@@ -105,7 +116,9 @@ class Batches:
                     state = "ended" if remote.status in ENDED else "in flight"
                     states.update(dict.fromkeys(batch.requests, state))
             states.update(dict.fromkeys(self._read_answers(), "answered"))
-            fresh = [request for id_, request in waiting.items() if id_ not in states]
+            states.update(dict.fromkeys(asked.refused, "refused"))
+            new = {id_: request for id_, request in waiting.items() if id_ not in states}
+            fresh = [request for id_, request in new.items() if asked.is_wanted(id_)]
             for model, lines in self._split(fresh):
                 self._make(model, lines)
         if not fresh:
@@ -117,6 +130,51 @@ class Batches:
         ):
             if count := sum(states.get(id_) == state for id_ in waiting):
                 self._say(f"{counted(count, 'request')} already {place}: `{command}`")
+        self._say_unwanted([id_ for id_ in new if not asked.is_wanted(id_)])
+        self._say_refused(asked)
+
+    def drop_unused(self) -> None:
+        """Remove the requests of items that the last deferred run did not collect.
+
+        Those that are in a batch, or answered, are kept, since they are paid for.
+        """
+        with self._state.locked():
+            waiting = read_pending(self._pending)
+            asked = PendingState(self._pending)
+            paid = self._state.in_flight() | self._read_answers().keys()
+            dropped = {id_ for id_ in waiting if not asked.is_wanted(id_) and id_ not in paid}
+            write_pending(self._pending, [waiting[id_] for id_ in waiting if id_ not in dropped])
+        self._say(f"{counted(len(dropped), 'request')} removed from {self._pending}")
+
+    def drop_refused(self) -> None:
+        """Forget the answers that were refused, so that they are asked for again."""
+        with self._state.locked():
+            asked = PendingState(self._pending)
+            ids = list(asked.refused)
+            answers = self._read_answers()
+            if not answers.keys().isdisjoint(ids):
+                self._write_answers({id_: answers[id_] for id_ in answers if id_ not in ids})
+            asked.accept(ids)
+        self._say(f"{counted(len(ids), 'refused answer')} dropped")
+        if ids:
+            self._say("next: miniwob-agent batch submit")
+
+    def _say_unwanted(self, ids: Iterable[str]) -> None:
+        """Report the requests that are left out, by agent and model."""
+        counts = Counter(model_folder_of(stem_of_request(id_)) for id_ in ids)
+        for folder, count in sorted(counts.items()):
+            self._say(
+                f"{counted(count, 'request')} of {folder} left out, of items that the last "
+                "deferred run did not collect: run them again, or `miniwob-agent batch drop unused`"
+            )
+
+    def _say_refused(self, asked: PendingState) -> None:
+        """Report the requests whose answers were refused."""
+        if asked.refused:
+            texts = [f"{id_}: {why}" for id_, why in asked.refused.items()]
+            self._say(f"{counted(len(texts), 'answer')} refused: `{DROP_REFUSED}` asks again")
+            for line in first_items(texts, SHOWN_ERRORS):
+                self._say(f"  {line}")
 
     def status(self, wait: Callable[[str], None] | None = None) -> bool:
         """Report the status of each batch; nothing is changed.
@@ -148,6 +206,7 @@ class Batches:
             )
         if any(remote.status in ENDED for _, remote in remotes):
             self._say("next: miniwob-agent batch fetch")
+        self._say_refused(PendingState(self._pending))
         return successful
 
     def fetch(self) -> bool:
@@ -174,7 +233,9 @@ class Batches:
                 else:
                     fetched += 1
                     complete = self._fetch(batch, remote) and complete
+            asked = PendingState(self._pending)
             ready = read_pending(self._pending).keys() & self._read_answers().keys()
+            ready -= asked.refused.keys()
         if not fetched:
             self._say("nothing new to fetch")
         if running:
@@ -182,6 +243,7 @@ class Batches:
             self._say(f"{still_running} not ended yet: `miniwob-agent batch status --wait`")
         if ready:
             self._say(f"{counted(len(ready), 'request')} answered. next: {self._next_command}")
+        self._say_refused(asked)
         return complete
 
     @property
@@ -297,7 +359,10 @@ class Batches:
         self._say(f"{batch.id}  {count} for {batch.model}, {origin}")
 
     def _fetch(self, batch: Batch, remote: RemoteBatch) -> bool:
-        """Merge the answers of one batch; return True if every request has one."""
+        """Merge the answers of one batch; return True if every request has one.
+
+        Answers that hold what looks like a secret are refused and not kept.
+        """
         lines: dict[str, dict[str, Any]] = {}
         for file in (remote.error_file_id, remote.output_file_id):
             if file:
@@ -308,19 +373,23 @@ class Batches:
             for id_ in dict.fromkeys([*batch.requests, *lines])
             if id_ not in answers
         }
+        refused = {
+            id_: why for id_, line in answers.items() if (why := refusal(_response_of(line)[1]))
+        }
+        answers = {id_: line for id_, line in answers.items() if id_ not in refused}
+        PendingState(self._pending).refuse(refused)
         if answers:
             known = self._read_answers()
-            merged = known | answers | known  # the first answer to a request stays, in its place
-            text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in merged.values())
-            write_atomically(self._answers, text)
+            # The first answer to a request stays, in its place.
+            self._write_answers(known | answers | known)
         batch.fetched = True
         self._state.save()
         self._say(
             f"{batch.id}  {remote.status}  {counted(len(answers), 'answer')}, "
-            f"{counted(len(errors), 'error')}"
+            f"{counted(len(errors), 'error')}" + (f", {len(refused)} refused" if refused else "")
         )
         self._say_errors(errors)
-        return not errors
+        return not errors and not refused
 
     def _say_errors(self, errors: Mapping[str, str]) -> None:
         if not errors:
@@ -345,6 +414,10 @@ class Batches:
             return {}
         lines = _parse_answers(self._answers.read_text(encoding="utf-8"), str(self._answers))
         return {id_: line for id_, line in lines.items() if _is_completion(line)}
+
+    def _write_answers(self, answers: Mapping[str, Mapping[str, Any]]) -> None:
+        lines = (json.dumps(line, ensure_ascii=False) + "\n" for line in answers.values())
+        write_atomically(self._answers, "".join(lines))
 
 
 def _parse_answers(text: str, name: str) -> dict[str, dict[str, Any]]:

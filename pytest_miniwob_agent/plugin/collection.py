@@ -15,7 +15,7 @@ from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.text import nearest
 from pytest_miniwob_agent.plugin.options import BY_MARKER, SEEDS, check_count
 from pytest_miniwob_agent.plugin.settings import Settings
-from pytest_miniwob_agent.plugin.state import settings_of
+from pytest_miniwob_agent.plugin.state import State, settings_of
 from pytest_miniwob_agent.tasks.selection import parse_seeds, select_cases
 
 MARKER = (
@@ -73,6 +73,15 @@ def cassettes_of(items: Iterable[pytest.Item], settings: Settings) -> tuple[list
         elif settings.model is not None:
             stems.append(stem(agent, settings.model, case))
     return stems, cases
+
+
+def remember_collected(state: State, items: Iterable[pytest.Item]) -> None:
+    """Remember the cassettes that items use; none if the agent can't be made, as each item says."""
+    try:
+        for known, part in zip(state.collected, cassettes_of(items, state.settings), strict=True):
+            known.update(part)
+    except UsageError:
+        return
 
 
 def limits_of(item: Any) -> Limits:

@@ -14,7 +14,7 @@ from pytest_miniwob_agent.core.errors import MiniwobError
 from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.core.protocols import RunObserver
-from pytest_miniwob_agent.core.text import sanitize_line, sanitize_lines
+from pytest_miniwob_agent.core.text import counted, sanitize_line, sanitize_lines
 from pytest_miniwob_agent.plugin.settings import record_command
 from pytest_miniwob_agent.plugin.state import State
 from pytest_miniwob_agent.terminal import statuses
@@ -53,6 +53,7 @@ class Controller:
         self._setup_seconds: dict[str, float] = {}
         self._problems: dict[str, list[str]] = {"episodes": [], "results": [], "report": []}
         self._waiting = 0
+        self._unwanted = 0
         self._remark: str | None = None
         self._report_written = False
         self._running = True
@@ -125,12 +126,22 @@ class Controller:
         if settings.record != "defer" or not self._outcomes:
             return
         from pytest_miniwob_agent.cassettes.pending import update_pending
+        from pytest_miniwob_agent.cassettes.pending_state import PendingState
 
-        self._waiting = update_pending(
+        waiting = update_pending(
             settings.pending,
             {outcome.cassette for outcome in self._outcomes if outcome.cassette},
             [outcome.request for outcome in self._outcomes if outcome.request is not None],
         )
+        state = PendingState(settings.pending)
+        stems, cases = self._state.collected
+        if stems or cases:
+            named = any("::" in str(argument) for argument in self._config.args)
+            only_some = named or bool(getattr(self._config.option, "lf", False))
+            state.collect(stems, cases, only_some=only_some)
+        asked = [id_ for id_ in waiting if id_ not in state.refused]
+        self._waiting = sum(state.is_wanted(id_) for id_ in asked)
+        self._unwanted = len(asked) - self._waiting
 
     def _call_run_finished(self) -> None:
         """Call the `run_finished` of the agent that `--miniwob-agent` names, if it has one.
@@ -223,6 +234,11 @@ class Controller:
                 waiting=self._waiting if settings.record == "defer" else None,
                 pending=display_path(settings.pending),
             )
+            if self._unwanted:
+                terminal.line(
+                    f"{counted(self._unwanted, 'request')} of other items left out: "
+                    "`miniwob-agent batch drop unused` removes them"
+                )
             if self._remark:
                 terminal.line(sanitize_line(self._remark))
         for text in self._problems["episodes"]:

@@ -50,6 +50,17 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     collection.parametrize(metafunc)
 
 
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> Generator[None, Any, Any]:
+    """Remember which cassettes a deferred run is about, before any item is deselected."""
+    state = config.stash[STATE]
+    if state.settings.record == "defer":
+        collection.remember_collected(state, items)
+    return (yield)
+
+
 def pytest_deselected(items: Sequence[pytest.Item]) -> None:
     """Remember the cases that were left out on purpose."""
     for item in items:

@@ -15,6 +15,7 @@ from pytest_miniwob_agent.core.errors import (
     MiniwobError,
     NotRecorded,
     Pending,
+    RefusedAnswer,
 )
 from pytest_miniwob_agent.core.events import Episode, Event, Origin
 from pytest_miniwob_agent.core.limits import Limits
@@ -134,8 +135,11 @@ class ItemRun:
         """Turn an error into the item's outcome, and into pytest's skip or error."""
         match error:
             case Pending():
-                self._outcome = replace(self._outcome, status=Status.WAITING, request=error.request)
-                pytest.skip("waiting for a completion")
+                self._outcome = replace(self._outcome, request=error.request)
+                if (refused := self._refused(error)) is None:
+                    self._outcome = replace(self._outcome, status=Status.WAITING)
+                    pytest.skip("waiting for a completion")
+                error = refused
             case BudgetReached():
                 self._outcome = replace(self._outcome, status=Status.BUDGET, message=str(error))
                 pytest.skip(f"{error}; run again to continue from here")
@@ -152,6 +156,18 @@ class ItemRun:
         message = sanitize_lines(message)
         self._outcome = replace(self._outcome, error=type(error).__name__, message=message)
         raise pytest.fail.Exception(message, pytrace=False) from None
+
+    def _refused(self, pending: Pending) -> RefusedAnswer | None:
+        """Return the error for a call whose answer was refused, None for one without an answer."""
+        from pytest_miniwob_agent.cassettes.pending_state import DROP_REFUSED, PendingState
+
+        file = settings_of(self._item.config).pending
+        why = PendingState(file).refused.get(str(pending.request["custom_id"]))
+        if why is None:
+            return None
+        return RefusedAnswer(
+            f"the next call has no completion: {why}; `{DROP_REFUSED}` has it asked again"
+        )
 
     def close(self) -> None:
         """Complete the outcome with calls, events and pictures, and keep it."""
