@@ -8,7 +8,6 @@ that was made just before a crash, or whose state was lost, is found by the name
 from __future__ import annotations
 
 import hashlib
-import json
 import shlex
 import time
 from collections import Counter
@@ -18,6 +17,14 @@ from typing import Any
 
 from openai.types import Batch as RemoteBatch
 
+from pytest_miniwob_agent.cassettes.answers import (
+    error_of,
+    is_completion,
+    parse_answers,
+    read_answers,
+    response_of,
+    write_answers,
+)
 from pytest_miniwob_agent.cassettes.batch_api import (
     ENDED,
     BatchApi,
@@ -25,9 +32,8 @@ from pytest_miniwob_agent.cassettes.batch_api import (
     failure_of,
 )
 from pytest_miniwob_agent.cassettes.batch_state import Batch, BatchState
-from pytest_miniwob_agent.cassettes.call import completion_of
 from pytest_miniwob_agent.cassettes.folder import model_folder_of
-from pytest_miniwob_agent.cassettes.pending import lines_by_id, read_pending, write_pending
+from pytest_miniwob_agent.cassettes.pending import read_pending, write_pending
 from pytest_miniwob_agent.cassettes.pending_state import (
     DROP_REFUSED,
     PendingState,
@@ -35,10 +41,8 @@ from pytest_miniwob_agent.cassettes.pending_state import (
     stem_of_request,
 )
 from pytest_miniwob_agent.core.data import canonical_json
-from pytest_miniwob_agent.core.errors import MiniwobError, UsageError
-from pytest_miniwob_agent.core.files import write_atomically
-from pytest_miniwob_agent.core.secrets import redact
-from pytest_miniwob_agent.core.text import counted, first_items, shorten
+from pytest_miniwob_agent.core.errors import UsageError
+from pytest_miniwob_agent.core.text import counted, first_items
 from pytest_miniwob_agent.models.client import RETRIES
 
 MAX_REQUESTS = 50_000
@@ -115,7 +119,7 @@ class Batches:
                 if not self._discard_if_empty(batch, remote):
                     state = "ended" if remote.status in ENDED else "in flight"
                     states.update(dict.fromkeys(batch.requests, state))
-            states.update(dict.fromkeys(self._read_answers(), "answered"))
+            states.update(dict.fromkeys(read_answers(self._answers), "answered"))
             states.update(dict.fromkeys(asked.refused, "refused"))
             new = {id_: request for id_, request in waiting.items() if id_ not in states}
             fresh = [request for id_, request in new.items() if asked.is_wanted(id_)]
@@ -141,7 +145,7 @@ class Batches:
         with self._state.locked():
             waiting = read_pending(self._pending)
             asked = PendingState(self._pending)
-            paid = self._state.in_flight() | self._read_answers().keys()
+            paid = self._state.in_flight() | read_answers(self._answers).keys()
             dropped = {id_ for id_ in waiting if not asked.is_wanted(id_) and id_ not in paid}
             write_pending(self._pending, [waiting[id_] for id_ in waiting if id_ not in dropped])
         self._say(f"{counted(len(dropped), 'request')} removed from {self._pending}")
@@ -151,9 +155,11 @@ class Batches:
         with self._state.locked():
             asked = PendingState(self._pending)
             ids = list(asked.refused)
-            answers = self._read_answers()
+            answers = read_answers(self._answers)
             if not answers.keys().isdisjoint(ids):
-                self._write_answers({id_: answers[id_] for id_ in answers if id_ not in ids})
+                write_answers(
+                    self._answers, {id_: answers[id_] for id_ in answers if id_ not in ids}
+                )
             asked.accept(ids)
         self._say(f"{counted(len(ids), 'refused answer')} dropped")
         if ids:
@@ -234,7 +240,7 @@ class Batches:
                     fetched += 1
                     complete = self._fetch(batch, remote) and complete
             asked = PendingState(self._pending)
-            ready = read_pending(self._pending).keys() & self._read_answers().keys()
+            ready = read_pending(self._pending).keys() & read_answers(self._answers).keys()
             ready -= asked.refused.keys()
         if not fetched:
             self._say("nothing new to fetch")
@@ -367,21 +373,21 @@ class Batches:
         for file in (remote.error_file_id, remote.output_file_id):
             if file:
                 lines |= self._download(batch, file)
-        answers = {id_: line for id_, line in lines.items() if _is_completion(line)}
+        answers = {id_: line for id_, line in lines.items() if is_completion(line)}
         errors = {
-            id_: _error_of(lines[id_]) if id_ in lines else "no answer came back"
+            id_: error_of(lines[id_]) if id_ in lines else "no answer came back"
             for id_ in dict.fromkeys([*batch.requests, *lines])
             if id_ not in answers
         }
         refused = {
-            id_: why for id_, line in answers.items() if (why := refusal(_response_of(line)[1]))
+            id_: why for id_, line in answers.items() if (why := refusal(response_of(line)[1]))
         }
         answers = {id_: line for id_, line in answers.items() if id_ not in refused}
         PendingState(self._pending).refuse(refused)
         if answers:
-            known = self._read_answers()
+            known = read_answers(self._answers)
             # The first answer to a request stays, in its place.
-            self._write_answers(known | answers | known)
+            write_answers(self._answers, known | answers | known)
         batch.fetched = True
         self._state.save()
         self._say(
@@ -406,44 +412,4 @@ class Batches:
         if text is None:
             self._say(f"{batch.id}: {file} is no longer on the server")
             return {}
-        return _parse_answers(text, f"{file} of {batch.id}")
-
-    def _read_answers(self) -> dict[str, dict[str, Any]]:
-        """Return the completions in the answer file by request id."""
-        if not self._answers.exists():
-            return {}
-        lines = _parse_answers(self._answers.read_text(encoding="utf-8"), str(self._answers))
-        return {id_: line for id_, line in lines.items() if _is_completion(line)}
-
-    def _write_answers(self, answers: Mapping[str, Mapping[str, Any]]) -> None:
-        lines = (json.dumps(line, ensure_ascii=False) + "\n" for line in answers.values())
-        write_atomically(self._answers, "".join(lines))
-
-
-def _parse_answers(text: str, name: str) -> dict[str, dict[str, Any]]:
-    return lines_by_id(
-        text,
-        lambda number: MiniwobError(f"{name}, line {number}, is not an answer of a batch file"),
-    )
-
-
-def _response_of(answer: Mapping[str, Any]) -> tuple[int, Any]:
-    """Return the status and the body of an answer's response."""
-    response = answer.get("response")
-    if not isinstance(response, dict):
-        return 0, None
-    return response.get("status_code", 0), response.get("body")
-
-
-def _is_completion(answer: Mapping[str, Any]) -> bool:
-    status, body = _response_of(answer)
-    return completion_of(status, body or {}) is not None
-
-
-def _error_of(answer: Mapping[str, Any]) -> str:
-    """Return the reason why an answer holds no completion."""
-    error = answer.get("error") or _response_of(answer)[1]
-    if isinstance(error, dict):
-        error = error.get("error") or error
-    message = error.get("message") if isinstance(error, dict) else None
-    return shorten(redact(str(message or f"no completion: {canonical_json(error)}")))
+        return parse_answers(text, f"{file} of {batch.id}")

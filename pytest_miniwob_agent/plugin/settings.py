@@ -133,7 +133,7 @@ def _check(config: pytest.Config, values: dict[str, Any]) -> None:
         raise UsageError(
             f"--miniwob-record=all and {reruns} don't go together: an item that failed would be "
             "recorded until it passes, and later replays would show its best sample only; record "
-            "with --reruns=0"
+            "without reruns (--reruns=0 overrides the ini file)"
         )
     if values["answers"] and values["record"] != "defer":
         raise UsageError("--miniwob-answers goes with --miniwob-record=defer")
