@@ -30,7 +30,7 @@ from pytest_miniwob_agent.cassettes.pending import lines_by_id, read_pending
 from pytest_miniwob_agent.core.data import canonical_json
 from pytest_miniwob_agent.core.errors import MiniwobError, UsageError
 from pytest_miniwob_agent.core.files import write_atomically
-from pytest_miniwob_agent.core.secrets import redact
+from pytest_miniwob_agent.core.secrets import find, redact
 from pytest_miniwob_agent.core.text import counted, first_items, shorten
 from pytest_miniwob_agent.models.client import RETRIES
 
@@ -261,6 +261,12 @@ class Batches:
                 raise UsageError(
                     f"{self._pending}: {request['custom_id']} has no body with a model"
                 ) from None
+            if found := find(request["body"]):
+                raise UsageError(
+                    f"{self._pending}: {id_} holds what looks like a secret ({found[0].kind}): "
+                    "nothing was submitted; `pytest --miniwob-record=defer` writes the file again "
+                    "without such requests"
+                )
             line = canonical_json(request).encode() + b"\n"
             if len(line) > self._max_bytes:
                 raise UsageError(
@@ -302,7 +308,9 @@ class Batches:
         for file in (remote.error_file_id, remote.output_file_id):
             if file:
                 lines |= self._download(batch, file)
-        answers = {id_: line for id_, line in lines.items() if _is_completion(line)}
+        answers = {
+            id_: line for id_, line in lines.items() if _is_completion(line) and not find(line)
+        }
         errors = {
             id_: _error_of(lines[id_]) if id_ in lines else "no answer came back"
             for id_ in dict.fromkeys([*batch.requests, *lines])
@@ -368,9 +376,13 @@ def _is_completion(answer: Mapping[str, Any]) -> bool:
 
 
 def _error_of(answer: Mapping[str, Any]) -> str:
-    """Return the reason why an answer holds no completion."""
+    """Return the reason why an answer holds no completion, or none that may be kept."""
+    if _is_completion(answer) and (found := find(answer)):
+        return f"its completion holds what looks like a secret ({found[0].kind}), and is not kept"
     error = answer.get("error") or _response_of(answer)[1]
     if isinstance(error, dict):
         error = error.get("error") or error
     message = error.get("message") if isinstance(error, dict) else None
-    return shorten(redact(str(message or f"no completion: {canonical_json(error)}")))
+    if message:
+        return shorten(redact(str(message)))
+    return shorten(f"no completion: {canonical_json(redact(error))}")

@@ -164,7 +164,7 @@ def _take_answer(
     completion = completion_of(response.get("status_code", 0), response.get("body") or {})
     if completion is None:
         reason = answer.get("error") or response.get("body") or "no response"
-        text = shorten(redact(json.dumps(reason, ensure_ascii=False)))
+        text = shorten(json.dumps(redact(reason), ensure_ascii=False))
         return f"holds no completion ({text}), still waiting"
     try:
         cassette.add_for_next_run(waiting[id_]["body"], completion)

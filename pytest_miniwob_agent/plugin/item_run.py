@@ -20,6 +20,7 @@ from pytest_miniwob_agent.core.events import Episode, Event, Origin
 from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.outcome import DriftDetails, Outcome, Status
 from pytest_miniwob_agent.core.protocols import LLM, Agent, Environment, Observer
+from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import sanitize_lines
 from pytest_miniwob_agent.plugin.pictures import PictureTaker
 from pytest_miniwob_agent.plugin.settings import record_command
@@ -89,7 +90,7 @@ class ItemRun:
             agent=agent.name,
             model=getattr(llm, "model", type(llm).__name__),
             status=Status.ERROR,
-            params=state.settings.llm_params,
+            params=state.settings.kept_params,
         )
 
     def play(self) -> Episode:
@@ -148,7 +149,7 @@ class ItemRun:
         if isinstance(error, NotRecorded):
             command = record_command(self._item.config, self._item.nodeid)
             message = f"{message}\nRecord it with: {command}"
-        message = sanitize_lines(message)
+        message = sanitize_lines(redact(message))
         self._outcome = replace(self._outcome, error=type(error).__name__, message=message)
         raise pytest.fail.Exception(message, pytrace=False) from None
 
@@ -210,5 +211,5 @@ def outcome_without_run(item: pytest.Item, case: Case) -> Outcome:
         agent=settings.agent,
         model=settings.model or "",
         status=Status.ERROR,
-        params=settings.llm_params,
+        params=settings.kept_params,
     )
