@@ -70,7 +70,8 @@ class Outcome:
         agent: the agent's name.
         model: the model's id.
         status: whether the item is solved, or why that is unknown.
-        params: the parameters that went with every model call.
+        params: the parameters that went with every model call, without those that are never kept,
+            such as headers.
         prompts: the digest of each prompt file that was used, by file name.
         trials: the number of trials that the item was allowed; None without an episode.
         episode: the episode; None unless the status is conclusive.

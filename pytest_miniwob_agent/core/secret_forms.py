@@ -75,7 +75,8 @@ FORMS = (
         "private key",
         ("private key",),
         r"-----BEGIN (?:[A-Z\d]+ )*PRIVATE KEY(?: BLOCK)?-----"
-        r"(?:[\s\S]{0,20000}?-----END (?:[A-Z\d]+ )*PRIVATE KEY(?: BLOCK)?-----|[\w+/=\s\\]*)",
+        r"(?:(?:[^-]|-(?!----)){0,20000}-----END (?:[A-Z\d]+ )*PRIVATE KEY(?: BLOCK)?-----"
+        r"|[\w+/=\s\\]*)",
     ),
     # Model servers.
     Form("Anthropic key", ("sk-ant-",), _START + r"sk-ant-[\w-]{20,}"),
@@ -124,7 +125,7 @@ FORMS = (
     Form(
         "Slack token",
         ("xox", "xapp-", "hooks.slack.com/"),
-        _START + r"(?:xox[a-z]-(?=[\w-]*\d)[\w-]{10,}|xapp-\d-[\w-]{20,})"
+        _START + r"(?:xox[a-z]-(?=[\w-]{0,200}?\d)[\w-]{10,}|xapp-\d-[\w-]{20,})"
         r"|(?<=hooks\.slack\.com/)(?:services|workflows|triggers)/[\w+/]{40,}",
     ),
     Form("npm token", ("npm_",), _START + r"npm_[A-Za-z\d]{36}" + _END),
@@ -137,7 +138,7 @@ FORMS = (
     Form(
         "bearer token",
         ("bearer",),
-        _START + r"(?i:bearer)\s+(?=[\w.~+/-]*\d)[\w.~+/-]{15,}[\w~+/-]=*",
+        _START + r"(?i:bearer)\s+(?=[\w.~+/-]{0,200}?\d)[\w.~+/-]{15,}[\w~+/-]=*",
     ),
     Form(
         "Basic credentials",
@@ -149,7 +150,7 @@ FORMS = (
     Form(
         "password in a URL",
         ("://",),
-        r"://([^\s/@:]*:[^\s/@]+)@|://((?=[\w.~-]*\d)[\w.~-]{20,})@",
+        r"://([^\s/@:]*:[^\s/@]+)@|://((?=[\w.~-]{0,200}?\d)[\w.~-]{20,})@",
     ),
     Form(
         "key in a URL",

@@ -213,7 +213,8 @@ OPTIONS = (
         "llm-params",
         "further parameters of every model call, as JSON; '{}' for models that refuse a "
         'temperature. "timeout" is how many seconds the server may be silent (600 unless given), '
-        'and is not sent; "extra_body" holds what only this server knows, such as {"top_k": 40}',
+        'and is not sent; "extra_body" holds what only this server knows, such as {"top_k": 40}; '
+        '"extra_headers" and "extra_query" are sent, but never stored, shown or matched',
         '{"temperature": 0}',
         metavar="JSON",
         parse=parse_object,
