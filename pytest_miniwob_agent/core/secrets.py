@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
 from enum import Enum
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, TypeVar
 
 from pytest_miniwob_agent.core.secret_forms import FORMS
@@ -140,13 +140,8 @@ def _spans(text: str, name: str, known: Sequence[tuple[str, str]]) -> list[tuple
             (kind, max(start - head, 0), end - head) for kind, start, end in found if end > head
         ]
     matches = []
-    lowered = text.lower()
-    for rank, form in enumerate(FORMS):
-        for mark in form.marks:
-            if mark in lowered:
-                break
-        else:
-            continue
+    for rank in _ranks_again(text) if len(text) <= _SHORT else _ranks(text):
+        form = FORMS[rank]
         for match in _pattern(form.pattern).finditer(text):
             start, end = match.span(match.lastindex or 0)
             if form.check is None or form.check(text[start:end]):
@@ -156,6 +151,24 @@ def _spans(text: str, name: str, known: Sequence[tuple[str, str]]) -> list[tuple
             (match.start(), match.end(), -1, kind) for match in re.finditer(re.escape(value), text)
         ]
     return _merge(matches)
+
+
+def _ranks(text: str) -> tuple[int, ...]:
+    """Return the places in the table of the forms whose marks are in a text, usually none."""
+    lowered = text.lower()
+    ranks = []
+    for rank, form in enumerate(FORMS):
+        for mark in form.marks:  # not any(): its generator takes longer than the search
+            if mark in lowered:
+                ranks.append(rank)
+                break
+    return tuple(ranks)
+
+
+_SHORT = 100
+"""Length up to which texts are those of elements, which are the same on screen after screen."""
+
+_ranks_again = lru_cache(maxsize=4096)(_ranks)
 
 
 def _merge(matches: list[tuple[int, int, int, str]]) -> list[tuple[str, int, int]]:
