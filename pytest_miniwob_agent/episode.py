@@ -32,6 +32,7 @@ from pytest_miniwob_agent.core.events import (
 from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.observations import Observation, Transition
 from pytest_miniwob_agent.core.protocols import LLM, Agent, Environment, Observer, Visible
+from pytest_miniwob_agent.core.secrets import redact
 
 
 def run_episode(
@@ -162,6 +163,8 @@ class _Recorder:
                 observer.on_picture(shot, self._trial, self._step, action)
 
     def _record(self, event: Event) -> None:
+        """Write an event down without keys: it is shown and kept, the agent has the original."""
+        event = redact(event)
         self.events.append(event)
         for observer in self._observers:
             observer.on_event(event)

@@ -66,4 +66,6 @@ def error_of(answer: Mapping[str, Any]) -> str:
     if isinstance(error, dict):
         error = error.get("error") or error
     message = error.get("message") if isinstance(error, dict) else None
-    return shorten(redact(str(message or f"no completion: {canonical_json(error)}")))
+    if message:
+        return shorten(redact(str(message)))
+    return shorten(f"no completion: {canonical_json(redact(error))}")

@@ -22,7 +22,6 @@ from pytest_miniwob_agent.cassettes.answers import (
     is_completion,
     parse_answers,
     read_answers,
-    response_of,
     write_answers,
 )
 from pytest_miniwob_agent.cassettes.batch_api import (
@@ -42,6 +41,7 @@ from pytest_miniwob_agent.cassettes.pending_state import (
 )
 from pytest_miniwob_agent.core.data import canonical_json
 from pytest_miniwob_agent.core.errors import UsageError
+from pytest_miniwob_agent.core.secrets import find
 from pytest_miniwob_agent.core.text import counted, first_items
 from pytest_miniwob_agent.models.client import RETRIES
 
@@ -329,6 +329,12 @@ class Batches:
                 raise UsageError(
                     f"{self._pending}: {request['custom_id']} has no body with a model"
                 ) from None
+            if found := find(request["body"]):
+                raise UsageError(
+                    f"{self._pending}: {id_} holds what looks like a secret ({found[0].kind}): "
+                    "nothing was submitted; `pytest --miniwob-record=defer` writes the file again "
+                    "without such requests"
+                )
             line = canonical_json(request).encode() + b"\n"
             if len(line) > self._max_bytes:
                 raise UsageError(
@@ -379,9 +385,7 @@ class Batches:
             for id_ in dict.fromkeys([*batch.requests, *lines])
             if id_ not in answers
         }
-        refused = {
-            id_: why for id_, line in answers.items() if (why := refusal(response_of(line)[1]))
-        }
+        refused = {id_: why for id_, line in answers.items() if (why := refusal(line))}
         answers = {id_: line for id_, line in answers.items() if id_ not in refused}
         PendingState(self._pending).refuse(refused)
         if answers:

@@ -175,9 +175,9 @@ def _take_answer(
     completion = completion_of(response.get("status_code", 0), response.get("body") or {})
     if completion is None:
         reason = answer.get("error") or response.get("body") or "no response"
-        text = shorten(redact(json.dumps(reason, ensure_ascii=False)))
+        text = shorten(json.dumps(redact(reason), ensure_ascii=False))
         return f"holds no completion ({text}), still waiting"
-    if why := refusal(completion):
+    if why := refusal(answer):
         state.refuse({id_: why})
         return f"refused: {why}; `{DROP_REFUSED}` has it asked again"
     try:

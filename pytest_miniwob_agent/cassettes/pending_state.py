@@ -8,11 +8,10 @@ like a secret, with the reason, and never the answer.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_miniwob_agent.cassettes.file import RECORDED_FIELDS
 from pytest_miniwob_agent.cassettes.folder import Used
 from pytest_miniwob_agent.core import secrets
 from pytest_miniwob_agent.core.errors import UsageError
@@ -99,27 +98,12 @@ def stem_of_request(id_: str) -> str:
     return id_.partition("#")[0]
 
 
-def refusal(completion: Mapping[str, Any]) -> str | None:
-    """Return the reason for which a completion may not be stored, None if it may."""
-    stored = [completion.get(name) for name in RECORDED_FIELDS]
-    for text in _texts(stored):
-        if leaks := secrets.find(text):
-            return f"its answer holds what looks like a secret ({leaks[0][0]})"
-    return None
-
-
-def _texts(data: Any) -> Iterator[str]:
-    """Yield all texts in plain JSON data."""
-    match data:
-        case str():
-            yield data
-        case Mapping():
-            for key, value in data.items():
-                yield from _texts(key)
-                yield from _texts(value)
-        case list() | tuple():
-            for value in data:
-                yield from _texts(value)
+def refusal(answer: Mapping[str, Any]) -> str | None:
+    """Return the reason for which a line of an answer file is refused, None if it is not."""
+    found = secrets.find(answer)
+    if not found:
+        return None
+    return f"its completion holds what looks like a secret ({found[0].kind}), and is not kept"
 
 
 def _read(path: Path) -> dict[str, Any] | None:

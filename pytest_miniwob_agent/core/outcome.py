@@ -71,7 +71,8 @@ class Outcome:
         agent: the agent's name.
         model: the model's id.
         status: whether the item is solved, or why that is unknown.
-        params: the parameters that went with every model call.
+        params: the parameters that went with every model call, without those that are never kept,
+            such as headers.
         prompts: the digest of each prompt file that was used, by file name.
         limits: the trials, actions and model calls that the item was allowed.
         episode: the episode; None unless the status is conclusive.

@@ -14,6 +14,7 @@ from pytest_miniwob_agent.core.errors import MiniwobError
 from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.core.protocols import RunObserver
+from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import counted, sanitize_line, sanitize_lines
 from pytest_miniwob_agent.plugin.settings import record_command
 from pytest_miniwob_agent.plugin.state import State
@@ -117,7 +118,7 @@ class Controller:
             try:
                 step()
             except (MiniwobError, OSError) as error:
-                self._problems[title].append(str(error))
+                self._problems[title].append(redact(str(error)))
         self._decide_exit_status(session)
 
     def _write_pending(self) -> None:
@@ -240,7 +241,7 @@ class Controller:
                     "`miniwob-agent batch drop unused` removes them"
                 )
             if self._remark:
-                terminal.line(sanitize_line(self._remark))
+                terminal.line(sanitize_line(redact(self._remark)))
         for text in self._problems["episodes"]:
             terminal.line(sanitize_lines(text), red=True)
 

@@ -88,9 +88,10 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, Any, Any]:
-    """Attach the item's outcome to its report."""
+    """Attach the item's outcome to its report, which holds no keys."""
     report = yield
     item_report.attach_outcome(item, call, report)
+    item_report.redact_report(item, report)
     return report
 
 

@@ -21,6 +21,7 @@ from pytest_miniwob_agent.core.events import Episode, Event, Origin
 from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.outcome import DriftDetails, Outcome, Status
 from pytest_miniwob_agent.core.protocols import LLM, Agent, Environment, Observer
+from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import sanitize_lines
 from pytest_miniwob_agent.plugin.collection import limits_of
 from pytest_miniwob_agent.plugin.pictures import PictureTaker
@@ -91,7 +92,7 @@ class ItemRun:
             agent=agent.name,
             model=getattr(llm, "model", type(llm).__name__),
             status=Status.ERROR,
-            params=state.settings.llm_params,
+            params=state.settings.kept_params,
             limits=limits,
         )
 
@@ -153,7 +154,7 @@ class ItemRun:
         if isinstance(error, NotRecorded):
             command = record_command(self._item.config, self._item.nodeid)
             message = f"{message}\nRecord it with: {command}"
-        message = sanitize_lines(message)
+        message = sanitize_lines(redact(message))
         self._outcome = replace(self._outcome, error=type(error).__name__, message=message)
         raise pytest.fail.Exception(message, pytrace=False) from None
 
@@ -166,7 +167,7 @@ class ItemRun:
         if why is None:
             return None
         return RefusedAnswer(
-            f"the next call has no completion: {why}; `{DROP_REFUSED}` has it asked again"
+            f"the answer to the next call was refused: {why}; `{DROP_REFUSED}` has it asked again"
         )
 
     def close(self) -> None:
@@ -227,6 +228,6 @@ def outcome_without_run(item: pytest.Item, case: Case) -> Outcome:
         agent=settings.agent,
         model=settings.model or "",
         status=Status.ERROR,
-        params=settings.llm_params,
+        params=settings.kept_params,
         limits=limits_of(item),
     )

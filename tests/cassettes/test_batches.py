@@ -220,8 +220,8 @@ def test_a_refused_answer_is_an_error_until_it_is_dropped_and_asked_for_again(
     assert result.parseoutcomes() == {"waiting": 1, "errors": 1, "deselected": 10}
     result.stdout.fnmatch_lines(
         [
-            "the next call has no completion: its answer holds what looks like a secret (Hugging "
-            "Face token); `miniwob-agent batch drop refused` has it asked again",
+            "the answer to the next call was refused: its completion holds what looks like a "
+            "secret (Hugging Face token), *; `miniwob-agent batch drop refused` has it asked again",
             "model calls: 1 replayed, 0 recorded, 1 waiting",
         ]
     )
@@ -783,3 +783,28 @@ def test_help_names_the_steps(capsys):
     out = capsys.readouterr().out
     for step in "submit", "status --wait", "fetch":
         assert f"miniwob-agent batch {step}" in out
+
+
+LEAK = "ghp_" + "a1" * 18
+
+
+def test_a_request_with_a_key_is_not_submitted(folder, server, batch):
+    """A file that an older version wrote, or a person."""
+    write(folder, request(1), request(2, prompt=f"line\n{LEAK}"))
+    code, out, err = batch("submit")
+    assert code == 2
+    assert "click-tab/2#0123-0 holds what looks like a secret (GitHub token): nothing was" in err
+    assert LEAK not in out + err
+    assert not server.submitted
+
+
+def test_a_completion_with_a_key_is_not_kept(folder, server, batch):
+    first, _ = write(folder, request(1), request(2))
+    server.reply = lambda prompt: f"line\n{LEAK}" if "prompt 2" in prompt else "DONE"
+    assert batch("submit")[0] == 0
+    code, out, _ = batch("fetch")
+    assert code == 1
+    assert "its completion holds what looks like a secret (GitHub token), and is not kept" in out
+    assert answers(folder) == {first: "DONE"}
+    for path in folder.rglob("*.*"):
+        assert LEAK not in (path.read_text() if path.is_file() else "")

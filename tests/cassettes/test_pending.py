@@ -159,11 +159,11 @@ def test_an_answer_with_a_secret_is_refused_and_kept_as_such_without_the_answer(
     write(answers, answer(request, f"type\n\t{SECRET}"))
     taken = take_answers(answers, batch, cassettes)
     assert taken.recorded == 0
-    assert "refused: its answer holds what looks like a secret (OpenAI key)" in taken.problems[0]
+    assert (
+        "refused: its completion holds what looks like a secret (OpenAI key)" in taken.problems[0]
+    )
     assert list(read_pending(batch)) == [request["custom_id"]]
-    assert PendingState(batch).refused == {
-        request["custom_id"]: "its answer holds what looks like a secret (OpenAI key)"
-    }
+    assert list(PendingState(batch).refused) == [request["custom_id"]]
     assert SECRET not in (batch.parent / "refused.json").read_text()
     write(answers, answer(request))
     assert take_answers(answers, batch, cassettes).recorded == 1
