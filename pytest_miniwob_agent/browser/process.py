@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -17,6 +16,7 @@ from selenium.webdriver import ActionChains
 from urllib3.exceptions import HTTPError
 
 from pytest_miniwob_agent.browser.page import page_script
+from pytest_miniwob_agent.browser.watchdog import Watchdog
 from pytest_miniwob_agent.core.errors import BrowserError, BrowserLost
 
 VIEWPORT = (640, 480)
@@ -49,6 +49,12 @@ _SWITCHES = (
 )
 
 
+DRIVER_HINT = (
+    "on Debian and Ubuntu `apt-get install chromium-driver`, elsewhere the chromedriver of the "
+    "browser's version beside the browser or on PATH"
+)
+
+
 def find_browser(path: str | None = None) -> str:
     """The executable to start: `path`, `$MINIWOB_BROWSER`, or the first of `BROWSERS` on the path.
 
@@ -75,7 +81,8 @@ def find_browser(path: str | None = None) -> str:
 class Browser:
     """One Chromium for a session or an xdist worker; started at its first use.
 
-    A browser that crashed or hangs is killed, and the next page gets a new one.
+    A browser that crashed or hangs is killed, and the next page gets a new one. Browser, driver and
+    their files do not outlive this process, also where it is killed (on Linux and macOS).
 
     Args:
         path: the browser's executable; None looks for one.
@@ -103,6 +110,7 @@ class Browser:
         self._timeout = timeout
         self._driver: webdriver.Chrome | None = None
         self._service: webdriver.ChromeService | None = None
+        self._watchdog: Watchdog | None = None
         self.held: set[str] = set()
         """Names of the keys that are down."""
 
@@ -115,18 +123,15 @@ class Browser:
 
     def _start(self) -> webdriver.Chrome:
         options = self._options()
-        # In a process group of their own: Ctrl-C reaches pytest only, and `kill` reaches them all.
-        service = webdriver.ChromeService(
-            shutil.which("chromedriver"), popen_kw={"start_new_session": True}
-        )
         try:
-            driver = webdriver.Chrome(options=options, service=service)
+            self._service = self._driver_service(shutil.which("chromedriver"))
+            driver = webdriver.Chrome(options=options, service=self._service)
         except (WebDriverException, OSError) as error:
+            self.kill()
             raise BrowserError(
                 f"{options.binary_location} did not start: {_first_line(error)}. Its driver must "
-                "be of the same version: on Debian and Ubuntu `apt-get install chromium-driver`"
+                f"be of the same version: {DRIVER_HINT}"
             ) from error
-        self._service = service
         driver.command_executor.client_config.timeout = self._timeout + 5  # type: ignore[union-attr]
         driver.set_page_load_timeout(self._timeout)
         driver.set_script_timeout(self._timeout)
@@ -142,6 +147,20 @@ class Browser:
         if self._headed:
             self._ignore_input(driver, True)
         return driver
+
+    def _driver_service(self, path: str | None) -> webdriver.ChromeService:
+        """The driver's process, still to be started, in the watchdog's group and folder.
+
+        In a group that is not pytest's own, Ctrl-C does not reach it.
+        """
+        if not hasattr(os, "killpg"):  # Windows
+            return webdriver.ChromeService(path)
+        self._watchdog = Watchdog()
+        return webdriver.ChromeService(
+            path,
+            env={**os.environ, "TMPDIR": self._watchdog.folder},
+            popen_kw={"process_group": self._watchdog.group},
+        )
 
     def _options(self) -> webdriver.ChromeOptions:
         options = webdriver.ChromeOptions()
@@ -196,18 +215,18 @@ class Browser:
 
     def kill(self) -> None:
         """Kill the browser and its driver, in any state."""
-        driver, service = self._driver, self._service
-        self._driver = self._service = None
+        driver, service, watchdog = self._driver, self._service, self._watchdog
+        self._driver = self._service = self._watchdog = None
         self.held.clear()
         if driver is not None and not isinstance(driver.command_executor, str):
             driver.command_executor.close()
-        if service is None or (process := service.process) is None:
+        process = None if service is None else service.process
+        if watchdog is not None:
+            watchdog.end()
+        elif process is not None:
+            process.kill()
+        if service is None or process is None:
             return
-        with contextlib.suppress(ProcessLookupError):
-            if hasattr(os, "killpg"):
-                os.killpg(process.pid, signal.SIGKILL)
-            else:
-                process.kill()
         process.wait()
         if process.stdin is not None:
             process.stdin.close()
