@@ -13,6 +13,8 @@ from pathlib import Path
 from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
 from selenium.webdriver import ActionChains
+from selenium.webdriver.common.options import BaseOptions
+from selenium.webdriver.common.selenium_manager import SeleniumManager
 from urllib3.exceptions import HTTPError
 
 from pytest_miniwob_agent.browser.page import page_script
@@ -33,6 +35,7 @@ _SWITCHES = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-dev-shm-usage",
+    "--disable-domain-reliability",
     "--disable-gpu",
     "--disable-partial-raster",  # a corner of a picture would differ by what was drawn before
     "--disable-smooth-scrolling",
@@ -45,6 +48,7 @@ _SWITCHES = (
     "--lang=en-US",
     "--no-default-browser-check",
     "--no-first-run",
+    "--no-proxy-server",
     "--window-size=800,720",
 )
 
@@ -75,6 +79,32 @@ def find_browser(path: str | None = None) -> str:
         f"no Chromium or Chrome found (looked for {', '.join(BROWSERS)}): install one, on Debian "
         "and Ubuntu with `apt-get install chromium chromium-driver`, or name it with "
         "--miniwob-browser PATH"
+    )
+
+
+def find_driver(browser: str) -> str:
+    """The chromedriver of a browser, looked for without any network request.
+
+    It is `$SE_CHROMEDRIVER`, the one in the browser's folder, the first on the path, or the one of
+    the browser's version that selenium has downloaded at another time.
+
+    Raises:
+        BrowserError: there is none; the message says how to install one.
+    """
+    if path := os.environ.get("SE_CHROMEDRIVER"):
+        return path
+    folders = [str(Path(browser).parent), str(Path(browser).resolve().parent)]
+    if found := shutil.which("chromedriver", path=os.pathsep.join(folders)):
+        return found
+    if found := shutil.which("chromedriver"):
+        return found
+    arguments = ["--browser", "chrome", "--browser-path", browser, "--offline", "--avoid-stats"]
+    with contextlib.suppress(WebDriverException):
+        downloaded: str = SeleniumManager().binary_paths(arguments)["driver_path"]
+        if found := shutil.which(downloaded):
+            return found
+    raise BrowserError(
+        f"no chromedriver found beside {browser} or on PATH: {DRIVER_HINT} (no run downloads one)"
     )
 
 
@@ -123,8 +153,9 @@ class Browser:
 
     def _start(self) -> webdriver.Chrome:
         options = self._options()
+        driver_path = find_driver(options.binary_location)
         try:
-            self._service = self._driver_service(shutil.which("chromedriver"))
+            self._service = self._driver_service(driver_path)
             driver = webdriver.Chrome(options=options, service=self._service)
         except (WebDriverException, OSError) as error:
             self.kill()
@@ -148,7 +179,7 @@ class Browser:
             self._ignore_input(driver, True)
         return driver
 
-    def _driver_service(self, path: str | None) -> webdriver.ChromeService:
+    def _driver_service(self, path: str) -> webdriver.ChromeService:
         """The driver's process, still to be started, in the watchdog's group and folder.
 
         In a group that is not pytest's own, Ctrl-C does not reach it.
@@ -164,6 +195,8 @@ class Browser:
 
     def _options(self) -> webdriver.ChromeOptions:
         options = webdriver.ChromeOptions()
+        # The driver is on this machine; a proxy for HTTP would not reach it.
+        BaseOptions.ignore_local_proxy_environment_variables(options)
         options.binary_location = find_browser(self._path)
         options.unhandled_prompt_behavior = "dismiss"
         for switch in _SWITCHES:
