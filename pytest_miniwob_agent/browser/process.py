@@ -30,12 +30,18 @@ TIMEOUT = 30.0
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 """Names of executables that `find_browser` looks for."""
 
+BOUNDARY_EVENTS = "BoundaryEventDispatchTracksNodeRemoval"
+"""Chromium's feature that sends events without end to an element that takes itself out of the page
+and in again when the pointer is over it, as in `click-pie`: a click would never land. It is off."""
+
 _SWITCHES = (
     "--allow-file-access-from-files",  # the script of a flight task looks into the task's frame
     "--disable-background-networking",
+    f"--disable-blink-features={BOUNDARY_EVENTS}",
     "--disable-component-update",
     "--disable-dev-shm-usage",
     "--disable-domain-reliability",
+    f"--disable-features={BOUNDARY_EVENTS}",  # chromedriver adds those that it disables itself
     "--disable-gpu",
     "--disable-partial-raster",  # a corner of a picture would differ by what was drawn before
     "--disable-smooth-scrolling",
