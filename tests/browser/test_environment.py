@@ -69,7 +69,7 @@ class TestReading:
         before = env.reset().elements
         browser.driver.execute_script(
             """
-            const small = 'display: block; overflow: visible; padding: 0; border: 0; width: 2.2px; ';
+            const small = 'display: block; padding: 0; border: 0; width: 2.2px; ';
             document.querySelector("#area").insertAdjacentHTML("beforeend",
               `<i style="${small} height: 2.4px"></i><i style="${small} height: 3px"></i>
                <i style="${small} height: 2px">some text</i>
