@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from difflib import unified_diff
+from types import MappingProxyType
 
 from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
 from pytest_miniwob_agent.browser.process import Browser
@@ -42,7 +43,7 @@ KEYS = ("TAB", "ARROWDOWN", "ENTER", "SPACE")
 """Keys to press in turn, one after every third action."""
 
 PAUSE = 0.3
-"""The longest pause between two actions in the third pass, in seconds."""
+"""The longest pause between two actions in the last pass, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,41 +152,49 @@ def certify(
     start_browser: Callable[[], Browser],
     progress: Callable[[str], None] = lambda text: None,
     *,
+    others: Mapping[str, Callable[[], Browser]] = MappingProxyType({}),
     open_page: Callable[[Browser, Case], Environment] = MiniwobEnvironment,
     pause: float = PAUSE,
 ) -> Iterator[Verdict]:
-    """Explore every case in three passes and compare their observations.
+    """Explore every case in several passes and compare their observations with those of the first.
 
-    The first pass goes in order, the second in another browser and the opposite order, the third
-    in a third browser with pauses. Verdicts come in the order of the cases, each after the last
-    pass over its case.
+    The first pass goes in order, the second in another process of the browser and the opposite
+    order, then one in each of the other browsers, the last in the first browser again with pauses.
+    Verdicts come in the order of the cases, each after the last pass over its case.
 
     Args:
         cases: the cases to certify.
         start_browser: makes the browser of a pass, which is closed after it.
         progress: called with a line of text before each case of each pass.
+        others: makes other browsers to compare with, each for one pass, by the names that
+            differences give them.
         open_page: makes the page of a case in a browser.
-        pause: the longest pause between two actions in the third pass, in seconds.
+        pause: the longest pause between two actions in the last pass, in seconds.
     """
-    passes: list[dict[Case, list[Seen] | str]] = []
-    for order in (cases, list(reversed(cases))):
-        with closing(start_browser()) as browser:
-            seen = {}
-            for number, case in enumerate(order, start=1):
-                progress(f"pass {len(passes) + 1} of 3: {number} of {len(cases)}, {case}")
-                seen[case] = _explored(browser, case, open_page)
-            passes.append(seen)
-    first, second = passes
+    passes = [
+        ("first pass", start_browser, list(cases)),
+        ("another browser and order", start_browser, list(reversed(cases))),
+        *((name, start, list(cases)) for name, start in others.items()),
+    ]
+    count = len(passes) + 1
+    seen: dict[str, dict[Case, list[Seen] | str]] = {}
+    for number, (name, start, order) in enumerate(passes, start=1):
+        with closing(start()) as browser:
+            seen[name] = {}
+            for done, case in enumerate(order, start=1):
+                progress(f"pass {number} of {count}: {done} of {len(cases)}, {case}")
+                seen[name][case] = _explored(browser, case, open_page)
+    first = seen.pop("first pass")
     chance = random.Random(0)
     with closing(start_browser()) as browser:
-        for number, case in enumerate(cases, start=1):
-            progress(f"pass 3 of 3: {number} of {len(cases)}, {case}")
-            third = _explored(
-                browser, case, open_page, lambda: time.sleep(chance.uniform(0, pause))
-            )
-            difference = _compare(first[case], second[case], "another browser and order")
-            difference = difference or _compare(first[case], third, "pauses between the actions")
-            yield Verdict(case, 0 if isinstance(third, str) else len(third), difference)
+        for done, case in enumerate(cases, start=1):
+            progress(f"pass {count} of {count}: {done} of {len(cases)}, {case}")
+            last = _explored(browser, case, open_page, lambda: time.sleep(chance.uniform(0, pause)))
+            compared = {name: found[case] for name, found in seen.items()}
+            compared["pauses between the actions"] = last
+            differences = (_compare(first[case], found, name) for name, found in compared.items())
+            difference = next(filter(None, differences), "")
+            yield Verdict(case, 0 if isinstance(last, str) else len(last), difference)
 
 
 def _explored(

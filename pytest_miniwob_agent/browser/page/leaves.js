@@ -20,9 +20,7 @@ const ignored = (element) =>
 const squeeze = (text) => text.replace(/\s+/g, " ").trim();
 
 const text = (node, parent) => {
-  const range = document.createRange();
-  range.selectNodeContents(node);
-  const rect = range.getBoundingClientRect();
+  const rect = rectOf(node);
   if (!visible(parent) || !reachable(rect, parent)) return [];
   const [x, y] = place(rect, parent);
   return [{ id: null, tag: "text", text: squeeze(node.data), x, y, point: null }];

@@ -1,7 +1,7 @@
 // Geometry of elements: which can be seen, where they are, and where a click lands on them.
 
-// True if a person could bring a box inside `parent` into sight by scrolling alone: its size is not
-// 0, and no ancestor cuts it off by hiding what overflows.
+// True if a person could bring a box inside `parent` into sight by scrolling alone: in whole pixels
+// it has more than one each way, and no ancestor cuts it off by hiding what overflows.
 const reachable = (rect, parent) => {
   let { left, top, right, bottom } = rect;
   for (let up = parent; up && up !== document.body; up = up.parentElement) {
@@ -18,12 +18,30 @@ const reachable = (rect, parent) => {
       [top, bottom] = [box.top, box.bottom];
     }
   }
-  return right - left > 1 && bottom - top > 1 && right + scrollX > 0 && bottom + scrollY > 0;
+  return Math.round(right - left) > 1 && Math.round(bottom - top) > 1
+    && right + scrollX > 0 && bottom + scrollY > 0;
 };
 
-const visible = (element) =>
-  element.checkVisibility({ opacityProperty: true, visibilityProperty: true })
-  && reachable(element.getBoundingClientRect(), element.parentElement);
+const rectOf = (node) => {
+  const range = document.createRange();
+  range.selectNodeContents(node);
+  return range.getBoundingClientRect();
+};
+
+// A box of two pixels at most: how many of them shrunk text gets differs from browser to browser.
+const speck = ({ width, height }) => Math.round(Math.max(width, height)) <= 2;
+
+// True for a speck without text or use.
+const negligible = (element, rect) => speck(rect)
+  && !element.matches("a, button, label, input, textarea, select, option")
+  && ![...element.childNodes].some((node) =>
+    node instanceof Text && node.data.trim() && !speck(rectOf(node)));
+
+const visible = (element) => {
+  if (!element.checkVisibility({ opacityProperty: true, visibilityProperty: true })) return false;
+  const rect = element.getBoundingClientRect();
+  return reachable(rect, element.parentElement) && !negligible(element, rect);
+};
 
 // The middle of a box inside `parent` when nothing is scrolled.
 const place = (rect, parent) => {
