@@ -74,7 +74,10 @@ class MiniwobEnvironment:
                 for point in points[:1]:
                     self._browser.draw_pointer(point)
                 self._browser.linger()
-                self._browser.perform(planned.chain)
+                for number, part in enumerate(planned.parts):
+                    if number:
+                        driver.execute_script("return miniwobAgent.ask('frame')")
+                    self._browser.perform(part)
                 self._pass_time(action, driver)
             if isinstance(action, Wait | Follow):
                 read = driver.execute_script("return miniwobAgent.readNow()")
@@ -169,7 +172,8 @@ class MiniwobEnvironment:
     def _aim(self, action: Action, driver: webdriver.Chrome) -> NativeInput:
         """The action's input, made once for `look` and `step`."""
         if self._next is None or self._next.action is not action:
-            self._next = NativeInput(action, driver, self._points, self._browser.held)
+            slow = self._full and driver.execute_script("return miniwobAgent.ask('moves')")
+            self._next = NativeInput(action, driver, self._points, self._browser.held, slow)
         return self._next
 
     def _transition(self, read: dict[str, Any], error: str | None = None) -> Transition:

@@ -82,14 +82,15 @@ class _Impossible(Exception):
 class NativeInput:
     """The native input of one action, aimed at the page as it is now.
 
-    Making it scrolls the action's elements into sight and asks the page for points; `chain.perform`
-    does the rest. A key to hold counts as held from here on.
+    Making it scrolls the action's elements into sight and asks the page for points; performing its
+    `parts` one after the other does the rest. A key to hold counts as held from here on.
 
     Args:
         action: the action to carry out.
         driver: the browser.
         points: the points to click of the elements on the page, by id; None where unknown.
         held: names of the keys that are down, which `Hold` and `Release` change.
+        slow: True for a part for each move of a drag, so that time can pass between them.
     """
 
     def __init__(
@@ -98,14 +99,16 @@ class NativeInput:
         driver: webdriver.Chrome,
         points: Mapping[int, list[int] | None],
         held: set[str],
+        slow: bool = False,
     ) -> None:
         self.action = action
-        self.chain = ActionChains(driver, duration=0)
+        self.parts = [ActionChains(driver, duration=0)]
         self.error: str | None = None
         """The reason why the action is impossible, or None."""
         self._driver = driver
         self._points = points
         self._held = held
+        self._slow = slow
         try:
             self._check()
             self._add()
@@ -113,11 +116,18 @@ class NativeInput:
             self.error = str(reason)
 
     @property
+    def chain(self) -> ActionChains:
+        """The part to which input is added."""
+        return self.parts[-1]
+
+    @property
     def pointed(self) -> list[tuple[int, int]]:
         """The point that the pointer goes to; of a drag, its start and its end."""
-        moves = self.chain.w3c_actions.pointer_action.source.actions
         points = [
-            (int(move["x"]), int(move["y"])) for move in moves if move["type"] == "pointerMove"
+            (int(move["x"]), int(move["y"]))
+            for part in self.parts
+            for move in part.w3c_actions.pointer_action.source.actions
+            if move["type"] == "pointerMove"
         ]
         return list(dict.fromkeys([points[0], points[-1]])) if points else []
 
@@ -241,7 +251,11 @@ class NativeInput:
         for (x, y), (end_x, end_y) in pairwise(points):
             for step in range(1, DRAG_MOVES + 1):
                 share = step / DRAG_MOVES
+                if self._slow:
+                    self.parts.append(ActionChains(self._driver, duration=0))
                 self._move((round(x + (end_x - x) * share), round(y + (end_y - y) * share)))
+        if self._slow:
+            self.parts.append(ActionChains(self._driver, duration=0))
         self.chain.release()
 
     def _inside(self, point: Point) -> list[int]:

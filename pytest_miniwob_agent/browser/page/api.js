@@ -60,6 +60,8 @@ window.miniwobAgent = {
   settle,
   settleFinely,
   wait,
+  moves: () => moving,
+  frame: () => pass(FINE_FRAME),
   follow,
   shown: () => [...everything(), ...takeChanges()],
   leaves: () => leaves(document.body),

@@ -24,7 +24,7 @@ const painted = (element) => {
 // without text, or one that holds several things together.
 const framed = (element, found) => element.matches(FRAMED) || scrolls(element)
   || (element.matches("a, button") && !found.some(({ content }) => content))
-  || (found.length > 1 && !WHOLE_PAGE.has(element.id) && !element.matches("table, tbody, thead, tr")
+  || (element instanceof SVGSVGElement && painted(element)) || (found.length > 1 && !WHOLE_PAGE.has(element.id) && !element.matches("table, tbody, thead, tr")
     && painted(element));
 
 // An SVG line has no height, or no width.
@@ -179,7 +179,14 @@ const limits = (element) => {
     ["step", own("step")]];
 };
 
-const FORMATS = { date: "MM/DD/YYYY", time: "HH:MM AM", month: "a month's name, then YYYY" };
+// A point in the first part of a field that has parts: typing goes on from the part that was clicked.
+const beginning = (field) => {
+  const { left, top, height } = field.getBoundingClientRect();
+  const point = [Math.ceil(left) + 8, Math.floor(top + height / 2)];
+  return document.elementFromPoint(...point) === field ? point : target(field);
+};
+
+const FORMATS = { date: "MM/DD/YYYY", time: "HH:MMAM" };
 
 const MOST_OPTIONS = 100;
 const choices = (element) => {
@@ -291,6 +298,7 @@ const everything = () => {
     const basis = node instanceof Text
       ? { id: idOf(node), tag: "text", text: content, point: target(node) }
       : described(node, content);
+    if (node.type in FORMATS) basis.point = beginning(node);
     const [x, y] = place(extent(node), node.parentElement);
     const rest = facts(node, around, content).map(([name, value]) => [name, String(value ?? "")])
       .filter(([, value]) => value);
