@@ -213,7 +213,7 @@ class HoverAt:
 
 @dataclass(frozen=True, slots=True)
 class DragFrom:
-    """Press the mouse at the first of some points, move it to each of the others, and release it."""
+    """Press the mouse at the first of some points, move it along the others and release it."""
 
     points: tuple[Point, ...]
 
