@@ -7,7 +7,7 @@ let changes = []; // lines for the next reading
 // The attributes by which an element is seen to change; places are not among them.
 const FLEETING = new Set(["background", "fill", "stroke", "color", "image", "name", "value"]);
 const signature = ({ tag, text, classes, value, details }) => new Map([
-  ["tag", tag], ["class", classes ?? ""], ["text", text], ["value", String(value ?? "")],
+  ["tag", tag], ["class", classes ?? ""], ["value", String(value ?? "")], ["text", text],
   ...details.filter(([name]) => FLEETING.has(name)),
 ]);
 const signatures = () => new Map(everything().filter(({ id }) => id !== null)

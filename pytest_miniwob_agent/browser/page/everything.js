@@ -52,7 +52,9 @@ const gather = (element) => {
   if (found.every(({ node }) => node instanceof Text)) {
     const leaf = found.length || (!element.childElementCount && !WHOLE_PAGE.has(element.id))
       || element.matches("a, button, label") || framed(element, found) || painted(element);
-    return leaf ? entry(element, found.map((inner) => inner.content).join(" ")) : [];
+    const parts = found.map(({ node }) =>
+      (node.previousSibling instanceof Text ? "" : " ") + node.data);
+    return leaf ? entry(element, squeeze(parts.join(""))) : [];
   }
   const drawing = found.every(({ node }) => node instanceof SVGElement);
   if (drawing && element.matches("a, button")) return entry(element, "");
