@@ -31,6 +31,7 @@ FILES = (
     "sight",
     "leaves",
     "colours",
+    "drawing",
     "everything",
     "changes",
     "html",

@@ -252,6 +252,7 @@ const facts = (node, around, content) => {
     ...scrolled(node),
     ["corners", node.tagName === "polygon" ? points.length : ""],
     ["points", few],
+    ["drawing", drawing(node)],
     ["box", boxed(node)],
   ];
 };
