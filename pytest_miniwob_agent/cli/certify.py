@@ -21,6 +21,13 @@ def add(commands: Commands) -> None:
     )
     add_selectors(parser)
     parser.add_argument("--seeds", default="1000-1001", help="such as 1000-1024,7 (%(default)s)")
+    parser.add_argument(
+        "--screen",
+        choices=("compact", "full"),
+        default="compact",
+        help="the screens to compare; full also tries actions at points and by the page's clock "
+        "(%(default)s)",
+    )
     parser.add_argument("--output", type=Path, metavar="FILE", help="write the verdicts as JSON")
     add_browser(parser)
     parser.set_defaults(run=run)
@@ -35,7 +42,8 @@ def run(options: Namespace) -> int:
     cases = select_cases(options.selectors, parse_seeds(options.seeds))
     verdicts: dict[str, dict[str, str | int]] = {}
     failed = 0
-    for verdict in certify(cases, lambda: Browser(options.browser), show_progress):
+    full = options.screen == "full"
+    for verdict in certify(cases, lambda: Browser(options.browser), show_progress, full=full):
         show_progress("")
         failed += bool(verdict.difference)
         verdicts[verdict.case.id] = {
