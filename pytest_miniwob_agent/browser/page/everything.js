@@ -239,11 +239,12 @@ const boxed = (node) => {
 // All details of a node but its look, in the order in which they are shown.
 const facts = (node, around, content) => {
   if (node instanceof Text) return [["state", states(node, around)], ["box", boxed(node)]];
+  const name = content ? "" : accessibleName(node, around);
   const points = corners(node);
   const few = points.length <= MOST_CORNERS ? points.map(String).join(" ") : "";
   return [
     ["dom-id", node.id],
-    ["name", content ? "" : accessibleName(node, around)],
+    ["name", name],
     ["image", pictured(node)],
     ["format", FORMATS[node.type] ?? ""],
     ["options", choices(node)],
@@ -252,7 +253,7 @@ const facts = (node, around, content) => {
     ...scrolled(node),
     ["corners", node.tagName === "polygon" ? points.length : ""],
     ["points", few],
-    ["drawing", drawing(node)],
+    ["drawing", name ? "" : drawing(node)],
     ["box", boxed(node)],
   ];
 };
