@@ -98,11 +98,11 @@ class _Recorder:
         self._last: Transition | None = None
         self._ended = True
 
-    def reset(self) -> Observation:
+    def reset(self, *, full: bool = False) -> Observation:
         self.end_trial()
         if self._trial == self._limits.trials:
             raise TrialLimit(f"{self._limits.trials} trials are used up")
-        observation = self._env.reset()
+        observation = self._env.reset(full=True) if full else self._env.reset()
         self._trial += 1
         self._step = 0
         self._last = Transition(observation)

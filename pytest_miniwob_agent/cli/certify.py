@@ -22,6 +22,13 @@ def add(commands: Commands) -> None:
     )
     add_selectors(parser)
     parser.add_argument("--seeds", default="1000-1001", help="such as 1000-1024,7 (%(default)s)")
+    parser.add_argument(
+        "--screen",
+        choices=("compact", "full"),
+        default="compact",
+        help="the screens to compare; full also tries actions at points and by the page's clock "
+        "(%(default)s)",
+    )
     parser.add_argument("--output", type=Path, metavar="FILE", help="write the verdicts as JSON")
     parser.add_argument(
         "--browser",
@@ -44,7 +51,9 @@ def run(options: Namespace) -> int:
     failed = 0
     first, *more = options.browser or [None]
     others = {path: partial(Browser, path) for path in more if path != first}
-    for verdict in certify(cases, partial(Browser, first), show_progress, others=others):
+    full = options.screen == "full"
+    verdicts_of = certify(cases, partial(Browser, first), show_progress, others=others, full=full)
+    for verdict in verdicts_of:
         show_progress("")
         failed += bool(verdict.difference)
         verdicts[verdict.case.id] = {

@@ -18,6 +18,9 @@ BESIDE = {f"{PAPER} T={t}": f"T={t}*" for t in TRIALS} | {
 }
 """The published systems that a terminal has room for, with the headings of their columns."""
 
+ICON_GOALS = {"click-menu-2"}
+"""Tasks of the papers with goals of which a picture is a part."""
+
 
 @dataclass(frozen=True)
 class Section:
@@ -164,6 +167,12 @@ class Tables:
             lines.append("Solved is any reward above 0, as in the paper's code.")
         if self.paper.trials != TRIALS:
             lines.append(f"The run has {counted(max(self.paper.trials), 'trial')} at most.")
+        tasks = {result.case.split("/")[1] for result in self.paper.conclusive}
+        lines += [
+            f"{task}: some of its goals show an icon, which is part of the goal's text here; the "
+            "paper's agent presumably did not see it."
+            for task in sorted(tasks & ICON_GOALS)
+        ]
         return lines
 
     def markdown(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from html import escape
 
 from pytest_miniwob_agent.core.actions import Action, elements_of
@@ -36,9 +37,11 @@ class FakeEnvironment:
         """The actions of each trial so far."""
         self._screen = ""
         self._done = False
+        self._full = False
 
-    def reset(self) -> Observation:
-        """Begin at the first screen."""
+    def reset(self, *, full: bool = False) -> Observation:
+        """Begin at the first screen; only with `full` its elements show their details."""
+        self._full = full
         self._screen = next(iter(self.screens))
         self._done = False
         self.actions.append([])
@@ -67,7 +70,10 @@ class FakeEnvironment:
         return f"<body>\n{lines}</body>"
 
     def _observation(self) -> Observation:
-        return Observation(self.goal, tuple(self.screens[self._screen]))
+        elements = self.screens[self._screen]
+        if not self._full:
+            elements = [replace(element, details=()) for element in elements]
+        return Observation(self.goal, tuple(elements))
 
 
 def _markup(element: Element) -> str:

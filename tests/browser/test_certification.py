@@ -109,6 +109,17 @@ def test_exploring_uses_every_element_once_and_writes_to_fields():
     assert further[:3] == ["hover id=1", "drag id=2 to id=3", "select id=3"]
 
 
+def test_exploring_a_full_screen_also_tries_points_and_times():
+    details = (("box", "0,0,9,9"),)
+    env = FakeEnvironment("g", {"start": [Element(1, "button", "a", details=details)]})
+    seen = explore(env, full=True)
+    assert all(element.details for each in seen for element in each.observation.elements)
+    assert [str(action) for action in env.actions[-1][:5]] == [
+        "wait 0.35 s", "hover at 60,90", "drag from 100,120 to 120,130 to 100,140",
+        "click at 20,150", "follow id=1 for 0.5 s",
+    ]  # fmt: skip
+
+
 def test_exploring_a_page_without_elements_only_loads_it():
     env = FakeEnvironment("g", {"start": []})
     assert [seen.action for seen in explore(env)] == ["loading", "loading"]

@@ -14,17 +14,21 @@ from pytest_miniwob_agent import (
     Cause,
     Choose,
     Click,
+    ClickAt,
     Completion,
     Copy,
     DoubleClick,
     Drag,
+    DragFrom,
     Element,
     Ending,
     Enter,
     Episode,
     Event,
+    Follow,
     Hold,
     Hover,
+    HoverAt,
     Observation,
     Paste,
     Press,
@@ -37,6 +41,7 @@ from pytest_miniwob_agent import (
     TrialEnded,
     TrialStarted,
     Type,
+    Wait,
 )
 from pytest_miniwob_agent.core.data import to_data
 from pytest_miniwob_agent.core.events import event_from_data
@@ -73,6 +78,11 @@ ACTIONS = (
     Paste(),
     Choose("blue", 4),
     Scroll(2, 100),
+    ClickAt((3, 4.5)),
+    HoverAt((3, 4)),
+    DragFrom(((1, 2), (3, 4), (5, 6))),
+    Wait(0.5),
+    Follow(2, 3),
 )
 EVENTS = (
     TrialStarted(1, SCREEN),

@@ -247,3 +247,11 @@ class TestCommand:
             if before.startswith("|") and line.startswith("|"):
                 assert before.count("|") == line.count("|")
         assert "### Completion, a&#124;b &#35; &#60;c&#62; &#91;1m" in lines
+
+
+def test_a_task_whose_goal_has_an_icon_that_the_paper_lacks_is_remarked_on():
+    results = Results((sample("n-screen-n-step", "click-menu-2", 1000, 1),))
+    text = " ".join(Tables(Paper(results)).text().split())
+    assert "click-menu-2: some of its goals show an icon" in text
+    others = Results((sample("n-screen-n-step", "click-pie", 1000, 1),))
+    assert "icon" not in Tables(Paper(others)).text()
