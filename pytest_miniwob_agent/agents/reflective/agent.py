@@ -123,13 +123,14 @@ class _Solver:
             action = self._ground(trial, suggestion)
             avoided = isinstance(action, Click) or self._agent.constraint == "all"
             mistake = avoided and action in self._memory.mistakes_after(tuple(trial.actions))
-            if not mistake and (self._act(trial, action) or self._stuck(trial)):
+            if not mistake and self._act(trial, action):
                 return
         while plan := self._plan(trial):
+            first = len(trial.actions)
             for command in plan:
                 if self._act(trial, self._ground(trial, command)):
                     return
-            if self._stuck(trial):
+            if self._stuck(trial, first):
                 return
 
     def _act(self, trial: Trial, action: Action) -> bool:
@@ -146,15 +147,20 @@ class _Solver:
             return False
         return True
 
-    def _stuck(self, trial: Trial) -> bool:
-        """End the trial, and return True, if a finished stage led to an earlier screen.
+    def _stuck(self, trial: Trial, first: int) -> bool:
+        """End the trial, and return True, if a stage led back to one of its own screens (3.4).
 
-        Actions without a visible effect, such as holding a key, need not change the screen.
+        Screens of earlier stages may come again, as where a popup is closed. Actions without a
+        visible effect, such as holding a key, need not change the screen.
+
+        Args:
+            trial: the trial so far.
+            first: the number of the stage's first action.
         """
         if isinstance(trial.actions[-1], NoVisibleEffect):
             return False
         here = render(trial.screens[-1].elements)
-        before = [render(screen.elements) for screen in trial.screens[:-1]]
+        before = [render(screen.elements) for screen in trial.screens[first:-1]]
         if here not in before:
             return False
         trial.ending = Ending.NO_CHANGE if here == before[-1] else Ending.CYCLE

@@ -104,7 +104,7 @@ class TestEndings:
             (ONE, {}, {}, ["click id=9"], "exception", "could not be carried out"),
             (ONE, {}, {}, ["click that thing", "NONE"], "exception", "could not be carried out"),
             (ONE, {}, {}, ["I won't."], "exception", "could not be carried out"),
-            (TWO, TO_AND_FRO, {}, ["click id=1", "s", "click id=1"], "cycle", "led you back"),
+            (TWO, TO_AND_FRO, {}, ["click id=1\nclick id=1"], "cycle", "led you back"),
             (TWO, TO_AND_FRO, {}, ["click id=1\n" * 9], "step-limit", "as many actions"),
         ],
     )
@@ -122,6 +122,27 @@ class TestEndings:
             assert reflected == []
         else:
             assert text in reflected[0]
+
+    def test_a_screen_of_an_earlier_stage_may_come_again(self):
+        popup = [button(1, "Close")]
+        env = FakeEnvironment(
+            "Log in", {"start": [button(2, "Name"), button(3, "Login")], "popup": popup},
+            {("start", "click id=2"): "popup", ("popup", "click id=1"): "start"},
+            {("start", "click id=3"): 1.0},
+        )  # fmt: skip
+        replies = ["click id=2", "s", "click id=1", "s", "click id=3"]
+        episode, _ = play(env, replies, trials=1)
+        assert episode.endings == (Ending.CORRECT,)
+
+    def test_a_replayed_or_suggested_action_may_leave_the_screen_as_it_was(self):
+        env = FakeEnvironment("g", TWO, TO_AND_FRO, {("start", "click id=2"): 1.0})
+        replies = [
+            "click id=1", "s", "DONE", "For action index=1, you should click id=1.", "s",
+            "click id=2",
+        ]  # fmt: skip
+        episode, _ = play(env, replies, trials=2)
+        assert episode.endings == (Ending.INCOMPLETE, Ending.CORRECT)
+        assert actions(episode, 2) == ["click id=1", "click id=1", "click id=2"]
 
     def test_holding_a_key_does_not_end_the_trial_without_a_change(self):
         env = FakeEnvironment("g", ONE, {}, {("start", "click id=1"): 1.0})
@@ -240,7 +261,8 @@ class TestReflection:
 
 
 def test_every_trial_begins_with_a_fresh_page():
-    env = FakeEnvironment("g", ONE, {}, {("start", "click id=1"): -1.0})
+    wrong = {("start", f"click id={id}"): -1.0 for id in (1, 2)}
+    env = FakeEnvironment("g", ONE, {}, wrong)
     episode, _ = play(
         env,
         ["click id=1", "For action index=0, you should click id=2.", "?", "click id=2"],
