@@ -128,6 +128,8 @@ class _Solver:
         while plan := self._plan(trial):
             first = len(trial.actions)
             for command in plan:
+                if isinstance(command, Unreadable):
+                    raise command
                 if self._act(trial, self._ground(trial, command)):
                     return
             if self._stuck(trial, first):
@@ -184,7 +186,7 @@ class _Solver:
         mistakes = self._memory.mistakes_after(tuple(trial.actions[:step]))
         return "; ".join(sorted(str(action) for action in mistakes if not _is_plain_click(action)))
 
-    def _plan(self, trial: Trial) -> list[Command]:
+    def _plan(self, trial: Trial) -> list[Command | Unreadable]:
         """Ask for the actions on the present screen: for all of a stage, or for one."""
         actions, goal = self._actions(), trial.screens[0].goal
         screen = self._screen(trial, len(trial.actions))
@@ -210,7 +212,7 @@ class _Solver:
         """Return the text that explains the actions to the model."""
         return self._prompts.fill("actions-all" if self._agent.all_actions else "actions")
 
-    def _read_plan(self, reply: str) -> list[Command]:
+    def _read_plan(self, reply: str) -> list[Command | Unreadable]:
         return parse_plan(reply, self._agent.all_actions)
 
     def _remembered(self, trial: Trial, done: str) -> str:

@@ -22,20 +22,26 @@ _NOTHING = re.compile(
 _LONE_ID = re.compile(r"\D{0,20}(\d+)\D{0,20}")
 
 
-def parse_plan(reply: str, all_actions: bool = False) -> list[Command]:
+def parse_plan(reply: str, all_actions: bool = False) -> list[Command | Unreadable]:
     """Read the actions of a reply, one a line; prose between them is skipped.
 
+    A line that begins like an action but can't be read ends the plan, with the error in its place.
     Empty where the reply says that nothing is left to do.
 
     Raises:
-        Unreadable: a line begins like an action but can't be read, or there is no action.
+        Unreadable: there is no action.
     """
     verb = ANY_VERB if all_actions else VERB
-    lines = [line for line in reply.splitlines() if verb.match(strip_marks(line))]
-    commands = [parse_action(line, all_actions) for line in lines]
-    if not commands and not _NOTHING.fullmatch(reply):
+    plan: list[Command | Unreadable] = []
+    for line in reply.splitlines():
+        if verb.match(strip_marks(line)):
+            try:
+                plan.append(parse_action(line, all_actions))
+            except Unreadable as error:
+                return [*plan, error]
+    if not plan and not _NOTHING.fullmatch(reply):
         raise Unreadable(f"no action in the reply: {quote(reply)}")
-    return commands
+    return plan
 
 
 def parse_within(sentence: str, all_actions: bool = False) -> Command | None:

@@ -123,6 +123,14 @@ class TestEndings:
         else:
             assert text in reflected[0]
 
+    def test_a_plan_is_carried_out_up_to_its_first_unreadable_line(self):
+        env = FakeEnvironment("g", TWO, TO_AND_FRO)
+        replies = ["click id=1\nenter id=3\nclick id=1", "?", "?"]
+        episode, llm = play(env, replies, trials=2, calls=2)
+        assert actions(episode) == ["click id=1"]
+        assert episode.endings[0] is Ending.EXCEPTION
+        assert "Action index=1: not an action: 'enter id=3'" in prompts(llm, "reflect")[0]
+
     def test_a_screen_of_an_earlier_stage_may_come_again(self):
         popup = [button(1, "Close")]
         env = FakeEnvironment(

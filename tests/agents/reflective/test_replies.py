@@ -43,10 +43,15 @@ def test_a_reply_without_further_actions_is_an_empty_plan(reply):
     assert parse_plan(reply) == []
 
 
-@pytest.mark.parametrize("reply", ["I am sorry, I can't.", "enter id=4", "click id=1\npress X"])
-def test_a_reply_without_readable_actions_is_unreadable(reply):
-    with pytest.raises(Unreadable):
-        parse_plan(reply)
+def test_a_reply_without_actions_is_unreadable():
+    with pytest.raises(Unreadable, match="no action in the reply"):
+        parse_plan("I am sorry, I can't.")
+
+
+def test_a_plan_is_read_up_to_its_first_unreadable_line():
+    first, error = parse_plan("click id=1\npress X\nclick id=2")
+    assert first.action == Click(1)
+    assert str(error) == "not an action: 'press X'"
 
 
 def test_further_actions_are_read_only_where_they_are_allowed():
