@@ -14,13 +14,10 @@ from pathlib import Path
 from typing import TypeGuard
 
 from pytest_miniwob_agent.agents.parameters import check_choice
-from pytest_miniwob_agent.agents.prompts import Prompts
+from pytest_miniwob_agent.agents.prompts import Prompt, Prompts
 from pytest_miniwob_agent.agents.reflective.memory import Memory, Trial
-from pytest_miniwob_agent.agents.reflective.replies import (
-    parse_id,
-    parse_plan,
-    parse_suggestion,
-)
+from pytest_miniwob_agent.agents.reflective.replies import parse_id, parse_plan
+from pytest_miniwob_agent.agents.reflective.suggestions import parse_suggestion
 from pytest_miniwob_agent.core.actions import Action, Click, NoVisibleEffect
 from pytest_miniwob_agent.core.errors import StepLimit
 from pytest_miniwob_agent.core.events import Ending, Note, Reflected, TrialEnded
@@ -266,17 +263,30 @@ class _Solver:
             trajectory=self._trajectory(trial),
             ending=self._prompts.fill(f"ending-{trial.ending}"),
         )
-        reply = self._llm.complete(prompt, "reflect").text
-        try:
-            step, command = parse_suggestion(reply, self._agent.all_actions)
-            if step >= len(trial.screens):
-                raise Unreadable(f"the trial had no screen for an action {step}")
-        except Unreadable:
+        if (read := self._suggestion(trial, prompt)) is None:
             self._note(Reflected(None, None))
             return
+        step, command = read
         self._memory.update(step, trial, command)
         disabled = tuple(sorted(self._disabled(trial, step)))
         self._note(Reflected(step, str(command.action or command.line), disabled))
+
+    def _suggestion(self, trial: Trial, prompt: Prompt) -> tuple[int, Command] | None:
+        """Ask for a suggestion; once more if it can't be read, as all would happen again."""
+        try:
+            return self._read_suggestion(trial, self._llm.complete(prompt, "reflect").text)
+        except Unreadable as error:
+            again = self._prompts.fill("reflect-again", prompt=prompt, problem=str(error))
+        try:
+            return self._read_suggestion(trial, self._llm.complete(again, "reflect").text)
+        except Unreadable:
+            return None
+
+    def _read_suggestion(self, trial: Trial, reply: str) -> tuple[int, Command]:
+        step, command = parse_suggestion(reply, self._agent.all_actions)
+        if step >= len(trial.screens):
+            raise Unreadable(f"there is no screen for an action {step} among those above")
+        return step, command
 
     def _trajectory(self, trial: Trial) -> str:
         """Show screens and actions in turn; of a long trial the first screen and the actions."""

@@ -234,12 +234,30 @@ class TestReflection:
         assert episode.endings == (Ending.INCOMPLETE, Ending.CORRECT)
         assert actions(episode, 2) == ["click id=1", "click id=4"]
 
-    @pytest.mark.parametrize("reply", ["Try harder.", "For action index=7, you should click id=1."])
-    def test_an_unreadable_reflection_leaves_the_memory_as_it_was(self, reply):
+    @pytest.mark.parametrize(
+        ("reply", "problem"),
+        [
+            ("Try harder.", "no suggestion in the reply: 'Try harder.'"),
+            ("For action index=7, you should click id=1.", "no screen for an action 7"),
+        ],
+    )
+    def test_an_unreadable_reflection_is_asked_for_once_more(self, reply, problem):
         env = FakeEnvironment("g", ONE, {}, {
             ("start", "click id=1"): -1.0, ("start", "click id=2"): 1.0,
         })  # fmt: skip
-        episode, _ = play(env, ["click id=1", reply, "click id=2"])
+        again = "For action index=0, you should click id=2."
+        episode, llm = play(env, ["click id=1", reply, again])
+        assert reflections(episode) == [(0, "click id=2", (1,))]
+        assert episode.solved_at == 2
+        first, second = prompts(llm, "reflect")
+        assert second.startswith(first)
+        assert problem in second.removeprefix(first)
+
+    def test_a_reflection_that_stays_unreadable_leaves_the_memory_as_it_was(self):
+        env = FakeEnvironment("g", ONE, {}, {
+            ("start", "click id=1"): -1.0, ("start", "click id=2"): 1.0,
+        })  # fmt: skip
+        episode, _ = play(env, ["click id=1", "Try harder.", "Try harder.", "click id=2"])
         assert reflections(episode) == [(None, None, ())]
         assert episode.solved_at == 2
 
@@ -249,7 +267,7 @@ class TestReflection:
         })  # fmt: skip
         episode, llm = play(env, [
             "click id=1", "Opened the menu.", "click id=3",
-            "I do not know.",
+            "I do not know.", "I do not know.",
             "click id=1", "click id=4",
         ])  # fmt: skip
         assert episode.solved_at == 2
@@ -261,8 +279,8 @@ class TestReflection:
             "g", {"start": long, "other": [button(1, "y" * 9000)]},
             {("start", "click id=1"): "other"}, {("other", "click id=1"): -1.0},
         )  # fmt: skip
-        _, llm = play(env, ["click id=1\nclick id=1", "?", "DONE"], trials=2)
-        [prompt] = prompts(llm, "reflect")
+        _, llm = play(env, ["click id=1\nclick id=1", "?", "?", "DONE"], trials=2)
+        prompt = prompts(llm, "reflect")[0]
         assert "x" * 9000 in prompt
         assert "y" * 9000 not in prompt
         assert "Action index=1: click id=1" in prompt
@@ -273,7 +291,7 @@ def test_every_trial_begins_with_a_fresh_page():
     env = FakeEnvironment("g", ONE, {}, wrong)
     episode, _ = play(
         env,
-        ["click id=1", "For action index=0, you should click id=2.", "?", "click id=2"],
+        ["click id=1", "For action index=0, you should click id=2.", "?", "?"],
         trials=3,
     )
     assert [e.trial for e in episode.events if isinstance(e, TrialStarted)] == [1, 2, 3]

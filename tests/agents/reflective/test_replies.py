@@ -1,30 +1,10 @@
-"""Replies to the reflective agent: plans, suggestions and ids."""
+"""Replies to the reflective agent: plans and ids."""
 
 import pytest
 
-from pytest_miniwob_agent.agents.reflective.replies import parse_id, parse_plan, parse_suggestion
+from pytest_miniwob_agent.agents.reflective.replies import parse_id, parse_plan
 from pytest_miniwob_agent.core.actions import Click, Copy, Paste, Press, Select
 from pytest_miniwob_agent.core.parsing import Unreadable
-
-
-@pytest.mark.parametrize(
-    "reply",
-    [
-        "For action index=2, you should click id=7.",
-        "for action index = 2 you should have clicked elsewhere: click id=7",
-        "Thinking about it...\n**For action index=2**, you should `click id=7`.",
-        "For action index 2, you should instead CLICK ID=7",
-    ],
-)
-def test_a_suggestion_gives_step_and_action(reply):
-    step, command = parse_suggestion(reply)
-    assert (step, command.action) == (2, Click(7))
-
-
-@pytest.mark.parametrize("reply", ["", "click id=7", "For action index=2, do better."])
-def test_a_reply_without_a_suggestion_is_unreadable(reply):
-    with pytest.raises(Unreadable):
-        parse_suggestion(reply)
 
 
 def test_an_id_is_read_by_its_form_or_as_the_only_number():

@@ -163,7 +163,7 @@ class TestConstraint:
     @pytest.mark.parametrize(("constraint", "keeps_id"), [("clicks", False), ("none", True)])
     def test_without_a_constraint_wrong_clicks_keep_their_ids(self, constraint, keeps_id):
         episode, llm = play(
-            quit_page(), [*self.REPLIES[:4], "?", "click id=5"], 3, constraint=constraint
+            quit_page(), [*self.REPLIES[:4], "?", "?", "click id=5"], 3, constraint=constraint
         )
         second = prompts(llm, "reflect")[1]
         assert ('<button id="3" pos="top-left">Save</button>' in second) is keeps_id
