@@ -261,7 +261,7 @@ class _Solver:
             actions=self._actions(),
             goal=trial.screens[0].goal,
             trajectory=self._trajectory(trial),
-            ending=self._prompts.fill(f"ending-{trial.ending}"),
+            ending=self._ending(trial),
         )
         if (read := self._suggestion(trial, prompt)) is None:
             self._note(Reflected(None, None))
@@ -270,6 +270,12 @@ class _Solver:
         self._memory.update(step, trial, command)
         disabled = tuple(sorted(self._disabled(trial, step)))
         self._note(Reflected(step, str(command.action or command.line), disabled))
+
+    def _ending(self, trial: Trial) -> Prompt:
+        """Say how a trial ended; of an action that could not be carried out also why."""
+        if trial.ending is Ending.EXCEPTION:
+            return self._prompts.fill("ending-exception", detail=trial.detail)
+        return self._prompts.fill(f"ending-{trial.ending}")
 
     def _suggestion(self, trial: Trial, prompt: Prompt) -> tuple[int, Command] | None:
         """Ask for a suggestion; once more if it can't be read, as all would happen again."""
