@@ -9,7 +9,7 @@ which the next trial has to take (5, algorithm 1). The alternatives that the pap
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeGuard
 
@@ -26,8 +26,8 @@ from pytest_miniwob_agent.core.protocols import LLM, Environment
 from pytest_miniwob_agent.screen import render
 
 TRAJECTORY_LIMIT = 16_000
-"""Characters of screens and actions in the prompt of a reflection; a longer trajectory is cut to
-the first screen and the actions (7.5)."""
+"""Characters of screens and actions in a prompt; of a longer trajectory the first and the last
+screen are shown, and all actions."""
 
 PLANNING = ("staged", "iterative", "plan-then-adapt")
 MEMORY = ("structured", "plain", "traces")
@@ -295,22 +295,31 @@ class _Solver:
         return step, command
 
     def _trajectory(self, trial: Trial) -> str:
-        """Show screens and actions in turn; of a long trial the first screen and the actions."""
+        """Show screens and actions in turn; of a long trial the first and the last screen (7.5)."""
+        screens: list[str | None] = [self._screen(trial, at) for at in range(len(trial.screens))]
+        parts = self._steps(trial, screens)
+        if sum(map(len, parts)) > TRAJECTORY_LIMIT:
+            screens[1:-1] = [None] * len(screens[1:-1])
+            parts = self._steps(trial, screens)
+        return "\n\n".join(parts)
+
+    def _steps(self, trial: Trial, screens: Sequence[str | None]) -> list[str]:
+        """Show the steps of a trial, without the screens that are None."""
         actions = [str(action) for action in trial.actions]
         if trial.invalid:
             actions.append(trial.invalid)
-        parts, shown = [], ""
-        for step, screen in enumerate(self._screen(trial, at) for at in range(len(trial.screens))):
-            same = " is unchanged." if screen == shown else f":\n{screen}"
-            parts.append(f"Screen index={step}{same}")
-            shown = screen
+        parts = []
+        for step, screen in enumerate(screens):
+            if screen is not None:
+                same = step > 0 and screen == screens[step - 1]
+                parts.append(
+                    f"Screen index={step}" + (" is unchanged." if same else f":\n{screen}")
+                )
             if tried := self._tried(trial, step):
                 parts.append(f"Tried here before, and wrong: {tried}")
             if step < len(actions):
                 parts.append(f"Action index={step}: {actions[step]}")
-        if sum(map(len, parts)) > TRAJECTORY_LIMIT:
-            parts = parts[:1] + [f"Action index={at}: {line}" for at, line in enumerate(actions)]
-        return "\n\n".join(parts)
+        return parts
 
 
 def _is_plain_click(action: Action) -> TypeGuard[Click]:

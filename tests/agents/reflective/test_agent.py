@@ -273,17 +273,14 @@ class TestReflection:
         assert episode.solved_at == 2
         assert llm.purposes.count("summarise") == 1
 
-    def test_a_long_trajectory_is_cut_to_the_first_screen_and_the_actions(self):
-        long = [button(1, "x" * 9000), button(2, "b")]
-        env = FakeEnvironment(
-            "g", {"start": long, "other": [button(1, "y" * 9000)]},
-            {("start", "click id=1"): "other"}, {("other", "click id=1"): -1.0},
-        )  # fmt: skip
-        _, llm = play(env, ["click id=1\nclick id=1", "?", "?", "DONE"], trials=2)
+    def test_a_long_trajectory_keeps_the_first_and_the_last_screen_and_the_actions(self):
+        screens = {name: [button(1, name * 9000)] for name in "xyz"}
+        moves = {("x", "click id=1"): "y", ("y", "click id=1"): "z"}
+        env = FakeEnvironment("g", screens, moves, {("z", "click id=1"): -1.0})
+        _, llm = play(env, ["click id=1\n" * 3, "?", "?"], trials=2, calls=2)
         prompt = prompts(llm, "reflect")[0]
-        assert "x" * 9000 in prompt
-        assert "y" * 9000 not in prompt
-        assert "Action index=1: click id=1" in prompt
+        assert [name * 9000 in prompt for name in "xyz"] == [True, False, True]
+        assert prompt.index("Action index=1") < prompt.index("Screen index=2:\n<button")
 
 
 def test_every_trial_begins_with_a_fresh_page():

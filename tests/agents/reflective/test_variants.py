@@ -81,6 +81,17 @@ class TestPlanning:
         assert "Screen index=1:" in second
         assert ">Quit<" in second
 
+    @pytest.mark.parametrize("planning", ["iterative", "plan-then-adapt"])
+    def test_the_screen_that_is_asked_about_is_always_shown(self, planning):
+        env = FakeEnvironment(
+            "g",
+            {name: [button(1, name * 9000)] for name in "xy"},
+            {("x", "click id=1"): "y"},
+            {("y", "click id=1"): 1.0},
+        )
+        _, llm = play(env, lambda prompt, purpose: "click id=1", 1, planning=planning)
+        assert "y" * 9000 in llm.prompts[-1][1]
+
     def test_plan_then_adapt_makes_its_rough_plan_once(self):
         replies = iter([
             "1. Open the menu.", "click id=1", "click id=3",
