@@ -19,7 +19,7 @@ from pytest_miniwob_agent.agents.reflective.memory import Memory, Trial
 from pytest_miniwob_agent.agents.reflective.replies import parse_id, parse_plan
 from pytest_miniwob_agent.agents.reflective.suggestions import parse_suggestion
 from pytest_miniwob_agent.core.actions import Action, Click, NoVisibleEffect
-from pytest_miniwob_agent.core.errors import StepLimit
+from pytest_miniwob_agent.core.errors import StepLimit, UsageError
 from pytest_miniwob_agent.core.events import Ending, Note, Reflected, TrialEnded
 from pytest_miniwob_agent.core.parsing import Command, Unreadable, quote
 from pytest_miniwob_agent.core.protocols import LLM, Environment
@@ -42,10 +42,12 @@ class ReflectiveAgent:
         prompts: a folder of texts that replace the built-in ones, file by file.
         planning: `staged`, `iterative` (4.1: one call an action) or `plan-then-adapt` (4.2: a rough
             plan of the whole, then one call an action).
-        memory: `structured`, `plain` (7.1: all suggestions are shown and none is enforced) or
-            `traces` (9.6: also the actions of whole failed trials).
+        memory: `structured`, `plain` (7.1: all suggestions are shown to planner and reflector, and
+            nothing is enforced or disabled) or `traces` (9.6: also the actions of whole failed
+            trials).
         constraint: the mistakes that can't be repeated: `clicks`, whose elements lose their ids,
-            `none`, or `all` (9.4: the prompts name mistakes other than clicks).
+            `none`, or `all` (9.4: the prompts name mistakes other than clicks). Without effect on
+            the memory `plain`, with which it can't be given.
         actions: `paper` for the actions of the paper, `all` for every action of the package.
 
     Raises:
@@ -64,6 +66,11 @@ class ReflectiveAgent:
         self.planning = check_choice("planning", planning, PLANNING)
         self.memory = check_choice("memory", memory, MEMORY)
         self.constraint = check_choice("constraint", constraint, CONSTRAINT)
+        if memory == "plain" and constraint != CONSTRAINT[0]:
+            raise UsageError(
+                f"--miniwob-agent-params: constraint {constraint!r} has no effect on the memory "
+                "'plain', which disables nothing; leave it out"
+            )
         self.all_actions = check_choice("actions", actions, ACTIONS) == "all"
         self.prompts = Prompts(Path(__file__).with_name("prompts"), prompts)
         parts = {
@@ -260,7 +267,7 @@ class _Solver:
             "reflect",
             actions=self._actions(),
             goal=trial.screens[0].goal,
-            trajectory=self._trajectory(trial),
+            trajectory=self._noted(self._trajectory(trial)),
             ending=self._ending(trial),
         )
         if (read := self._suggestion(trial, prompt)) is None:
@@ -270,6 +277,13 @@ class _Solver:
         self._memory.update(step, trial, command)
         disabled = tuple(sorted(self._disabled(trial, step)))
         self._note(Reflected(step, str(command.action or command.line), disabled))
+
+    def _noted(self, trajectory: str) -> str:
+        """Put the suggestions of earlier trials before a trajectory, if they are kept (Eq. 6)."""
+        if not self._memory.notes:
+            return trajectory
+        notes = "\n".join(self._memory.notes)
+        return self._prompts.fill("noted", notes=notes, trajectory=trajectory)
 
     def _ending(self, trial: Trial) -> Prompt:
         """Say how a trial ended; of an action that could not be carried out also why."""

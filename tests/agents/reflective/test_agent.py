@@ -209,6 +209,23 @@ class TestReflection:
         assert '<button pos="top-left">Print</button>' in last_plan
         assert '<button id="5" pos="top-left">Quit</button>' in last_plan
 
+    @pytest.mark.parametrize(
+        ("suggestion", "grounded"),
+        [('enter "x" to id=1', []), ('enter "x" to the field', ["id=1"])],
+    )
+    def test_a_click_that_should_have_been_typing_does_not_disable_its_element(
+        self, suggestion, grounded
+    ):
+        field = Element(1, "input_text")
+        env = FakeEnvironment("g", {"start": [field]}, {}, {
+            ("start", "click id=1"): -1.0, ("start", 'enter "x" to id=1'): 1.0,
+        })  # fmt: skip
+        reply = f"For action index=0, you should {suggestion}."
+        episode, llm = play(env, ["click id=1", reply, *grounded])
+        assert episode.solved_at == 2
+        assert reflections(episode) == [(0, suggestion, ())]
+        assert all('<input_text id="1"' in prompt for prompt in prompts(llm, "ground"))
+
     def test_an_earlier_correction_drops_the_mistakes_of_later_steps(self):
         screens = {**MENU, "help": [button(6, "x"), button(3, "Save")]}
         env = FakeEnvironment("g", screens, {**OPEN, ("start", "click id=2"): "help"}, {

@@ -129,6 +129,24 @@ class TestMemory:
         assert "For action index=0, you should click id=1 instead of click id=1." in third
         assert actions(episode, 3) == ["click id=1", "click id=5"]
 
+    def test_plain_memory_shows_its_notes_to_the_reflector_and_keeps_all_ids(self):
+        again = "For action index=1, you should click id=4."
+        _, llm = play(
+            quit_page(),
+            ["click id=1", "s", "click id=3", again, "click id=3", again, "click id=5"],
+            memory="plain",
+        )
+        first, second = prompts(llm, "reflect")
+        assert "instead of" not in first
+        assert "For action index=1, you should click id=4 instead of click id=3." in second
+        assert second.index("instead of click id=3") < second.index("Screen index=0")
+        for prompt in (second, prompts(llm, "plan")[-1]):
+            assert '<button id="3" pos="top-left">Save</button>' in prompt
+
+    def test_a_constraint_is_refused_where_nothing_is_disabled(self):
+        with pytest.raises(UsageError, match="constraint 'all' has no effect on the memory 'plain"):
+            ReflectiveAgent(memory="plain", constraint="all")
+
     @pytest.mark.parametrize(("memory", "solved_at"), [("structured", None), ("traces", 4)])
     def test_memory_of_traces_breaks_a_cycle_over_several_trials(self, memory, solved_at):
         """Two entries lead to the same dead ends, and reflection goes back and forth (9.6)."""
