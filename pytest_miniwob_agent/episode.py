@@ -167,7 +167,9 @@ class _Recorder:
             observer.on_event(event)
 
     def _see(self, transition: Transition) -> None:
-        text = canonical_json(to_data(transition))
+        data = to_data(transition)
+        del data["observation"]["focus"]  # not part of what digests in today's cassettes are of
+        text = canonical_json(data)
         self._page.update(text.encode("utf-8", "surrogatepass"))
 
     def note(self, note: Note) -> None:

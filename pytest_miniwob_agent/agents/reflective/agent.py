@@ -165,8 +165,7 @@ class _Solver:
         """
         if isinstance(trial.actions[-1], NoVisibleEffect):
             return False
-        here = render(trial.screens[-1].elements)
-        before = [render(screen.elements) for screen in trial.screens[first:-1]]
+        *before, here = ((render(each.elements), each.focus) for each in trial.screens[first:])
         if here not in before:
             return False
         trial.ending = Ending.NO_CHANGE if here == before[-1] else Ending.CYCLE

@@ -17,6 +17,7 @@ const read = () => {
     done: WOB_DONE_GLOBAL,
     reward: WOB_DONE_GLOBAL ? WOB_RAW_REWARD_GLOBAL : 0,
     elements: WOB_DONE_GLOBAL ? [] : page().leaves(),
+    focus: WOB_DONE_GLOBAL ? null : page().focused(),
   };
 };
 
@@ -51,6 +52,7 @@ window.miniwobAgent = {
   ask: (name, ...values) => page()[name](...values),
   settle,
   leaves: () => leaves(document.body),
+  focused,
   markup: () => {
     const shown = [];
     return [markup(document.body, shown), shown];

@@ -152,6 +152,12 @@ class TestEndings:
         assert episode.endings == (Ending.INCOMPLETE, Ending.CORRECT)
         assert actions(episode, 2) == ["click id=1", "click id=1", "click id=2"]
 
+    def test_a_click_that_only_moves_the_focus_is_a_change(self):
+        env = FakeEnvironment("g", {"start": [Element(1, "input_text"), button(2, "b")]})
+        episode, _ = play(env, ["click id=1", "s", "click id=1", "?", "?"], trials=2, calls=4)
+        assert actions(episode) == ["click id=1", "click id=1"]
+        assert episode.endings[0] is Ending.NO_CHANGE
+
     def test_holding_a_key_does_not_end_the_trial_without_a_change(self):
         env = FakeEnvironment("g", ONE, {}, {("start", "click id=1"): 1.0})
         episode, _ = play(env, ["hold CTRL", "CTRL was held.", "click id=1"])
