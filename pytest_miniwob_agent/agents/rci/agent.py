@@ -88,6 +88,10 @@ class RCIAgent:
         plan = "" if self._without == "plan" else trial.plan(self._critiques)
         note(trial.follow(plan, fit=self._without != "state"))
 
+    def counts(self, action: Action) -> bool:
+        """Return True for what an instruction says; CTRL is only held to keep other options."""
+        return not isinstance(action, Hold | Release)
+
 
 def _read_exemplars(source: str, task: str) -> Prompt | None:
     """Read the worked examples for a task; None where there are none."""

@@ -23,8 +23,9 @@ from pytest_miniwob_agent.agents.webwise.examples import (
     write_pool,
 )
 from pytest_miniwob_agent.agents.webwise.interpreter import ProgramError, interpret
-from pytest_miniwob_agent.agents.webwise.page import Page, PageJudged
+from pytest_miniwob_agent.agents.webwise.page import Page, PageJudged, is_asked_for
 from pytest_miniwob_agent.agents.webwise.replies import extract_program
+from pytest_miniwob_agent.core.actions import Action
 from pytest_miniwob_agent.core.data import digest
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.events import Ending, Note, Remark, TrialEnded
@@ -96,6 +97,10 @@ class WebWISEAgent:
     def solve(self, env: Environment, llm: LLM, note: Callable[[Note], None]) -> None:
         """Write and run programs until the page judges or there have been enough of them."""
         _Trial(self, env, llm, note).run()
+
+    def counts(self, action: Action) -> bool:
+        """Return True for what programs ask for; clearing a field or holding CTRL is part of it."""
+        return is_asked_for(action)
 
     def run_finished(self, outcomes: Sequence[Outcome]) -> str | None:
         """Write the pool of `save_examples`, if there is one; returns a line for the summary.

@@ -27,6 +27,11 @@ _DATE = re.compile(
 _TIME = re.compile(r"(?P<h>\d{1,2}):(?P<m>\d{2})\s*(?P<half>[ap]m)?", re.I)
 
 
+def is_asked_for(action: Action) -> bool:
+    """True for an action that a program asks for, False for a helper such as clearing a field."""
+    return isinstance(action, Click | Choose | Type)
+
+
 class PageJudged(Exception):
     """The page has judged: the rest of the program is not run."""
 
@@ -49,7 +54,7 @@ class Page:
         self._flags: dict[int, str] = {}
         self._objects: tuple[Object, ...] = ()
         self.actions = 0
-        """Actions taken so far."""
+        """Actions that programs asked for so far."""
         self._read()
 
     def _read(self) -> None:
@@ -128,7 +133,7 @@ class Page:
         transition = self._env.step(action)
         if transition.error:  # which names elements by ids that programs do not see
             raise ProgramError(f"{called} can't be clicked" if called else transition.error)
-        self.actions += isinstance(action, Click | Choose | Type)
+        self.actions += is_asked_for(action)
         if transition.done:
             raise PageJudged(transition)
         self._read()

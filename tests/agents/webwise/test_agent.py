@@ -139,6 +139,15 @@ class TestMultiStep:
         assert actions(episode) == ["click id=1"] * 4
         assert ending(episode)[0] is Ending.STEP_LIMIT
 
+    def test_helpers_do_not_use_up_the_actions_of_a_trial(self):
+        field = Element(1, "input_text", dom_id="name", value="old")
+        program = 'click("input", "name")\nenter_text("new")\nclick("input", "name")'
+        page = FakeEnvironment("g", {"start": [field]})
+        episode, _ = play(page, [program], limits=Limits(steps=2), programs=1)
+        taken = ["click id=1", "press END", "press BACKSPACE x 3", 'type "new"']
+        assert actions(episode) == taken
+        assert ending(episode)[0] is Ending.STEP_LIMIT
+
     def test_a_long_trial_shows_the_latest_objects_only(self):
         page = FakeEnvironment(
             "Read.", {"start": [Element(n, "p", f"{n}" * 900) for n in range(1, 10)]}
