@@ -43,12 +43,15 @@ class PageJudged(Exception):
 class Page:
     """The page and the functions of programs. `str(page)` lists its objects, one a line.
 
+    With `whole`, every visible element is an object.
+
     The functions raise `ProgramError` where they can't do what is asked, and `PageJudged` after
     the action that made the page judge.
     """
 
-    def __init__(self, env: Environment) -> None:
+    def __init__(self, env: Environment, *, whole: bool = False) -> None:
         self._env = env
+        self._whole = whole
         self._clicked: Object | None = None
         self._just_clicked = False
         self._flags: dict[int, str] = {}
@@ -58,7 +61,7 @@ class Page:
         self._read()
 
     def _read(self) -> None:
-        self._objects = read_objects(self._env.html())
+        self._objects = read_objects(self._env.html(), whole=self._whole)
 
     def __str__(self) -> str:
         return render_objects(self._objects, self._flags)

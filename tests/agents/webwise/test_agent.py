@@ -18,6 +18,7 @@ from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.observations import Element
 from pytest_miniwob_agent.core.protocols import Observer
 from pytest_miniwob_agent.episode import run_episode
+from pytest_miniwob_agent.tasks.catalogue import installed_tasks, task_fact
 from pytest_miniwob_agent.testing import FakeEnvironment, ScriptedLLM
 
 CASE = Case("fake", "other", 0)
@@ -208,6 +209,29 @@ class TestSingleStep:
         )
 
 
+class TestWithoutFilter:
+    def test_the_instruction_alone_is_shown_without_objects(self):
+        episode, prompts = play(
+            menu(), ["No.", BOTH], steps="single", objects="none", examples="built-in",
+            task="click-tab-2",
+        )  # fmt: skip
+        assert episode.solved
+        for prompt in prompts:
+            assert "You are not shown the page" in prompt
+            assert 'click("a", "Tab #2")' in prompt
+            assert 'button "Menu"' not in prompt
+            assert 'a "Tab #1"' not in prompt
+        assert "Program 1:\n```\nNo.\n```" in prompts[1]
+
+    def test_the_whole_dom_has_every_visible_element(self):
+        items = [Element(1, "b", "Read"), Element(2, "button", "OK")]
+        page = FakeEnvironment("g", {"start": items}, {}, {("start", "click id=1"): 1.0})
+        episode, [prompt] = play(page, ['click("b", "Read")'], steps="single", objects="whole")
+        assert episode.solved
+        assert 'b "Read"\nbutton "OK"' in prompt
+        assert 'b "Read"' not in play(page, ["break"], programs=1)[1][0]
+
+
 class TestFunctions:
     @pytest.mark.parametrize(
         ("program", "taken"),
@@ -330,6 +354,11 @@ class TestExamples:
         assert 'click("a", "Tab #2")' in prompt
         assert "by yourself" not in prompt
 
+    def test_each_task_of_the_paper_has_a_built_in_example(self):
+        for task in installed_tasks():
+            if task_fact(task, "webwise"):
+                assert WebWISEAgent(examples="built-in", task=task).examples, task
+
     def test_in_the_single_step_form_an_example_has_one_program(self):
         _, [prompt] = play(menu(), [BOTH], examples="built-in", task="click-tab-2", steps="single")
         assert 'click("a", "Tab #2")\nclick("span", "ac")' in prompt
@@ -359,6 +388,8 @@ class TestParameters:
             ({"steps": "single"}, "webwise-single-step"),
             ({"examples": "built-in"}, "webwise-1-shot"),
             ({"steps": "single", "examples": "built-in"}, "webwise-single-step-1-shot"),
+            ({"steps": "single", "objects": "whole"}, "webwise-single-step-whole-dom"),
+            ({"steps": "single", "objects": "none"}, "webwise-single-step-instruction-only"),
         ],
     )
     def test_the_name_of_each_variant_differs(self, params, name):
@@ -372,6 +403,8 @@ class TestParameters:
         [
             ({"steps": "one"}, "steps 'one' is not one of multi, single"),
             ({"examples": "all"}, "examples 'all' is not one of none, built-in, nor a file of"),
+            ({"objects": "none"}, 'give "steps": "single" too'),
+            ({"objects": "some"}, "objects 'some' is not one of filtered, whole, none"),
             ({"programs": 0}, "programs must be a positive integer, not 0"),
             ({"programs": True}, "programs must be a positive integer, not True"),
             ({"step": "multi"}, "takes no 'step'"),
