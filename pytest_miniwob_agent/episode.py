@@ -39,6 +39,7 @@ from pytest_miniwob_agent.core.protocols import (
     Observer,
     Visible,
 )
+from pytest_miniwob_agent.core.secrets import redact
 
 
 def run_episode(
@@ -108,11 +109,11 @@ class _Recorder:
         self._last: Transition | None = None
         self._ended = True
 
-    def reset(self) -> Observation:
+    def reset(self, *, full: bool = False) -> Observation:
         self.end_trial()
         if self._trial == self._limits.trials:
             raise TrialLimit(f"{self._limits.trials} trials are used up")
-        observation = self._env.reset()
+        observation = self._env.reset(full=True) if full else self._env.reset()
         self._trial += 1
         self._step = self._counted = 0
         self._last = Transition(observation)
@@ -175,6 +176,8 @@ class _Recorder:
                 observer.on_picture(shot, self._trial, self._step, action)
 
     def _record(self, event: Event) -> None:
+        """Write an event down without keys: it is shown and kept, the agent has the original."""
+        event = redact(event)
         self.events.append(event)
         for observer in self._observers:
             observer.on_event(event)

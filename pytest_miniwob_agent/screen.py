@@ -42,10 +42,10 @@ def _line(element: Element, disabled: bool) -> str:
     flag = "selected" if element.tag == "option" else "checked"
     attributes = {
         "id": "" if element.id is None or disabled else str(element.id),
-        "class": element.classes or element.dom_id,
+        "class": element.classes or ("" if element.details else element.dom_id),
         "placeholder": element.placeholder,
         flag: str(element.value).lower() if isinstance(element.value, bool) else "",
-        "pos": cell(element.x, element.y),
+        **(dict(element.details) or {"pos": cell(element.x, element.y)}),
     }
     for name, value in attributes.items():
         if value:

@@ -19,6 +19,7 @@ from pytest_miniwob_agent.core.events import (
     TrialEnded,
     TrialStarted,
 )
+from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.observations import Element, Observation, Transition
 from pytest_miniwob_agent.core.outcome import (
     Change,
@@ -132,7 +133,7 @@ def made_up(case, solved_at=1, *, trials=5, goal="", text="click id=1", **fields
         status=Status.UNSOLVED if solved_at is None else Status.SOLVED,
         params={"temperature": 0},
         prompts={"plan.txt": "0123456789ab"},
-        trials=trials,
+        limits=Limits(trials=trials),
         episode=Episode(case, "reflective", "m", tuple(events)),
         cassette=f"reflective/m/{case.task}/{case.sample}",
     )
@@ -143,7 +144,7 @@ def without_result(case, status, **fields):
     """Return the outcome of an item that ended in its first trial without a result."""
     outcome = made_up(case, None)
     events = outcome.history[:3]
-    return replace(outcome, status=status, trials=None, episode=None, events=events, **fields)
+    return replace(outcome, status=status, episode=None, events=events, **fields)
 
 
 def site(folder):

@@ -20,12 +20,14 @@ class ChatServer:
         self.retry_after = None
         self.requests = []
         self.headers = []
+        self.paths = []
         server = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self):
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 server.requests.append(body)
+                server.paths.append(self.path)
                 server.headers.append({k.lower(): v for k, v in self.headers.items()})
                 answer = server.reply(body["messages"][0]["content"])
                 status = 200

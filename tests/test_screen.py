@@ -29,6 +29,19 @@ from pytest_miniwob_agent.screen import cell, render
             '<option id="4" selected="false" pos="top">Ida</option>',
         ),
         (Element(None, "text", "or", x=0, y=300), '<text pos="bottom-left">or</text>'),
+        (
+            Element(
+                5,
+                "input_text",
+                classes="wide",
+                dom_id="tt",
+                value="a",
+                details=(("dom-id", "tt"), ("state", "focused"), ("box", "1,2,30,9")),
+            ),
+            '<input_text id="5" class="wide" dom-id="tt" state="focused" box="1,2,30,9" value="a">'
+            "</input_text>",
+        ),
+        (Element(None, "page", details=(("state", "moving"),)), '<page state="moving"></page>'),
     ],
 )
 def test_a_line_has_the_attributes_of_its_element(element, line):

@@ -7,25 +7,31 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from difflib import unified_diff
+from types import MappingProxyType
 
 from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
 from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.core.actions import (
     Action,
     Click,
+    ClickAt,
     Copy,
     DoubleClick,
     Drag,
+    DragFrom,
     Enter,
+    Follow,
     Hover,
+    HoverAt,
     Paste,
     Press,
     Scroll,
     Select,
+    Wait,
 )
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import BrowserError
@@ -38,11 +44,14 @@ STEPS = 12
 FURTHER_STEPS = 10
 """Number of other actions to try on it after those."""
 
+POINT_STEPS = 10
+"""Number of actions at points and by the clock to try on a full screen after those."""
+
 KEYS = ("TAB", "ARROWDOWN", "ENTER", "SPACE")
 """Keys to press in turn, one after every third action."""
 
 PAUSE = 0.3
-"""The longest pause between two actions in the third pass, in seconds."""
+"""The longest pause between two actions in the last pass, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +79,9 @@ class Seen:
         return [head, f"goal: {self.observation.goal}", *map(str, self.observation.elements)]
 
 
-def explore(env: Environment, wait: Callable[[], None] = lambda: None) -> list[Seen]:
+def explore(
+    env: Environment, wait: Callable[[], None] = lambda: None, full: bool = False
+) -> list[Seen]:
     """Try actions on a page; an observation for each.
 
     First elements are clicked, fields are written to and keys are pressed, an element once. Then,
@@ -80,21 +91,24 @@ def explore(env: Environment, wait: Callable[[], None] = lambda: None) -> list[S
     Args:
         env: the page.
         wait: called before each action.
+        full: True for screens of everything that shows, and the actions that go with them.
     """
     used: set[tuple[str, str, int | None]] = set()
     return [
-        *_play(env, wait, STEPS, lambda observation, step: _next(observation, step, used)),
-        *_play(env, wait, FURTHER_STEPS, _further),
+        *_play(env, wait, full, STEPS, lambda observation, step: _next(observation, step, used)),
+        *_play(env, wait, full, FURTHER_STEPS, _further),
+        *(_play(env, wait, full, POINT_STEPS, _points_and_times) if full else ()),
     ]
 
 
 def _play(
     env: Environment,
     wait: Callable[[], None],
+    full: bool,
     steps: int,
     choose: Callable[[Observation, int], Action | None],
 ) -> Iterator[Seen]:
-    observation = env.reset()
+    observation = env.reset(full=full)
     yield Seen("loading", observation, 0.0, False, None)
     for step in range(steps):
         wait()
@@ -105,7 +119,7 @@ def _play(
         observation = transition.observation
         yield Seen(str(action), observation, transition.reward, transition.done, transition.error)
         if transition.done:
-            observation = env.reset()
+            observation = env.reset(full=full)
             yield Seen("loading again", observation, 0.0, False, None)
 
 
@@ -146,57 +160,84 @@ def _further(observation: Observation, step: int) -> Action | None:
     return turns[step % len(turns)]
 
 
+def _points_and_times(observation: Observation, step: int) -> Action | None:
+    """The actions at points of the page and those by its clock, in turn, across the task's area."""
+    ids = [element.id for element in observation.elements if element.id is not None]
+    x, y = 20 + 40 * step % 120, 60 + 30 * step % 120
+    turns: tuple[Action, ...] = (
+        Wait(0.35),
+        HoverAt((x, y)),
+        DragFrom(((x, y), (x + 20, y + 10), (x, y + 20))),
+        ClickAt((x, y)),
+        Follow(ids[step % len(ids)], 0.5) if ids else Wait(0.5),
+    )
+    return turns[step % len(turns)]
+
+
 def certify(
     cases: Sequence[Case],
     start_browser: Callable[[], Browser],
     progress: Callable[[str], None] = lambda text: None,
     *,
+    others: Mapping[str, Callable[[], Browser]] = MappingProxyType({}),
     open_page: Callable[[Browser, Case], Environment] = MiniwobEnvironment,
     pause: float = PAUSE,
+    full: bool = False,
 ) -> Iterator[Verdict]:
-    """Explore every case in three passes and compare their observations.
+    """Explore every case in several passes and compare their observations with those of the first.
 
-    The first pass goes in order, the second in another browser and the opposite order, the third
-    in a third browser with pauses. Verdicts come in the order of the cases, each after the last
-    pass over its case.
+    The first pass goes in order, the second in another process of the browser and the opposite
+    order, then one in each of the other browsers, the last in the first browser again with pauses.
+    Verdicts come in the order of the cases, each after the last pass over its case.
 
     Args:
         cases: the cases to certify.
         start_browser: makes the browser of a pass, which is closed after it.
         progress: called with a line of text before each case of each pass.
+        others: makes other browsers to compare with, each for one pass, by the names that
+            differences give them.
         open_page: makes the page of a case in a browser.
-        pause: the longest pause between two actions in the third pass, in seconds.
+        pause: the longest pause between two actions in the last pass, in seconds.
+        full: True for screens of everything that shows.
     """
-    passes: list[dict[Case, list[Seen] | str]] = []
-    for order in (cases, list(reversed(cases))):
-        with closing(start_browser()) as browser:
-            seen = {}
-            for number, case in enumerate(order, start=1):
-                progress(f"pass {len(passes) + 1} of 3: {number} of {len(cases)}, {case}")
-                seen[case] = _explored(browser, case, open_page)
-            passes.append(seen)
-    first, second = passes
+    passes = [
+        ("first pass", start_browser, list(cases)),
+        ("another browser and order", start_browser, list(reversed(cases))),
+        *((name, start, list(cases)) for name, start in others.items()),
+    ]
+    count = len(passes) + 1
+    seen: dict[str, dict[Case, list[Seen] | str]] = {}
+    for number, (name, start, order) in enumerate(passes, start=1):
+        with closing(start()) as browser:
+            seen[name] = {}
+            for done, case in enumerate(order, start=1):
+                progress(f"pass {number} of {count}: {done} of {len(cases)}, {case}")
+                seen[name][case] = _explored(browser, case, open_page, full)
+    first = seen.pop("first pass")
     chance = random.Random(0)
     with closing(start_browser()) as browser:
-        for number, case in enumerate(cases, start=1):
-            progress(f"pass 3 of 3: {number} of {len(cases)}, {case}")
-            third = _explored(
-                browser, case, open_page, lambda: time.sleep(chance.uniform(0, pause))
+        for done, case in enumerate(cases, start=1):
+            progress(f"pass {count} of {count}: {done} of {len(cases)}, {case}")
+            last = _explored(
+                browser, case, open_page, full, lambda: time.sleep(chance.uniform(0, pause))
             )
-            difference = _compare(first[case], second[case], "another browser and order")
-            difference = difference or _compare(first[case], third, "pauses between the actions")
-            yield Verdict(case, 0 if isinstance(third, str) else len(third), difference)
+            compared = {name: found[case] for name, found in seen.items()}
+            compared["pauses between the actions"] = last
+            differences = (_compare(first[case], found, name) for name, found in compared.items())
+            difference = next(filter(None, differences), "")
+            yield Verdict(case, 0 if isinstance(last, str) else len(last), difference)
 
 
 def _explored(
     browser: Browser,
     case: Case,
     open_page: Callable[[Browser, Case], Environment],
+    full: bool,
     wait: Callable[[], None] = lambda: None,
 ) -> list[Seen] | str:
     """The observations, or the error that prevented them."""
     try:
-        return explore(open_page(browser, case), wait)
+        return explore(open_page(browser, case), wait, full)
     except BrowserError as error:
         return str(error)
 

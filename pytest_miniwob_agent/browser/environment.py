@@ -15,7 +15,7 @@ from selenium.webdriver import ActionChains
 
 from pytest_miniwob_agent.browser.input import KEY_CODES, NativeInput
 from pytest_miniwob_agent.browser.process import Browser
-from pytest_miniwob_agent.core.actions import Action, Scroll
+from pytest_miniwob_agent.core.actions import Action, Follow, Scroll, Wait
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.observations import Element, Observation, Shot, Transition
 from pytest_miniwob_agent.tasks.catalogue import page_path
@@ -38,19 +38,26 @@ class MiniwobEnvironment:
         """Points to click of the elements that actions may name; None where still to be found."""
         self._next: NativeInput | None = None
         """The input of an action that `look` has aimed and `step` has not carried out yet."""
+        self._full = False
         self._url = page_path(case.task).as_uri()
 
-    def reset(self) -> Observation:
+    def reset(self, *, full: bool = False) -> Observation:
         """Load the page, set the seed, generate the problem, let it settle and read it.
+
+        With `full`, everything that shows is read in this trial, and a page that moves by itself
+        is read at once: its clock stands still but for `Wait` and `Follow`.
 
         Raises:
             BrowserLost: the page could not be loaded, or is not a task's page.
         """
         with self._browser.guard(f"loading {self._case.task}") as driver:
             self._next = None
+            self._full = full
             self._release_keys(driver)
             driver.get(self._url)
-            read = driver.execute_script("return miniwobAgent.start(...arguments)", self._case.seed)
+            read = driver.execute_script(
+                "return miniwobAgent.start(...arguments)", self._case.seed, full
+            )
         return self._transition(read).observation
 
     def step(self, action: Action) -> Transition:
@@ -67,9 +74,16 @@ class MiniwobEnvironment:
                 for point in points[:1]:
                     self._browser.draw_pointer(point)
                 self._browser.linger()
-                self._browser.perform(planned.chain)
-            wheel = isinstance(action, Scroll)
-            read = driver.execute_script("return miniwobAgent.read(...arguments)", wheel)
+                for number, part in enumerate(planned.parts):
+                    if number:
+                        driver.execute_script("return miniwobAgent.ask('frame')")
+                    self._browser.perform(part)
+                self._pass_time(action, driver)
+            if isinstance(action, Wait | Follow):
+                read = driver.execute_script("return miniwobAgent.readNow()")
+            else:
+                wheel = isinstance(action, Scroll)
+                read = driver.execute_script("return miniwobAgent.read(...arguments)", wheel)
             for point in points[1:]:
                 self._browser.draw_pointer(point)
             self._browser.linger()
@@ -139,17 +153,34 @@ class MiniwobEnvironment:
         boxes = tuple(tuple(box) for box in view["boxes"])
         return Shot(base64.b64decode(picture["data"]), (width, height), tuple(points), boxes)
 
+    def _pass_time(self, action: Action, driver: webdriver.Chrome) -> None:
+        """Let the time of an action pass on the page's clock; the pointer follows an element."""
+        ask = "return miniwobAgent.ask(...arguments)"
+        if isinstance(action, Wait):
+            driver.execute_script(ask, "wait", round(action.seconds * 1000), self._full)
+        elif isinstance(action, Follow):
+            left = round(action.seconds * 1000)
+            while left:
+                left, point = driver.execute_script(ask, "follow", action.element, left)
+                if point is None:
+                    break
+                chain = ActionChains(driver, duration=0)
+                chain.w3c_actions.pointer_action.move_to_location(*point)
+                self._browser.perform(chain)
+            driver.execute_script(ask, "wait", left, self._full)
+
     def _aim(self, action: Action, driver: webdriver.Chrome) -> NativeInput:
         """The action's input, made once for `look` and `step`."""
         if self._next is None or self._next.action is not action:
-            self._next = NativeInput(action, driver, self._points, self._browser.held)
+            slow = self._full and driver.execute_script("return miniwobAgent.ask('moves')")
+            self._next = NativeInput(action, driver, self._points, self._browser.held, slow)
         return self._next
 
     def _transition(self, read: dict[str, Any], error: str | None = None) -> Transition:
         """The page as it was read; keeps the points of its elements."""
         self._points = {element["id"]: element.pop("point") for element in read["elements"]}
         self._points.pop(None, None)  # type: ignore[call-overload]
-        elements = tuple(Element(**element) for element in read["elements"])
+        elements = tuple(map(Element.from_data, read["elements"]))
         observation = Observation(read["goal"], elements, read["focus"])
         return Transition(observation, float(read["reward"]), read["done"], error)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from selenium import webdriver
@@ -14,19 +15,25 @@ from pytest_miniwob_agent.core.actions import (
     Action,
     Choose,
     Click,
+    ClickAt,
     Copy,
     DoubleClick,
     Drag,
+    DragFrom,
     Enter,
+    Follow,
     Hold,
     Hover,
+    HoverAt,
     Paste,
     Place,
+    Point,
     Press,
     Release,
     Scroll,
     Select,
     Type,
+    Wait,
     elements_of,
 )
 from pytest_miniwob_agent.core.text import sanitize_line
@@ -44,6 +51,12 @@ MAX_PIXELS = 100_000
 DRAG_MOVES = 10
 """Moves of the mouse from the start of a drag to its end. Pages recognise a drag by the first, and
 sort dragged elements by the others."""
+
+MAX_POINTS = 100
+"""The most points of one `DragFrom`."""
+
+MAX_SECONDS = 60
+"""The longest `Wait` and `Follow`: no task takes as long."""
 
 KEY_CODES = {
     **{name: getattr(Keys, name) for name in ("ENTER", "TAB", "SPACE", "ESCAPE", "BACKSPACE")},
@@ -69,14 +82,15 @@ class _Impossible(Exception):
 class NativeInput:
     """The native input of one action, aimed at the page as it is now.
 
-    Making it scrolls the action's elements into sight and asks the page for points; `chain.perform`
-    does the rest. A key to hold counts as held from here on.
+    Making it scrolls the action's elements into sight and asks the page for points; performing its
+    `parts` one after the other does the rest. A key to hold counts as held from here on.
 
     Args:
         action: the action to carry out.
         driver: the browser.
         points: the points to click of the elements on the page, by id; None where unknown.
         held: names of the keys that are down, which `Hold` and `Release` change.
+        slow: True for a part for each move of a drag, so that time can pass between them.
     """
 
     def __init__(
@@ -85,14 +99,16 @@ class NativeInput:
         driver: webdriver.Chrome,
         points: Mapping[int, list[int] | None],
         held: set[str],
+        slow: bool = False,
     ) -> None:
         self.action = action
-        self.chain = ActionChains(driver, duration=0)
+        self.parts = [ActionChains(driver, duration=0)]
         self.error: str | None = None
         """The reason why the action is impossible, or None."""
         self._driver = driver
         self._points = points
         self._held = held
+        self._slow = slow
         try:
             self._check()
             self._add()
@@ -100,11 +116,18 @@ class NativeInput:
             self.error = str(reason)
 
     @property
+    def chain(self) -> ActionChains:
+        """The part to which input is added."""
+        return self.parts[-1]
+
+    @property
     def pointed(self) -> list[tuple[int, int]]:
         """The point that the pointer goes to; of a drag, its start and its end."""
-        moves = self.chain.w3c_actions.pointer_action.source.actions
         points = [
-            (int(move["x"]), int(move["y"])) for move in moves if move["type"] == "pointerMove"
+            (int(move["x"]), int(move["y"]))
+            for part in self.parts
+            for move in part.w3c_actions.pointer_action.source.actions
+            if move["type"] == "pointerMove"
         ]
         return list(dict.fromkeys([points[0], points[-1]])) if points else []
 
@@ -125,6 +148,20 @@ class NativeInput:
                 self._click(element, at, times=0)
             case Drag():
                 self._drag(self.action)
+            case ClickAt(point):
+                self._move(self._inside(point))
+                self.chain.click()
+            case HoverAt(point):
+                self._move(self._inside(point))
+            case DragFrom(drag_points):
+                if not 2 <= len(drag_points) <= MAX_POINTS:
+                    raise _Impossible(f"a drag has 2 to {MAX_POINTS} points")
+                self._drag_along([self._inside(point) for point in drag_points])
+            case Wait(seconds):
+                _check_time(seconds)
+            case Follow(element, seconds):
+                _check_time(seconds)
+                self._click(element, times=0)
             case Enter(text, element):
                 _check_typable(text)
                 self._click(element)
@@ -206,12 +243,30 @@ class NativeInput:
                 f"the drag would end outside the page's {width} x {height} pixels: it begins at "
                 f"{x},{y}"
             )
-        self._move((x, y))
+        self._drag_along([(x, y), (end_x, end_y)])
+
+    def _drag_along(self, points: Sequence[Sequence[int]]) -> None:
+        self._move(points[0])
         self.chain.click_and_hold()
-        for step in range(1, DRAG_MOVES + 1):
-            share = step / DRAG_MOVES
-            self._move((round(x + (end_x - x) * share), round(y + (end_y - y) * share)))
+        for (x, y), (end_x, end_y) in pairwise(points):
+            for step in range(1, DRAG_MOVES + 1):
+                share = step / DRAG_MOVES
+                if self._slow:
+                    self.parts.append(ActionChains(self._driver, duration=0))
+                self._move((round(x + (end_x - x) * share), round(y + (end_y - y) * share)))
+        if self._slow:
+            self.parts.append(ActionChains(self._driver, duration=0))
         self.chain.release()
+
+    def _inside(self, point: Point) -> list[int]:
+        """The whole pixel of a point of the page."""
+        width, height = VIEWPORT
+        x, y = point
+        if not (0 <= x < width and 0 <= y < height):
+            raise _Impossible(
+                f"the point {x:g},{y:g} is outside the page's {width} x {height} pixels"
+            )
+        return [int(x), int(y)]
 
     def _select(self, select: Select) -> None:
         found = self._aim("range", select.element, select.text)
@@ -272,6 +327,11 @@ class NativeInput:
 def _is_near(place: Place) -> bool:
     """True if a page can be asked about these numbers: neither NaN nor far beyond its edges."""
     return all(abs(number) <= MAX_PIXELS for number in place)
+
+
+def _check_time(seconds: float) -> None:
+    if not 0 < seconds <= MAX_SECONDS:
+        raise _Impossible(f"time can pass for up to {MAX_SECONDS} seconds, not for {seconds:g}")
 
 
 def _check_typable(text: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -14,9 +13,12 @@ from pathlib import Path
 from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
 from selenium.webdriver import ActionChains
+from selenium.webdriver.common.options import BaseOptions
+from selenium.webdriver.common.selenium_manager import SeleniumManager
 from urllib3.exceptions import HTTPError
 
 from pytest_miniwob_agent.browser.page import page_script
+from pytest_miniwob_agent.browser.watchdog import Watchdog
 from pytest_miniwob_agent.core.errors import BrowserError, BrowserLost
 
 VIEWPORT = (640, 480)
@@ -28,11 +30,18 @@ TIMEOUT = 30.0
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 """Names of executables that `find_browser` looks for."""
 
+BOUNDARY_EVENTS = "BoundaryEventDispatchTracksNodeRemoval"
+"""Chromium's feature that sends events without end to an element that takes itself out of the page
+and in again when the pointer is over it, as in `click-pie`: a click would never land. It is off."""
+
 _SWITCHES = (
     "--allow-file-access-from-files",  # the script of a flight task looks into the task's frame
     "--disable-background-networking",
+    f"--disable-blink-features={BOUNDARY_EVENTS}",
     "--disable-component-update",
     "--disable-dev-shm-usage",
+    "--disable-domain-reliability",
+    f"--disable-features={BOUNDARY_EVENTS}",  # chromedriver adds those that it disables itself
     "--disable-gpu",
     "--disable-partial-raster",  # a corner of a picture would differ by what was drawn before
     "--disable-smooth-scrolling",
@@ -45,7 +54,14 @@ _SWITCHES = (
     "--lang=en-US",
     "--no-default-browser-check",
     "--no-first-run",
+    "--no-proxy-server",
     "--window-size=800,720",
+)
+
+
+DRIVER_HINT = (
+    "on Debian and Ubuntu `apt-get install chromium-driver`, elsewhere the chromedriver of the "
+    "browser's version beside the browser or on PATH"
 )
 
 
@@ -72,10 +88,37 @@ def find_browser(path: str | None = None) -> str:
     )
 
 
+def find_driver(browser: str) -> str:
+    """The chromedriver of a browser, looked for without any network request.
+
+    It is `$SE_CHROMEDRIVER`, the one in the browser's folder, the first on the path, or the one of
+    the browser's version that selenium has downloaded at another time.
+
+    Raises:
+        BrowserError: there is none; the message says how to install one.
+    """
+    if path := os.environ.get("SE_CHROMEDRIVER"):
+        return path
+    folders = [str(Path(browser).parent), str(Path(browser).resolve().parent)]
+    if found := shutil.which("chromedriver", path=os.pathsep.join(folders)):
+        return found
+    if found := shutil.which("chromedriver"):
+        return found
+    arguments = ["--browser", "chrome", "--browser-path", browser, "--offline", "--avoid-stats"]
+    with contextlib.suppress(WebDriverException):
+        downloaded: str = SeleniumManager().binary_paths(arguments)["driver_path"]
+        if found := shutil.which(downloaded):
+            return found
+    raise BrowserError(
+        f"no chromedriver found beside {browser} or on PATH: {DRIVER_HINT} (no run downloads one)"
+    )
+
+
 class Browser:
     """One Chromium for a session or an xdist worker; started at its first use.
 
-    A browser that crashed or hangs is killed, and the next page gets a new one.
+    A browser that crashed or hangs is killed, and the next page gets a new one. Browser, driver and
+    their files do not outlive this process, also where it is killed (on Linux and macOS).
 
     Args:
         path: the browser's executable; None looks for one.
@@ -103,6 +146,7 @@ class Browser:
         self._timeout = timeout
         self._driver: webdriver.Chrome | None = None
         self._service: webdriver.ChromeService | None = None
+        self._watchdog: Watchdog | None = None
         self.held: set[str] = set()
         """Names of the keys that are down."""
 
@@ -115,18 +159,16 @@ class Browser:
 
     def _start(self) -> webdriver.Chrome:
         options = self._options()
-        # In a process group of their own: Ctrl-C reaches pytest only, and `kill` reaches them all.
-        service = webdriver.ChromeService(
-            shutil.which("chromedriver"), popen_kw={"start_new_session": True}
-        )
+        driver_path = find_driver(options.binary_location)
         try:
-            driver = webdriver.Chrome(options=options, service=service)
+            self._service = self._driver_service(driver_path)
+            driver = webdriver.Chrome(options=options, service=self._service)
         except (WebDriverException, OSError) as error:
+            self.kill()
             raise BrowserError(
                 f"{options.binary_location} did not start: {_first_line(error)}. Its driver must "
-                "be of the same version: on Debian and Ubuntu `apt-get install chromium-driver`"
+                f"be of the same version: {DRIVER_HINT}"
             ) from error
-        self._service = service
         driver.command_executor.client_config.timeout = self._timeout + 5  # type: ignore[union-attr]
         driver.set_page_load_timeout(self._timeout)
         driver.set_script_timeout(self._timeout)
@@ -143,8 +185,24 @@ class Browser:
             self._ignore_input(driver, True)
         return driver
 
+    def _driver_service(self, path: str) -> webdriver.ChromeService:
+        """The driver's process, still to be started, in the watchdog's group and folder.
+
+        In a group that is not pytest's own, Ctrl-C does not reach it.
+        """
+        if not hasattr(os, "killpg"):  # Windows
+            return webdriver.ChromeService(path)
+        self._watchdog = Watchdog()
+        return webdriver.ChromeService(
+            path,
+            env={**os.environ, "TMPDIR": self._watchdog.folder},
+            popen_kw={"process_group": self._watchdog.group},
+        )
+
     def _options(self) -> webdriver.ChromeOptions:
         options = webdriver.ChromeOptions()
+        # The driver is on this machine; a proxy for HTTP would not reach it.
+        BaseOptions.ignore_local_proxy_environment_variables(options)
         options.binary_location = find_browser(self._path)
         options.unhandled_prompt_behavior = "dismiss"
         for switch in _SWITCHES:
@@ -196,18 +254,18 @@ class Browser:
 
     def kill(self) -> None:
         """Kill the browser and its driver, in any state."""
-        driver, service = self._driver, self._service
-        self._driver = self._service = None
+        driver, service, watchdog = self._driver, self._service, self._watchdog
+        self._driver = self._service = self._watchdog = None
         self.held.clear()
         if driver is not None and not isinstance(driver.command_executor, str):
             driver.command_executor.close()
-        if service is None or (process := service.process) is None:
+        process = None if service is None else service.process
+        if watchdog is not None:
+            watchdog.end()
+        elif process is not None:
+            process.kill()
+        if service is None or process is None:
             return
-        with contextlib.suppress(ProcessLookupError):
-            if hasattr(os, "killpg"):
-                os.killpg(process.pid, signal.SIGKILL)
-            else:
-                process.kill()
         process.wait()
         if process.stdin is not None:
             process.stdin.close()

@@ -18,6 +18,7 @@ from pytest_miniwob_agent.core.errors import ModelError, UsageError
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import shorten
 from pytest_miniwob_agent.models.client import api_key
+from pytest_miniwob_agent.models.params import sent_only_texts, shown_url, split_url
 
 ENDED = ("completed", "failed", "expired", "cancelled")
 """The final statuses of a batch."""
@@ -44,18 +45,21 @@ class BatchApi:
     @cached_property
     def _client(self) -> openai.OpenAI:
         key = api_key(self._base_url, "--base-url")
-        return openai.OpenAI(api_key=key, base_url=self._base_url, max_retries=self._retries)
+        server, query = split_url(self._base_url)
+        return openai.OpenAI(
+            api_key=key, base_url=server, default_query=query, max_retries=self._retries
+        )
 
     @cached_property
     def server(self) -> str:
-        """The server's address without a password, so that it may be shown and stored."""
+        """The server's address without user and query, so that it may be shown and stored."""
         try:
             parts = urlsplit(self._base_url or str(self._client.base_url))
         except ValueError:
             parts = urlsplit("")
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise UsageError("--base-url or OPENAI_BASE_URL must be an http or https address")
-        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
+        return shown_url(parts.geturl(), omitted="").rstrip("/")
 
     def find(self, name: str, known: Collection[str]) -> tuple[str, str]:
         """Return the ids of the uploaded file of this name and of its newest batch.
@@ -126,7 +130,8 @@ class BatchApi:
             text, reason = f"refused {what}", str(error)
         except (openai.OpenAIError, ValueError, TypeError, AttributeError) as error:
             text, reason = f"gave an invalid answer for {what}", str(error)
-        raise ModelError(f"{self.server} {text}: {shorten(redact(reason))}{hint}")
+        reason = redact(reason, sent_only_texts({}, self._base_url))
+        raise ModelError(f"{self.server} {text}: {shorten(reason)}{hint}")
 
 
 def counts_of(remote: RemoteBatch) -> tuple[int, int, int]:

@@ -61,15 +61,7 @@ class BatchState:
         self.batches = []
         if not self.path.exists():
             return
-        try:
-            data = json.loads(self.path.read_text(encoding="utf-8"))
-            saved_server = data["server"]
-            batches = [Batch(**fields) for fields in data["batches"]]
-        except (ValueError, KeyError, TypeError):
-            raise UsageError(
-                f"{self.path} is damaged. Delete it: `miniwob-agent batch submit` then finds the "
-                "batches of the same requests on the server again"
-            ) from None
+        saved_server, batches = self._read()
         if saved_server == server:
             self.batches = batches
         elif not all(batch.fetched for batch in batches):
@@ -77,6 +69,26 @@ class BatchState:
                 f"the batches in {self.path} are on {saved_server}, not on {server}: name that "
                 "server by --base-url or OPENAI_BASE_URL, or delete the file to abandon them"
             )
+
+    def in_flight(self) -> set[str]:
+        """Return the requests of all batches that are not fetched yet, on whatever server.
+
+        Raises:
+            UsageError: the file is damaged.
+        """
+        batches = self._read()[1] if self.path.exists() else []
+        return {id_ for batch in batches if not batch.fetched for id_ in batch.requests}
+
+    def _read(self) -> tuple[str, list[Batch]]:
+        """Return the server and the batches of the file."""
+        try:
+            data = json.loads(self.path.read_text(encoding="utf-8"))
+            return data["server"], [Batch(**fields) for fields in data["batches"]]
+        except (ValueError, KeyError, TypeError):
+            raise UsageError(
+                f"{self.path} is damaged. Delete it: `miniwob-agent batch submit` then finds the "
+                "batches of the same requests on the server again"
+            ) from None
 
     def save(self) -> None:
         """Write the state file."""

@@ -8,7 +8,6 @@ that was made just before a crash, or whose state was lost, is found by the name
 from __future__ import annotations
 
 import hashlib
-import json
 import shlex
 import time
 from collections import Counter
@@ -18,6 +17,13 @@ from typing import Any
 
 from openai.types import Batch as RemoteBatch
 
+from pytest_miniwob_agent.cassettes.answers import (
+    error_of,
+    is_completion,
+    parse_answers,
+    read_answers,
+    write_answers,
+)
 from pytest_miniwob_agent.cassettes.batch_api import (
     ENDED,
     BatchApi,
@@ -25,13 +31,18 @@ from pytest_miniwob_agent.cassettes.batch_api import (
     failure_of,
 )
 from pytest_miniwob_agent.cassettes.batch_state import Batch, BatchState
-from pytest_miniwob_agent.cassettes.call import completion_of
-from pytest_miniwob_agent.cassettes.pending import lines_by_id, read_pending
+from pytest_miniwob_agent.cassettes.folder import model_folder_of
+from pytest_miniwob_agent.cassettes.pending import read_pending, write_pending
+from pytest_miniwob_agent.cassettes.pending_state import (
+    DROP_REFUSED,
+    PendingState,
+    refusal,
+    stem_of_request,
+)
 from pytest_miniwob_agent.core.data import canonical_json
-from pytest_miniwob_agent.core.errors import MiniwobError, UsageError
-from pytest_miniwob_agent.core.files import write_atomically
-from pytest_miniwob_agent.core.secrets import redact
-from pytest_miniwob_agent.core.text import counted, first_items, shorten
+from pytest_miniwob_agent.core.errors import UsageError
+from pytest_miniwob_agent.core.secrets import find
+from pytest_miniwob_agent.core.text import counted, first_items
 from pytest_miniwob_agent.models.client import RETRIES
 
 MAX_REQUESTS = 50_000
@@ -85,6 +96,9 @@ class Batches:
     def submit(self) -> None:
         """Submit every request that is neither in a batch nor answered.
 
+        Requests of items that the last deferred run did not collect are left out, as are those
+        whose answers were refused.
+
         Raises:
             ModelError: the server can't be reached or refuses; a second call continues from there.
             UsageError: no key, a damaged file, or a state that belongs to another server.
@@ -97,6 +111,7 @@ class Batches:
             return
         with self._state.locked():
             waiting = read_pending(self._pending)
+            asked = PendingState(self._pending)
             self._state.load(self._api.server)
             self._find_interrupted()
             states: dict[str, str] = {}
@@ -104,8 +119,10 @@ class Batches:
                 if not self._discard_if_empty(batch, remote):
                     state = "ended" if remote.status in ENDED else "in flight"
                     states.update(dict.fromkeys(batch.requests, state))
-            states.update(dict.fromkeys(self._read_answers(), "answered"))
-            fresh = [request for id_, request in waiting.items() if id_ not in states]
+            states.update(dict.fromkeys(read_answers(self._answers), "answered"))
+            states.update(dict.fromkeys(asked.refused, "refused"))
+            new = {id_: request for id_, request in waiting.items() if id_ not in states}
+            fresh = [request for id_, request in new.items() if asked.is_wanted(id_)]
             for model, lines in self._split(fresh):
                 self._make(model, lines)
         if not fresh:
@@ -117,6 +134,53 @@ class Batches:
         ):
             if count := sum(states.get(id_) == state for id_ in waiting):
                 self._say(f"{counted(count, 'request')} already {place}: `{command}`")
+        self._say_unwanted([id_ for id_ in new if not asked.is_wanted(id_)])
+        self._say_refused(asked)
+
+    def drop_unused(self) -> None:
+        """Remove the requests of items that the last deferred run did not collect.
+
+        Those that are in a batch, or answered, are kept, since they are paid for.
+        """
+        with self._state.locked():
+            waiting = read_pending(self._pending)
+            asked = PendingState(self._pending)
+            paid = self._state.in_flight() | read_answers(self._answers).keys()
+            dropped = {id_ for id_ in waiting if not asked.is_wanted(id_) and id_ not in paid}
+            write_pending(self._pending, [waiting[id_] for id_ in waiting if id_ not in dropped])
+        self._say(f"{counted(len(dropped), 'request')} removed from {self._pending}")
+
+    def drop_refused(self) -> None:
+        """Forget the answers that were refused, so that they are asked for again."""
+        with self._state.locked():
+            asked = PendingState(self._pending)
+            ids = list(asked.refused)
+            answers = read_answers(self._answers)
+            if not answers.keys().isdisjoint(ids):
+                write_answers(
+                    self._answers, {id_: answers[id_] for id_ in answers if id_ not in ids}
+                )
+            asked.accept(ids)
+        self._say(f"{counted(len(ids), 'refused answer')} dropped")
+        if ids:
+            self._say("next: miniwob-agent batch submit")
+
+    def _say_unwanted(self, ids: Iterable[str]) -> None:
+        """Report the requests that are left out, by agent and model."""
+        counts = Counter(model_folder_of(stem_of_request(id_)) for id_ in ids)
+        for folder, count in sorted(counts.items()):
+            self._say(
+                f"{counted(count, 'request')} of {folder} left out, of items that the last "
+                "deferred run did not collect: run them again, or `miniwob-agent batch drop unused`"
+            )
+
+    def _say_refused(self, asked: PendingState) -> None:
+        """Report the requests whose answers were refused."""
+        if asked.refused:
+            texts = [f"{id_}: {why}" for id_, why in asked.refused.items()]
+            self._say(f"{counted(len(texts), 'answer')} refused: `{DROP_REFUSED}` asks again")
+            for line in first_items(texts, SHOWN_ERRORS):
+                self._say(f"  {line}")
 
     def status(self, wait: Callable[[str], None] | None = None) -> bool:
         """Report the status of each batch; nothing is changed.
@@ -148,6 +212,7 @@ class Batches:
             )
         if any(remote.status in ENDED for _, remote in remotes):
             self._say("next: miniwob-agent batch fetch")
+        self._say_refused(PendingState(self._pending))
         return successful
 
     def fetch(self) -> bool:
@@ -174,7 +239,9 @@ class Batches:
                 else:
                     fetched += 1
                     complete = self._fetch(batch, remote) and complete
-            ready = read_pending(self._pending).keys() & self._read_answers().keys()
+            asked = PendingState(self._pending)
+            ready = read_pending(self._pending).keys() & read_answers(self._answers).keys()
+            ready -= asked.refused.keys()
         if not fetched:
             self._say("nothing new to fetch")
         if running:
@@ -182,6 +249,7 @@ class Batches:
             self._say(f"{still_running} not ended yet: `miniwob-agent batch status --wait`")
         if ready:
             self._say(f"{counted(len(ready), 'request')} answered. next: {self._next_command}")
+        self._say_refused(asked)
         return complete
 
     @property
@@ -261,6 +329,12 @@ class Batches:
                 raise UsageError(
                     f"{self._pending}: {request['custom_id']} has no body with a model"
                 ) from None
+            if found := find(request["body"]):
+                raise UsageError(
+                    f"{self._pending}: {id_} holds what looks like a secret ({found[0].kind}): "
+                    "nothing was submitted; `pytest --miniwob-record=defer` writes the file again "
+                    "without such requests"
+                )
             line = canonical_json(request).encode() + b"\n"
             if len(line) > self._max_bytes:
                 raise UsageError(
@@ -297,30 +371,35 @@ class Batches:
         self._say(f"{batch.id}  {count} for {batch.model}, {origin}")
 
     def _fetch(self, batch: Batch, remote: RemoteBatch) -> bool:
-        """Merge the answers of one batch; return True if every request has one."""
+        """Merge the answers of one batch; return True if every request has one.
+
+        Answers that hold what looks like a secret are refused and not kept.
+        """
         lines: dict[str, dict[str, Any]] = {}
         for file in (remote.error_file_id, remote.output_file_id):
             if file:
                 lines |= self._download(batch, file)
-        answers = {id_: line for id_, line in lines.items() if _is_completion(line)}
+        answers = {id_: line for id_, line in lines.items() if is_completion(line)}
         errors = {
-            id_: _error_of(lines[id_]) if id_ in lines else "no answer came back"
+            id_: error_of(lines[id_]) if id_ in lines else "no answer came back"
             for id_ in dict.fromkeys([*batch.requests, *lines])
             if id_ not in answers
         }
+        refused = {id_: why for id_, line in answers.items() if (why := refusal(line))}
+        answers = {id_: line for id_, line in answers.items() if id_ not in refused}
+        PendingState(self._pending).refuse(refused)
         if answers:
-            known = self._read_answers()
-            merged = known | answers | known  # the first answer to a request stays, in its place
-            text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in merged.values())
-            write_atomically(self._answers, text)
+            known = read_answers(self._answers)
+            # The first answer to a request stays, in its place.
+            write_answers(self._answers, known | answers | known)
         batch.fetched = True
         self._state.save()
         self._say(
             f"{batch.id}  {remote.status}  {counted(len(answers), 'answer')}, "
-            f"{counted(len(errors), 'error')}"
+            f"{counted(len(errors), 'error')}" + (f", {len(refused)} refused" if refused else "")
         )
         self._say_errors(errors)
-        return not errors
+        return not errors and not refused
 
     def _say_errors(self, errors: Mapping[str, str]) -> None:
         if not errors:
@@ -337,40 +416,4 @@ class Batches:
         if text is None:
             self._say(f"{batch.id}: {file} is no longer on the server")
             return {}
-        return _parse_answers(text, f"{file} of {batch.id}")
-
-    def _read_answers(self) -> dict[str, dict[str, Any]]:
-        """Return the completions in the answer file by request id."""
-        if not self._answers.exists():
-            return {}
-        lines = _parse_answers(self._answers.read_text(encoding="utf-8"), str(self._answers))
-        return {id_: line for id_, line in lines.items() if _is_completion(line)}
-
-
-def _parse_answers(text: str, name: str) -> dict[str, dict[str, Any]]:
-    return lines_by_id(
-        text,
-        lambda number: MiniwobError(f"{name}, line {number}, is not an answer of a batch file"),
-    )
-
-
-def _response_of(answer: Mapping[str, Any]) -> tuple[int, Any]:
-    """Return the status and the body of an answer's response."""
-    response = answer.get("response")
-    if not isinstance(response, dict):
-        return 0, None
-    return response.get("status_code", 0), response.get("body")
-
-
-def _is_completion(answer: Mapping[str, Any]) -> bool:
-    status, body = _response_of(answer)
-    return completion_of(status, body or {}) is not None
-
-
-def _error_of(answer: Mapping[str, Any]) -> str:
-    """Return the reason why an answer holds no completion."""
-    error = answer.get("error") or _response_of(answer)[1]
-    if isinstance(error, dict):
-        error = error.get("error") or error
-    message = error.get("message") if isinstance(error, dict) else None
-    return shorten(redact(str(message or f"no completion: {canonical_json(error)}")))
+        return parse_answers(text, f"{file} of {batch.id}")

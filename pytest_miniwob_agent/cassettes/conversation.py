@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pytest_miniwob_agent.cassettes.call import Call, messages_text
 from pytest_miniwob_agent.cassettes.file import read_cassette
+from pytest_miniwob_agent.core.secrets import redact
 
 
 def conversation(path: Path) -> Iterator[str]:
@@ -17,8 +18,8 @@ def conversation(path: Path) -> Iterator[str]:
     """
     for number, call in enumerate(read_cassette(path), start=1):
         origin = f": {call.origin}" if call.origin else ""
-        yield f"=== call {number}{origin} ===\n{messages_text(call.body)}"
-        yield f"--- {call.answer.get('model', 'model')}{_tokens(call)} ---\n{call.text}"
+        yield f"=== call {number}{origin} ===\n{messages_text(redact(call.body))}"
+        yield f"--- {call.answer.get('model', 'model')}{_tokens(call)} ---\n{redact(call.text)}"
 
 
 def _tokens(call: Call) -> str:

@@ -24,7 +24,7 @@ from pytest_miniwob_agent.core import secrets
 from pytest_miniwob_agent.core.errors import CassetteError
 from pytest_miniwob_agent.core.files import write_atomically
 
-RECORDED_FIELDS = ("object", "model", "choices", "usage")
+RECORDED_FIELDS = ("object", "model", "system_fingerprint", "choices", "usage")
 """The fields of a response body that are stored; the others (ids, times) differ at every call."""
 
 _HEADERS = {"Content-Type": ["application/json"]}
@@ -85,16 +85,15 @@ def write_cassette(path: Path, calls: Sequence[Call], **metadata: Any) -> None:
         metadata: keys of the file, beside the version and the schema.
 
     Raises:
-        CassetteError: a text in it looks like a key; nothing is written.
+        CassetteError: a text in a call looks like a key; nothing is written.
     """
-    text = dump_cassette(calls, **metadata)
-    if leaks := secrets.find(text):
-        kind, position = leaks[0]
-        number = text.count("\n- ", 0, position)
-        raise CassetteError(
-            f"{path} was not written: call {number} holds what looks like a secret ({kind})"
-        )
-    write_atomically(path, text)
+    for number, call in enumerate(calls, start=1):
+        if found := secrets.find([call.body, _recorded_part(call.answer), call.origin]):
+            raise CassetteError(
+                f"{path} was not written: call {number} holds what looks like a secret "
+                f"({found[0].kind})"
+            )
+    write_atomically(path, dump_cassette(calls, **metadata))
 
 
 def dump_cassette(calls: Sequence[Call], **metadata: Any) -> str:

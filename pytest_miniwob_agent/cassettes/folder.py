@@ -16,18 +16,20 @@ from pytest_miniwob_agent.core.text import nearest
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """The cassettes that the items of a pytest run use.
+    """The cassettes that the items of a pytest run use, deselected items included.
 
     Args:
         folder: the cassette folder.
         stems: the cassettes of items whose agent and model are known, see `item.stem`.
         cases: task and sample of items whose agent or model is given by a user's fixture, so that
             their cassettes may be in any model folder.
+        deselected: those of both that deselected items alone use.
     """
 
     folder: Path
     stems: Collection[str]
     cases: Collection[str] = ()
+    deselected: Collection[str] = ()
 
     def has(self, stem: str) -> bool:
         """Return True if an item uses this cassette."""

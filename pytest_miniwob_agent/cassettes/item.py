@@ -241,11 +241,11 @@ class ItemCassette(Observer):
         Raises:
             CassetteError: it holds a key.
         """
-        if leaks := secrets.find(body.decode()):
+        if found := secrets.find(json.loads(body)):
             origin = f" ({self._origin})" if self._origin else ""
             raise CassetteError(
                 f"the call was not made{origin}: its request holds what looks like a secret "
-                f"({leaks[0][0]}), which would be stored in {self.path}"
+                f"({found[0].kind}), which would be stored in {self.path}"
             )
 
     def _play(self, call: Call) -> None:

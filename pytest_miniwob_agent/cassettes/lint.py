@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_miniwob_agent.cassettes.call import Call
 from pytest_miniwob_agent.cassettes.file import load_cassette
 from pytest_miniwob_agent.cassettes.folder import (
     Used,
@@ -19,6 +20,7 @@ from pytest_miniwob_agent.cassettes.folder import (
     stray_files,
     unused_files,
 )
+from pytest_miniwob_agent.cassettes.validation import line_of
 from pytest_miniwob_agent.core import secrets
 from pytest_miniwob_agent.core.data import canonical_json
 from pytest_miniwob_agent.core.errors import CassetteError
@@ -61,14 +63,16 @@ def _check_file(path: Path, unused: bool, first_with: dict[str, Path]) -> Iterat
             "an unfinished recording; recording the item continues it",
             note=True,
         )
-    text = path.read_text(encoding="utf-8", errors="replace")
-    for kind, position in secrets.find(text):
-        line = text.count("\n", 0, position) + 1
-        yield Finding("leak", path, f"{kind} in line {line}: revoke the key, then record again")
+    damage = ""
+    calls: Sequence[Call] = ()
     try:
         calls, metadata = load_cassette(path)
     except CassetteError as error:
-        yield Finding("damaged", path, str(error))
+        damage = str(error)
+    for line, kind in _find_leaks(path.read_text(encoding="utf-8", errors="replace"), calls):
+        yield Finding("leak", path, f"{kind} in line {line}: revoke the key, then record again")
+    if damage:
+        yield Finding("damaged", path, damage)
         return
     if not is_partial(path):
         if "schema" not in metadata:
@@ -84,6 +88,27 @@ def _check_file(path: Path, unused: bool, first_with: dict[str, Path]) -> Iterat
         first_with.setdefault(content, path)
     if unused:
         yield Finding("orphan", path, "no item uses it")
+
+
+def _find_leaks(text: str, calls: Sequence[Call]) -> list[tuple[int, str]]:
+    """Return line and kind of every secret in a cassette.
+
+    Its calls are searched, and its text, which has comments and, if it is damaged, no calls.
+    """
+    leaks = {(_line_at(text, secret.start), secret.kind) for secret in secrets.find(text)}
+    for index, call in enumerate(calls):
+        for part, data in (("request", call.body), ("response", call.answer)):
+            for secret in secrets.find(data):
+                start = line_of(text, ("interactions", index, part, "body", *secret.keys)) or 1
+                words = secret.text.partition("\n")[0]
+                lines = enumerate(text.split("\n")[start - 1 :], start)
+                line = next((number for number, line in lines if words in line), start)
+                leaks.add((line, secret.kind))
+    return sorted(leaks)
+
+
+def _line_at(text: str, position: int) -> int:
+    return text.count("\n", 0, position) + 1
 
 
 def unchecked_folders(used: Used) -> dict[str, int]:

@@ -15,6 +15,12 @@ from typing import Any
 
 from pytest_miniwob_agent.cassettes.call import completion_of
 from pytest_miniwob_agent.cassettes.item import ItemCassette, Record
+from pytest_miniwob_agent.cassettes.pending_state import (
+    DROP_REFUSED,
+    PendingState,
+    refusal,
+    stem_of_request,
+)
 from pytest_miniwob_agent.core.errors import CassetteError, MiniwobError, UsageError
 from pytest_miniwob_agent.core.files import write_atomically
 from pytest_miniwob_agent.core.secrets import redact
@@ -71,7 +77,9 @@ def write_pending(path: Path, requests: Iterable[Mapping[str, Any]]) -> None:
         path.unlink(missing_ok=True)
 
 
-def update_pending(path: Path, ran: Collection[str], requests: Iterable[Mapping[str, Any]]) -> int:
+def update_pending(
+    path: Path, ran: Collection[str], requests: Iterable[Mapping[str, Any]]
+) -> list[str]:
     """Replace the requests that the items of a run had before by those of the run.
 
     Args:
@@ -80,16 +88,16 @@ def update_pending(path: Path, ran: Collection[str], requests: Iterable[Mapping[
         requests: the requests that they wait for.
 
     Returns:
-        The number of requests that the file holds now.
+        The ids of the requests that the file holds now.
     """
     waiting = {
         id_: request
         for id_, request in read_pending(path).items()
-        if id_.partition("#")[0] not in ran
+        if stem_of_request(id_) not in ran
     }
     waiting.update((request["custom_id"], dict(request)) for request in requests)
     write_pending(path, waiting.values())
-    return len(waiting)
+    return list(waiting)
 
 
 @dataclass(slots=True)
@@ -111,7 +119,8 @@ def take_answers(answers: Path, pending: Path, cassettes: Path) -> TakenAnswers:
     """Record the completions of an answer file in the cassettes that wait for them.
 
     A line that can't be used is reported and its request stays in the batch file; taking the same
-    file twice records nothing twice.
+    file twice records nothing twice. An answer that holds what looks like a secret is refused, and
+    its request kept as such in the `PendingState`.
 
     Raises:
         UsageError: there is no answer file, or the batch file is damaged.
@@ -119,6 +128,7 @@ def take_answers(answers: Path, pending: Path, cassettes: Path) -> TakenAnswers:
     if not answers.is_file():
         raise UsageError(f"--miniwob-answers: there is no file {answers}")
     waiting = read_pending(pending)
+    state = PendingState(pending)
     taken = TakenAnswers()
     lines = _lines(answers.read_text(encoding="utf-8"))
     for number, line in enumerate(lines, start=1):
@@ -133,7 +143,7 @@ def take_answers(answers: Path, pending: Path, cassettes: Path) -> TakenAnswers:
             problem = "is truncated" if last else "is not an answer of a batch file"
             taken.problems.append(f"{location} {problem}: skipped")
             continue
-        if reason := _take_answer(id_, answer, waiting, cassettes, taken):
+        if reason := _take_answer(id_, answer, waiting, state, cassettes, taken):
             taken.problems.append(f"{location}: {id_}: {reason}")
     write_pending(pending, waiting.values())
     return taken
@@ -143,18 +153,19 @@ def _take_answer(
     id_: str,
     answer: Mapping[str, Any],
     waiting: dict[str, dict[str, Any]],
+    state: PendingState,
     cassettes: Path,
     taken: TakenAnswers,
 ) -> str | None:
     """Record one answer; return the reason if that is not possible."""
-    stem = id_.partition("#")[0]
     try:
-        cassette = ItemCassette(cassettes, stem, Record.DEFER)
+        cassette = ItemCassette(cassettes, stem_of_request(id_), Record.DEFER)
     except CassetteError as error:
         return f"{error}, still waiting"
     if cassette.has_request(id_):
         taken.already += 1
         waiting.pop(id_, None)
+        state.accept([id_])
         return None
     if id_ not in waiting:
         return "no request with this id is waiting"
@@ -164,12 +175,16 @@ def _take_answer(
     completion = completion_of(response.get("status_code", 0), response.get("body") or {})
     if completion is None:
         reason = answer.get("error") or response.get("body") or "no response"
-        text = shorten(redact(json.dumps(reason, ensure_ascii=False)))
+        text = shorten(json.dumps(redact(reason), ensure_ascii=False))
         return f"holds no completion ({text}), still waiting"
+    if why := refusal(answer):
+        state.refuse({id_: why})
+        return f"refused: {why}; `{DROP_REFUSED}` has it asked again"
     try:
         cassette.add_for_next_run(waiting[id_]["body"], completion)
     except CassetteError as error:
         return f"{error}, still waiting"
     del waiting[id_]
+    state.accept([id_])
     taken.recorded += 1
     return None

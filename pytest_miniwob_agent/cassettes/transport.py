@@ -15,6 +15,7 @@ from pytest_miniwob_agent.core.errors import ModelError
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import shorten
 from pytest_miniwob_agent.models.budget import Budget
+from pytest_miniwob_agent.models.params import shown_url
 
 _REDIRECTS = (301, 302, 303)
 """Those after which a client asks for a page and does not repeat the call."""
@@ -69,7 +70,7 @@ class CassetteTransport(httpx2.BaseTransport):
             except httpx2.DecodingError as error:
                 raise ModelError(f"answered with a body that can't be decoded: {error}") from None
         if response.status_code in _REDIRECTS and "location" in response.headers:
-            address = request.url.join(response.headers["location"])
+            address = shown_url(str(request.url.join(response.headers["location"])))
             raise ModelError(
                 f"redirects calls to {address}; name that server with --miniwob-base-url"
             )

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from pytest_miniwob_agent.core.errors import MiniwobError
+from pytest_miniwob_agent.core.secrets import redact
 
 COMMANDS = ("certify", "doctor", "show", "play", "cassettes", "batch", "compare", "tables", "tasks")
 """The modules of the commands, in the order of `--help`.
@@ -36,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         status: int = options.run(options)
     except MiniwobError as error:
-        print(f"miniwob-agent: {error}", file=sys.stderr)
+        print(redact(f"miniwob-agent: {error}"), file=sys.stderr)
         return 2
     except BrokenPipeError:  # the reader has closed the pipe, as `head` does after some lines
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

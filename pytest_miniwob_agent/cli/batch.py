@@ -24,12 +24,17 @@ Have the calls of deferred recording answered by a provider's Batch API.
 Repeat the last four until no request is waiting. Every step can be interrupted and repeated: a
 request is never in two batches at a time, and never submitted again once it is answered. The key is
 taken from OPENAI_API_KEY.
+
+Requests of items that the last deferred run did not collect (of a seed, a task, an agent or a model
+that is no longer used) are not submitted; `drop unused` removes them. An answer that holds what
+looks like a secret is refused; `drop refused` forgets it, so that `submit` asks again.
 """
 
 STEPS = {
     "submit": "submit the requests that wait and are not in a batch yet",
     "status": "show the progress of the batches",
     "fetch": "write the answers of completed batches to answers.jsonl",
+    "drop": "remove requests or answers that are in the way",
 }
 
 
@@ -50,14 +55,26 @@ def add(commands: Commands) -> None:
             default=Path(".miniwob/pending.jsonl"),
             help="the batch file; batches.json and answers.jsonl are beside it (%(default)s)",
         )
-        parser.add_argument(
-            "--base-url", metavar="URL", help="the server (default: OPENAI_BASE_URL, or OpenAI's)"
-        )
+        parser.set_defaults(run=run, base_url=None)
+        if step != "drop":
+            parser.add_argument(
+                "--base-url",
+                metavar="URL",
+                help="the server (default: OPENAI_BASE_URL, or OpenAI's)",
+            )
+        else:
+            parser.add_argument(
+                "what",
+                choices=["unused", "refused"],
+                metavar="unused | refused",
+                help="unused: requests of items that the last deferred run did not collect; "
+                "refused: answers that hold what looks like a secret, which are then asked for "
+                "again",
+            )
         if step == "status":
             parser.add_argument(
                 "--wait", action="store_true", help="wait until all batches are completed"
             )
-        parser.set_defaults(run=run)
 
 
 def run(options: Namespace) -> int:
@@ -71,6 +88,9 @@ def run(options: Namespace) -> int:
             succeeded = True
         elif options.step == "fetch":
             succeeded = batches.fetch()
+        elif options.step == "drop":
+            batches.drop_unused() if options.what == "unused" else batches.drop_refused()
+            succeeded = True
         else:
             succeeded = batches.status(show_progress if options.wait else None)
     except OSError as error:

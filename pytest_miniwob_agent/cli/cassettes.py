@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pytest_miniwob_agent.cli.arguments import Commands, add_pytest_args
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.files import display_path
+from pytest_miniwob_agent.core.text import counted
+
+if TYPE_CHECKING:
+    from pytest_miniwob_agent.cassettes.folder import Used
 
 
 def add(commands: Commands) -> None:
@@ -27,8 +32,8 @@ def _add_lint(steps: Commands) -> None:
         "lint",
         help="list problems",
         description="List problems of the cassettes of the items that pytest collects here: keys "
-        "in them, damaged and outdated files, and files that no item uses. Exits with 1 if "
-        "anything must be fixed.",
+        "in them, damaged and outdated files, and files that no item uses, not even one that is "
+        "deselected (-k, -m, --deselect). Exits with 1 if anything must be fixed.",
     )
     add_pytest_args(parser)
     parser.set_defaults(run=lint)
@@ -38,9 +43,9 @@ def _add_prune(steps: Commands) -> None:
     parser = steps.add_parser(
         "prune",
         help="remove those that no item uses",
-        description="Remove the cassettes that no item uses, after asking. Cassettes of other "
-        "agents and models are not touched; name them after --, for instance "
-        "-- --miniwob-model=gpt-5.",
+        description="Remove the cassettes that no item uses, not even one that is deselected "
+        "(-k, -m, --deselect), after asking. Cassettes of other agents and models are not "
+        "touched; name them after --, for instance -- --miniwob-model=gpt-5.",
     )
     add_pytest_args(parser)
     parser.add_argument("--yes", action="store_true", help="do not ask")
@@ -99,6 +104,7 @@ def lint(options: Namespace) -> int:
             "and a model that no item here uses"
         )
     problems = sum(not finding.note for finding in findings)
+    _say_deselected(used)
     print(f"{len(cassette_files(used.folder))} cassettes, {problems} to fix")
     return 1 if problems else 0
 
@@ -110,6 +116,7 @@ def prune(options: Namespace) -> int:
 
     used = used_cassettes(options.pytest_args)
     paths = prunable_files(used)
+    _say_deselected(used)
     if not paths:
         print("nothing to remove: every cassette is used by an item")
         return 0
@@ -126,6 +133,11 @@ def prune(options: Namespace) -> int:
     remove_files(used.folder, paths)
     print(f"{len(paths)} removed")
     return 0
+
+
+def _say_deselected(used: Used) -> None:
+    if used.deselected:
+        print(f"{counted(len(used.deselected), 'deselected item')} counted as using a cassette")
 
 
 def stats(options: Namespace) -> int:

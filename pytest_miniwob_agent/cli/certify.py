@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from argparse import Namespace
+from functools import partial
 from pathlib import Path
 
-from pytest_miniwob_agent.cli.arguments import Commands, add_browser, add_selectors
+from pytest_miniwob_agent.cli.arguments import Commands, add_selectors
 from pytest_miniwob_agent.cli.progress import show_progress
 
 
@@ -15,14 +16,27 @@ def add(commands: Commands) -> None:
     parser = commands.add_parser(
         "certify",
         help="check that pages are deterministic",
-        description="Load each page in several browsers, in different orders and at different "
-        "speeds, perform the same actions on it, and compare all observations. Exits with 1 if "
-        "any differ.",
+        description="Load each page several times, in browsers of its own, in different orders "
+        "and at different speeds, perform the same actions on it, and compare all observations. "
+        "Exits with 1 if any differ.",
     )
     add_selectors(parser)
     parser.add_argument("--seeds", default="1000-1001", help="such as 1000-1024,7 (%(default)s)")
+    parser.add_argument(
+        "--screen",
+        choices=("compact", "full"),
+        default="compact",
+        help="the screens to compare; full also tries actions at points and by the page's clock "
+        "(%(default)s)",
+    )
     parser.add_argument("--output", type=Path, metavar="FILE", help="write the verdicts as JSON")
-    add_browser(parser)
+    parser.add_argument(
+        "--browser",
+        action="append",
+        metavar="PATH",
+        help="the Chromium or Chrome to use; given more than once, the pages must be the same in "
+        "all of them. A chromedriver in the browser's folder is preferred to that on PATH",
+    )
     parser.set_defaults(run=run)
 
 
@@ -35,7 +49,11 @@ def run(options: Namespace) -> int:
     cases = select_cases(options.selectors, parse_seeds(options.seeds))
     verdicts: dict[str, dict[str, str | int]] = {}
     failed = 0
-    for verdict in certify(cases, lambda: Browser(options.browser), show_progress):
+    first, *more = options.browser or [None]
+    others = {path: partial(Browser, path) for path in more if path != first}
+    full = options.screen == "full"
+    verdicts_of = certify(cases, partial(Browser, first), show_progress, others=others, full=full)
+    for verdict in verdicts_of:
         show_progress("")
         failed += bool(verdict.difference)
         verdicts[verdict.case.id] = {

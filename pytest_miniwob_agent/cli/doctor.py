@@ -192,13 +192,16 @@ def check_cassettes(pytest_args: Sequence[str]) -> Iterator[Finding]:
             "items", f"{lines[0]} {lines[-1]}", "see the output of `pytest --collect-only`"
         )
         return
-    if used.model_folders:
+    stems, cases = (
+        [each for each in part if each not in used.deselected] for part in (used.stems, used.cases)
+    )
+    if stems:
         agents = ", ".join(sorted(used.model_folders))
-        yield Finding("items", f"{len(used.stems)} with recorded calls of {sanitize_line(agents)}")
-    if used.cases:
-        yield Finding("items", f"{len(used.cases)} with an agent or model of a fixture")
-    missing = [stem for stem in used.stems if not (used.folder / f"{stem}.yaml").is_file()]
-    recorded = f"{len(used.stems) - len(missing)} of {len(used.stems)} recorded"
+        yield Finding("items", f"{len(stems)} with recorded calls of {sanitize_line(agents)}")
+    if cases:
+        yield Finding("items", f"{len(cases)} with an agent or model of a fixture")
+    missing = [stem for stem in stems if not (used.folder / f"{stem}.yaml").is_file()]
+    recorded = f"{len(stems) - len(missing)} of {len(stems)} recorded"
     found = f"{recorded} in {display_path(used.folder)}"
     if missing:
         found += f", not {sanitize_line(missing[0])}" + " and others" * (len(missing) > 1)

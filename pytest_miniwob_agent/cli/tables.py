@@ -20,6 +20,13 @@ def add(commands: Commands) -> None:
         "and the planner calls that staging saves, each beside the published figures.",
     )
     parser.add_argument("results", metavar="RESULTS", help="a results file, or git:REF:PATH")
+    parser.add_argument(
+        "--reward",
+        choices=["full", "any"],
+        default="full",
+        help="the reward from which a trial counts as solved: full = 1, as everywhere else; any = "
+        "above 0, as in the paper's code, which pays for partial solutions (default: %(default)s)",
+    )
     add_format(parser, ["text", "markdown", "json", "csv"])
     parser.set_defaults(run=run)
 
@@ -30,7 +37,7 @@ def run(options: Namespace) -> int:
     from pytest_miniwob_agent.results.published import Paper
     from pytest_miniwob_agent.terminal.tables import Tables
 
-    paper = Paper(read_results(options.results))
+    paper = Paper(read_results(options.results), any_reward=options.reward == "any")
     if not paper.conclusive:
         raise UsageError(f"{options.results} has no item that is solved or unsolved")
     tables = Tables(paper)

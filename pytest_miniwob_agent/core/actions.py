@@ -18,6 +18,9 @@ MODIFIERS = ("CTRL", "SHIFT", "ALT")
 Place = tuple[float, float]
 """A place in an element: CSS pixels to the right of its top left corner, and below it."""
 
+Point = tuple[float, float]
+"""A point of the page: CSS pixels to the right of the viewport's top left corner, and below it."""
+
 
 def _at(element: int, place: Place | None) -> str:
     return f"id={element}" if place is None else f"id={element} at {_pixels(place)}"
@@ -25,6 +28,10 @@ def _at(element: int, place: Place | None) -> str:
 
 def _pixels(place: Place) -> str:
     return ",".join(str(number).removesuffix(".0") for number in place)
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.3f}".rstrip("0").rstrip(".") + " s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,14 +191,66 @@ class Paste:
         return "paste"
 
 
+@dataclass(frozen=True, slots=True)
+class ClickAt:
+    """Move the mouse to a point of the page, and click."""
+
+    point: Point
+
+    def __str__(self) -> str:
+        return f"click at {_pixels(self.point)}"
+
+
+@dataclass(frozen=True, slots=True)
+class HoverAt:
+    """Move the mouse to a point of the page and leave it there."""
+
+    point: Point
+
+    def __str__(self) -> str:
+        return f"hover at {_pixels(self.point)}"
+
+
+@dataclass(frozen=True, slots=True)
+class DragFrom:
+    """Press the mouse at the first of some points, move it along the others and release it."""
+
+    points: tuple[Point, ...]
+
+    def __str__(self) -> str:
+        return f"drag from {' to '.join(map(_pixels, self.points))}"
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Let time pass on the page's clock, which stands still otherwise."""
+
+    seconds: float
+
+    def __str__(self) -> str:
+        return f"wait {_seconds(self.seconds)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Follow:
+    """Keep the mouse on an element that moves, while time passes on the page's clock."""
+
+    element: int
+    seconds: float
+
+    def __str__(self) -> str:
+        return f"follow id={self.element} for {_seconds(self.seconds)}"
+
+
 Action = (
     Click | Enter | Press | Hold | Release | Type
     | DoubleClick | Hover | Drag | Select | Scroll | Choose | Copy | Paste
+    | ClickAt | HoverAt | DragFrom | Wait | Follow
 )  # fmt: skip
 """An action. The first five are those of the reflective agent's paper; agents may opt into the
 others."""
 
-NoVisibleEffect = Hold | Release | Hover | Select | Scroll | Copy
+NoVisibleEffect = Hold | Release | Hover | Select | Scroll | Copy | HoverAt | Wait | Follow
 """Actions that may work without changing the visible page."""
 
 
@@ -203,10 +262,15 @@ def elements_of(action: Action) -> tuple[int, ...]:
 
 def action_from_data(data: Mapping[str, Any]) -> Action:
     """Return the action that `core.data.to_data` was called on."""
-    fields = {name: tuple(part) if isinstance(part, list) else part for name, part in data.items()}
+    fields = {name: _tuples(part) for name, part in data.items()}
     kind = fields.pop("kind")
     for action_type in get_args(Action):
         if action_type.__name__.lower() == kind:
             action: Action = action_type(**fields)
             return action
     raise ValueError(f"{kind!r} is not an action")
+
+
+def _tuples(part: Any) -> Any:
+    """The part with its lists, which JSON knows, as tuples."""
+    return tuple(map(_tuples, part)) if isinstance(part, list) else part

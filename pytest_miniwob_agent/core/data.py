@@ -13,9 +13,16 @@ from pytest_miniwob_agent.core.actions import Action
 
 
 def to_data(value: Any) -> Any:
-    """Turn a value into plain JSON types; actions and events get a `kind`."""
+    """Turn a value into plain JSON types; actions and events get a `kind`.
+
+    A field that is `optional` by its metadata is left out where it is empty.
+    """
     if hasattr(value, "__dataclass_fields__"):
-        data = {each.name: to_data(getattr(value, each.name)) for each in fields(value)}
+        data = {
+            each.name: to_data(part)
+            for each in fields(value)
+            if (part := getattr(value, each.name)) or not each.metadata.get("optional")
+        }
         if isinstance(value, Action):  # without its absent parts
             data = {name: part for name, part in data.items() if part is not None}
             data["kind"] = type(value).__name__.lower()

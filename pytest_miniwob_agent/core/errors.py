@@ -9,7 +9,8 @@
     ├── CassetteError         the cassette is missing, or can't be read or written
     │   ├── NotRecorded       the item was never recorded
     │   │   └── Drift         the calls differ from the recorded ones (pytest: D)
-    │   └── Pending           deferred recording: the call waits for a completion (pytest: w)
+    │   ├── Pending           deferred recording: the call waits for a completion (pytest: w)
+    │   └── RefusedAnswer     deferred recording: the call's answer may not be stored
     ├── ModelError            the model's server could not be reached or refused the call
     └── BudgetReached         the run may make no more model calls (pytest: b)
 
@@ -86,6 +87,10 @@ class Pending(CassetteError):
     def __init__(self, request: Mapping[str, Any]) -> None:
         super().__init__("waiting for a completion")
         self.request = dict(request)
+
+
+class RefusedAnswer(CassetteError):
+    """Deferred recording: this call's answer holds what looks like a secret."""
 
 
 class ModelError(MiniwobError):

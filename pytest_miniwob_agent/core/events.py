@@ -20,11 +20,17 @@ from pytest_miniwob_agent.core.text import (
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A model's answer. Token counts are None where the server did not say."""
+    """A model's answer. Token counts are None where the server did not say.
+
+    `model` and `system_fingerprint` name what really answered, as the server says: of the model
+    that was asked for, an exact version, and the configuration behind it; None where it says none.
+    """
 
     text: str
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    model: str | None = None
+    system_fingerprint: str | None = None
 
 
 class Ending(StrEnum):
@@ -189,8 +195,17 @@ class Episode:
         return self.solved_at is not None
 
     @property
+    def rewards(self) -> tuple[float, ...]:
+        """The raw reward of each trial; 0 where the page did not judge.
+
+        Above 0 is what the reflective agent's paper counted as correct.
+        """
+        judged = {e.trial: float(e.transition.reward) for e in self._of(Acted) if e.transition.done}
+        return tuple(judged.get(event.trial, 0.0) for event in self._of(TrialStarted))
+
+    @property
     def reward(self) -> float:
-        """The best raw reward of any trial; above 0 is what the paper's code counted as correct."""
+        """The best raw reward of a trial that the page judged; 0 where it judged none."""
         return max((e.transition.reward for e in self._of(Acted) if e.transition.done), default=0.0)
 
     @property

@@ -15,6 +15,10 @@ class Element:
     beside other elements has none. `value` is the content of a form field, True or False for a
     check box, radio button or option that is or is not selected. `x` and `y` are the centre, in CSS
     pixels from the page's top left corner.
+
+    `details` is what else can be seen of it, pairs of a name and a value, where everything that
+    shows was asked for (`reset(full=True)`). Text has an id then, and two kinds of lines without an
+    id are not of elements: `page`, about the page as a whole, and `change`, about time that passed.
     """
 
     id: int | None
@@ -26,6 +30,13 @@ class Element:
     value: str | bool | None = None
     x: float = 0.0
     y: float = 0.0
+    details: tuple[tuple[str, str], ...] = field(default=(), metadata={"optional": True})
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Element:
+        """Return the element that `core.data.to_data` was called on."""
+        details = tuple((name, value) for name, value in data.get("details", ()))
+        return cls(**{**data, "details": details})
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +53,7 @@ class Observation:
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Observation:
         """Return the observation that `core.data.to_data` was called on."""
-        elements = tuple(Element(**element) for element in data["elements"])
+        elements = tuple(map(Element.from_data, data["elements"]))
         return cls(data["goal"], elements, data.get("focus"))
 
 

@@ -11,6 +11,7 @@ from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.data import to_data
 from pytest_miniwob_agent.core.errors import Cause
 from pytest_miniwob_agent.core.events import Episode, Event, event_from_data
+from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.usage import Usage
 
 
@@ -70,9 +71,10 @@ class Outcome:
         agent: the agent's name.
         model: the model's id.
         status: whether the item is solved, or why that is unknown.
-        params: the parameters that went with every model call.
+        params: the parameters that went with every model call, without those that are never kept,
+            such as headers.
         prompts: the digest of each prompt file that was used, by file name.
-        trials: the number of trials that the item was allowed; None without an episode.
+        limits: the trials, actions and model calls that the item was allowed.
         episode: the episode; None unless the status is conclusive.
         events: the events of an episode that broke off.
         error: the name of the exception of an item that drifted or failed with an error.
@@ -94,7 +96,7 @@ class Outcome:
     status: Status
     params: Mapping[str, Any] = field(default_factory=dict)
     prompts: Mapping[str, str] = field(default_factory=dict)
-    trials: int | None = None
+    limits: Limits | None = None
     episode: Episode | None = None
     events: tuple[Event, ...] = ()
     error: str = ""
@@ -125,6 +127,18 @@ class Outcome:
         """The events of the episode, also of one that broke off."""
         return self.episode.events if self.episode is not None else self.events
 
+    def after(self, earlier: Outcome) -> Outcome:
+        """Return this outcome with the calls that an earlier run of the item recorded, too.
+
+        Those that this run replayed were paid for just now, and count as recorded alone.
+        """
+        again = earlier.recorded
+        if again.calls > self.replayed.calls:
+            again = Usage()
+        return replace(
+            self, recorded=earlier.recorded + self.recorded, replayed=self.replayed - again
+        )
+
     def to_data(self) -> dict[str, Any]:
         """Return the outcome in plain JSON types; `from_data` is the way back."""
         data: dict[str, Any] = to_data(replace(self, episode=None))
@@ -136,11 +150,13 @@ class Outcome:
     def from_data(cls, data: Mapping[str, Any]) -> Outcome:
         """Return the outcome that `to_data` was called on."""
         drift, episode, change = data["drift"], data["episode"], data["change"]
+        limits = data["limits"]
         return cls(
             **{
                 **data,
                 "case": Case(**data["case"]),
                 "status": Status(data["status"]),
+                "limits": None if limits is None else Limits(**limits),
                 "episode": None if episode is None else Episode.from_data(episode),
                 "events": tuple(map(event_from_data, data["events"])),
                 "drift": None

@@ -18,18 +18,23 @@ from pytest_miniwob_agent.core.actions import (
     Action,
     Choose,
     Click,
+    ClickAt,
     Copy,
     DoubleClick,
     Drag,
+    DragFrom,
     Enter,
+    Follow,
     Hold,
     Hover,
+    HoverAt,
     Paste,
     Place,
     Press,
     Release,
     Scroll,
     Select,
+    Wait,
 )
 
 
@@ -59,7 +64,10 @@ _LEAD = re.compile(
     r"(?:[\s\-*\u2022>`#]|\(?\d+\s*[.):](?=\s)|(?:step|action)\s*\d+\s*[:.)-])+", re.I
 )
 _VERBS = "click|enter|type|press|hold|release"
-_ALL_VERBS = rf"{_VERBS}|double|hover|drag|select|scroll|choose|copy|paste"
+_ALL_VERBS = (
+    rf"{_VERBS}|double|hover|drag|select|scroll|choose|copy|paste"
+    r"|wait(?=(?:\s+for)?\s*+[.\d])|follow(?=.{0,99}\bid\b|.{0,99}#)"  # prose begins like them
+)
 VERB = re.compile(rf"\b({_VERBS})\b", re.I)
 ANY_VERB = re.compile(rf"\b({_ALL_VERBS})\b", re.I)
 ID = re.compile(r"\bid(?:\s*+(?:[=:]|is)|\s)\s*+[\"'#]?(\d+)|#(\d+)\b", re.I)
@@ -87,6 +95,15 @@ _SELECT = re.compile(
 _CHOOSE = re.compile(r"choose\s+(?:the\s+option\s+)?([\"'])(.*)\1(.*)", re.I)
 _SCROLL = re.compile(rf"scroll\b(.*?)(?:\bby\s+)?{_NUMBER}(.*)", re.I)
 _CLIPBOARD = re.compile(r"(copy|paste)(?:\s+(?:it|the\s+(?:\w+\s+)?(?:text|selection)))?", re.I)
+_ALONE = rf"\s*+(?:on\s++)?(?:at\s++)?(?:the\s++)?(?:point\s++|position\s++)?{_PAIR}\s*+\)?"
+_POINT_ALONE = re.compile(rf"(click|hover)\b{_ALONE}\s*+", re.I)
+_DRAG_FROM = re.compile(
+    rf"drag\s++(?:from\s++)?{_PAIR}\s*+\)?(?:\s*+\bto\s++{_PAIR}\s*+\)?)++\s*+", re.I
+)
+_PAIRS = re.compile(_PAIR)
+_TIME = r"(\d{1,9}+(?:\.\d{1,9}+)?|\.\d{1,9}+)\s*+(ms|milliseconds?|s|secs?|seconds?)?\s*+"
+_WAIT = re.compile(rf"wait\s*+(?:for\s++)?(?:about\s++)?{_TIME}", re.I)
+_FOLLOW = re.compile(rf"follow\b(.*?)(?:\bfor\s++)?{_TIME}", re.I)
 _KEY_NAMES = {"RETURN": "ENTER", "ESC": "ESCAPE", "DEL": "DELETE", "SPACEBAR": "SPACE"} | {
     name: f"ARROW{way}"
     for way in ("UP", "DOWN", "LEFT", "RIGHT")
@@ -142,6 +159,8 @@ def _parse_paper(plain: str) -> Command | None:
 
 def _parse_further(plain: str) -> Command | None:
     """One of the other actions, or a click at a place, or None."""
+    if action := _parse_point_or_time(plain):
+        return action
     if match := _POINT.match(plain):
         place = _place(_AT, match[2])
         where = ID.search(match[2])
@@ -175,6 +194,28 @@ def _parse_further(plain: str) -> Command | None:
     if match := _CLIPBOARD.fullmatch(plain):
         return _whole(plain, Copy() if match[1].lower() == "copy" else Paste())
     return None
+
+
+def _parse_point_or_time(plain: str) -> Command | None:
+    """An action at a point of the page, or one that lets time pass, or None."""
+    if match := _POINT_ALONE.fullmatch(plain):
+        point = _decimal(match[2]), _decimal(match[3])
+        return _whole(plain, (ClickAt if match[1].lower() == "click" else HoverAt)(point))
+    if _DRAG_FROM.fullmatch(plain):
+        pairs = _PAIRS.findall(plain)
+        return _whole(plain, DragFrom(tuple((_decimal(x), _decimal(y)) for x, y in pairs)))
+    if match := _WAIT.fullmatch(plain):
+        return _whole(plain, Wait(_time(match[1], match[2])))
+    if match := _FOLLOW.fullmatch(ID.sub(" ", plain)):
+        seconds = _time(match[2], match[3])
+        return _command(plain, partial(Follow, seconds=seconds), ID.search(plain))
+    return None
+
+
+def _time(digits: str, unit: str | None) -> float:
+    """The seconds of a number and its unit, to the millisecond."""
+    number = _decimal(digits)
+    return round(number / 1000 if (unit or "s").lower().startswith("m") else number, 3)
 
 
 def strip_marks(line: str) -> str:

@@ -15,8 +15,12 @@ from pytest_miniwob_agent.core.outcome import Outcome
 class Environment(Protocol):
     """A page that judges. A new trial is a `reset`."""
 
-    def reset(self) -> Observation:
-        """Load the page afresh and generate the case's problem."""
+    def reset(self, *, full: bool = False) -> Observation:
+        """Load the page afresh and generate the case's problem.
+
+        With `full`, the observations of this trial hold everything that shows: elements have
+        `details` and text has an id.
+        """
         ...
 
     def step(self, action: Action) -> Transition:

@@ -1,51 +1,188 @@
-"""Keys and tokens in texts: found before a text is recorded, replaced in texts that are shown."""
+r"""Keys, tokens and passwords in data: found before it is sent or kept, replaced where it is shown.
+
+Data is searched as it is, and not as JSON or YAML: an escape such as `\n` there puts a letter in
+front of a key. So `find` and `redact` take data of any kind and walk it to its texts.
+"""
 
 from __future__ import annotations
 
+import copy
 import os
 import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, is_dataclass
+from enum import Enum
+from functools import cache, lru_cache
+from typing import Any, TypeVar
 
-_FORMS = {
-    "Anthropic key": r"\bsk-ant-[\w-]{20,}",
-    "OpenAI key": r"\bsk-(?!ant-)[\w-]{20,}",
-    "Google key": r"\bAIza[\w-]{35}",
-    "Azure key": (
-        # Newer keys have a signature; older ones are 32 hexadecimal digits, found by the header.
-        r"\b[A-Za-z0-9]{52}JQQJ99[A-Za-z0-9]{26}"
-        r"|(?<=api-key)\W{1,6}[0-9a-f]{32}\b"
-    ),
-    "AWS key": (
-        r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"
-        r"|(?<=aws_secret_access_key)\W{1,6}[\w/+]{40}|(?<=SecretAccessKey)\W{1,6}[\w/+]{40}"
-    ),
-    "GitHub token": r"\bgh[pousr]_[A-Za-z0-9]{36,}|\bgithub_pat_\w{22,}",
-    "Hugging Face token": r"\bhf_[A-Za-z0-9]{30,}",
-    "bearer token": r"\b[Bb]earer\s+(?=[\w.~+/-]*\d)[\w.~+/-]{16,}=*",
-    "password in a URL": r"(?<=://)[^\s/@:]+:[^\s/@]+(?=@)",
-}
-_ANY = {kind: re.compile(pattern) for kind, pattern in _FORMS.items()}
+from pytest_miniwob_agent.core.secret_forms import FORMS
 
 _SHORTEST = 8
-"""Length from which the value of `OPENAI_API_KEY` counts as a key: a shorter one is a placeholder,
-whose letters may be in any text."""
+"""Length from which a text can be a secret, also the value of `OPENAI_API_KEY`: a shorter one is a
+placeholder, whose letters may be in any text."""
+
+_NAME = re.compile("key|token|secret|password|passwd|pwd|authorization", re.IGNORECASE)
+"""Names whose values may be secrets."""
+
+Data = TypeVar("Data")
 
 
-def find(text: str) -> list[tuple[str, int]]:
-    """The kind and position of every key in a text: known forms, and that in `OPENAI_API_KEY`."""
-    return [
-        (kind, match.start()) for kind, form in _forms().items() for match in form.finditer(text)
-    ]
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """A secret in data.
+
+    `keys` are the keys, field names and indexes that lead to the text that holds it, none if the
+    data is that text, and `start` is its position there. A secret in a key of a mapping has that
+    key as its last one. `text` is the secret itself.
+    """
+
+    kind: str
+    keys: tuple[str | int, ...]
+    start: int
+    text: str = field(repr=False)
 
 
-def redact(text: str) -> str:
-    """The text with every key replaced by its kind, such as `[OpenAI key]`."""
-    for kind, form in _forms().items():
-        text = form.sub(f"[{kind}]", text)
-    return text
+def find(data: Any, known: Collection[str] = ()) -> list[Secret]:
+    """Find the secrets in a text, or in all texts of a mapping, sequence or dataclass.
+
+    A text is searched together with the name that it has, as in `{"x-api-key": "..."}`.
+
+    Args:
+        data: a text, or data that holds texts.
+        known: texts that are secrets whatever their form.
+    """
+    return list(_find(data, "", (), _known(known)))
 
 
-def _forms() -> dict[str, re.Pattern[str]]:
+def redact(data: Data, known: Collection[str] = ()) -> Data:
+    """Return the data with each secret replaced by its kind, such as `[OpenAI key]`.
+
+    Data without a secret is returned itself, and no data is changed. The arguments are those of
+    `find`.
+    """
+    redacted: Data = _redact(data, "", _known(known))
+    return redacted
+
+
+def _known(values: Collection[str]) -> list[tuple[str, str]]:
+    """Return texts that are secrets by their kind: those given, and that in `OPENAI_API_KEY`."""
     key = os.environ.get("OPENAI_API_KEY", "")
-    if len(key) < _SHORTEST:
-        return _ANY
-    return {"value of OPENAI_API_KEY": re.compile(re.escape(key)), **_ANY}
+    pairs = [("value of OPENAI_API_KEY", key), *(("not shown", value) for value in values)]
+    return [(kind, value) for kind, value in pairs if len(value) >= _SHORTEST]
+
+
+def _find(
+    data: Any, name: str, keys: tuple[str | int, ...], known: Sequence[tuple[str, str]]
+) -> Iterator[Secret]:
+    if isinstance(data, str):
+        for kind, start, end in _spans(data, name, known):
+            yield Secret(kind, keys, start, data[start:end])
+    elif isinstance(data, Mapping):
+        for key, value in data.items():
+            yield from _find(key, "", (*keys, key), known)
+            yield from _find(value, str(key), (*keys, key), known)
+    elif isinstance(data, list | tuple):
+        for index, value in enumerate(data):
+            yield from _find(value, name, (*keys, index), known)
+    elif is_dataclass(data) and not isinstance(data, type):
+        for part in data.__dataclass_fields__:
+            yield from _find(getattr(data, part, None), part, (*keys, part), known)
+
+
+def _redact(data: Any, name: str, known: Sequence[tuple[str, str]]) -> Any:
+    if isinstance(data, str):
+        if isinstance(data, Enum):
+            return data
+        text: str = data
+        for kind, start, end in reversed(_spans(data, name, known)):
+            text = f"{text[:start]}[{kind}]{text[end:]}"
+        return text
+    if isinstance(data, Mapping):
+        redacted = {
+            _redact(key, "", known): _redact(value, str(key), known) for key, value in data.items()
+        }
+        same = len(redacted) == len(data) and all(
+            key in redacted and redacted[key] is value for key, value in data.items()
+        )
+        return data if same else redacted
+    if isinstance(data, list | tuple):
+        parts = [_redact(part, name, known) for part in data]
+        if all(part is before for part, before in zip(parts, data, strict=True)):
+            return data
+        if isinstance(data, list):
+            return parts
+        return data._make(parts) if hasattr(data, "_make") else tuple(parts)
+    if is_dataclass(data) and not isinstance(data, type):
+        return _redact_fields(data, known)
+    return data
+
+
+def _redact_fields(data: Any, known: Sequence[tuple[str, str]]) -> Any:
+    """Return a dataclass, or a copy of it with redacted fields; its constructor is not called."""
+    result = data
+    for part in data.__dataclass_fields__:
+        value = getattr(data, part, None)
+        if (redacted := _redact(value, part, known)) is not value:
+            if result is data:
+                result = copy.copy(data)
+            object.__setattr__(result, part, redacted)  # of frozen ones too
+    return result
+
+
+def _spans(text: str, name: str, known: Sequence[tuple[str, str]]) -> list[tuple[str, int, int]]:
+    """Return kind, start and end of every secret in a text, in order; they do not overlap."""
+    if len(text) < _SHORTEST:
+        return []
+    if name and _NAME.search(name):
+        head = len(name) + 1
+        found = _spans(f"{name}={text}", "", known)
+        return [
+            (kind, max(start - head, 0), end - head) for kind, start, end in found if end > head
+        ]
+    matches = []
+    for rank in _ranks_again(text) if len(text) <= _SHORT else _ranks(text):
+        form = FORMS[rank]
+        for match in _pattern(form.pattern).finditer(text):
+            start, end = match.span(match.lastindex or 0)
+            if form.check is None or form.check(text[start:end]):
+                matches.append((start, end, rank, form.kind))
+    for kind, value in known:
+        matches += [
+            (match.start(), match.end(), -1, kind) for match in re.finditer(re.escape(value), text)
+        ]
+    return _merge(matches)
+
+
+def _ranks(text: str) -> tuple[int, ...]:
+    """Return the places in the table of the forms whose marks are in a text, usually none."""
+    lowered = text.lower()
+    ranks = []
+    for rank, form in enumerate(FORMS):
+        for mark in form.marks:  # not any(): its generator takes longer than the search
+            if mark in lowered:
+                ranks.append(rank)
+                break
+    return tuple(ranks)
+
+
+_SHORT = 100
+"""Length up to which texts are those of elements, which are the same on screen after screen."""
+
+_ranks_again = lru_cache(maxsize=4096)(_ranks)
+
+
+def _merge(matches: list[tuple[int, int, int, str]]) -> list[tuple[str, int, int]]:
+    """Put matches that overlap into one, of the kind with the lowest rank."""
+    merged: list[tuple[int, int, int, str]] = []
+    for match in sorted(matches):
+        if merged and match[0] < merged[-1][1]:
+            last = merged.pop()
+            rank, kind = min(last[2:], match[2:])
+            match = (last[0], max(last[1], match[1]), rank, kind)
+        merged.append(match)
+    return [(kind, start, end) for start, end, _, kind in merged]
+
+
+@cache
+def _pattern(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.ASCII)

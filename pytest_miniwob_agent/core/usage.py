@@ -19,6 +19,11 @@ class Usage:
             *(getattr(self, each.name) + getattr(other, each.name) for each in fields(self))
         )
 
+    def __sub__(self, other: Usage) -> Usage:
+        return Usage(
+            *(getattr(self, each.name) - getattr(other, each.name) for each in fields(self))
+        )
+
     @property
     def tokens(self) -> int:
         """Prompt and completion tokens of the calls with a count."""

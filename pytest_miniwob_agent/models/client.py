@@ -12,6 +12,7 @@ import openai
 from pytest_miniwob_agent.core.errors import MiniwobError, ModelError, UsageError
 from pytest_miniwob_agent.core.events import Completion
 from pytest_miniwob_agent.core.secrets import redact
+from pytest_miniwob_agent.models.params import sent_only_texts, shown_url, split_url
 
 RETRIES = 5
 """Default number of retries of a refused or dropped call; enough for a minute of rate limits."""
@@ -64,9 +65,13 @@ class OpenAILLM:
     ) -> None:
         self.model = model
         self._params = dict(params)
+        address = base_url or os.environ.get("OPENAI_BASE_URL") or None
+        self._sent_only = sent_only_texts(params, address)
+        server, query = split_url(address)
         self._client = openai.OpenAI(
             api_key=api_key(base_url, "--miniwob-base-url") if live else "none",
-            base_url=base_url,
+            base_url=server,
+            default_query=query,
             max_retries=retries if live else 0,
             http_client=openai.DefaultHttpxClient(transport=transport) if transport else None,
         )
@@ -99,7 +104,8 @@ class OpenAILLM:
             hint = (
                 '; put a parameter that only this server knows into "extra_body"' if unknown else ""
             )
-            raise UsageError(f"--miniwob-llm-params: {error}{hint}") from None
+            reason = redact(str(error), self._sent_only)
+            raise UsageError(f"--miniwob-llm-params: {reason}{hint}") from None
         except (openai.OpenAIError, ValueError) as error:
             raise self._failed(purpose, f"gave no completion: {error}") from None
         try:
@@ -109,15 +115,26 @@ class OpenAILLM:
         if not isinstance(text, str):
             raise self._failed(purpose, "answered with no chat completion that has a text")
         return Completion(
-            text, *(_count(answer, name) for name in ("prompt_tokens", "completion_tokens"))
+            text,
+            _count(answer, "prompt_tokens"),
+            _count(answer, "completion_tokens"),
+            _name(answer, "model"),
+            _name(answer, "system_fingerprint"),
         )
 
     def _failed(self, purpose: str, reason: str) -> ModelError:
         """An error without keys, even if the server's message contains one."""
-        return ModelError(redact(f"{purpose} call: {self._client.base_url} {reason}"))
+        server = shown_url(str(self._client.base_url))
+        return ModelError(f"{purpose} call: {server} {redact(reason, self._sent_only)}")
 
 
 def _count(answer: Any, name: str) -> int | None:
     """A token count, or None where the server reports none, or not as a number."""
     count = getattr(getattr(answer, "usage", None), name, None)
     return count if isinstance(count, int) else None
+
+
+def _name(answer: Any, field: str) -> str | None:
+    """A name that the server gives itself, or None where it gives none, or not as a text."""
+    name = getattr(answer, field, None)
+    return name if isinstance(name, str) and name else None

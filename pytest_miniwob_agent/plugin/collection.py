@@ -15,7 +15,7 @@ from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.text import nearest
 from pytest_miniwob_agent.plugin.options import BY_MARKER, SEEDS, check_count
 from pytest_miniwob_agent.plugin.settings import Settings
-from pytest_miniwob_agent.plugin.state import settings_of
+from pytest_miniwob_agent.plugin.state import State, settings_of
 from pytest_miniwob_agent.tasks.selection import parse_seeds, select_cases
 
 MARKER = (
@@ -29,6 +29,10 @@ MANY = 1000
 looking for garbage among them took a third of the time."""
 
 
+FIXTURES = "pytest_miniwob_agent.plugin.fixtures"
+"""The module of the fixtures that users may override."""
+
+
 def case_of(item: Any) -> Case | None:
     """Return the case of a pytest item, None if the item is not one of this plugin."""
     callspec = getattr(item, "callspec", None)
@@ -39,6 +43,45 @@ def case_of(item: Any) -> Case | None:
 def case_ids(items: Iterable[pytest.Item]) -> set[str]:
     """Return the ids of the cases of pytest items."""
     return {case.id for case in map(case_of, items) if case is not None}
+
+
+def cassettes_of(items: Iterable[pytest.Item], settings: Settings) -> tuple[list[str], list[str]]:
+    """Return the cassettes that pytest items use, in the terms of `cassettes.folder.Used`.
+
+    Returns:
+        The stems, and the cases of items whose agent or model is given by a user's fixture.
+
+    Raises:
+        UsageError: the agent can't be made.
+    """
+    from pytest_miniwob_agent.agents.registry import load_agent
+    from pytest_miniwob_agent.cassettes.item import stem
+
+    agent = load_agent(settings.agent, settings.prompts, settings.agent_params).name
+    stems, cases = [], []
+    for item in items:
+        case = case_of(item)
+        if case is None or not isinstance(item, pytest.Function):
+            continue
+        definitions = item._fixtureinfo.name2fixturedefs
+        if any(
+            definitions[name][-1].func.__module__ != FIXTURES
+            for name in ("miniwob_agent", "miniwob_llm")
+            if name in definitions
+        ):
+            cases.append(f"{case.task}/{case.sample}")
+        elif settings.model is not None:
+            stems.append(stem(agent, settings.model, case))
+    return stems, cases
+
+
+def remember_collected(state: State, items: Iterable[pytest.Item]) -> None:
+    """Remember the cassettes that items use; none if the agent can't be made, as each item says."""
+    try:
+        for known, part in zip(state.collected, cassettes_of(items, state.settings), strict=True):
+            known.update(part)
+    except UsageError:
+        return
 
 
 def limits_of(item: Any) -> Limits:
@@ -82,6 +125,7 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
     settings = settings_of(metafunc.config)
     try:
         _check_agent(settings)
+        _check_not_rerun(metafunc, settings)
         limited = {
             case.id: (case, limits)
             for marker in reversed(markers)
@@ -100,6 +144,22 @@ def _check_agent(settings: Settings) -> None:
 
     if settings.agent not in BUILT_IN or settings.agent_params:
         load_agent(settings.agent, settings.prompts, settings.agent_params)
+
+
+def _check_not_rerun(metafunc: pytest.Metafunc, settings: Settings) -> None:
+    """Check that an item that is recorded anew is not run until it passes.
+
+    Raises:
+        UsageError: the test is marked so, for pytest-rerunfailures.
+    """
+    if settings.record != "all" or not metafunc.config.pluginmanager.hasplugin("rerunfailures"):
+        return
+    if metafunc.definition.get_closest_marker("flaky") is not None:
+        raise UsageError(
+            "--miniwob-record=all and the mark flaky don't go together: an item that failed would "
+            "be recorded until it passes, and later replays would show its best sample only; "
+            "record with -p no:rerunfailures"
+        )
 
 
 def selected_cases(marker: pytest.Mark, settings: Settings) -> Iterator[tuple[Case, Limits]]:

@@ -14,7 +14,8 @@ from pytest_miniwob_agent.core.errors import MiniwobError
 from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.core.protocols import RunObserver
-from pytest_miniwob_agent.core.text import sanitize_line, sanitize_lines
+from pytest_miniwob_agent.core.secrets import redact
+from pytest_miniwob_agent.core.text import counted, sanitize_line, sanitize_lines
 from pytest_miniwob_agent.plugin.settings import record_command
 from pytest_miniwob_agent.plugin.state import State
 from pytest_miniwob_agent.terminal import statuses
@@ -48,10 +49,12 @@ class Controller:
         self._report = report
         self._header = header
         self._results = results
+        self._last_runs: dict[tuple[str, str], Outcome] = {}
         self._outcomes: list[Outcome] = []
         self._setup_seconds: dict[str, float] = {}
         self._problems: dict[str, list[str]] = {"episodes": [], "results": [], "report": []}
         self._waiting = 0
+        self._unwanted = 0
         self._remark: str | None = None
         self._report_written = False
         self._running = True
@@ -69,11 +72,16 @@ class Controller:
                 raise pytest.UsageError(str(error)) from None
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Collect an item's outcome; the episode takes place in its set-up."""
+        """Collect an item's outcome; the episode takes place in its set-up.
+
+        Plugins may run an item again, as pytest-rerunfailures does: its last run counts.
+        """
         if report.when == "setup":
             self._setup_seconds[report.nodeid] = report.duration
         if (outcome := getattr(report, "miniwob", None)) is not None:
-            self._outcomes.append(outcome)
+            key = getattr(report, "worker_id", ""), report.nodeid
+            earlier = self._last_runs.get(key)
+            self._last_runs[key] = outcome if earlier is None else outcome.after(earlier)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> Any:
@@ -100,7 +108,7 @@ class Controller:
         self._running = False
         if self._config.option.collectonly:
             return
-        self._outcomes.sort(key=lambda outcome: outcome.case.id)
+        self._outcomes = sorted(self._last_runs.values(), key=lambda outcome: outcome.case.id)
         for title, step in (
             ("episodes", self._write_pending),
             ("episodes", self._call_run_finished),
@@ -110,7 +118,7 @@ class Controller:
             try:
                 step()
             except (MiniwobError, OSError) as error:
-                self._problems[title].append(str(error))
+                self._problems[title].append(redact(str(error)))
         self._decide_exit_status(session)
 
     def _write_pending(self) -> None:
@@ -119,12 +127,22 @@ class Controller:
         if settings.record != "defer" or not self._outcomes:
             return
         from pytest_miniwob_agent.cassettes.pending import update_pending
+        from pytest_miniwob_agent.cassettes.pending_state import PendingState
 
-        self._waiting = update_pending(
+        waiting = update_pending(
             settings.pending,
             {outcome.cassette for outcome in self._outcomes if outcome.cassette},
             [outcome.request for outcome in self._outcomes if outcome.request is not None],
         )
+        state = PendingState(settings.pending)
+        stems, cases = self._state.collected
+        if stems or cases:
+            named = any("::" in str(argument) for argument in self._config.args)
+            only_some = named or bool(getattr(self._config.option, "lf", False))
+            state.collect(stems, cases, only_some=only_some)
+        asked = [id_ for id_ in waiting if id_ not in state.refused]
+        self._waiting = sum(state.is_wanted(id_) for id_ in asked)
+        self._unwanted = len(asked) - self._waiting
 
     def _call_run_finished(self) -> None:
         """Call the `run_finished` of the agent that `--miniwob-agent` names, if it has one.
@@ -217,8 +235,13 @@ class Controller:
                 waiting=self._waiting if settings.record == "defer" else None,
                 pending=display_path(settings.pending),
             )
+            if self._unwanted:
+                terminal.line(
+                    f"{counted(self._unwanted, 'request')} of other items left out: "
+                    "`miniwob-agent batch drop unused` removes them"
+                )
             if self._remark:
-                terminal.line(sanitize_line(self._remark))
+                terminal.line(sanitize_line(redact(self._remark)))
         for text in self._problems["episodes"]:
             terminal.line(sanitize_lines(text), red=True)
 

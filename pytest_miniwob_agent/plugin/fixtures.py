@@ -13,6 +13,7 @@ from pytest_miniwob_agent.core.errors import MiniwobError, UsageError
 from pytest_miniwob_agent.core.events import Episode
 from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.protocols import LLM, Agent, Environment
+from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import sanitize_lines
 from pytest_miniwob_agent.plugin.collection import limits_of
 from pytest_miniwob_agent.plugin.item_run import CASSETTE, ItemRun
@@ -28,7 +29,8 @@ def _as_error() -> Iterator[None]:
     try:
         yield
     except MiniwobError as error:
-        raise pytest.fail.Exception(sanitize_lines(str(error)), pytrace=False) from None
+        message = sanitize_lines(redact(str(error)))
+        raise pytest.fail.Exception(message, pytrace=False) from None
 
 
 @pytest.fixture(scope="session")

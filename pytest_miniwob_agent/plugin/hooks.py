@@ -50,6 +50,17 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     collection.parametrize(metafunc)
 
 
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> Generator[None, Any, Any]:
+    """Remember which cassettes a deferred run is about, before any item is deselected."""
+    state = config.stash[STATE]
+    if state.settings.record == "defer":
+        collection.remember_collected(state, items)
+    return (yield)
+
+
 def pytest_deselected(items: Sequence[pytest.Item]) -> None:
     """Remember the cases that were left out on purpose."""
     for item in items:
@@ -77,9 +88,10 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, Any, Any]:
-    """Attach the item's outcome to its report."""
+    """Attach the item's outcome to its report, which holds no keys."""
     report = yield
     item_report.attach_outcome(item, call, report)
+    item_report.redact_report(item, report)
     return report
 
 

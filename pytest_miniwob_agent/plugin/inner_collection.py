@@ -11,14 +11,16 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pytest_miniwob_agent.cassettes.folder import Used
 from pytest_miniwob_agent.core.errors import UsageError
-from pytest_miniwob_agent.plugin.collection import case_of
+from pytest_miniwob_agent.plugin.collection import cassettes_of
+from pytest_miniwob_agent.plugin.state import settings_of
 
 
 class NoItems(UsageError):
@@ -30,7 +32,7 @@ _FILE = "MINIWOB_COLLECTED"
 
 
 def used_cassettes(args: Sequence[str]) -> Used:
-    """Return the cassettes that the items of `pytest ARGS` use.
+    """Return the cassettes that the items of `pytest ARGS` use, deselected items included.
 
     Raises:
         NoItems: none of the items uses a cassette, or there are none.
@@ -49,7 +51,7 @@ def used_cassettes(args: Sequence[str]) -> Used:
         if run.returncode not in collected or not file.exists():
             raise UsageError(f"pytest can't collect the items:\n{run.stdout}{run.stderr}".rstrip())
         data = json.loads(file.read_text(encoding="utf-8"))
-    used = Used(Path(data["folder"]), data["stems"], data["cases"])
+    used = Used(Path(data["folder"]), data["stems"], data["cases"], data["deselected"])
     if not used.stems and not used.cases:
         raise NoItems(
             "no item here uses a cassette: run this where your tests are, or name them after --; "
@@ -58,28 +60,34 @@ def used_cassettes(args: Sequence[str]) -> Used:
     return used
 
 
+_ALL = pytest.StashKey[list[pytest.Item]]()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Collect every file: `--lf` leaves out those without an item that failed."""
+    config.option.lf = False
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(
+    session: pytest.Session, items: list[pytest.Item]
+) -> Generator[None, Any, Any]:
+    """Remember all items before any is deselected, by `-k`, `-m`, `--deselect` or a plugin."""
+    session.stash[_ALL] = list(items)
+    return (yield)
+
+
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Write the cassettes that the collected items use to a file."""
-    from pytest_miniwob_agent.agents.registry import load_agent
-    from pytest_miniwob_agent.cassettes.item import stem
-    from pytest_miniwob_agent.plugin import fixtures
-    from pytest_miniwob_agent.plugin.state import settings_of
-
     settings = settings_of(session.config)
-    agent = load_agent(settings.agent, settings.prompts, settings.agent_params).name
-    stems, cases = [], []
-    for item in session.items:
-        case = case_of(item)
-        if case is None or not isinstance(item, pytest.Function):
-            continue
-        definitions = item._fixtureinfo.name2fixturedefs
-        if any(
-            definitions[name][-1].func.__module__ != fixtures.__name__
-            for name in ("miniwob_agent", "miniwob_llm")
-            if name in definitions
-        ):
-            cases.append(f"{case.task}/{case.sample}")
-        elif settings.model is not None:
-            stems.append(stem(agent, settings.model, case))
-    data = {"folder": str(settings.cassettes), "stems": stems, "cases": cases}
+    collected = session.stash[_ALL]
+    stems, cases = cassettes_of(collected, settings)
+    selected = cassettes_of(session.items, settings)
+    data = {
+        "folder": str(settings.cassettes),
+        "stems": stems,
+        "cases": cases,
+        "deselected": [*(set(stems) - set(selected[0])), *(set(cases) - set(selected[1]))],
+    }
     Path(os.environ[_FILE]).write_text(json.dumps(data), encoding="utf-8")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 
 from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.outcome import Outcome
+from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.plugin.collection import case_of
 from pytest_miniwob_agent.plugin.item_run import CASSETTE, OUTCOME, outcome_without_run
 from pytest_miniwob_agent.plugin.settings import Settings, show_command
@@ -38,6 +40,7 @@ def attach_outcome(item: pytest.Item, call: pytest.CallInfo[None], report: Any) 
     case = case_of(item)
     if not last or case is None:
         return
+    settings = item.config.stash[STATE].settings
     outcome = item.stash.get(OUTCOME, None)
     if outcome is None:
         if not report.failed:
@@ -45,11 +48,37 @@ def attach_outcome(item: pytest.Item, call: pytest.CallInfo[None], report: Any) 
         outcome = outcome_without_run(item, case)
     if report.failed and call.excinfo and outcome.episode is None and not outcome.error:
         outcome = replace(outcome, error=call.excinfo.typename, message=call.excinfo.exconly())
-    report.miniwob = outcome
+    report.miniwob = outcome = _without_secrets(outcome, settings.sent_only_texts)
     _describe(item, call, report)
     state = item.config.stash[STATE]
     if state.baseline is not None:
         state.baseline.apply(item, report)
+
+
+def redact_report(item: pytest.Item, report: Any) -> None:
+    """Redact what pytest itself shows of an item: its failure, and its captured output and log.
+
+    A page, an agent or a model of the user's own may put a key there, and a log the address of a
+    call.
+    """
+    if case_of(item) is not None:
+        known = item.config.stash[STATE].settings.sent_only_texts
+        report.longrepr = redact(report.longrepr, known)
+        report.sections = redact(report.sections, known)
+
+
+def _without_secrets(outcome: Outcome, known: Sequence[str]) -> Outcome:
+    """Return an outcome without keys; its events were redacted as they happened.
+
+    Texts that go with calls are looked for in messages only: they may be words of any other text.
+    """
+    rest = redact(replace(outcome, episode=None, events=()))
+    return replace(
+        rest,
+        episode=outcome.episode,
+        events=outcome.events,
+        message=redact(rest.message, known),
+    )
 
 
 def _describe(item: pytest.Item, call: pytest.CallInfo[None], report: Any) -> None:

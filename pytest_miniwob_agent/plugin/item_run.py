@@ -15,12 +15,15 @@ from pytest_miniwob_agent.core.errors import (
     MiniwobError,
     NotRecorded,
     Pending,
+    RefusedAnswer,
 )
 from pytest_miniwob_agent.core.events import Episode, Event, Origin
 from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.outcome import DriftDetails, Outcome, Status
 from pytest_miniwob_agent.core.protocols import LLM, Agent, Environment, Observer
+from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import sanitize_lines
+from pytest_miniwob_agent.plugin.collection import limits_of
 from pytest_miniwob_agent.plugin.pictures import PictureTaker
 from pytest_miniwob_agent.plugin.settings import record_command
 from pytest_miniwob_agent.plugin.state import STATE, settings_of
@@ -89,7 +92,8 @@ class ItemRun:
             agent=agent.name,
             model=getattr(llm, "model", type(llm).__name__),
             status=Status.ERROR,
-            params=state.settings.llm_params,
+            params=state.settings.kept_params,
+            limits=limits,
         )
 
     def play(self) -> Episode:
@@ -112,7 +116,6 @@ class ItemRun:
             self._outcome,
             status=Status.SOLVED if episode.solved else Status.UNSOLVED,
             episode=episode,
-            trials=self._limits.trials,
         )
         return episode
 
@@ -133,8 +136,11 @@ class ItemRun:
         """Turn an error into the item's outcome, and into pytest's skip or error."""
         match error:
             case Pending():
-                self._outcome = replace(self._outcome, status=Status.WAITING, request=error.request)
-                pytest.skip("waiting for a completion")
+                self._outcome = replace(self._outcome, request=error.request)
+                if (refused := self._refused(error)) is None:
+                    self._outcome = replace(self._outcome, status=Status.WAITING)
+                    pytest.skip("waiting for a completion")
+                error = refused
             case BudgetReached():
                 self._outcome = replace(self._outcome, status=Status.BUDGET, message=str(error))
                 pytest.skip(f"{error}; run again to continue from here")
@@ -148,9 +154,21 @@ class ItemRun:
         if isinstance(error, NotRecorded):
             command = record_command(self._item.config, self._item.nodeid)
             message = f"{message}\nRecord it with: {command}"
-        message = sanitize_lines(message)
+        message = sanitize_lines(redact(message))
         self._outcome = replace(self._outcome, error=type(error).__name__, message=message)
         raise pytest.fail.Exception(message, pytrace=False) from None
+
+    def _refused(self, pending: Pending) -> RefusedAnswer | None:
+        """Return the error for a call whose answer was refused, None for one without an answer."""
+        from pytest_miniwob_agent.cassettes.pending_state import DROP_REFUSED, PendingState
+
+        file = settings_of(self._item.config).pending
+        why = PendingState(file).refused.get(str(pending.request["custom_id"]))
+        if why is None:
+            return None
+        return RefusedAnswer(
+            f"the answer to the next call was refused: {why}; `{DROP_REFUSED}` has it asked again"
+        )
 
     def close(self) -> None:
         """Complete the outcome with calls, events and pictures, and keep it."""
@@ -210,5 +228,6 @@ def outcome_without_run(item: pytest.Item, case: Case) -> Outcome:
         agent=settings.agent,
         model=settings.model or "",
         status=Status.ERROR,
-        params=settings.llm_params,
+        params=settings.kept_params,
+        limits=limits_of(item),
     )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.text import nearest
+from pytest_miniwob_agent.models.params import shown_json
 from pytest_miniwob_agent.models.prices import Price, parse_prices
 from pytest_miniwob_agent.tasks.selection import parse_seeds
 
@@ -97,10 +98,11 @@ def parse_object(given: Given) -> dict[str, Any]:
     try:
         value = json.loads(given.text)
     except ValueError as error:
-        raise UsageError(f"{given.name}: {given.text!r} is not JSON: {error}") from None
+        raise UsageError(f"{given.name}: {shown_json(given.text)!r} is not JSON: {error}") from None
     if not isinstance(value, dict):
         example = '{"name": 1}'
-        raise UsageError(f"{given.name}: {given.text!r} is not a JSON object, such as {example}")
+        text = shown_json(given.text)
+        raise UsageError(f"{given.name}: {text!r} is not a JSON object, such as {example}")
     return value
 
 
@@ -211,7 +213,8 @@ OPTIONS = (
         "llm-params",
         "further parameters of every model call, as JSON; '{}' for models that refuse a "
         'temperature. "timeout" is how many seconds the server may be silent (600 unless given), '
-        'and is not sent; "extra_body" holds what only this server knows, such as {"top_k": 40}',
+        'and is not sent; "extra_body" holds what only this server knows, such as {"top_k": 40}; '
+        '"extra_headers" and "extra_query" are sent, but never stored, shown or matched',
         '{"temperature": 0}',
         metavar="JSON",
         parse=parse_object,

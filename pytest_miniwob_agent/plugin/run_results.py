@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -150,7 +150,7 @@ def _unique(outcomes: Sequence[Outcome]) -> tuple[Result, ...]:
     """Return the results of a run; two tests may have run the same item, if to the same result.
 
     Raises:
-        UsageError: an item was run more than once, with different results.
+        UsageError: an item was run more than once, with different results or limits.
     """
     found: dict[str, Result] = {}
     for outcome in outcomes:
@@ -158,8 +158,9 @@ def _unique(outcomes: Sequence[Outcome]) -> tuple[Result, ...]:
         known = found.setdefault(result.case, result)
         if known != result:
             raise UsageError(
-                f"{result.case} was run more than once, with different results: no results were "
-                "written and nothing was judged. Run one agent and one model at a time"
+                f"{result.case} was run more than once, with different results or limits: no "
+                "results were written and nothing was judged. Run one agent and one model at a "
+                "time, and each item in one test"
             )
     return tuple(found.values())
 
@@ -174,6 +175,7 @@ def result_of(outcome: Outcome) -> Result:
         found = {
             "solved_at": episode.solved_at,
             "endings": tuple(map(str, episode.endings)),
+            "rewards": episode.rewards,
             "steps": episode.steps,
             "calls": dict(Counter(call.purpose for call in calls)),
             "tokens": {
@@ -183,6 +185,7 @@ def result_of(outcome: Outcome) -> Result:
         }
     else:
         found["reason"] = outcome.reason
+    completions = [event.completion for event in outcome.history if isinstance(event, Called)]
     case = outcome.case
     return Result(
         category=case.category,
@@ -193,9 +196,16 @@ def result_of(outcome: Outcome) -> Result:
         model=outcome.model,
         params=outcome.params,
         prompts=outcome.prompts,
+        limits=None if outcome.limits is None else asdict(outcome.limits),
+        response_models=_names(completion.model for completion in completions),
+        system_fingerprints=_names(completion.system_fingerprint for completion in completions),
         outcome=outcome.status,
         **found,
     )
+
+
+def _names(names: Iterable[str | None]) -> tuple[str, ...]:
+    return tuple(sorted({name for name in names if name is not None}))
 
 
 def _sum(counts: Sequence[int | None]) -> int | None:

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import shlex
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.secrets import redact
+from pytest_miniwob_agent.models.params import (
+    check_params,
+    kept_params,
+    sent_only_texts,
+    shown_json,
+    shown_url,
+)
 from pytest_miniwob_agent.models.prices import Price
 from pytest_miniwob_agent.plugin.options import BY_MARKER, OPTIONS, PENDING, Given, Option
 
@@ -32,8 +40,8 @@ class Settings:
 
     record: str
     model: str | None
-    base_url: str | None
-    llm_params: dict[str, Any]
+    base_url: str | None = field(repr=False)
+    llm_params: dict[str, Any] = field(repr=False)
     agent: str
     agent_params: dict[str, Any]
     prompts: Path | None
@@ -68,6 +76,17 @@ class Settings:
     def baseline_file(self) -> Path | None:
         """The file whose earlier version a baseline of the form `git:REF` means."""
         return self.ini_baseline or self.results
+
+    @property
+    def kept_params(self) -> dict[str, Any]:
+        """The parameters of model calls that may be stored and shown."""
+        return kept_params(self.llm_params)
+
+    @property
+    def sent_only_texts(self) -> list[str]:
+        """The texts that go with model calls and are never kept."""
+        address = self.base_url or os.environ.get("OPENAI_BASE_URL")
+        return sent_only_texts(self.llm_params, address)
 
     @property
     def price(self) -> Price | None:
@@ -129,10 +148,17 @@ def _check(config: pytest.Config, values: dict[str, Any]) -> None:
         if config.getoption("miniwob_slowmo") is not None:
             raise UsageError("--miniwob-slowmo goes with --miniwob-headed, which shows the window")
         values["slowmo"] = None
+    if values["record"] == "all" and (reruns := reruns_option(config)):
+        raise UsageError(
+            f"--miniwob-record=all and {reruns} don't go together: an item that failed would be "
+            "recorded until it passes, and later replays would show its best sample only; record "
+            "without reruns (--reruns=0 overrides the ini file)"
+        )
     if values["answers"] and values["record"] != "defer":
         raise UsageError("--miniwob-answers goes with --miniwob-record=defer")
     if fixed := {"messages", "model", "stream"} & values["llm_params"].keys():
         raise UsageError(f"--miniwob-llm-params: can't set {', '.join(sorted(fixed))}")
+    check_params(values["llm_params"])
     if values["max_cost"] is not None and values["model"] not in values["prices"]:
         raise UsageError(
             f"--miniwob-max-cost needs the price of {values['model']}: add "
@@ -141,20 +167,77 @@ def _check(config: pytest.Config, values: dict[str, Any]) -> None:
         )
 
 
+def reruns_option(config: pytest.Config) -> str:
+    """Return the option of pytest-rerunfailures that has failed items run again, or ""."""
+    forced = config.getoption("force_reruns", None)
+    if forced is not None:
+        return "--force-reruns" if forced else ""
+    given = config.getoption("reruns", None)
+    if given is not None:
+        return "--reruns" if given else ""
+    if not config.pluginmanager.hasplugin("rerunfailures"):
+        return ""
+    return "reruns of the ini file" if config.getini("reruns") not in (None, "", "0") else ""
+
+
 def record_command(config: pytest.Config, item: str | None = None) -> str:
     """Return the pytest command that records what this run lacks, for one item or for all."""
     if item is None:
         arguments = list(map(str, config.invocation_params.args))
     else:
         arguments = [item, *_arguments(config, lambda name: name not in _NOT_RECORDING)]
-    return redact(shlex.join(["pytest", *arguments, "--miniwob-record=new_episodes"]))
+    return shlex.join(["pytest", *_shown(arguments), "--miniwob-record=new_episodes"])
 
 
 def show_command(config: pytest.Config, case: str, item: pytest.Item) -> str:
     """Return the command that shows all of an item's episode."""
     test, _, _ = item.nodeid.partition("::")[2].partition("[")
     where = [f"{display_path(item.path)}::{test}", *_arguments(config, REPLAYING.__contains__)]
-    return redact(shlex.join(["miniwob-agent", "show", case, "--", *where]))
+    return shlex.join(["miniwob-agent", "show", case, "--", *_shown(where, complete=True)])
+
+
+def _shown(arguments: Sequence[str], *, complete: bool = False) -> list[str]:
+    """Return arguments of pytest without what is sent but never kept, and without keys.
+
+    Args:
+        arguments: the arguments.
+        complete: leave parameters out, for a replay, which needs none of them; otherwise a text
+            stands for them.
+    """
+    shown = []
+    hide = None
+    for argument in arguments:
+        head, equals, value = argument.partition("=")
+        if head == "--override-ini":
+            name, sign, value = value.partition("=")
+            head, equals = f"{head}{equals}{name}", sign
+        if hide is not None:
+            head, equals, value = "", "", argument
+        else:
+            hide = next((each for names, each in _HIDING if head.endswith(names)), None)
+        if hide is None:
+            shown.append(redact(argument))
+        elif equals or not head:
+            shown.append(f"{head}{equals}{hide(value, complete)}")
+            hide = None
+        else:  # the value is the next argument
+            shown.append(argument)
+    return shown
+
+
+_HIDING: tuple[tuple[tuple[str, ...], Callable[[str, bool], str]], ...] = (
+    (
+        (
+            "miniwob-llm-params",
+            "miniwob_llm_params",
+            "miniwob-agent-params",
+            "miniwob_agent_params",
+        ),
+        lambda text, complete: shown_json(text, complete=complete),
+    ),
+    (("miniwob-base-url", "miniwob_base_url"), lambda text, complete: shown_url(text)),
+)
+"""Ends of arguments whose value is partly hidden, and the function that hides it."""
 
 
 def _arguments(config: pytest.Config, wanted: Callable[[str], bool]) -> list[str]:

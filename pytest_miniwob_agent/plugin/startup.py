@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_miniwob_agent.core.errors import MiniwobError
+from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.plugin.controller import Controller
 from pytest_miniwob_agent.plugin.settings import Settings, read_settings
 from pytest_miniwob_agent.plugin.state import STATE, State
@@ -36,7 +37,7 @@ def start(config: pytest.Config) -> None:
         else:
             _start_controller(config, state)
     except MiniwobError as error:
-        raise pytest.UsageError(str(error)) from None
+        raise pytest.UsageError(redact(str(error))) from None
 
 
 def _load_baseline(state: State) -> None:

@@ -30,6 +30,8 @@ class State:
         observe: makes an observer of an item's episode, for `miniwob-agent show` and `play`.
         selected: ids of the cases that were collected and selected.
         deselected: ids of the cases that were collected and deselected.
+        collected: the cassettes that all collected items use, as of `collection.cassettes_of`; kept
+            for deferred recording alone.
     """
 
     settings: Settings
@@ -39,17 +41,21 @@ class State:
     observe: Callable[[Environment], Observer] | None = None
     selected: set[str] = field(default_factory=set)
     deselected: set[str] = field(default_factory=set)
+    collected: tuple[set[str], set[str]] = field(default_factory=lambda: (set(), set()))
 
     def send_selection(self, config: pytest.Config) -> None:
         """Put the selected and deselected cases into a worker's output."""
         if (output := getattr(config, "workeroutput", None)) is not None:
             output["miniwob_selected"] = sorted(self.selected)
             output["miniwob_deselected"] = sorted(self.deselected)
+            output["miniwob_collected"] = [sorted(part) for part in self.collected]
 
     def receive_selection(self, output: Mapping[str, Any]) -> None:
         """Add the selected and deselected cases of a worker's output."""
         self.selected |= set(output.get("miniwob_selected", ()))
         self.deselected |= set(output.get("miniwob_deselected", ()))
+        for known, part in zip(self.collected, output.get("miniwob_collected", ()), strict=False):
+            known.update(part)
 
 
 STATE = pytest.StashKey[State]()

@@ -57,7 +57,7 @@ def overview_row(id_: str, outcome: Outcome) -> dict[str, Any]:
         "change": outcome.change or "",
         "solvedAt": outcome.episode.solved_at if outcome.episode is not None else None,
         "trials": len(trials),
-        "allowed": outcome.trials,
+        "allowed": outcome.limits.trials if outcome.episode and outcome.limits else None,
         "steps": sum(isinstance(event, Acted) for event in events),
         "calls": len(completions),
         "tokens": sum(known) if known and len(known) == len(counts) else None,

@@ -6,13 +6,14 @@ Results are paired by item (category, task and seed), over all samples of the it
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import groupby
 
 from pytest_miniwob_agent.core.data import canonical_json
+from pytest_miniwob_agent.core.text import counted, listed
 from pytest_miniwob_agent.results import statistics
 from pytest_miniwob_agent.results.file import Result, Results, Samples
 
@@ -133,6 +134,18 @@ class Change:
         return statistics.p_changed(self.differences)
 
 
+@dataclass(frozen=True, slots=True)
+class Caution:
+    """A difference between two runs that may explain a change of the results.
+
+    `kind` is `limits`, `response_model` or `system_fingerprint`; `items` are those concerned.
+    """
+
+    kind: str
+    text: str
+    items: tuple[str, ...]
+
+
 @dataclass(frozen=True)
 class Comparison:
     """A baseline and a later run, paired by item."""
@@ -182,8 +195,9 @@ class Comparison:
     def setup(self) -> list[tuple[str, str, str]]:
         """The set-ups of both runs, as rows of name, before and after.
 
-        Source, agent, model and samples an item are always listed; parameters and prompt files only
-        if they differ. A prompt file that no call needed is `not used`.
+        Source, agent, model and samples an item are always listed; parameters, limits, what
+        answered, and prompt files only if they differ. A prompt file that no call needed is `not
+        used`; what a results file does not say is `unknown`.
         """
         rows = [
             ("results", self.baseline.source, self.head.source),
@@ -191,9 +205,16 @@ class Comparison:
             ("model", *self._values(lambda result: result.model)),
             ("samples an item", _sample_counts(self.baseline), _sample_counts(self.head)),
         ]
-        parameters = self._values(lambda result: canonical_json(result.params))
-        if parameters[0] != parameters[1]:
-            rows.append(("parameters", *parameters))
+        rows += [
+            (name, before, after)
+            for name, (before, after) in (
+                ("parameters", self._values(lambda result: canonical_json(result.params))),
+                ("limits", self._values(lambda result: _limits(result.limits))),
+                ("model that answered", self._names("response_models")),
+                ("system fingerprint", self._names("system_fingerprints")),
+            )
+            if before != after
+        ]
         before, after = _digests(self.baseline), _digests(self.head)
         for name in sorted(before.keys() | after.keys()):
             old, new = before.get(name, "not used"), after.get(name, "not used")
@@ -207,6 +228,49 @@ class Comparison:
             for side in (self.baseline, self.head)
         )
         return before, after
+
+    def _names(self, field: str) -> tuple[str, str]:
+        before, after = (
+            _listed({name for samples in side.items.values() for name in _all(samples, field)})
+            for side in (self.baseline, self.head)
+        )
+        return before or "unknown", after or "unknown"
+
+    @property
+    def cautions(self) -> tuple[Caution, ...]:
+        """The differences, over the pairs, that may explain a change of the results.
+
+        What a results file does not say is not compared, nor what answered to requests for
+        different models. A server may have several fingerprints at a time, so these are compared
+        over all items.
+        """
+        limits: dict[str, list[str]] = {}
+        models: dict[tuple[str, str], list[str]] = {}
+        fingerprints: tuple[set[str], set[str]] = set(), set()
+        same_model = []
+        for pair in self.pairs:
+            if text := _changed_limits(pair):
+                limits.setdefault(text, []).append(pair.item)
+            if _all(pair.before, "model") != _all(pair.after, "model"):
+                continue
+            before, after = (_all(side, "response_models") for side in (pair.before, pair.after))
+            if before and after and before != after:
+                models.setdefault((_listed(before), _listed(after)), []).append(pair.item)
+            same_model.append(pair.item)
+            for known, side in zip(fingerprints, (pair.before, pair.after), strict=True):
+                known |= _all(side, "system_fingerprints")
+        found = [
+            Caution("limits", f"other limits of {counted(len(items), 'item')}: {text}", (*items,))
+            for text, items in limits.items()
+        ]
+        for versions, items in models.items():
+            what = f"another version of the model answered {counted(len(items), 'item')}: "
+            found.append(Caution("response_model", what + " -> ".join(versions), tuple(items)))
+        if all(fingerprints) and fingerprints[0] != fingerprints[1]:
+            what = "another system_fingerprint of the server: "
+            text = what + " -> ".join(map(_listed, fingerprints))
+            found.append(Caution("system_fingerprint", text, tuple(same_model)))
+        return tuple(found)
 
     @property
     def calls(self) -> dict[str, dict[str, int]]:
@@ -226,6 +290,42 @@ class Comparison:
             "before": _tokens(pair.before for pair in self.pairs),
             "after": _tokens(pair.after for pair in self.pairs),
         }
+
+
+def _limits(limits: Mapping[str, int] | None) -> str:
+    """Describe limits: `5 trials, 30 steps, 500 calls`."""
+    if limits is None:
+        return "unknown"
+    return ", ".join(counted(limits[name], name[:-1]) for name in ("trials", "steps", "calls"))
+
+
+def _changed_limits(pair: Pair) -> str:
+    """Describe how the limits of an item changed: `trials 5 -> 1`; empty if they did not."""
+    sides = [
+        [result.limits for result in samples.results if result.conclusive]
+        for samples in (pair.before, pair.after)
+    ]
+    texts = []
+    for name in ("trials", "steps", "calls"):
+        before, after = (
+            {str(limits[name]) for limits in side if limits is not None} for side in sides
+        )
+        if before and after and before != after:
+            texts.append(f"{name} {_listed(before)} -> {_listed(after)}")
+    return ", ".join(texts)
+
+
+def _all(samples: Samples, field: str) -> set[str]:
+    """Return the values of a field, a text or a list of texts, over an item's samples."""
+    found: set[str] = set()
+    for result in samples.results:
+        value = getattr(result, field) or ()
+        found.update([value] if isinstance(value, str) else value)
+    return found
+
+
+def _listed(names: Iterable[str]) -> str:
+    return listed(sorted(names))
 
 
 def _sample_counts(results: Results) -> str:

@@ -3,20 +3,23 @@
 The first line holds the format's version, the number of lines that follow and, if the run was a
 partial one, the reasons. Every other line is a `Result`, sorted by case id::
 
-    {"items":1,"miniwob_results":1,"partial":[]}
+    {"items":1,"miniwob_results":2,"partial":[]}
     {"agent":"reflective","case":"other/click-pie/7","category":"other", ...}
+
+Files of version 1 are read too; they lack the fields of `ADDED`, which are None then.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from pytest_miniwob_agent.core.data import canonical_json
 from pytest_miniwob_agent.core.errors import UsageError
@@ -25,8 +28,11 @@ from pytest_miniwob_agent.core.outcome import Status
 from pytest_miniwob_agent.core.text import nearest
 from pytest_miniwob_agent.results.git import read_at_commit
 
-VERSION = 1
+VERSION = 2
 """The format of the file; a reader refuses one that it does not know."""
+
+ADDED = ("limits", "rewards", "response_models", "system_fingerprints")
+"""The fields of a line that version 1 did not have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,10 +40,13 @@ class Result:
     """The outcome of one sample of an item.
 
     `repeat` counts the samples from 1. `params` are the parameters that went with every model call,
-    `prompts` the digest of each prompt file. `reason` is a short text, empty if the outcome is
-    conclusive. `solved_at` is the trial that got the full reward, counting from 1. `calls` are
-    model calls by purpose; `tokens` counts those of `prompt` and `completion`, None where the
-    server of any call did not report them.
+    `prompts` the digest of each prompt file. `limits` are the `trials`, `steps` a trial and `calls`
+    that were allowed. `response_models` and `system_fingerprints` are what answered, as the
+    responses name it, sorted and without repetition. `reason` is a short text, empty if the outcome
+    is conclusive. `solved_at` is the trial that got the full reward, counting from 1; `endings` and
+    `rewards` have an entry for each trial, the raw reward from -1 to 1. `calls` are model calls by
+    purpose; `tokens` counts those of `prompt` and `completion`, None where the server of any call
+    did not report them.
     """
 
     category: str
@@ -48,10 +57,14 @@ class Result:
     model: str
     params: Mapping[str, Any] = field(default_factory=dict)
     prompts: Mapping[str, str] = field(default_factory=dict)
+    limits: Mapping[str, int] | None = None
+    response_models: tuple[str, ...] | None = None
+    system_fingerprints: tuple[str, ...] | None = None
     outcome: Status
     reason: str = ""
     solved_at: int | None = None
     endings: tuple[str, ...] = ()
+    rewards: tuple[float, ...] | None = None
     steps: int = 0
     calls: Mapping[str, int] = field(default_factory=dict)
     tokens: Mapping[str, int | None] = field(
@@ -199,18 +212,20 @@ def parse_results(text: str, source: str) -> Results:
     """
     lines = text.removesuffix("\n").split("\n")
     head = _object(lines[0], f"{source}:1")
-    if head.get("miniwob_results") != VERSION:
+    version = head.get("miniwob_results")
+    if version not in (1, VERSION) or isinstance(version, bool):
         raise UsageError(
-            f"{source}:1 is not the first line of a results file of version {VERSION}; write the "
-            f"file again with pytest --miniwob-results=FILE"
+            f"{source}:1 is not the first line of a results file of version 1 or {VERSION}; write "
+            "the file again with pytest --miniwob-results=FILE"
         )
+    checked = {name: _FIELDS[name] for name in _FIELDS if version > 1 or name not in ADDED}
     partial, items = head.get("partial"), head.get("items")
     if not _strings(partial) or not _count(items):
         raise UsageError(
             f"{source}:1: partial must be a list of texts, and items an integer from 0"
         )
     results = tuple(
-        _result(_object(line, f"{source}:{number}"), f"{source}:{number}")
+        _result(_object(line, f"{source}:{number}"), f"{source}:{number}", checked)
         for number, line in enumerate(lines[1:], start=2)
     )
     if len(results) != items:
@@ -252,7 +267,20 @@ def _text(value: Any) -> bool:
     return isinstance(value, str)
 
 
-_FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
+def _numbers(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(each, int | float) and not isinstance(each, bool) and math.isfinite(each)
+        for each in value
+    )
+
+
+def _or_null(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: value is None or check(value)
+
+
+_Check: TypeAlias = tuple[Callable[[Any], bool], str]
+
+_FIELDS: dict[str, _Check] = {
     "category": (_text, "a text"),
     "task": (_text, "a text"),
     "seed": (_count, "an integer from 0"),
@@ -263,8 +291,15 @@ _FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "prompts": (_mapping(_text), "an object of texts"),
     "outcome": (lambda value: value in list(Status), f"one of {', '.join(Status)}"),
     "reason": (_text, "a text"),
+    "limits": (
+        _or_null(lambda v: _mapping(_count)(v) and set(v) == {"trials", "steps", "calls"}),
+        "an object with trials, steps and calls, each an integer from 0, or null",
+    ),
+    "response_models": (_or_null(_strings), "a list of texts or null"),
+    "system_fingerprints": (_or_null(_strings), "a list of texts or null"),
     "solved_at": (lambda v: v is None or (_count(v) and v > 0), "a positive integer or null"),
     "endings": (_strings, "a list of texts"),
+    "rewards": (_or_null(_numbers), "a list of numbers or null"),
     "steps": (_count, "an integer from 0"),
     "calls": (_mapping(_count), "an object of integers from 0"),
     "tokens": (
@@ -278,22 +313,26 @@ _FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
 """The check of each field of a line, and what it must be in words."""
 
 
-def _result(data: dict[str, Any], where: str) -> Result:
+def _result(data: dict[str, Any], where: str, checked: Mapping[str, _Check]) -> Result:
     case = data.pop("case", None)
     for name in data:
-        if name not in _FIELDS:
-            raise UsageError(f"{where}: unknown field {name!r}{nearest(name, list(_FIELDS))}")
-    for name, (check, words) in _FIELDS.items():
+        if name not in checked:
+            raise UsageError(f"{where}: unknown field {name!r}{nearest(name, list(checked))}")
+    for name, (check, words) in checked.items():
         if name not in data:
             raise UsageError(f"{where}: {name} is missing; write the file again")
         if not check(data[name]):
             raise UsageError(f"{where}: {name} must be {words}, not {data[name]!r}")
-    converted = {"outcome": Status(data["outcome"]), "endings": tuple(data["endings"])}
-    result = Result(**data | converted)
+    lists = {name: tuple(value) for name, value in data.items() if isinstance(value, list)}
+    result = Result(**data | lists | {"outcome": Status(data["outcome"])})
     if case != result.case:
         raise UsageError(
             f"{where}: case is {case!r}, but by the other fields it must be {result.case!r}"
         )
     if result.solved != (result.solved_at is not None):
         raise UsageError(f"{where}: {case} is {result.outcome}, but solved_at {result.solved_at}")
+    if result.rewards is not None and result.conclusive:
+        full = next((n for n, reward in enumerate(result.rewards, start=1) if reward >= 1), None)
+        if full != result.solved_at:
+            raise UsageError(f"{where}: solved_at is {result.solved_at}, but by rewards {full}")
     return result

@@ -10,12 +10,13 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.results import statistics
 from pytest_miniwob_agent.results.file import Result, Results, Samples
 from pytest_miniwob_agent.tasks.catalogue import task_fact
@@ -55,9 +56,30 @@ def published(name: str) -> list[dict[str, str]]:
 
 @dataclass(frozen=True)
 class Paper:
-    """The paper's tables for a run; an item counts once, with the share of its samples."""
+    """The paper's tables for a run; an item counts once, with the share of its samples.
+
+    Args:
+        results: the results of the run.
+        any_reward: count every reward above 0 as solved, as the paper's code does, and not only the
+            full one.
+
+    Raises:
+        UsageError: the results do not say the rewards, which `any_reward` needs.
+    """
 
     results: Results
+    any_reward: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.any_reward:
+            return
+        if any(result.rewards is None for result in self.results.results):
+            raise UsageError(
+                f"{self.results.source} is of version 1 and does not say the rewards; write it "
+                "again with pytest --miniwob-results=FILE"
+            )
+        results = tuple(replace(r, solved_at=_rewarded_at(r)) for r in self.results.results)
+        object.__setattr__(self, "results", replace(self.results, results=results))
 
     @cached_property
     def suite(self) -> str:
@@ -106,7 +128,7 @@ class Paper:
         if self.suite != "paper":
             return TRIALS[:1]
         most = max((max(len(r.endings), r.solved_at or 1) for r in self.conclusive), default=0)
-        all_solved = all(result.solved for result in self.conclusive)
+        all_solved = all(result.solved_at is not None for result in self.conclusive)
         return tuple(t for t in TRIALS if t <= most or (all_solved and most))
 
     @cached_property
@@ -275,6 +297,12 @@ class Paper:
                 }
             )
         return rows
+
+
+def _rewarded_at(result: Result) -> int | None:
+    """The first trial with a reward above 0, None if there is none."""
+    rewards = enumerate(result.rewards or (), start=1)
+    return next((trial for trial, reward in rewards if reward > 0), None)
 
 
 def _within(samples: Samples, trials: int) -> Fraction:

@@ -35,6 +35,8 @@ class ComparisonView:
         lines: list[str] = []
         for name, before, after in self.both.setup:
             lines += layout.wrap(f"{name}: {_arrow(before, after)}", width)
+        for caution in self.both.cautions:
+            lines += layout.wrap(f"warning: {caution.text}", width)
         lines += ["", *layout.text_table(self._rates(), width), ""]
         if self.both.pairs:
             test = "exact sign-flip test" if self.both.repeated else "exact McNemar test"
@@ -66,6 +68,8 @@ class ComparisonView:
         head = ("", "before", "after")
         named = [(layout.escape(row[0]), *map(layout.cell, row[1:])) for row in self.both.setup]
         lines += [*layout.markdown_table([head, *named]), ""]
+        for caution in self.both.cautions:
+            lines += ["> [!WARNING]", f"> {layout.escape(caution.text)}", ""]
         lines += [*layout.markdown_table(_first_escaped(self._rates())), ""]
         if rows := self._repeats(self.both):
             lines += [*layout.markdown_table(_first_escaped(rows)), ""]
@@ -89,6 +93,10 @@ class ComparisonView:
             "setup": [
                 {"what": name, "before": before, "after": after}
                 for name, before, after in both.setup
+            ],
+            "warnings": [
+                {"kind": caution.kind, "text": caution.text, "items": caution.items}
+                for caution in both.cautions
             ],
             "partial": {"before": both.baseline.partial, "after": both.head.partial},
             "whole": _change(both.pairs),

@@ -117,9 +117,13 @@ def show_gate(
     terminal.section("MiniWoB++ gate", green=verdict.passed, red=not verdict.passed)
     width = terminal._tw.fullwidth
     for name, before, after in comparison.both.setup:
-        if before != after and name != "results" and "not used" not in (before, after):
+        known = {"not used", "unknown"}.isdisjoint((before, after))
+        if before != after and name != "results" and known:
             for line in wrap(f"{name}: {before} -> {after}", width):
                 terminal.line(line)
+    for caution in comparison.both.cautions:
+        for line in wrap(f"warning: {caution.text}", width):
+            terminal.line(line, yellow=True)
     for line in verdict_lines(verdict, width, most, more="all with -v"):
         terminal.line(line)
     if hint:

@@ -146,7 +146,7 @@ def _row(name: str, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
         allowed = [
             outcome.episode.solved_at
             for outcome in outcomes
-            if outcome.episode is not None and (outcome.trials or 0) >= trials
+            if outcome.episode is not None and outcome.limits and outcome.limits.trials >= trials
         ]
         solved = sum(at is not None and at <= trials for at in allowed)
         rates.append(percent(solved / len(allowed)) if allowed else "-")

@@ -38,9 +38,12 @@ PAPERS = {"paper": PAPER, "rci": "the paper's RCI", "webwise": "the paper's WebW
 RULES = {
     "paper": "any reward above 0",
     "rci": "any reward above 0",
-    "webwise": "the page's success",
+    "webwise": "success alone",
 }
 """The rewards that the papers counted as solved."""
+
+ICON_GOALS = {"click-menu-2"}
+"""Tasks of the papers with goals of which a picture is a part."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,7 @@ class Tables:
             "miniwob_tables": 1,
             "partial": self.paper.results.partial,
             "untold": self._inconclusive,
+            "reward": "any" if self.paper.any_reward else "full",
             "completion": self.paper.completion(),
             "systems": self.paper.systems(),
             "means": self.paper.means(),
@@ -225,10 +229,18 @@ class Tables:
         if self.paper.trials != TRIALS and self.paper.suite == "paper":
             lines.append(f"The run has {counted(max(self.paper.trials), 'trial')} at most.")
         examples = {True: "zero-shot", False: "few-shot", None: "not known to be zero-shot"}
-        lines.append(
-            f"The run is {examples[self.paper.zero_shot]}; an item is solved at the full reward "
-            f"of 1, while the paper counted {RULES[self.paper.suite]}."
-        )
+        lines.append(f"The run is {examples[self.paper.zero_shot]}.")
+        if self.paper.any_reward:
+            lines.append("Solved is any reward above 0, as in the paper's code.")
+        else:
+            rule = RULES[self.paper.suite]
+            lines.append(f"Solved is the full reward of 1; the paper counted {rule}.")
+        tasks = {result.case.split("/")[1] for result in self.paper.conclusive}
+        lines += [
+            f"{task}: some of its goals show an icon, which is part of the goal's text here; the "
+            "paper's agent presumably did not see it."
+            for task in sorted(tasks & ICON_GOALS)
+        ]
         return lines
 
     def markdown(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from html import escape
 
 from pytest_miniwob_agent.core.actions import Action, Click, Enter, elements_of
@@ -42,9 +43,11 @@ class FakeEnvironment:
         self._screen = ""
         self._focus: int | None = None
         self._done = False
+        self._full = False
 
-    def reset(self) -> Observation:
-        """Begin at the first screen."""
+    def reset(self, *, full: bool = False) -> Observation:
+        """Begin at the first screen; only with `full` its elements show their details."""
+        self._full = full
         self._screen = next(iter(self.screens))
         self._focus = None
         self._done = False
@@ -77,6 +80,8 @@ class FakeEnvironment:
 
     def _observation(self) -> Observation:
         elements = tuple(self.screens[self._screen])
+        if not self._full:
+            elements = tuple(replace(element, details=()) for element in elements)
         focus = self._focus if any(each.id == self._focus for each in elements) else None
         return Observation(self.goal, elements, focus)
 

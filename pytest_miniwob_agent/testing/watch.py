@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import fields
+from functools import partial
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -102,11 +103,11 @@ class _Watch:
         self._env, self._llm, self._note = env, llm, note
         self._agent.solve(self, self, self.note)
 
-    def reset(self) -> Observation:
+    def reset(self, *, full: bool = False) -> Observation:
         __tracebackhide__ = True
         if self._last is not None and self._last.solved:
             self._break("it began another trial of a page that it had solved: return instead")
-        observation: Observation = self._use("reset", self._env.reset)
+        observation: Observation = self._use("reset", partial(self._env.reset, full=full))
         self._last, self._ended = Transition(observation), False
         return observation
 
@@ -223,6 +224,8 @@ def _fits(value: object, hint: Any) -> bool:
     parts = get_args(hint)
     if isinstance(hint, UnionType):
         return any(_fits(value, part) for part in parts)
+    if get_origin(hint) is tuple and Ellipsis in parts:
+        return isinstance(value, tuple) and all(_fits(each, parts[0]) for each in value)
     if get_origin(hint) is tuple:
         fitting = isinstance(value, tuple) and len(value) == len(parts)
         return fitting and all(map(_fits, value, parts))  # type: ignore[call-overload]

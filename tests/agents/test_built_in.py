@@ -29,13 +29,19 @@ PARAMS = {
         "memory": "plain",
         "constraint": "none",
     },
+    "reflective-full-screen": {"screen": "full", "actions": "all"},
     # Fewer programs a trial than by default, as it takes long to stop an endless one.
     "webwise": {"programs": 5},
 }
 
 AGENTS = {
     name: functools.partial(load_agent, name.partition("-")[0], params=PARAMS.get(name))
-    for name in (*BUILT_IN, "reflective-iterative", "reflective-plan-then-adapt")
+    for name in (
+        *BUILT_IN,
+        "reflective-iterative",
+        "reflective-plan-then-adapt",
+        "reflective-full-screen",
+    )
 }
 """Makers of each built-in agent, and of variants that cover the parameters' values."""
 

@@ -1,10 +1,13 @@
 """Certification of pages as deterministic, with fake pages and a real one."""
 
 import json
+from functools import partial
+from pathlib import Path
 
 import pytest
 
 from pytest_miniwob_agent.browser.certification import certify, explore
+from pytest_miniwob_agent.browser.process import find_browser
 from pytest_miniwob_agent.cli import main
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.observations import Element
@@ -22,6 +25,13 @@ class FakeBrowser:
 
     def close(self):
         self.closed = True
+
+
+class Named(str):
+    """A browser that is only a name."""
+
+    def close(self):
+        pass
 
 
 def certify_fakes(deterministic):
@@ -55,6 +65,34 @@ def test_a_difference_between_two_passes_is_shown_as_a_diff():
     assert second.difference
 
 
+def test_other_browsers_are_compared_with_the_first():
+    """The page of the last of three browsers has another button."""
+
+    def open_page(browser, case):
+        text = "Send" if browser == "third" else "Submit"
+        return FakeEnvironment(case.task, {"start": [Element(1, "button", text)]})
+
+    started, lines = [], []
+
+    def start(name):
+        started.append(name)
+        return Named(name)
+
+    verdicts = certify(
+        CASES,
+        lambda: start("first"),
+        lines.append,
+        others={name: partial(start, name) for name in ("second", "third")},
+        open_page=open_page,
+        pause=0,
+    )
+    differences = [verdict.difference for verdict in verdicts]
+    assert all("+++ third" in difference for difference in differences)
+    assert "+Element(id=1, tag='button', text='Send'" in differences[0]
+    assert started == ["first", "first", "second", "third", "first"]
+    assert lines[-1] == "pass 5 of 5: 2 of 2, other/two/1"
+
+
 def test_exploring_uses_every_element_once_and_writes_to_fields():
     env = FakeEnvironment(
         "g",
@@ -71,6 +109,17 @@ def test_exploring_uses_every_element_once_and_writes_to_fields():
     assert further[:3] == ["hover id=1", "drag id=2 to id=3", "select id=3"]
 
 
+def test_exploring_a_full_screen_also_tries_points_and_times():
+    details = (("box", "0,0,9,9"),)
+    env = FakeEnvironment("g", {"start": [Element(1, "button", "a", details=details)]})
+    seen = explore(env, full=True)
+    assert all(element.details for each in seen for element in each.observation.elements)
+    assert [str(action) for action in env.actions[-1][:5]] == [
+        "wait 0.35 s", "hover at 60,90", "drag from 100,120 to 120,130 to 100,140",
+        "click at 20,150", "follow id=1 for 0.5 s",
+    ]  # fmt: skip
+
+
 def test_exploring_a_page_without_elements_only_loads_it():
     env = FakeEnvironment("g", {"start": []})
     assert [seen.action for seen in explore(env)] == ["loading", "loading"]
@@ -79,7 +128,12 @@ def test_exploring_a_page_without_elements_only_loads_it():
 @pytest.mark.integration
 def test_the_command_prints_and_writes_the_verdicts_of_real_pages(tmp_path, capsys):
     output = tmp_path / "verdicts.json"
-    assert main(["certify", "click-test-2", "--seeds", "1", "--output", str(output)]) == 0
+    browser = Path(find_browser())
+    link = tmp_path / "another-browser"
+    link.symlink_to(browser)
+    arguments = ["--seeds", "1", "--output", str(output)]
+    browsers = ["--browser", str(browser), "--browser", str(link)]
+    assert main(["certify", "click-test-2", *arguments, *browsers]) == 0
     printed = capsys.readouterr().out
     assert "same    1-screen-1-step/click-test-2/1" in printed
     assert "1 of 1 cases are deterministic" in printed

@@ -59,6 +59,28 @@ class TestReading:
         assert links[1]
         assert not links[0] & links[1]
 
+    def test_shrunk_text_is_not_read(self, page):
+        """Its boxes have 1 or 2 pixels, in one browser other ones than in another."""
+        read = [(element.tag, element.text) for element in page("click-pie", 1001).reset().elements]
+        assert read == [("path", ""), ("tspan", "+")]
+
+    def test_specks_without_text_or_use_are_not_read(self, page, browser):
+        env = page("click-test")
+        before = env.reset().elements
+        browser.driver.execute_script(
+            """
+            const small = 'display: block; padding: 0; border: 0; width: 2.2px; ';
+            document.querySelector("#area").insertAdjacentHTML("beforeend",
+              `<i style="${small} height: 2.4px"></i><i style="${small} height: 3px"></i>
+               <i style="${small} height: 2px">some text</i>
+               <button style="${small} height: 2px"></button>
+               <b style="display: block; width: 40px; height: 1.4px"></b>`);
+            """
+        )
+        after = env.step(Press("HOME")).observation.elements
+        read = [(element.tag, element.text) for element in after[len(before) :]]
+        assert read == [("i", ""), ("i", "some text"), ("button", "")]
+
     def test_a_form_field_has_its_current_value(self, page):
         env = page("email-inbox-forward-nl")
         env.reset()

@@ -1,9 +1,11 @@
 """The browser process: its window, its failures, and processes that it leaves behind."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import uuid
 from pathlib import Path
@@ -130,7 +132,7 @@ def processes_with(mark):
     return found
 
 
-def wait_until(condition, seconds=30):
+def wait_until(condition, seconds=120):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end
@@ -138,8 +140,18 @@ def wait_until(condition, seconds=30):
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="reads /proc")
-@pytest.mark.parametrize("workers", ["-n0", "-n2"])
-def test_ctrl_c_leaves_no_process_behind_and_keeps_what_is_recorded(pytester, chat_server, workers):
+@pytest.mark.parametrize(
+    ("signal_", "workers"),
+    [
+        (signal.SIGINT, "-n0"),
+        (signal.SIGINT, "-n2"),
+        (signal.SIGKILL, "-n0"),
+        pytest.param(signal.SIGKILL, "-n2", marks=pytest.mark.sweep),
+    ],
+)
+def test_a_run_that_is_ended_leaves_no_process_and_no_file_and_keeps_what_is_recorded(
+    pytester, chat_server, request, signal_, workers
+):
     pytester.makepyfile(
         """
         import pytest
@@ -149,6 +161,8 @@ def test_ctrl_c_leaves_no_process_behind_and_keeps_what_is_recorded(pytester, ch
         """
     )
     mark = uuid.uuid4().hex
+    temporary = Path(tempfile.mkdtemp(dir="/tmp"))  # short; see LONGEST_PARENT
+    request.addfinalizer(lambda: shutil.rmtree(temporary))
 
     def reply(prompt):
         if "Say in one short sentence" not in prompt:
@@ -164,15 +178,20 @@ def test_ctrl_c_leaves_no_process_behind_and_keeps_what_is_recorded(pytester, ch
             "--miniwob-record=new_episodes", "--miniwob-model=m",
             f"--miniwob-base-url={chat_server.url}",
         ],
-        cwd=pytester.path, env={**os.environ, "MARK": mark}, start_new_session=True,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        cwd=pytester.path, env={**os.environ, "MARK": mark, "TMPDIR": str(temporary)},
+        start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
     wait_until(lambda: len(chat_server.requests) >= (2 if workers == "-n0" else 4))
     assert any(b"chrom" in command for command in processes_with(mark))
-    os.killpg(process.pid, signal.SIGINT)
-    output, _ = process.communicate(timeout=60)
-    released.append(True)
+    assert list(temporary.glob("chromium-*"))
+    if signal_ == signal.SIGINT:
+        os.killpg(process.pid, signal_)
+    else:
+        process.kill()  # the controller alone; the others have to notice
+    output, _ = process.communicate(timeout=120)
     wait_until(lambda: not processes_with(mark))
+    released.append(True)
+    wait_until(lambda: not list(temporary.glob("*chromium*")))
     cassettes = list(pytester.path.glob("cassettes/reflective/m/click-menu-2/*.yaml"))
     assert len(cassettes) == (1 if workers == "-n0" else 2), output
     assert "click id=1" in cassettes[0].read_text(encoding="utf-8")

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from batch_server import BatchServer, Gate
@@ -12,6 +13,8 @@ from projects import solve_menu
 
 from pytest_miniwob_agent import ModelError, UsageError
 from pytest_miniwob_agent.cassettes.batches import Batches
+from pytest_miniwob_agent.cassettes.pending import read_pending
+from pytest_miniwob_agent.cassettes.pending_state import PendingState
 from pytest_miniwob_agent.cli import main
 
 KEY = "sk-" + "a" * 40
@@ -168,6 +171,70 @@ def test_no_request_is_submitted_twice(folder, server, batch):
     assert len(server.calls) == calls
     assert (folder / ".miniwob/answers.jsonl").read_text(encoding="utf-8") == after
     assert server.submitted == dict.fromkeys(second, 1)
+
+
+def test_requests_of_items_that_no_longer_run_are_not_submitted(folder, server, batch):
+    ids = write(folder, request(1), request(2), request(1, "old"))
+    pending = folder / ".miniwob/pending.jsonl"
+    PendingState(pending).collect({"reflective/m/click-tab/1"}, set(), only_some=False)
+    code, out, _ = batch("submit")
+    assert code == 0
+    assert out.startswith("batch_1  1 request for m, submitted\n1 request of reflective/m left out")
+    assert "1 request of reflective/old left out, of items that the last deferred run did" in out
+    assert server.submitted == {ids[0]: 1}
+    code, out, _ = batch("drop", "unused")
+    assert (code, out) == (0, f"2 requests removed from {Path('.miniwob/pending.jsonl')}\n")
+    assert list(read_pending(pending)) == ids[:1]
+
+
+def test_requests_that_are_paid_for_are_not_dropped(folder, server, batch):
+    ids = write(folder, request(1), request(2))
+    server.auto = False
+    batch("submit")
+    pending = folder / ".miniwob/pending.jsonl"
+    PendingState(pending).collect({"reflective/m/click-tab/3"}, set(), only_some=False)
+    batch("drop", "unused")
+    server.work("batch_1")
+    batch("fetch")
+    batch("drop", "unused")
+    assert list(read_pending(pending)) == ids
+
+
+def test_a_refused_answer_is_an_error_until_it_is_dropped_and_asked_for_again(
+    project, server, batch, monkeypatch
+):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    secret = "hf_" + "b2" * 20
+    server.reply = lambda prompt: secret if "click-menu-2 2" in prompt else "click id=1"
+    args = ["--miniwob-record=defer", "-k", "click-menu-2"]
+    project.runpytest(*args)
+    batch("submit")
+    code, out, _ = batch("fetch")
+    assert code == 1
+    assert "batch_1  completed  1 answer, 0 errors, 1 refused\n" in out
+    shown = "1 answer refused: `miniwob-agent batch drop refused` asks again\n  reflective/m/"
+    assert shown in out
+    assert shown in batch("status")[1]
+    result = project.runpytest(*args, "--miniwob-answers=.miniwob/answers.jsonl")
+    assert result.parseoutcomes() == {"waiting": 1, "errors": 1, "deselected": 10}
+    result.stdout.fnmatch_lines(
+        [
+            "the answer to the next call was refused: its completion holds what looks like a "
+            "secret (Hugging Face token), *; `miniwob-agent batch drop refused` has it asked again",
+            "model calls: 1 replayed, 0 recorded, 1 waiting",
+        ]
+    )
+    assert shown in batch("submit")[1]
+    assert set(server.submitted.values()) == {1}
+    kept = [path.read_text() for path in (project.path / ".miniwob").iterdir()]
+    assert not [text for text in kept if secret in text]
+    server.reply = solve_menu
+    _, out, _ = batch("drop", "refused")
+    assert out == "1 refused answer dropped\nnext: miniwob-agent batch submit\n"
+    batch("submit")
+    assert sorted(server.submitted.values()) == [1, 1, 2]
+    assert batch("fetch")[0] == 0
 
 
 KILLS = [
@@ -716,3 +783,28 @@ def test_help_names_the_steps(capsys):
     out = capsys.readouterr().out
     for step in "submit", "status --wait", "fetch":
         assert f"miniwob-agent batch {step}" in out
+
+
+LEAK = "ghp_" + "a1" * 18
+
+
+def test_a_request_with_a_key_is_not_submitted(folder, server, batch):
+    """A file that an older version wrote, or a person."""
+    write(folder, request(1), request(2, prompt=f"line\n{LEAK}"))
+    code, out, err = batch("submit")
+    assert code == 2
+    assert "click-tab/2#0123-0 holds what looks like a secret (GitHub token): nothing was" in err
+    assert LEAK not in out + err
+    assert not server.submitted
+
+
+def test_a_completion_with_a_key_is_not_kept(folder, server, batch):
+    first, _ = write(folder, request(1), request(2))
+    server.reply = lambda prompt: f"line\n{LEAK}" if "prompt 2" in prompt else "DONE"
+    assert batch("submit")[0] == 0
+    code, out, _ = batch("fetch")
+    assert code == 1
+    assert "its completion holds what looks like a secret (GitHub token), and is not kept" in out
+    assert answers(folder) == {first: "DONE"}
+    for path in folder.rglob("*.*"):
+        assert LEAK not in (path.read_text() if path.is_file() else "")

@@ -69,6 +69,25 @@ class TestWithCollectedItems:
         ]
         assert lines[3] == "4 cassettes, 1 to fix"
 
+    def test_cassettes_of_deselected_items_are_used(self, project, run):
+        plant(project.path, f"{FOLDER}/click-menu-2/9.yaml")
+        plant(project.path, f"{FOLDER}/click-tab/1.yaml")
+        test = next(project.path.glob("test_*.py")).name
+        item = f"{test}::test_solves[1-screen-1-step/click-tab/1]"
+        project.makeini(
+            "[pytest]\nminiwob_model = m\nmarkers = other\n"
+            f"addopts = -p no:randomly --lf -k click-tab -m 'not other' --deselect={item}\n"
+        )
+        # With `--lf`, pytest does not even collect the files without an item that failed.
+        project.runpytest(project.makepyfile(test_failing="def test_click_tab(): assert False"))
+        status, out, _ = run("prune", "--yes")
+        assert status == 0
+        assert out.splitlines() == [
+            "3 deselected items counted as using a cassette",
+            f"{FOLDER}/click-menu-2/9.yaml",
+            "1 removed",
+        ]
+
     def test_arguments_after_two_dashes_choose_the_items(self, project, run):
         plant(project.path, "cassettes/reflective/other/click-menu-2/7-2.yaml")
         plant(project.path, "cassettes/reflective/other/click-menu-2/1.yaml")

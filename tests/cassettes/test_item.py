@@ -311,10 +311,13 @@ class TestSecrets:
         return [path.read_text() for path in folder.rglob("*") if path.is_file()]
 
     @pytest.mark.parametrize("record", ["new_episodes", "all", "once", "defer"])
-    def test_a_call_with_a_key_in_its_prompt_is_not_made(self, tmp_path, chat_server, record):
+    @pytest.mark.parametrize("prompt", ["my key is {}.", "line\n{}"], ids=["word", "line"])
+    def test_a_call_with_a_key_in_its_prompt_is_not_made(
+        self, tmp_path, chat_server, record, prompt
+    ):
         _, llm = model(tmp_path, record, chat_server.url)
         with pytest.raises(CassetteError, match=r"looks like a secret \(OpenAI key\)") as error:
-            llm.complete(f"my key is {KEY}.", "plan")
+            llm.complete(prompt.format(KEY), "plan")
         assert KEY not in str(error.value)
         assert chat_server.requests == []
         assert self.files(tmp_path) == []
@@ -325,9 +328,13 @@ class TestSecrets:
             llm.complete("one", "plan")
         assert chat_server.requests == []
 
-    @pytest.mark.parametrize("encode", [None, gzip.compress], ids=["plain", "gzip"])
-    def test_a_completion_with_a_key_is_not_stored(self, tmp_path, chat_server, encode):
-        chat_server.reply = lambda prompt: f"use {KEY}"
+    @pytest.mark.parametrize(
+        ("before", "encode"),
+        [("use ", None), ("use ", gzip.compress), ("\t", None), ("a\r\n", None)],
+        ids=["plain", "gzip", "tab", "line"],
+    )
+    def test_a_completion_with_a_key_is_not_stored(self, tmp_path, chat_server, before, encode):
+        chat_server.reply = lambda prompt: f"{before}{KEY}"
         chat_server.encode = encode
         _, llm = model(tmp_path, "new_episodes", chat_server.url)
         with pytest.raises(CassetteError, match=r"was not written: call 1 holds") as error:
@@ -371,10 +378,14 @@ class TestSecrets:
 
     def test_a_password_in_the_address_is_not_shown(self, tmp_path):
         password = "passw" + "0rd"
-        _, llm = model(tmp_path, "new_episodes", f"http://me:{password}@127.0.0.1:1/v1", retries=0)
-        with pytest.raises(ModelError, match=r"can't be reached") as error:
-            llm.complete("one", "plan")
-        assert password not in str(error.value)
+        for secret in (f"me:{password}@", f":{password}@", f"{password}@"):
+            url = f"http://{secret}127.0.0.1:1/v1?api_key={password}"
+            _, llm = model(tmp_path, "new_episodes", url, retries=0)
+            with pytest.raises(
+                ModelError, match=r"http://\*\*\*@127.0.0.1:1/v1/ can't be reached"
+            ) as error:
+                llm.complete("one", "plan")
+            assert password not in str(error.value)
 
     def test_headers_are_not_stored(self, tmp_path, chat_server, monkeypatch):
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
@@ -384,6 +395,19 @@ class TestSecrets:
         [text] = self.files(tmp_path)
         for secret in (KEY, "secret-cookie", "127.0.0.1", "chatcmpl", "created"):
             assert secret not in text
+        assert play(tmp_path, "none", "one", params={}) == ["DONE"]  # they are not matched either
+
+    def test_a_header_in_the_servers_error_is_not_shown(self, tmp_path, chat_server):
+        chat_server.reply = lambda prompt: (
+            400,
+            {"error": {"message": "no team blue-whale\nred-foxes"}},
+        )
+        params = {"extra_headers": {"X-Team": "blue-whale"}, "extra_query": {"team": "red-foxes"}}
+        url = f"{chat_server.url}?api_key=old-bears"
+        _, llm = model(tmp_path, "new_episodes", url, params=params)
+        with pytest.raises(ModelError, match=r"no team \[not shown\]\n\[not shown\]"):
+            llm.complete("one", "plan")
+        assert chat_server.paths == ["/v1/chat/completions?api_key=old-bears&team=red-foxes"]
 
 
 def test_the_stem_of_a_cassette_is_a_safe_path():

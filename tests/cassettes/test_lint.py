@@ -52,6 +52,24 @@ def test_a_folder_of_good_cassettes_has_no_findings(used):
             "leak",
             f"AWS key in line {LINE}: revoke the key, then record again",
         ),
+        (
+            "click-menu-2/1.yaml",
+            GOOD.replace("The goal", '"\\u0041KIA' + "AB12" * 4 + '"'),
+            "leak",
+            f"AWS key in line {LINE}: revoke the key, then record again",
+        ),
+        (
+            "click-menu-2/1.yaml",
+            GOOD.replace("The goal", '"one\\\n      \\n\\tAKIA' + "AB12" * 4 + '"'),
+            "leak",
+            f"AWS key in line {LINE + 1}: revoke the key, then record again",
+        ),
+        (
+            "click-menu-2/1.yaml",
+            GOOD.replace("request:", "request:  # AKIA" + "AB12" * 4),
+            "leak",
+            "AWS key in line",
+        ),
     ],
     ids=[
         "seed without an item",
@@ -62,6 +80,9 @@ def test_a_folder_of_good_cassettes_has_no_findings(used):
         "left by a killed write",
         "no schema",
         "key",
+        "key that is written with an escape",
+        "key behind escapes, on a further line",
+        "key in a comment",
     ],
 )
 def test_a_problem_of_a_file_is_found(used, name, text, kind, explanation):

@@ -8,6 +8,7 @@ from projects import solve_menu
 from pytest_miniwob_agent import UsageError
 from pytest_miniwob_agent.cassettes.item import ItemCassette, Record
 from pytest_miniwob_agent.cassettes.pending import read_pending, take_answers, update_pending
+from pytest_miniwob_agent.cassettes.pending_state import PendingState
 
 STEM = "reflective/m/click-menu-2/1"
 
@@ -150,6 +151,56 @@ def test_a_damaged_cassette_delays_only_its_own_answer(files):
     assert list(read_pending(batch)) == [request["custom_id"]]
 
 
+SECRET = "sk-" + "a1" * 20
+
+
+def test_an_answer_with_a_secret_is_refused_and_kept_as_such_without_the_answer(files):
+    answers, batch, cassettes, request = files
+    write(answers, answer(request, f"type\n\t{SECRET}"))
+    taken = take_answers(answers, batch, cassettes)
+    assert taken.recorded == 0
+    assert (
+        "refused: its completion holds what looks like a secret (OpenAI key)" in taken.problems[0]
+    )
+    assert list(read_pending(batch)) == [request["custom_id"]]
+    assert list(PendingState(batch).refused) == [request["custom_id"]]
+    assert SECRET not in (batch.parent / "refused.json").read_text()
+    write(answers, answer(request))
+    assert take_answers(answers, batch, cassettes).recorded == 1
+    assert PendingState(batch).refused == {}
+
+
+def test_a_run_says_which_items_are_asked_for(tmp_path):
+    batch = tmp_path / "pending.jsonl"
+    of_menu, of_mine = f"{STEM}#01-0", "mine/x/click-tab/2#01-0"
+    assert PendingState(batch).is_wanted(of_menu)  # no run has said anything yet
+    PendingState(batch).collect({"reflective/m2/click-menu-2/1"}, {"click-tab/2"}, only_some=False)
+    state = PendingState(batch)
+    assert (state.is_wanted(of_menu), state.is_wanted(of_mine)) == (False, True)
+    state.collect({STEM}, set(), only_some=True)
+    assert PendingState(batch).is_wanted(of_menu)
+    assert PendingState(batch).is_wanted(of_mine)
+
+
+def test_a_damaged_state_is_a_usage_error(tmp_path):
+    for name, text in (("collected.json", '{"stems": 1}'), ("refused.json", "[]")):
+        (tmp_path / name).write_text(text)
+        with pytest.raises(UsageError, match=f"{name} is damaged: delete it"):
+            PendingState(tmp_path / "pending.jsonl")
+        (tmp_path / name).unlink()
+
+
+def test_requests_of_another_model_are_said_to_be_left_out(project):
+    project.runpytest("--miniwob-record=defer", "-k", "click-menu-2")
+    result = project.runpytest("--miniwob-record=defer", "-k", "click-menu-2", "--miniwob-model=m2")
+    result.stdout.fnmatch_lines(
+        [
+            "requests that wait for a completion: 2, in *",
+            "2 requests of other items left out: `miniwob-agent batch drop unused` removes them",
+        ]
+    )
+
+
 def test_a_truncated_last_line_is_skipped(files):
     answers, batch, cassettes, request = files
     other = pending(cassettes, "two", "reflective/m/click-tab/1")
@@ -201,9 +252,9 @@ def test_a_run_replaces_the_requests_of_its_own_items_only(files):
     other = pending(cassettes, "two", "reflective/m/click-tab/1")
     update_pending(batch, {"reflective/m/click-tab/1"}, [other])
     changed = pending(cassettes, "changed")
-    assert update_pending(batch, {STEM}, [changed]) == 2
+    assert len(update_pending(batch, {STEM}, [changed])) == 2
     assert set(read_pending(batch)) == {other["custom_id"], changed["custom_id"]}
-    assert update_pending(batch, {STEM, "reflective/m/click-tab/1"}, []) == 0
+    assert update_pending(batch, {STEM, "reflective/m/click-tab/1"}, []) == []
     assert not batch.exists()
 
 
@@ -255,6 +306,8 @@ def test_workers_share_one_batch_file(project):
     second = answer_pending(project)
     assert len(second) == 2
     assert {each["custom_id"] for each in first}.isdisjoint(each["custom_id"] for each in second)
+    collected = json.loads((project.path / ".miniwob/collected.json").read_text())
+    assert len(collected["stems"]) == 12  # those that -k left out, too
 
 
 def test_items_that_wait_are_counted_as_waiting(project):

@@ -24,7 +24,7 @@ def test_the_page_of_tasks_is_up_to_date(capsys):
 def test_every_task_is_listed_with_its_actions():
     listed = list_tasks(["all"])
     assert [task.name for task in listed] == list(installed_tasks())
-    known = {str(kind.__name__).lower() for kind in Action.__args__} | {"place"}
+    known = {str(kind.__name__).lower() for kind in Action.__args__} | {"place", "point"}
     for task in listed:
         assert task.actions, task.name
         assert set(task.actions) <= known, task.name

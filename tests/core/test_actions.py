@@ -1,7 +1,17 @@
 """Actions as data."""
 
-from pytest_miniwob_agent.core.actions import Click, Copy, Drag, Enter, elements_of
+from pytest_miniwob_agent.core.actions import (
+    Click,
+    ClickAt,
+    Copy,
+    Drag,
+    Enter,
+    Follow,
+    Wait,
+    elements_of,
+)
 from pytest_miniwob_agent.core.data import to_data
+from pytest_miniwob_agent.core.observations import Element
 
 
 def test_an_action_as_data_lacks_its_absent_parts():
@@ -15,5 +25,19 @@ def test_an_action_as_data_lacks_its_absent_parts():
 
 
 def test_the_elements_of_an_action_are_those_that_it_names():
-    actions = (Click(1), Drag(1, 2), Enter("x", 3), Copy())
-    assert [elements_of(action) for action in actions] == [(1,), (1, 2), (3,), ()]
+    actions = (Click(1), Drag(1, 2), Enter("x", 3), Copy(), Follow(4, 1.5), ClickAt((5, 6)))
+    assert [elements_of(action) for action in actions] == [(1,), (1, 2), (3,), (), (4,), ()]
+
+
+def test_times_are_written_to_the_millisecond():
+    assert [str(Wait(each)) for each in (3.0, 0.25, 0.1234)] == [
+        "wait 3 s",
+        "wait 0.25 s",
+        "wait 0.123 s",
+    ]
+
+
+def test_an_element_as_data_lacks_details_that_it_does_not_have():
+    plain, full = Element(1, "a"), Element(1, "a", details=(("box", "0,0,9,9"),))
+    assert "details" not in to_data(plain)
+    assert [Element.from_data(to_data(each)) for each in (plain, full)] == [plain, full]

@@ -14,17 +14,21 @@ from pytest_miniwob_agent import (
     Cause,
     Choose,
     Click,
+    ClickAt,
     Completion,
     Copy,
     DoubleClick,
     Drag,
+    DragFrom,
     Element,
     Ending,
     Enter,
     Episode,
     Event,
+    Follow,
     Hold,
     Hover,
+    HoverAt,
     Observation,
     Paste,
     Press,
@@ -37,9 +41,11 @@ from pytest_miniwob_agent import (
     TrialEnded,
     TrialStarted,
     Type,
+    Wait,
 )
 from pytest_miniwob_agent.core.data import to_data
 from pytest_miniwob_agent.core.events import event_from_data
+from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.outcome import Change, DriftDetails, Outcome, Picture, Status
 from pytest_miniwob_agent.core.usage import Usage
 
@@ -72,6 +78,11 @@ ACTIONS = (
     Paste(),
     Choose("blue", 4),
     Scroll(2, 100),
+    ClickAt((3, 4.5)),
+    HoverAt((3, 4)),
+    DragFrom(((1, 2), (3, 4), (5, 6))),
+    Wait(0.5),
+    Follow(2, 3),
 )
 EVENTS = (
     TrialStarted(1, SCREEN),
@@ -96,7 +107,7 @@ SOLVED = Outcome(
     status=Status.SOLVED,
     params={"temperature": 0, "extra_body": {"top_k": 40}},
     prompts={"plan.txt": "abc"},
-    trials=5,
+    limits=Limits(trials=3, steps=7),
     episode=EPISODE,
     cassette="reflective/m/click-menu-2/1000-2",
     replayed=Usage(1, 11, 3, 0),

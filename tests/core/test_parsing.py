@@ -7,19 +7,24 @@ from hypothesis import strategies as st
 from pytest_miniwob_agent.core.actions import (
     Choose,
     Click,
+    ClickAt,
     Copy,
     DoubleClick,
     Drag,
+    DragFrom,
     Enter,
+    Follow,
     Hold,
     Hover,
+    HoverAt,
     Paste,
     Press,
     Release,
     Scroll,
     Select,
+    Wait,
 )
-from pytest_miniwob_agent.core.parsing import Unreadable, parse_action
+from pytest_miniwob_agent.core.parsing import ANY_VERB, Unreadable, parse_action
 
 
 @pytest.mark.parametrize(
@@ -59,6 +64,8 @@ def test_one_of_the_five_actions_is_read_leniently(line, action):
 
 
 FURTHER = [
+    ("click at 40,120", ClickAt((40, 120))),
+    ("2. Click at the point (40.5, 120).", ClickAt((40.5, 120))),
     ("click id=6 at 10,20", Click(6, (10, 20))),
     ("Click on id=6 at (10, 20.5).", Click(6, (10, 20.5))),
     ("double click id=6", DoubleClick(6)),
@@ -84,6 +91,14 @@ FURTHER = [
     ("Copy the selected text.", Copy()),
     ("paste", Paste()),
     ("paste it", Paste()),
+    ("hover at 40,120", HoverAt((40, 120))),
+    ("drag from 10,20 to 90,20", DragFrom(((10, 20), (90, 20)))),
+    ("Drag from (10, 20) to (90, 20) to (50,60)", DragFrom(((10, 20), (90, 20), (50, 60)))),
+    ("wait 3 s", Wait(3)),
+    ("Wait for 0.25 seconds.", Wait(0.25)),
+    ("wait 500 ms", Wait(0.5)),
+    ("follow id=4 for 5 s", Follow(4, 5)),
+    ("follow the circle id=4 for 2.5 seconds", Follow(4, 2.5)),
     ("click id=6", Click(6)),
     ('enter "text" to id=10', Enter("text", 10)),
     ("press ENTER", Press("ENTER")),
@@ -96,7 +111,7 @@ def test_a_further_action_is_read_with_all_actions(line, action):
     assert parse_action(str(action), all_actions=True).action == action
 
 
-@pytest.mark.parametrize("line", [line for line, action in FURTHER[2:-3]])
+@pytest.mark.parametrize("line", [line for line, action in FURTHER[4:-3]])
 def test_a_further_action_is_unreadable_without_all_actions(line):
     with pytest.raises(Unreadable):
         parse_action(line)
@@ -107,6 +122,8 @@ def test_a_further_action_is_unreadable_without_all_actions(line):
     [
         "double", "drag id=1", "drag id=1 to 3,4", "drag the box to id=2", "drag id=1 by 5",
         "select the box", "scroll id=4", "scroll", "choose id=4", "copy id=4", "paste in id=4",
+        "wait", "wait for the page", "wait -1 s", "drag from 1,2", "drag from 1,2 to 3",
+        "follow id=4", "wait 3 minutes",
     ],
 )  # fmt: skip
 def test_a_further_action_that_lacks_more_than_its_element_is_unreadable(line):
@@ -123,12 +140,20 @@ def test_a_further_action_that_lacks_more_than_its_element_is_unreadable(line):
         ('select "word"', Select(4, "word")),
         ('choose "France"', Choose("France", 4)),
         ("scroll the list by 50", Scroll(4, 50)),
+        ("follow the circle for 5 s", Follow(4, 5)),
     ],
 )
 def test_a_further_action_without_its_element_can_be_given_one(line, action):
     command = parse_action(line, all_actions=True)
     assert command.action is None
     assert command.on(4) == action
+
+
+def test_prose_about_waiting_is_not_taken_for_an_action():
+    for line in ("Wait for the page to settle.", "Follow the circle with the mouse."):
+        assert not ANY_VERB.match(line)
+    for line in ("wait 3 s", "wait for .5 s", "follow id=4 for 5 s"):
+        assert ANY_VERB.match(line)
 
 
 @pytest.mark.parametrize("digits", ["9" * 400, "9" * 5000])
@@ -143,9 +168,39 @@ def test_a_number_of_thousands_of_digits_is_read(digits):
 
 @given(
     st.sampled_from(
-        ["click", "double click", "hover", "drag", "select", "scroll", "choose", "press"]
+        [
+            "click",
+            "double click",
+            "hover",
+            "drag",
+            "select",
+            "scroll",
+            "choose",
+            "press",
+            "wait",
+            "follow",
+            "drag from",
+        ]
     ),
-    st.lists(st.sampled_from(["id=1", "to id=2", "by 3,4", "at nan,1", "at 1e9,1", '"x"', "-5"])),
+    st.lists(
+        st.sampled_from(
+            [
+                "id=1",
+                "to id=2",
+                "by 3,4",
+                "at nan,1",
+                "at 1e9,1",
+                '"x"',
+                "-5",
+                "at 3,4",
+                "1,2",
+                "to 3,4",
+                "for 5 s",
+                "0.0004 s",
+                "7",
+            ]
+        )
+    ),
     st.text(max_size=20),
 )
 def test_any_line_is_an_action_that_can_be_written_and_read_again_or_unreadable(verb, parts, text):

@@ -1,41 +1,111 @@
 """Keys in texts. Those here are assembled at run time, so that no scanner takes them for real."""
 
+import base64
+from dataclasses import dataclass, field
+
 import pytest
 
-from pytest_miniwob_agent.core.secrets import find, redact
+from pytest_miniwob_agent import Action
+from pytest_miniwob_agent.core.outcome import Status
+from pytest_miniwob_agent.core.secrets import Secret, find, redact
 
 KEYS = {
     "OpenAI key": ["sk-" + "aB3" * 16, "sk-proj-" + "a_B-3" * 20, "sk-svcacct-" + "x" * 40],
+    "OpenRouter key": ["sk-or-v1-" + "0a1b" * 16],
     "Anthropic key": ["sk-ant-api03-" + "aB3_-" * 18],
     "Google key": ["AIza" + "aB3_-" * 7],
+    "Google token": ["ya29." + "aB3_-" * 20, "GOCSPX-" + "aB3-" * 7],
+    "Groq key": ["gsk_" + "aB3z" * 13],
+    "xAI key": ["xai-" + "aB3z" * 20],
+    "Perplexity key": ["pplx-" + "aB3z" * 12],
+    "Replicate token": ["r8_" + "aB3z" * 9 + "x"],
+    "NVIDIA key": ["nvapi-" + "aB3_-" * 13],
+    "Cerebras key": ["csk-" + "ab3z" * 12],
+    "Together key": ["tgp_v1_" + "aB3z" * 11],
+    "Databricks token": ["dapi" + "0a1b" * 8],
+    "LangSmith key": ["lsv2_pt_" + "0a1b" * 8 + "_" + "0a1b2" * 2],
     "Azure key": ["a1B2" * 13 + "JQQJ99" + "AB" * 13],
-    "AWS key": ["AKIA" + "ABCD1234" * 2, "ASIA" + "ABCD1234" * 2],
+    "Azure client secret": ["aB3" + "8Q~" + "aB3_." * 6 + "x-Y"],
+    "AWS key": ["AKIA" + "ABCD1234" * 2, "ASIA" + "ABCD1234" * 2, "ABSK" + "aB3z" * 33 + "="],
     "GitHub token": ["ghp_" + "a1" * 18, "gho_" + "a1" * 18, "github_pat_" + "a1_" * 20],
+    "GitLab token": [
+        "glpat-" + "aB3_-" * 4,
+        "glrt-t3_" + "aB3_-" * 4,
+        "glpat-" + "aB3_-" * 6 + ".01." + "0a1b" * 2,
+        "GR1348941" + "aB3_-" * 4,
+    ],
+    "Slack token": [
+        "xoxb-" + "123456789012-" * 2 + "aB3z" * 6,
+        "xapp-1-" + "A012-" + "3456-" + "0a1b" * 8,
+    ],
     "Hugging Face token": ["hf_" + "aB" * 17],
+    "npm token": ["npm_" + "aB3z" * 9],
+    "PyPI token": ["pypi-" + "AgEIcHlwaS5vcmc" + "aB3_-" * 12],
+    "Docker token": ["dckr_pat_" + "aB3_-" * 6],
+    "Stripe key": ["sk_live_" + "aB3z" * 6, "rk_test_" + "aB3z" * 6],
+    "SendGrid key": ["SG." + "aB3_-" * 4 + "xY" + "." + "aB3_-" * 8 + "xYz"],
+    "DigitalOcean token": ["dop_v1_" + "0a1b" * 16],
+    "Telegram token": ["123456789:AA" + "aB3_-" * 6 + "xYz"],
     "bearer token": ["Bearer " + "eyJhbGciOi" + ".x9" * 9, "bearer " + "0123456789abcdef"],
+    "JSON Web Token": [".".join(["eyJhbGciOiJIUzI1NiJ9", "eyJzdWIiOiIxMjM0In0", "aB3_-" * 8])],
 }
 
 
-@pytest.mark.parametrize(("kind", "key"), [(k, key) for k, keys in KEYS.items() for key in keys])
-@pytest.mark.parametrize("template", ["{}", "key: {}.", '{{"k": "{}"}}', "a\n{}\nb", "k={}&x=1"])
-def test_every_kind_of_key_is_found_and_redacted(kind, key, template):
-    text = template.format(key)
-    assert (kind, text.index(key)) in find(text)
-    assert key not in redact(text)
-    assert f"[{kind}]" in redact(text)
+TEMPLATES = (
+    "{}", "key: {}.", '{{"k": "{}"}}', "a\n{}\nb", "k={}&x=1", "a\t{}\r\n", "'a\\n{}'", "\\u2028{}",
+)  # fmt: skip
+"""Texts with a key in them; the last two quote another text with its escapes, as servers do."""
+
+
+@pytest.mark.parametrize(("kind", "keys"), KEYS.items(), ids=KEYS)
+def test_every_kind_of_key_is_found_and_redacted(kind, keys):
+    for key in keys:
+        for template in TEMPLATES:
+            text = template.format(key)
+            assert find(text) == [Secret(kind, (), text.index(key), key)], template
+            assert redact(text) == template.format(f"[{kind}]")
+
+
+PEM = "-----BEGIN {0}PRIVATE KEY-----\n" + "aB3+/" * 12 + "\n" + "xY==\n"
+CREDENTIALS = base64.b64encode(b"user:pass").decode()
 
 
 @pytest.mark.parametrize(
-    ("text", "kind"),
+    ("text", "secret", "kind"),
     [
-        ("api-key: " + "0123456789abcdef" * 2, "Azure key"),
-        ('"aws_secret_access_key": "' + "aB/+1" * 8 + '"', "AWS key"),
-        ("https://me:" + "pass" + "word@host/v1", "password in a URL"),
+        ("api-key: {}", "0123456789abcdef" * 2, "Azure key"),
+        ("AccountKey={};", "aB3+" * 21 + "xY==", "Azure key"),
+        ('"aws_secret_access_key": "{}"', "aB/+1" * 8, "AWS key"),
+        ("export AWS_SECRET_ACCESS_KEY={}\n", "aB/+1" * 8, "AWS key"),
+        ("SecretAccessKey: {}", "aB/+1" * 8, "AWS key"),
+        ("https://{}@host/v1", "me:" + "pass" + "word", "password in a URL"),
+        ("redis://{}@host:1/0", ":" + "pass" + "word", "password in a URL"),
+        ("https://{}@sentry.host/1", "0a1b" * 8, "password in a URL"),
+        ("GET /v1?key={}&x=1", "aB3z" * 6, "key in a URL"),
+        ("https://host/v1?api_key={}", "aB3z" * 6, "API key"),
+        ("x-api-key: {}", "my-Gateway-Secret-Value", "API key"),
+        ("X-Api-Key: {}", "zq8w7t6s5r4p", "API key"),
+        ('\\"x-api-key\\": \\"{}\\"', "zq8w7t6s5r4p", "API key"),
+        ("headers:\n  x-api-key:\n  - {}\n", "zq8w7t6s5r4p", "API key"),
+        ("AZURE_OPENAI_API_KEY={}", "0123456789abcdef" * 2, "API key"),
+        ("Ocp-Apim-Subscription-Key: {}", "0123456789abcdef" * 2, "API key"),
+        ("const accessToken = '{}'", "aB3z_" * 5, "API key"),
+        ("HF_TOKEN={}", "aB3z_" * 5, "key of a variable"),
+        ("DB_PASSWORD: {}", "aB3z_" * 5, "key of a variable"),
+        ("Authorization: {}", "aB3z_" * 5, "authorization"),
+        ("Authorization: Token {}", "aB3z_" * 5, "authorization"),
+        ("Authorization: Basic {}", CREDENTIALS, "Basic credentials"),
+        ("say basic {}!", CREDENTIALS, "Basic credentials"),
+        ("https://hooks.slack.com/{}", "services/T0A1/B0A1/" + "aB3z" * 9, "Slack token"),
+        ("{}", PEM.format("") + "-----END PRIVATE KEY-----", "private key"),
+        ("see\n{}\n", PEM.format("RSA ") + "-----END RSA PRIVATE KEY-----", "private key"),
+        ("cut off: {}", PEM.format("EC "), "private key"),
     ],
 )
-def test_a_key_is_found_by_the_text_before_it(text, kind):
-    assert [found for found, _ in find(text)] == [kind]
-    assert f"[{kind}]" in redact(text)
+def test_a_key_is_found_by_the_text_around_it(text, secret, kind):
+    whole = text.format(secret)
+    assert [(found.kind, found.text) for found in find(whole)] == [(kind, secret)]
+    assert redact(whole) == text.format(f"[{kind}]")
 
 
 @pytest.mark.parametrize(
@@ -45,16 +115,86 @@ def test_a_key_is_found_by_the_text_before_it(text, kind):
         "http://127.0.0.1:8000/v1", "mail me at someone@example.com: today",
         "0123456789abcdef" * 4, "Bearer of an exceedingly-long-name arrived",
         "2023-01-01T00:00:00", "hf_model", "ghp_", "https://example.com/a:b@c",
+        'Enter the username "kanesha" and the password "Zz3YQ" into the text fields',
+        'Enter the password "1sB4k9XwQe72aa" into both text fields and press submit.',
+        "Basic JavaScript and basic information, Basic abcdefgh", "basic " + "QUJDRA==",
+        "x-api-key: YOUR_API_KEY_GOES_HERE", "x-api-key: your-api-key-goes-here", "api_key: <key>",
+        "api_key = os.environ['OPENAI_API_KEY']", "apiKey = config.getStringValue('key')",
+        "export OPENAI_API_KEY=...", "AZURE_OPENAI_API_KEY=$KEY", '{"prompt_tokens": 123456789012}',
+        "secret_key: none", "a token: of love", "eyJ.eyJ.x", "-----BEGIN PUBLIC KEY-----",
+        "https://www.google.com/search?q=key", "?key=none", "press_key(key='enter')",
+        "gl-button-large-and-wide-1", "xoxo-xoxo-xoxo-xoxo", "gsk_model", "asia" * 5,
     ],
 )  # fmt: skip
 def test_other_texts_are_not_keys(text):
     assert find(text) == []
-    assert redact(text) == text
+    assert redact(text) is text
+
+
+KEY = KEYS["OpenAI key"][0]
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    text: str
+    parts: tuple[object, ...] = ()
+    made: str = field(init=False, default="")
+
+
+class TestData:
+    def test_keys_and_values_are_searched_as_they_are_and_not_as_they_are_encoded(self):
+        data = {"a": ["x", {f"\n{KEY}": 1}], "b": f"1\t{KEY}", "c": (1, None, True, f"\r\n{KEY}")}
+        assert [(secret.keys, secret.start) for secret in find(data)] == [
+            (("a", 1, f"\n{KEY}"), 1),
+            (("b",), 2),
+            (("c", 3), 2),
+        ]
+        assert redact(data) == {
+            "a": ["x", {"\n[OpenAI key]": 1}],
+            "b": "1\t[OpenAI key]",
+            "c": (1, None, True, "\r\n[OpenAI key]"),
+        }
+
+    def test_a_value_is_known_by_its_name(self):
+        data = {"headers": {"X-Api-Key": ["my-Gateway-Secret-Value"], "Accept": "text/html"}}
+        assert [(secret.keys, secret.start) for secret in find(data)] == [
+            (("headers", "X-Api-Key", 0), 0)
+        ]
+        assert redact(data)["headers"] == {"X-Api-Key": ["[API key]"], "Accept": "text/html"}
+        assert redact({"Authorization": f"Basic {CREDENTIALS}"}) == {
+            "Authorization": "Basic [Basic credentials]"
+        }
+
+    def test_dataclasses_are_searched_and_copied(self):
+        note = Note("one", (Note(f"two {KEY}"), Status.SOLVED))
+        assert [secret.keys for secret in find(note)] == [("parts", 0, "text")]
+        redacted = redact(note)
+        assert redacted == Note("one", (Note("two [OpenAI key]"), Status.SOLVED))
+        assert redacted.parts[1] is Status.SOLVED
+        assert KEY in note.parts[0].text
+
+    def test_data_without_a_key_is_returned_itself(self):
+        for data in ({"a": [1, "x"]}, Note("a", ({},)), ["word" * 9], Status.SOLVED, Action, None):
+            assert find(data) == []
+            assert redact(data) is data
+
+    def test_keys_that_overlap_are_redacted_as_one(self):
+        token = KEYS["JSON Web Token"][0]
+        assert redact(f"Authorization: Bearer {token}") == "Authorization: [bearer token]"
+        pem = PEM.format("") + KEYS["AWS key"][0] + "\n-----END PRIVATE KEY-----"
+        assert redact(f"a {pem} b") == "a [private key] b"
+
+    def test_known_texts_are_found_in_any_form(self):
+        assert redact(["see the-value.", "none"], ["the-value", "none"]) == [
+            "see [not shown].",
+            "none",  # too short
+        ]
 
 
 def test_the_value_of_openai_api_key_is_a_key_in_any_form(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "my.own*form")
-    assert find("it is my.own*form!") == [("value of OPENAI_API_KEY", 6)]
+    kind = "value of OPENAI_API_KEY"
+    assert find("it is my.own*form!") == [Secret(kind, (), 6, "my.own*form")]
     assert redact("it is my.own*form!") == "it is [value of OPENAI_API_KEY]!"
     assert find("it is myxownform") == []
 

@@ -11,6 +11,16 @@ from pytest_miniwob_agent.core.errors import ModelError
 from pytest_miniwob_agent.models.budget import Budget
 
 
+def test_a_replay_says_what_really_answered(session, chat_server):
+    names = {"model": "m-2026-01-01", "system_fingerprint": "fp_1"}
+    chat_server.reply = lambda prompt: chat_server.completion("Hello.") | names
+    with session(chat_server) as llm:
+        recorded = llm.complete("one", "plan")
+    with session() as llm:
+        assert llm.complete("one", "plan") == recorded
+    assert (recorded.model, recorded.system_fingerprint) == ("m-2026-01-01", "fp_1")
+
+
 class TestParameters:
     def test_a_timeout_is_for_the_client_and_not_sent_to_the_server(self, one_item, chat_server):
         """The first reply is held back until the client has asked again."""

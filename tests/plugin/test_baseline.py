@@ -80,6 +80,9 @@ class TestResults:
         assert failed.endings == ("failed", "failed")
         assert solved.calls == {"plan": 2, "summarise": 1}
         assert (solved.steps, solved.tokens) == (2, {"prompt": 33, "completion": 9})
+        assert solved.limits == {"trials": 2, "steps": 30, "calls": 500}
+        assert (solved.rewards, failed.rewards) == ((1.0,), (-1.0, -1.0))
+        assert (solved.response_models, solved.system_fingerprints) == (("m",), ())
         assert (solved.agent, solved.model, solved.params) == (
             "reflective",
             "m",
@@ -346,7 +349,14 @@ class TestSettings:
             "--miniwob-record=all", f"--miniwob-base-url={chat_server.url}", "-k", "click-menu-2",
             "--miniwob-baseline=base.jsonl",
         )  # fmt: skip
-        result.stdout.fnmatch_lines(["model: m -> m2", "prompt plan.txt: * -> *"])
+        result.stdout.fnmatch_lines(
+            [
+                "model: m -> m2",
+                "limits: 2 trials, * -> 5 trials, *",
+                "prompt plan.txt: * -> *",
+                "warning: other limits of 2 items: trials 2 -> 5",
+            ]
+        )
         # No trial failed, so reflect.txt was not used; it is as it was.
         result.stdout.no_fnmatch_line("*reflect.txt*")
 

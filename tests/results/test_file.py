@@ -6,15 +6,24 @@ import pytest
 
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.outcome import Status
-from pytest_miniwob_agent.results.file import Result, Results, parse_results, read_results
+from pytest_miniwob_agent.results.file import (
+    ADDED,
+    Result,
+    Results,
+    parse_results,
+    read_results,
+)
 
 
 def result(seed=1, repeat=1, outcome="solved", **more):
     defaults = {
         "category": "other", "task": "click-pie", "agent": "reflective", "model": "m",
         "params": {"temperature": 0.0}, "prompts": {"plan.txt": "ab12"},
+        "limits": {"trials": 5, "steps": 30, "calls": 500},
+        "response_models": ("m-1",), "system_fingerprints": ("fp_1", "fp_2"),
         "solved_at": 1 if outcome == "solved" else None,
         "endings": ("correct",) if outcome == "solved" else ("cycle", "failed"),
+        "rewards": (1.0,) if outcome == "solved" else (0.0, 0.5),
         "steps": 3, "calls": {"plan": 2}, "tokens": {"prompt": 10, "completion": None},
     }  # fmt: skip
     return Result(seed=seed, repeat=repeat, outcome=Status(outcome), **defaults | more)
@@ -26,16 +35,18 @@ def test_results_are_read_as_they_were_written(tmp_path):
     results.write(path)
     assert read_results(path) == results
     lines = path.read_bytes().decode().split("\n")
-    assert lines[0] == '{"items":2,"miniwob_results":1,"partial":["-k pie"]}'
+    assert lines[0] == '{"items":2,"miniwob_results":2,"partial":["-k pie"]}'
     assert [json.loads(line)["case"] for line in lines[1:3]] == [
         "other/click-pie/1",
         "other/click-pie/2",
     ]
     assert lines[1] == (
         '{"agent":"reflective","calls":{"plan":2},"case":"other/click-pie/1","category":"other",'
-        '"endings":["correct"],"model":"m","outcome":"solved","params":{"temperature":0.0},'
-        '"prompts":{"plan.txt":"ab12"},"reason":"","repeat":1,"seed":1,"solved_at":1,"steps":3,'
-        '"task":"click-pie","tokens":{"completion":null,"prompt":10}}'
+        '"endings":["correct"],"limits":{"calls":500,"steps":30,"trials":5},"model":"m",'
+        '"outcome":"solved","params":{"temperature":0.0},"prompts":{"plan.txt":"ab12"},"reason":"",'
+        '"repeat":1,"response_models":["m-1"],"rewards":[1.0],"seed":1,"solved_at":1,"steps":3,'
+        '"system_fingerprints":["fp_1","fp_2"],"task":"click-pie",'
+        '"tokens":{"completion":null,"prompt":10}}'
     )
     assert [entry.name for entry in path.parent.iterdir()] == ["results.jsonl"]
 
@@ -89,8 +100,8 @@ def changed(**fields):
     [
         ("", r"^f:1 is not JSON .*write the file again"),
         ("[]\n", r"^f:1 is not a JSON object"),
-        ('{"a":1}\n', r"^f:1 is not the first line of a results file of version 1"),
-        ('{"miniwob_results":2,"partial":[],"items":0}\n', r"^f:1 is not the first line"),
+        ('{"a":1}\n', r"^f:1 is not the first line of a results file of version 1 or 2"),
+        ('{"miniwob_results":3,"partial":[],"items":0}\n', r"^f:1 is not the first line"),
         ('{"miniwob_results":1,"partial":"no","items":0}\n', r"^f:1: partial must be a list"),
         (
             '{"miniwob_results":1,"partial":[],"items":2}\n',
@@ -116,11 +127,26 @@ def changed(**fields):
         ),
         (changed(solved_at=None), r"^f:2: other/click-pie/1 is solved, but solved_at None"),
         (changed(outcome="unsolved"), r"^f:2: other/click-pie/1 is unsolved, but solved_at 1"),
+        (changed(limits={"trials": 5}), r"^f:2: limits must be an object with trials, steps and"),
+        (changed(rewards=[True]), r"^f:2: rewards must be a list of numbers or null"),
+        (changed(rewards=[0.5, 1.0]), r"^f:2: solved_at is 1, but by rewards 2"),
+        (changed(response_models="m"), r"^f:2: response_models must be a list of texts or null"),
+        (changed(system_fingerprints="drop"), r"^f:2: system_fingerprints is missing"),
     ],
 )
 def test_an_error_in_a_file_is_reported_with_its_line(text, message):
     with pytest.raises(UsageError, match=message):
         parse_results(text, "f")
+
+
+def test_a_file_of_version_1_is_read_without_what_it_does_not_say():
+    head, line = Results((result(),)).text().splitlines()
+    old = {name: value for name, value in json.loads(line).items() if name not in ADDED}
+    text = f"{head.replace(':2,', ':1,')}\n{json.dumps(old)}\n"
+    unknown = dict.fromkeys(ADDED)
+    assert parse_results(text, "f") == Results((result(**unknown),))
+    with pytest.raises(UsageError, match="f:2: unknown field 'limits'"):
+        parse_results(text.replace('"steps"', '"limits": null, "steps"'), "f")
 
 
 def test_a_unicode_line_separator_in_a_text_does_not_end_the_line():

@@ -1,5 +1,6 @@
 """`miniwob-agent compare` as text, Markdown and JSON."""
 
+import html
 import json
 import re
 import subprocess
@@ -128,6 +129,66 @@ class TestText:
         assert "no item is in both result sets" in capsys.readouterr().out
 
 
+VERSIONS = {
+    "limits": {"trials": 5, "steps": 30, "calls": 500},
+    "response_models": ("m-2025",),
+    "system_fingerprints": ("fp_1",),
+}
+NEWER = {
+    "limits": {"trials": 1, "steps": 30, "calls": 500},
+    "response_models": ("m-2026",),
+    "system_fingerprints": ("fp_2",),
+}
+
+
+class TestWarnings:
+    """Differences that may explain a change: limits, and what answered."""
+
+    def test_other_limits_and_another_version_of_the_model_are_warned_of(self, files, capsys):
+        old = [make_result(seed, **VERSIONS) for seed in range(3)]
+        new = [make_result(seed, **(NEWER if seed else VERSIONS)) for seed in range(3)]
+        Results(tuple(old)).write(files / "old.jsonl")
+        Results(tuple(new)).write(files / "new.jsonl")
+        texts = [
+            "other limits of 2 items: trials 5 -> 1",
+            "another version of the model answered 2 items: m-2025 -> m-2026",
+            "another system_fingerprint of the server: fp_1 -> fp_1, fp_2",
+        ]
+        assert main(["compare", "old.jsonl", "new.jsonl"]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert [line for line in lines if line.startswith("warning: ")] == [
+            f"warning: {text}" for text in texts
+        ]
+        assert "model that answered: m-2025 -> m-2025, m-2026" in lines
+        main(["compare", "old.jsonl", "new.jsonl", "--format", "json"])
+        warnings = json.loads(capsys.readouterr().out)["warnings"]
+        assert [each["kind"] for each in warnings] == [
+            "limits", "response_model", "system_fingerprint",
+        ]  # fmt: skip
+        assert [each["text"] for each in warnings] == texts
+        assert warnings[0]["items"] == [f"n-screen-n-step/click-pie/{seed}" for seed in (1, 2)]
+        main(["compare", "old.jsonl", "new.jsonl", "--format", "markdown"])
+        printed = capsys.readouterr().out
+        assert printed.count("> [!WARNING]\n> ") == 3
+        assert "> other limits of 2 items: trials 5 " in html.unescape(printed)
+
+    def test_what_is_unknown_or_was_asked_of_another_model_is_not_warned_of(self):
+        known = [make_result(seed, **VERSIONS) for seed in (1, 2)]
+        others = make_result(1), make_result(2, **NEWER | {"model": "m2", "limits": None})
+        assert Comparison(Results(tuple(known)), Results(others)).cautions == ()
+
+    def test_several_fingerprints_at_a_time_are_no_difference(self):
+        def run(*fingerprints):
+            return Results(
+                tuple(
+                    make_result(seed, system_fingerprints=(name,))
+                    for seed, name in enumerate(fingerprints)
+                )
+            )
+
+        assert Comparison(run("fp_1", "fp_2"), run("fp_2", "fp_1")).cautions == ()
+
+
 class TestExitStatus:
     def test_a_red_gate_is_1_and_a_green_one_0(self, files, capsys):
         assert main(["compare", "old.jsonl", "new.jsonl", "--gate", "items"]) == 1
@@ -178,8 +239,8 @@ def test_json_has_rates_items_tokens_and_the_gate(files, capsys):
     assert main(["compare", "old.jsonl", "new.jsonl", "--format", "json", "--gate", "items"]) == 1
     data = json.loads(capsys.readouterr().out)
     assert set(data) == {
-        "miniwob_compare", "setup", "partial", "whole", "categories", "items", "missing", "new",
-        "unclear", "calls", "tokens", "gate",
+        "miniwob_compare", "setup", "warnings", "partial", "whole", "categories", "items",
+        "missing", "new", "unclear", "calls", "tokens", "gate",
     }  # fmt: skip
     assert data["whole"]["items"] == 30
     assert data["whole"]["before"]["rate"] == pytest.approx(28 / 30)

@@ -125,6 +125,28 @@ class TestCompletion:
         assert Tables(paper).data()["untold"] == ["other/t/3"]
 
 
+class TestAnyReward:
+    """The paper's own rule: any reward above 0 counts as solved."""
+
+    def test_the_first_trial_with_a_reward_above_0_counts(self):
+        partly = [
+            sample("other", "t", 1, 2, rewards=(0.25, 1.0)),
+            sample("other", "t", 2, None, trials=3, rewards=(-1.0, 0.0, 0.5)),
+            sample("other", "t", 3, None, trials=3, rewards=(-1.0, 0.0, 0.0)),
+        ]
+        results = Results(tuple(partly))
+        assert Paper(results).completion()[0]["completion"] == {"T=1": 0.0, "T=3": 1 / 3}
+        paper = Paper(results, any_reward=True)
+        assert paper.completion()[0]["completion"] == {"T=1": 1 / 3, "T=3": 2 / 3}
+        assert paper.planning()[-1]["first"]["iterative"] == 14
+        assert Tables(paper).data()["reward"] == "any"
+        assert "Solved is any reward above 0" in Tables(paper).text()
+
+    def test_results_that_do_not_say_the_rewards_are_a_usage_error(self, file, capsys):
+        assert main(["tables", file, "--reward=any"]) == 2
+        assert "does not say the rewards" in capsys.readouterr().err
+
+
 class TestSignificance:
     def test_p_values_over_all_tasks_of_a_category(self, data):
         (row,) = rows(data, "significance", what="n-screen-n-step", from_trials=1, to_trials=5)
@@ -193,7 +215,8 @@ class TestRunsOfOtherPapers:
         text = Tables(paper).text()
         assert "task          T=1  RCI*  GPT-4*  WebN-T5  CC-Net" in text
         assert "click-tab-2   100    74     100       18      98" in text
-        assert "The run is zero-shot; an item is solved at the full reward of 1" in text
+        assert "The run is zero-shot." in text
+        assert "Solved is the full reward of 1; the paper counted any reward above 0." in text
         assert Tables(paper).csv().splitlines()[1].startswith("x,click-shades,rci (m),T=1,")
 
     def test_webwise_has_the_tables_by_number_of_functions(self):
@@ -279,3 +302,11 @@ class TestCommand:
             if before.startswith("|") and line.startswith("|"):
                 assert before.count("|") == line.count("|")
         assert "### Completion, a&#124;b &#35; &#60;c&#62; &#91;1m" in lines
+
+
+def test_a_task_whose_goal_has_an_icon_that_the_paper_lacks_is_remarked_on():
+    results = Results((sample("n-screen-n-step", "click-menu-2", 1000, 1),))
+    text = " ".join(Tables(Paper(results)).text().split())
+    assert "click-menu-2: some of its goals show an icon" in text
+    others = Results((sample("n-screen-n-step", "click-pie", 1000, 1),))
+    assert "icon" not in Tables(Paper(others)).text()

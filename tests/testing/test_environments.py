@@ -11,6 +11,7 @@ from pytest_miniwob_agent import (
     Drag,
     Element,
     Enter,
+    Follow,
     Hover,
     Press,
     Scroll,
@@ -26,7 +27,12 @@ CASE = Case("click-test-2", "1-screen-1-step", 1000)
 def fake():
     return FakeEnvironment(
         "Click button ONE.",
-        {"start": [Element(1, "button", "ONE"), Element(2, "button", "TWO")]},
+        {
+            "start": [
+                Element(1, "button", "ONE", details=(("box", "0,0,9,9"),)),
+                Element(2, "button", "TWO", details=(("box", "9,0,9,9"),)),
+            ]
+        },
         rewards={("start", "click id=2"): -1.0},
     )
 
@@ -74,7 +80,7 @@ class TestEnvironment:
         for action in (
             Click(9), Enter("x", 9), Click(9, (1, 1)), DoubleClick(9), Hover(9), Drag(9, 1),
             Drag(1, 9), Drag(9, end=(1, 1)), Select(9), Select(9, "x"), Scroll(9, 10),
-            Choose("x", 9),
+            Choose("x", 9), Follow(9, 1),
         ):  # fmt: skip
             transition = env.step(action)
             assert transition.error == "there is no element with id=9 on the screen", action
@@ -86,6 +92,13 @@ class TestEnvironment:
             transition = env.step(action)
             assert (transition.error, transition.done) == (None, False), action
             assert len(transition.observation.elements) == len(first.elements), action
+
+    def test_details_are_seen_only_where_everything_is_asked_for(self, env):
+        assert not any(element.details for element in env.reset().elements)
+        full = env.reset(full=True)
+        assert all(dict(element.details)["box"] for element in full.elements)
+        assert env.step(Press("HOME")).observation == full
+        assert not any(element.details for element in env.reset().elements)
 
     def test_a_wrong_action_ends_the_trial_with_the_pages_reward(self, env):
         goal = env.reset().goal

@@ -16,11 +16,16 @@ from typing import TypeGuard
 from pytest_miniwob_agent.agents.parameters import check_choice
 from pytest_miniwob_agent.agents.prompts import Prompt, Prompts
 from pytest_miniwob_agent.agents.reflective.memory import Memory, Trial
-from pytest_miniwob_agent.agents.reflective.replies import parse_id, parse_plan
+from pytest_miniwob_agent.agents.reflective.replies import (
+    parse_id,
+    parse_plan,
+    without_thoughts,
+)
 from pytest_miniwob_agent.agents.reflective.suggestions import parse_suggestion
 from pytest_miniwob_agent.core.actions import Action, Click, NoVisibleEffect
 from pytest_miniwob_agent.core.errors import StepLimit, UsageError
 from pytest_miniwob_agent.core.events import Ending, Note, Reflected, TrialEnded
+from pytest_miniwob_agent.core.observations import Observation
 from pytest_miniwob_agent.core.parsing import Command, Unreadable, quote
 from pytest_miniwob_agent.core.protocols import LLM, Environment
 from pytest_miniwob_agent.screen import render
@@ -33,6 +38,7 @@ PLANNING = ("staged", "iterative", "plan-then-adapt")
 MEMORY = ("structured", "plain", "traces")
 CONSTRAINT = ("clicks", "none", "all")
 ACTIONS = ("paper", "all")
+SCREEN = ("compact", "full")
 
 
 class ReflectiveAgent:
@@ -49,6 +55,9 @@ class ReflectiveAgent:
             `none`, or `all` (9.4: the prompts name mistakes other than clicks). Without effect on
             the memory `plain`, with which it can't be given.
         actions: `paper` for the actions of the paper, `all` for every action of the package.
+        screen: `compact` as in the paper, or `full` for everything that shows, with texts of its
+            own (`prompts/full-*.txt`): the plan may follow thoughts, and the notes on past actions
+            keep what was seen.
 
     Raises:
         UsageError: an argument is none of these, or the folder of prompts is not right.
@@ -62,6 +71,7 @@ class ReflectiveAgent:
         memory: str = "structured",
         constraint: str = "clicks",
         actions: str = "paper",
+        screen: str = "compact",
     ) -> None:
         self.planning = check_choice("planning", planning, PLANNING)
         self.memory = check_choice("memory", memory, MEMORY)
@@ -72,8 +82,10 @@ class ReflectiveAgent:
                 "'plain', which disables nothing; leave it out"
             )
         self.all_actions = check_choice("actions", actions, ACTIONS) == "all"
+        self.full_screen = check_choice("screen", screen, SCREEN) == "full"
         self.prompts = Prompts(Path(__file__).with_name("prompts"), prompts)
         parts = {
+            f"{screen}-screen": self.full_screen,
             planning: planning != PLANNING[0],
             f"{memory}-memory": memory != MEMORY[0],
             f"{constraint}-constraint": constraint != CONSTRAINT[0],
@@ -102,7 +114,7 @@ class _Solver:
         self._rough_plan = ""
 
     def run(self) -> None:
-        start = self._env.reset()
+        start = self._reset()
         while True:
             trial = Trial([start])
             try:
@@ -115,8 +127,11 @@ class _Solver:
             self._note(TrialEnded(trial.ending, trial.detail))
             if trial.ending is Ending.CORRECT:
                 return
-            start = self._env.reset()  # ends the episode where no trial is left to reflect for
+            start = self._reset()  # ends the episode where no trial is left to reflect for
             self._reflect(trial)
+
+    def _reset(self) -> Observation:
+        return self._env.reset(full=True) if self._agent.full_screen else self._env.reset()
 
     def _play(self, trial: Trial) -> None:
         """Play the trial to its end, and fill it in."""
@@ -195,8 +210,9 @@ class _Solver:
         screen = self._screen(trial, len(trial.actions))
         if self._agent.planning == "staged":
             history = self._remembered(trial, self._history(trial))
+            name = "full-plan" if self._agent.full_screen else "plan"
             prompt = self._prompts.fill(
-                "plan", actions=actions, goal=goal, history=history, screen=screen
+                name, actions=actions, goal=goal, history=history, screen=screen
             )
             return self._read_plan(self._llm.complete(prompt, "plan").text)
         trajectory = self._remembered(trial, self._trajectory(trial))
@@ -213,9 +229,14 @@ class _Solver:
 
     def _actions(self) -> str:
         """Return the text that explains the actions to the model."""
-        return self._prompts.fill("actions-all" if self._agent.all_actions else "actions")
+        name = "actions-all" if self._agent.all_actions else "actions"
+        if self._agent.full_screen:
+            return self._prompts.fill(f"full-{name}", screen=self._prompts.fill("full-screen"))
+        return self._prompts.fill(name)
 
     def _read_plan(self, reply: str) -> list[Command | Unreadable]:
+        if self._agent.full_screen:
+            reply = without_thoughts(reply)
         return parse_plan(reply, self._agent.all_actions)
 
     def _remembered(self, trial: Trial, done: str) -> str:
@@ -233,14 +254,18 @@ class _Solver:
         if not trial.actions:
             return "Nothing yet."
         sentences = (
-            self._sentence(render(screen.elements), str(action))
+            self._sentence(trial.screens[0].goal, render(screen.elements), str(action))
             for screen, action in zip(trial.screens, trial.actions, strict=False)
         )
         return "\n".join(f"{number}. {text}" for number, text in enumerate(sentences, start=1))
 
-    def _sentence(self, screen: str, action: str) -> str:
+    def _sentence(self, goal: str, screen: str, action: str) -> str:
         if (screen, action) not in self._sentences:
-            prompt = self._prompts.fill("summarise", screen=screen, action=action)
+            if self._agent.full_screen:
+                values = {"goal": goal, "screen": screen, "action": action}
+                prompt = self._prompts.fill("full-summarise", **values)
+            else:
+                prompt = self._prompts.fill("summarise", screen=screen, action=action)
             reply = self._llm.complete(prompt, "summarise").text
             self._sentences[screen, action] = " ".join(reply.split())
         return self._sentences[screen, action]

@@ -19,7 +19,13 @@ from pytest_miniwob_agent.core.parsing import (
 _NOTHING = re.compile(
     r"\W*+(?:(?:done|none|nothing|no (?:further |more )?(?:plan|actions?)\b.*)\W*)?", re.I | re.S
 )
+_PLAN = re.compile(r"^[ \t#*`]{0,20}plan[ \t]{0,20}:[ \t*`]*+", re.I | re.M)
 _LONE_ID = re.compile(r"\D{0,20}(\d+)\D{0,20}")
+
+
+def without_thoughts(reply: str) -> str:
+    """Return what follows the last line that begins with `PLAN:`; all of it without such a line."""
+    return _PLAN.split(reply)[-1]
 
 
 def parse_plan(reply: str, all_actions: bool = False) -> list[Command | Unreadable]:

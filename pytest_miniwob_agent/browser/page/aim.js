@@ -3,10 +3,10 @@
 // The whole pixel at a place in an element, or its middle without a place.
 const spot = (element, at) => {
   if (!at) {
-    const { left, top, width, height } = element.getBoundingClientRect();
+    const { left, top, width, height } = extent(element);
     return target(element) ?? [Math.floor(left + width / 2), Math.floor(top + height / 2)];
   }
-  const { left, top, right, bottom } = element.getBoundingClientRect();
+  const { left, top, right, bottom } = extent(element);
   return [Math.min(Math.ceil(left + at[0]), Math.ceil(right) - 1),
     Math.min(Math.ceil(top + at[1]), Math.ceil(bottom) - 1)];
 };
@@ -17,7 +17,7 @@ const fault = (id, at) => {
   if (!element?.isConnected || !visible(element)) {
     return `the element with id=${id} can't be brought into sight`;
   }
-  const { width, height } = element.getBoundingClientRect();
+  const { width, height } = extent(element);
   if (!at || (at[0] >= 0 && at[1] >= 0 && at[0] < width && at[1] < height)) return "";
   return `the place ${at} is not inside the element with id=${id}, `
     + `which is ${Math.ceil(width)} x ${Math.ceil(height)} pixels`;
@@ -29,7 +29,7 @@ const aim = async (places) => {
     const error = fault(id, at);
     if (error) return error;
     if (inViewport(spot(byId.get(id), at))) continue;
-    byId.get(id).scrollIntoView({ block: "center", inline: "center", behavior: "instant" });
+    owner(byId.get(id)).scrollIntoView({ block: "center", inline: "center", behavior: "instant" });
     await frames();
   }
   const points = places.map(([id, at]) => spot(byId.get(id), at));
@@ -45,12 +45,12 @@ const reach = async (id) => {
   if (!element?.isConnected || !visible(element)) return null;
   let point = null;
   for (let tries = 0; tries < 5 && !point; tries++) {
-    element.scrollIntoView({ block: "center", inline: "center", behavior: "instant" });
+    owner(element).scrollIntoView({ block: "center", inline: "center", behavior: "instant" });
     await frames();
     point = target(element);
   }
   if (point) return point;
-  const { left, top, width, height } = element.getBoundingClientRect();
+  const { left, top, width, height } = extent(element);
   const middle = [Math.floor(left + width / 2), Math.floor(top + height / 2)];
   return inViewport(middle) ? middle : null;
 };

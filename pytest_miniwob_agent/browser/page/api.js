@@ -5,33 +5,39 @@
 const page = () => document.querySelector("iframe#wrap")?.contentWindow.miniwobAgent
   ?? window.miniwobAgent;
 
+// True where everything that shows is read, for the length of a trial.
+let full = false;
+
 const settled = async () => {
-  await settle();
-  if (page() !== window.miniwobAgent) await page().settle();
+  const way = full ? "settleFinely" : "settle";
+  await window.miniwobAgent[way]();
+  if (page() !== window.miniwobAgent) await page()[way]();
 };
 
-const read = () => {
-  const utterance = core.getUtterance();
-  return {
-    goal: utterance.utterance ?? utterance,
-    done: WOB_DONE_GLOBAL,
-    reward: WOB_DONE_GLOBAL ? WOB_RAW_REWARD_GLOBAL : 0,
-    elements: WOB_DONE_GLOBAL ? [] : page().leaves(),
-    focus: WOB_DONE_GLOBAL ? null : page().focused(),
-  };
-};
+const read = () => ({
+  goal: goal(full),
+  done: WOB_DONE_GLOBAL,
+  reward: WOB_DONE_GLOBAL ? WOB_RAW_REWARD_GLOBAL : 0,
+  elements: WOB_DONE_GLOBAL ? [] : page()[full ? "shown" : "leaves"](),
+  focus: WOB_DONE_GLOBAL ? null : page().focused(),
+});
 
-// Generate the problem and read it.
-const start = async (seed) => {
+// Generate the problem and read it. Where everything is read, no time passes before that on a page
+// that moves by itself: some give their reward for what is done from the first moment on.
+const start = async (seed, everythingShown) => {
+  full = everythingShown;
   preload();
   await loaded();
   await pass(SETTLE); // for scripts of the page that wait until it is loaded
   core.EPISODE_MAX_TIME = 2 ** 31 - 1;
   core.setDataMode?.("train");
   Math.seedrandom(seed);
+  if (full) frame = FINE_FRAME;
   core.startEpisodeReal();
   while (!WOB_TASK_READY) await new Promise(realFrame); // a flight task's frame loads
-  await settled();
+  moving = full && restless();
+  if (!moving) await settled();
+  await loaded();
   return read();
 };
 
@@ -44,6 +50,8 @@ window.miniwobAgent = {
     await settled();
     return read();
   },
+  // Read the page as it is, after `wait` or `follow`.
+  readNow: read,
   // The visible page as HTML, and the ids in it.
   html: () => WOB_DONE_GLOBAL ? ["", []] : page().markup(),
   view,
@@ -51,6 +59,12 @@ window.miniwobAgent = {
   // Call one of the functions below in the document that shows the task.
   ask: (name, ...values) => page()[name](...values),
   settle,
+  settleFinely,
+  wait,
+  moves: () => moving,
+  frame: () => pass(FINE_FRAME),
+  follow,
+  shown: () => [...everything(), ...takeChanges()],
   leaves: () => leaves(document.body),
   focused,
   markup: () => {

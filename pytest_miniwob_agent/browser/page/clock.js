@@ -4,6 +4,7 @@
 const RealDate = Date;
 const realFrame = window.requestAnimationFrame.bind(window);
 let now = EPOCH;
+let frame = 100; // nobody watches an animation, so ten frames a second are enough
 let nextTimer = 1;
 const timers = new Map(); // id -> { at, id, run, every }
 
@@ -16,8 +17,8 @@ const add = (callback, delay, every, args) => {
 const remove = (id) => void timers.delete(id);
 window.setTimeout = (callback, delay, ...args) => add(callback, delay, false, args);
 window.setInterval = (callback, delay, ...args) => add(callback, delay, true, args);
-// Nobody watches an animation, so ten frames a second are enough.
-window.requestAnimationFrame = (callback) => add(() => callback(performance.now()), 100, false, []);
+window.requestAnimationFrame = (callback) =>
+  add(() => callback(performance.now()), frame, false, []);
 window.requestIdleCallback = (callback) =>
   add(() => callback({ didTimeout: false, timeRemaining: () => 50 }), 1, false, []);
 window.clearTimeout = window.clearInterval = remove;
@@ -50,4 +51,14 @@ const pass = async (duration) => {
     await null;
   }
   now = end;
+};
+
+// True if the page moves or is about to: a timer is due within `SETTLE` ms. What recurs only every
+// quarter of a second or more, such as a clock, is not awaited.
+const restless = () => [...timers.values()].some(({ at, every }) =>
+  at <= now + SETTLE && every < 250);
+
+// Let time pass until the page rests, for twice `SETTLE` ms at most.
+const rest = async () => {
+  for (const end = now + 2 * SETTLE; now < end && restless();) await pass(frame);
 };

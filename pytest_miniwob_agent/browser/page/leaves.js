@@ -20,16 +20,13 @@ const ignored = (element) =>
 const squeeze = (text) => text.replace(/\s+/g, " ").trim();
 
 const text = (node, parent) => {
-  const range = document.createRange();
-  range.selectNodeContents(node);
-  const rect = range.getBoundingClientRect();
+  const rect = extent(node);
   if (!visible(parent) || !reachable(rect, parent)) return [];
   const [x, y] = place(rect, parent);
   return [{ id: null, tag: "text", text: squeeze(node.data), x, y, point: null }];
 };
 
-const leaf = (element, content) => {
-  if (!visible(element)) return [];
+const described = (element, content) => {
   const id = idOf(element);
   let tag = element.tagName.toLowerCase();
   let value = null;
@@ -44,13 +41,14 @@ const leaf = (element, content) => {
     value = element.selected;
   }
   const [x, y] = place(element.getBoundingClientRect(), element.parentElement);
-  return [{
+  return {
     id, tag, text: content, value, x, y, point: target(element),
     classes: squeeze(element.getAttribute("class") ?? ""),
     dom_id: element.id,
     placeholder: element.placeholder ?? "",
-  }];
+  };
 };
+const leaf = (element, content) => visible(element) ? [described(element, content)] : [];
 
 // The visible leaves below an element, or the element itself if no element below it shows. A box with
 // hidden elements only is not a leaf, unless it can be used.

@@ -8,7 +8,8 @@ const boxes = (points) => {
     const [x, y] = [Math.floor(left), Math.floor(top)];
     return [x, y, Math.ceil(right) - x, Math.ceil(bottom) - y];
   };
-  const seen = [...byId.values()].filter((element) => element.isConnected && visible(element)
+  const seen = [...byId.values()].filter((element) => element instanceof Element
+    && element.isConnected && visible(element)
     && target(element) && ![...element.querySelectorAll("*")].some((inner) => ids.has(inner)));
   const at = points.flatMap(([x, y]) => {
     let hit = document.elementFromPoint(x, y);

@@ -7,11 +7,11 @@ const isField = (element) => element instanceof HTMLTextAreaElement
   || (element instanceof HTMLInputElement && !TEXTLESS.has(element.type));
 
 // The visible letters of an element, without blanks, each with its position in its node.
-const letters = (element) => {
+const letters = (root) => {
   const found = [];
-  const nodes = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
-  while (nodes.nextNode()) {
-    const node = nodes.currentNode;
+  const nodes = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+  let node = root instanceof Text ? root : nodes.nextNode();
+  for (; node; node = nodes.nextNode()) {
     if (!visible(node.parentElement)) continue;
     [...node.data].reduce((offset, letter) => {
       if (letter.trim()) found.push({ node, offset, letter });
@@ -36,7 +36,7 @@ const edges = ({ node, offset, letter }) => {
 const range = async (id, wanted) => {
   const aimed = await aim([[id, null]]);
   if (typeof aimed === "string") return aimed;
-  const element = byId.get(id);
+  const element = owner(byId.get(id));
   const text = wanted === null ? "text" : `text ${quote(wanted)}`;
   const missing = `the element with id=${id} has no ${text} that can be selected`;
   if (element.disabled) return missing;
@@ -47,7 +47,7 @@ const range = async (id, wanted) => {
     const count = (part) => [...new Intl.Segmenter().segment(part)].length;
     return { point: aimed[0], skip: count(element.value.slice(0, before)), take: count(wanted) };
   }
-  const found = letters(element);
+  const found = letters(byId.get(id));
   const part = (wanted ?? found.map(({ letter }) => letter).join("")).replace(/\s+/g, "");
   const sought = [...part];
   const first = found.findIndex((_, index) =>

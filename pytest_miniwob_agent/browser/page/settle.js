@@ -43,6 +43,52 @@ const settle = async () => {
   await loaded();
 };
 
+// The same for readers of everything that shows, who can wait themselves (`wait`): time passes only
+// until the page rests. Where it moved before the action, by itself, just a frame passes, or what
+// moves would be gone before it could be clicked.
+const FINE_FRAME = 20; // ms
+let moving = false;
+const settleFinely = async () => {
+  frame = FINE_FRAME;
+  await loaded();
+  for (let count = 0; count < 2; count++) {
+    if (!moving) await rest();
+    else if (count === 0) await pass(frame);
+    if (count === 0) await hover();
+  }
+  await loaded();
+  moving = restless();
+};
+
+// Let exactly so many ms pass; where everything that shows is read, with the changes meanwhile.
+const wait = async (duration, detailed) => {
+  const watch = detailed ? watchChanges() : null;
+  for (const end = now + duration; now < end;) {
+    await pass(detailed ? Math.min(WATCH, end - now) : duration);
+    watch?.();
+  }
+  await hover();
+  await loaded();
+  moving = restless();
+};
+
+// Let up to so many ms pass while the pointer is near the middle of an element that moves. Returns the
+// rest of them and the point to move to; null for a point where all have passed or the element is gone.
+const follow = async (id, left) => {
+  const element = byId.get(id);
+  while (left > 0 && !top.WOB_DONE_GLOBAL) {
+    const aimed = element.isConnected ? target(element) : null;
+    if (!aimed) break;
+    const { width, height } = extent(element);
+    const away = pointer ? Math.hypot(aimed[0] - pointer[0], aimed[1] - pointer[1]) : Infinity;
+    if (away > Math.min(width, height) / 4) return [left, aimed];
+    const step = Math.min(frame, left);
+    await pass(step);
+    left -= step;
+  }
+  return [left, null];
+};
+
 // Wait for a few frames: a list, for instance, scrolls back to its last selection so much later.
 const frames = async () => {
   for (let count = 0; count < 3; count++) await new Promise(realFrame);

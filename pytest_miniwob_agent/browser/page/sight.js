@@ -1,7 +1,19 @@
 // Geometry of elements: which can be seen, where they are, and where a click lands on them.
 
-// True if a person could bring a box inside `parent` into sight by scrolling alone: its size is not
-// 0, and no ancestor cuts it off by hiding what overflows.
+// The element of a node, which is an element or a text in one.
+const owner = (node) => node instanceof Text ? node.parentElement : node;
+
+// The boxes of a node's lines, and the box around them.
+const ranged = (node) => {
+  if (!(node instanceof Text)) return node;
+  const range = document.createRange();
+  range.selectNodeContents(node);
+  return range;
+};
+const extent = (node) => ranged(node).getBoundingClientRect();
+
+// True if a person could bring a box inside `parent` into sight by scrolling alone: in whole pixels
+// it has more than one each way, and no ancestor cuts it off by hiding what overflows.
 const reachable = (rect, parent) => {
   let { left, top, right, bottom } = rect;
   for (let up = parent; up && up !== document.body; up = up.parentElement) {
@@ -18,12 +30,24 @@ const reachable = (rect, parent) => {
       [top, bottom] = [box.top, box.bottom];
     }
   }
-  return right - left > 1 && bottom - top > 1 && right + scrollX > 0 && bottom + scrollY > 0;
+  return Math.round(right - left) > 1 && Math.round(bottom - top) > 1
+    && right + scrollX > 0 && bottom + scrollY > 0;
 };
 
-const visible = (element) =>
-  element.checkVisibility({ opacityProperty: true, visibilityProperty: true })
-  && reachable(element.getBoundingClientRect(), element.parentElement);
+// A box of two pixels at most: how many of them shrunk text gets differs from browser to browser.
+const speck = ({ width, height }) => Math.round(Math.max(width, height)) <= 2;
+
+// True for a speck without text or use.
+const negligible = (element, rect) => speck(rect)
+  && !element.matches("a, button, label, input, textarea, select, option")
+  && ![...element.childNodes].some((node) =>
+    node instanceof Text && node.data.trim() && !speck(extent(node)));
+
+const visible = (node) => {
+  if (!owner(node).checkVisibility({ opacityProperty: true, visibilityProperty: true })) return false;
+  const rect = extent(node);
+  return reachable(rect, node.parentElement) && !(node instanceof Element && negligible(node, rect));
+};
 
 // The middle of a box inside `parent` when nothing is scrolled.
 const place = (rect, parent) => {
@@ -36,16 +60,20 @@ const place = (rect, parent) => {
   return [Math.round(x), Math.round(y)];
 };
 
+// Points in a node: its middle, then others.
+const samples = (node) => {
+  const rect = ranged(node).getClientRects()[0] ?? extent(node);
+  return [[0.5, 0.5], [0.5, 0.25], [0.5, 0.75], [0.25, 0.5], [0.75, 0.5],
+    [0.25, 0.25], [0.75, 0.25], [0.25, 0.75], [0.75, 0.75]].map(([fx, fy]) =>
+    [Math.floor(rect.left + rect.width * fx), Math.floor(rect.top + rect.height * fy)]);
+};
+
 // A point at which a click lands on the element, its middle if possible; null where the
 // element is out of sight or covered.
-const target = (element) => {
-  const rect = element.getClientRects()[0] ?? element.getBoundingClientRect();
-  for (const [fx, fy] of [[0.5, 0.5], [0.5, 0.25], [0.5, 0.75], [0.25, 0.5], [0.75, 0.5],
-    [0.25, 0.25], [0.75, 0.25], [0.25, 0.75], [0.75, 0.75]]) {
-    const x = Math.floor(rect.left + rect.width * fx);
-    const y = Math.floor(rect.top + rect.height * fy);
+const target = (node) => {
+  for (const [x, y] of samples(node)) {
     const hit = document.elementFromPoint(x, y);
-    if (hit && (element === hit || element.contains(hit))) return [x, y];
+    if (hit && owner(node).contains(hit)) return [x, y];
   }
   return null;
 };

@@ -1,5 +1,7 @@
 """Variants of the reflective agent: how each differs from the default."""
 
+from typing import ClassVar
+
 import pytest
 
 from pytest_miniwob_agent.agents.reflective.agent import ReflectiveAgent
@@ -53,6 +55,8 @@ def prompts(llm, purpose):
         ({"planning": "plan-then-adapt"}, "reflective-plan-then-adapt"),
         ({"memory": "plain"}, "reflective-plain-memory"),
         ({"constraint": "none"}, "reflective-none-constraint"),
+        ({"screen": "full"}, "reflective-full-screen"),
+        ({"screen": "full", "actions": "all"}, "reflective-full-screen-all-actions"),
         (
             {"memory": "traces", "constraint": "all"},
             "reflective-traces-memory-all-constraint",
@@ -219,3 +223,41 @@ class TestConstraint:
         assert (
             'tried before and was wrong, so do something else: enter "a"' in prompts(llm, "plan")[1]
         )
+
+
+class TestFullScreen:
+    SCREENS: ClassVar = {
+        "start": [Element(1, "rect", details=(("fill", "red"), ("box", "5,60,9,9")))],
+        "end": [Element(1, "rect", details=(("fill", "blue"), ("box", "5,60,9,9")))],
+    }
+
+    def page(self):
+        moves = {("start", "wait 0.5 s"): "end"}
+        return FakeEnvironment("Hit", self.SCREENS, moves, {("end", "click at 9,64"): 1.0})
+
+    def test_the_plan_follows_thoughts_on_everything_that_shows(self):
+        replies = [
+            "Click it? No: wait.\n\n**PLAN:**\nwait 0.5 s",
+            "It was red.",
+            "PLAN: click at 9,64",
+        ]
+        episode, llm = play(self.page(), replies, screen="full", actions="all")
+        assert episode.solved
+        first, second = prompts(llm, "plan")
+        assert '<rect id="1" fill="red" box="5,60,9,9"></rect>' in first
+        assert "1. It was red." in second
+        assert "pos=" not in first
+        for form in ("wait 2.5 s", "follow id=4 for 5 s", "click at 40,120", "drag from 10,20 to"):
+            assert form in first
+        [note] = prompts(llm, "summarise")
+        assert "goal: Hit" in note
+
+    def test_the_compact_screen_of_the_same_page_has_none_of_it(self):
+        _, llm = play(self.page(), ["DONE"], trials=1)
+        [prompt] = prompts(llm, "plan")
+        assert '<rect id="1" pos="top-left"></rect>' in prompt
+        assert "box" not in prompt
+
+    def test_a_reply_without_the_line_is_read_as_a_whole(self):
+        episode, _ = play(self.page(), ["click id=1"] + ["DONE"] * 9, screen="full", trials=1)
+        assert actions(episode) == ["click id=1"]

@@ -1,0 +1,121 @@
+"""Parts of a model call that are sent but never kept: headers, queries, and users in addresses.
+
+They hold what a server or a gateway wants to know about its caller, often a key, and do not decide
+the answer. So cassettes do not hold them, and they are neither stored nor shown anywhere. The
+parameters are those of `--miniwob-llm-params`, the addresses those of `--miniwob-base-url`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit, urlunsplit
+
+from pytest_miniwob_agent.core.errors import UsageError
+from pytest_miniwob_agent.core.secrets import redact
+
+SENT_ONLY = ("extra_headers", "extra_query")
+"""The parameters that are sent but never kept."""
+
+NOT_SHOWN = "(not shown)"
+"""Stands for such a parameter in a command that is shown; `check_params` refuses it."""
+
+
+def check_params(params: Mapping[str, Any]) -> None:
+    """Check the parameters that are sent but never kept.
+
+    Raises:
+        UsageError: one of them is not an object; the message does not hold its value.
+    """
+    for name in SENT_ONLY:
+        value = params.get(name, {})
+        hint = "; put it in again, as a command that is shown leaves it out"
+        if not isinstance(value, dict):
+            raise UsageError(
+                f"--miniwob-llm-params: {name} must be an object"
+                + (hint if value == NOT_SHOWN else "")
+            )
+    headers = params.get("extra_headers", {})
+    if wrong := sorted(name for name, value in headers.items() if not isinstance(value, str)):
+        raise UsageError(
+            f"--miniwob-llm-params: extra_headers: the value of {', '.join(wrong)} must be a text"
+        )
+
+
+def kept_params(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters that may be stored and shown."""
+    return {name: value for name, value in params.items() if name not in SENT_ONLY}
+
+
+def sent_only_texts(params: Mapping[str, Any], url: str | None) -> list[str]:
+    """Return the texts of a call that are sent but never kept, to redact them where they appear."""
+    parts = _split(url or "")
+    found = [parts.username, parts.password, *(value for _, value in parse_qsl(parts.query))]
+    texts = [unquote(text) for text in found if text]
+    for name in SENT_ONLY:
+        texts += _texts(params.get(name))
+    # The word behind `Bearer` and the like, too, as a server may quote it alone.
+    return sorted({*texts, *(text.rpartition(" ")[2] for text in texts)})
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        value = value.values()
+    if isinstance(value, str | int | float):
+        yield str(value)
+    elif value is not None:
+        for part in value:
+            yield from _texts(part)
+
+
+def split_url(url: str | None) -> tuple[str | None, dict[str, str]]:
+    """Return a server's address without its query, and the query, which goes with every call.
+
+    The client itself would put the path of a call behind the query.
+    """
+    parts = _split(url or "")
+    if not parts.query:
+        return url, {}
+    return urlunsplit(parts._replace(query="")), dict(parse_qsl(parts.query))
+
+
+def shown_url(url: str, omitted: str = "***") -> str:
+    """Return an address whose user and query are omitted.
+
+    Args:
+        url: the address.
+        omitted: stands for what was omitted.
+    """
+    parts = _split(url)
+    user, _, host = parts.netloc.rpartition("@")
+    kept = f"{omitted}@{host}" if user and omitted else host
+    query = omitted if parts.query else ""
+    return urlunsplit((parts.scheme, kept, parts.path, query, "")) or NOT_SHOWN
+
+
+def _split(url: str) -> SplitResult:
+    """Split an address; one that is not valid, which the client reports, has no parts."""
+    try:
+        return urlsplit(url)
+    except ValueError:
+        return urlsplit("")
+
+
+def shown_json(text: str, *, complete: bool = False) -> str:
+    """Return a JSON text of an option as it may be shown, as it is if there is nothing to hide.
+
+    Args:
+        text: the value of the option; it need not be JSON.
+        complete: leave out parameters that are sent only, so that the text is valid; otherwise
+            `NOT_SHOWN` stands for them.
+    """
+    try:
+        params = json.loads(text)
+    except ValueError:
+        return NOT_SHOWN if any(name in text for name in SENT_ONLY) else redact(text)
+    shown = redact(params)
+    if isinstance(shown, dict) and any(name in shown for name in SENT_ONLY):
+        omitted = {} if complete else {name: NOT_SHOWN for name in SENT_ONLY if name in shown}
+        shown = kept_params(shown) | omitted
+    return text if shown == params else json.dumps(shown, ensure_ascii=False)

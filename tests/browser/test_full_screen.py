@@ -1,0 +1,154 @@
+"""Everything that shows, and the actions at points and by the page's clock, in a real Chromium."""
+
+import re
+
+import pytest
+
+from pytest_miniwob_agent.core.actions import (
+    Click,
+    ClickAt,
+    DragFrom,
+    Enter,
+    Follow,
+    HoverAt,
+    Press,
+    Wait,
+)
+
+pytestmark = pytest.mark.integration
+
+PAGE = """
+<button id=ok disabled title="Save it">&#8203;</button>
+<li aria-selected=true><a id=tab>Tab</a></li>
+<select id=list><option>One<option>Two</select>
+<input id=free value=x><input id=fixed readonly value=y>
+<input id=day type=date><input id=much type=range min=2 max=8 step=2>
+<div id=red style="width: 20px; height: 20px; background: red"></div>
+<div id=odd style="width: 20px; height: 20px; background: #123456"></div>
+<div style="position: relative; width: 40px; height: 20px">
+  <p id=under style="margin: 0">ab</p>
+  <div id=over style="position: absolute; inset: 0; background: blue"></div></div>
+<div id=box style="height: 30px; overflow: auto"><p id=near>near</p>some<b>far</b>text
+  <p id=low style="margin-top: 90px">low</p></div>
+<svg width=60 height=30><polygon id=three points="0,0 30,0 30,20"/><line id=flat x1=5 x2=50 y1=25
+  y2=25 stroke=black /></svg>
+<div id=cards><span style="display: none">7</span></div>
+"""
+
+
+@pytest.fixture
+def shown(page, browser):
+    """The details of each element of `PAGE` by its DOM id, or by its text."""
+    env = page("click-test-2", 1)
+    env.reset(full=True)
+    browser.driver.execute_script(
+        "document.body.innerHTML = `<div id=query>q</div>${arguments[0]}`;"
+        "document.getElementById('cards').style = 'height: 20px; width: 9px; background: green';"
+        "document.getElementById('free').focus();",
+        PAGE,
+    )
+    elements = env.step(Press("HOME")).observation.elements
+    return {
+        element.dom_id or element.text: {**dict(element.details), "id": element.id}
+        for element in elements
+    }
+
+
+def test_states_names_limits_and_options_are_shown(shown):
+    assert shown["ok"]["state"] == "disabled"
+    assert shown["tab"]["state"] == "selected"
+    assert shown["free"]["state"] == "focused"
+    assert shown["fixed"]["state"] == "readonly"
+    assert shown["list"]["options"] == "One | Two"
+    assert shown["day"]["format"] == "MM/DD/YYYY"
+    limits = [shown["much"][name] for name in ("minimum", "maximum", "step")]
+    assert limits == ["2", "8", "2"]
+
+
+def test_colours_shapes_and_boxes_are_shown(shown):
+    assert shown["red"]["background"] == "red"
+    assert shown["odd"]["background"] == "#123456"
+    assert shown["cards"]["background"] == "green"  # a box of which the content is hidden
+    assert shown["three"]["corners"] == "3"
+    left, top, width, height = map(int, shown["three"]["box"].split(","))
+    assert (width, height) == (30, 20)
+    assert shown["three"]["points"] == f"{left},{top} {left + 30},{top} {left + 30},{top + 20}"
+    assert shown["flat"]["points"] == f"{left + 5},{top + 25} {left + 50},{top + 25}"
+
+
+def test_what_is_covered_or_out_of_sight_is_marked_and_text_has_an_id(shown):
+    assert shown["under"]["state"] == "covered"
+    assert "state" not in shown["over"]
+    assert shown["low"]["state"] == "outside"
+    assert re.fullmatch(r"0 of \d+", shown["box"]["scroll"])
+    assert shown["some"]["id"] is not None
+
+
+def test_the_goal_has_its_icons(open_page):
+    _, observation = open_page("click-menu-2", 1001)
+    assert '<span class="ui-icon ui-icon-' in observation.goal
+    _, observation = open_page("click-menu-2", 1000)
+    assert "<" not in observation.goal
+
+
+def test_a_drawing_is_shown_as_a_mosaic(page):
+    picture, *_ = page("number-checkboxes", 1000).reset(full=True).elements
+    rows = dict(picture.details)["drawing"].split("/")
+    assert rows[3].strip(".") == "####.####.oooo.####"
+
+
+def play(env, *actions):
+    """Take actions of a full screen; the last one's transition."""
+    env.reset(full=True)
+    for action in actions:
+        transition = env.step(action)
+        assert transition.error is None, action
+    return transition
+
+
+def test_exactly_the_time_of_a_wait_passes(page):
+    for seconds, reward in ((1, 1.0), (1.3, 0.6)):  # the goal asks for one second
+        transition = play(page("button-delay", 1000), Click(1), Wait(seconds), Click(2))
+        assert transition.reward == reward
+
+
+def test_the_pointer_follows_what_moves(page):
+    assert play(page("chase-circle", 1000), Follow(1, 10)).solved
+
+
+def test_changes_while_time_passes_are_listed(page):
+    observation = play(page("simon-says", 1000), Wait(4)).observation
+    lit = [
+        dict(element.details)["of"]
+        for element in observation.elements
+        if element.tag == "change" and dict(element.details)["class"] == "push"
+    ]
+    assert lit == ["id=2", "id=2", "id=1"]
+
+
+def test_points_of_the_page_can_be_used(page):
+    env = page("drag-cube", 1000)
+    assert play(env, DragFrom(((80, 110), (80, 140))), Wait(2), ClickAt((80, 190))).solved
+    signal = play(page("hot-cold", 1000), HoverAt((40, 80))).observation.elements[-1]
+    assert signal.text == "COLD"
+
+
+def test_a_field_with_parts_is_typed_into_from_its_beginning(page):
+    assert play(page("enter-date", 1000), Enter("01/28/2011", 1), Click(2)).solved
+
+
+@pytest.mark.parametrize(
+    ("action", "error"),
+    [
+        (ClickAt((700, 5)), "the point 700,5 is outside the page's 640 x 480 pixels"),
+        (HoverAt((5, float("nan"))), "the point 5,nan is outside the page's 640 x 480 pixels"),
+        (DragFrom(((5, 5),)), "a drag has 2 to 100 points"),
+        (Wait(61), "time can pass for up to 60 seconds, not for 61"),
+        (Wait(0), "time can pass for up to 60 seconds, not for 0"),
+    ],
+)
+def test_an_impossible_point_or_time_is_an_error(page, action, error):
+    env = page("click-test-2", 1)
+    first = env.reset()
+    transition = env.step(action)
+    assert (transition.error, transition.observation) == (error, first)
