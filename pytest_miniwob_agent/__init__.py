@@ -74,6 +74,7 @@ from pytest_miniwob_agent.core.outcome import Change, DriftDetails, Outcome, Pic
 from pytest_miniwob_agent.core.parsing import Command, Unreadable, parse_action
 from pytest_miniwob_agent.core.protocols import (
     LLM,
+    ActionCounter,
     Agent,
     Environment,
     Observer,
@@ -92,6 +93,7 @@ __all__ = [
     "MODIFIERS",
     "Acted",
     "Action",
+    "ActionCounter",
     "Agent",
     "BrowserError",
     "BrowserLost",

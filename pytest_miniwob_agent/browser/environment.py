@@ -181,9 +181,8 @@ class MiniwobEnvironment:
         self._points = {element["id"]: element.pop("point") for element in read["elements"]}
         self._points.pop(None, None)  # type: ignore[call-overload]
         elements = tuple(map(Element.from_data, read["elements"]))
-        return Transition(
-            Observation(read["goal"], elements), float(read["reward"]), read["done"], error
-        )
+        observation = Observation(read["goal"], elements, read["focus"])
+        return Transition(observation, float(read["reward"]), read["done"], error)
 
     def _release_keys(self, driver: webdriver.Chrome) -> None:
         """Release every key. The pointer needs no reset: a new page does not know its position."""

@@ -41,15 +41,20 @@ class Element:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """The page as a person would see it: the goal in the page's words, and the visible elements."""
+    """The page as a person would see it: the goal in the page's words, and the visible elements.
+
+    `focus` is the id of the field that keys go to, None where there is none.
+    """
 
     goal: str
     elements: tuple[Element, ...] = ()
+    focus: int | None = None
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Observation:
         """Return the observation that `core.data.to_data` was called on."""
-        return cls(data["goal"], tuple(map(Element.from_data, data["elements"])))
+        elements = tuple(map(Element.from_data, data["elements"]))
+        return cls(data["goal"], elements, data.get("focus"))
 
 
 @dataclass(frozen=True, slots=True)

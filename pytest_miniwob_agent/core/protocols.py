@@ -60,7 +60,7 @@ class LLM(Protocol):
 class Agent(Protocol):
     """Something that works on a page through a model. `name` is the folder of its cassettes.
 
-    An agent may also have the method of a `RunObserver`.
+    An agent may also have the methods of a `RunObserver` and an `ActionCounter`.
     """
 
     name: str
@@ -84,6 +84,18 @@ class RunObserver(Protocol):
 
         Raises:
             MiniwobError: shown in the summary; the run fails.
+        """
+        ...
+
+
+@runtime_checkable
+class ActionCounter(Protocol):
+    """An optional part of an `Agent`: the actions that use up those of a trial, otherwise all."""
+
+    def counts(self, action: Action) -> bool:
+        """Return False for a helper of another action, such as clearing a field before typing.
+
+        Each helper must belong to an action that counts, or a trial would never end.
         """
         ...
 

@@ -1,7 +1,8 @@
 """A run's figures in the form of the reflective agent's paper, with the published ones.
 
-Completion by trials (tables 10 to 12), the significance of more trials (tables 7 and 13) and the
-planner calls that staging saves (table 8). The published figures are in the folder `data`.
+Completion by trials (tables 10 to 12), means (tables 5 and 6), the significance of more trials
+(tables 7 and 13) and the planner calls that staging saves (table 8). A run of RCI or WebWISE is
+tabulated by the suite of its own paper. The published figures are in the folder `data`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.results import statistics
 from pytest_miniwob_agent.results.file import Result, Results, Samples
+from pytest_miniwob_agent.tasks.catalogue import task_fact
 
 TRIALS = (1, 3, 5)
 """The numbers of trials that the paper tabulates."""
@@ -27,6 +29,23 @@ PAPER = "reflective-agent (PaLM 2 L)"
 
 SIGNIFICANCE, PLANNING = "n-screen-n-step", "1-screen-n-step"
 """The categories whose tasks the paper's tables 13 and 8 list one by one."""
+
+
+SHARED = ("WebN-T5-3B", "CC-Net (SL+RL)", "RCI (gpt-3.5-turbo)")
+"""The systems of tables 5 and 6 with figures by task; a task that all of them have is shared."""
+
+FUNCTIONS = {
+    "1": "1 function",
+    "2": "2 functions",
+    "3": "3 to 6 functions",
+    "variable": "variable functions",
+}
+"""The groups of WebWISE's tasks by the number of functions that a solution calls (its table 4)."""
+
+NOT_CHOOSING = ("summarise", "ground", "reflect", "critique")
+"""Purposes of calls that choose no actions; every other call counts as one of the planner."""
+
+_FEW_SHOT = ("few-shot", "1-shot", "auto-context")
 
 
 def published(name: str) -> list[dict[str, str]]:
@@ -63,13 +82,35 @@ class Paper:
         object.__setattr__(self, "results", replace(self.results, results=results))
 
     @cached_property
+    def suite(self) -> str:
+        """The suite of the run's agent: `rci` or `webwise`, and `paper` for any other agent."""
+        families = {result.agent.partition("-")[0] for result in self.conclusive}
+        family = families.pop() if len(families) == 1 else ""
+        return family if family in ("rci", "webwise") else "paper"
+
+    @property
+    def zero_shot(self) -> bool | None:
+        """True if no agent of the run had worked examples, None where that is not known."""
+        agents = {result.agent for result in self.conclusive}
+        if any(part in agent for agent in agents for part in _FEW_SHOT):
+            return False
+        known = all(each.partition("-")[0] in ("reflective", "rci", "webwise") for each in agents)
+        return True if known else None
+
+    def _group(self, result: Result) -> str:
+        """The table of an item: its category, or its group in the paper of the run's agent."""
+        if self.suite == "paper" or not (group := task_fact(result.task, self.suite)):
+            return result.category
+        return FUNCTIONS.get(group, group) if self.suite == "webwise" else "RCI's suite"
+
+    @cached_property
     def items(self) -> dict[str, dict[str, list[Samples]]]:
-        """The conclusive samples of items, by category and task."""
+        """The conclusive samples of items, by category (or group) and task."""
         found: dict[str, dict[str, list[Samples]]] = {}
         for samples in self.results.items.values():
             conclusive = tuple(result for result in samples.results if result.conclusive)
             if conclusive:
-                tasks = found.setdefault(conclusive[0].category, {})
+                tasks = found.setdefault(self._group(conclusive[0]), {})
                 tasks.setdefault(conclusive[0].task, []).append(Samples(conclusive))
         return {name: dict(sorted(tasks.items())) for name, tasks in sorted(found.items())}
 
@@ -80,7 +121,12 @@ class Paper:
 
     @cached_property
     def trials(self) -> tuple[int, ...]:
-        """The numbers of `TRIALS` that the run has figures for; one of 1 trial has none for 5."""
+        """The numbers of `TRIALS` that the run has figures for; one of 1 trial has none for 5.
+
+        RCI and WebWISE play one trial, whatever a run allows.
+        """
+        if self.suite != "paper":
+            return TRIALS[:1]
         most = max((max(len(r.endings), r.solved_at or 1) for r in self.conclusive), default=0)
         all_solved = all(result.solved_at is not None for result in self.conclusive)
         return tuple(t for t in TRIALS if t <= most or (all_solved and most))
@@ -98,13 +144,14 @@ class Paper:
         """Tables 10 to 12: completion by task and number of trials, and the published figures."""
         return [
             {
-                "category": category,
+                "group": group,
+                "category": items[0].results[0].category,
                 "task": task,
                 "items": len(items),
                 "completion": {f"T={t}": float(_rate(items, t)) for t in self.trials},
                 "published": self.rates.get(task, {}),
             }
-            for category, tasks in self.items.items()
+            for group, tasks in self.items.items()
             for task, items in tasks.items()
         ]
 
@@ -112,7 +159,7 @@ class Paper:
         """Mean completion by category and published system, over the tasks that both have."""
         rows = []
         for category in self.items:
-            tasks = [row for row in self.completion() if row["category"] == category]
+            tasks = [row for row in self.completion() if row["group"] == category]
             for system in dict.fromkeys(name for row in tasks for name in row["published"]):
                 shared = [row for row in tasks if system in row["published"]]
                 rows.append(
@@ -128,6 +175,51 @@ class Paper:
                     }
                 )
         return rows
+
+    def means(self) -> list[dict[str, Any]]:
+        """Tables 5 and 6: means over shared tasks as printed, from the rows, and of the run.
+
+        The printed means differ from those of the tables by task.
+        """
+        found = []
+        for row in published("means.csv"):
+            tasks = [
+                each
+                for each in self.completion()
+                if each["category"] == row["category"] and set(SHARED) <= each["published"].keys()
+            ]
+            rates = [each["published"].get(row["system"]) for each in tasks]
+            if tasks:
+                found.append(
+                    {
+                        "category": row["category"],
+                        "system": row["system"],
+                        "shared_tasks": len(tasks),
+                        "printed": float(row["completion_rate"]),
+                        "published": None if None in rates else _mean(rates),
+                        "completion": {
+                            f"T={t}": _mean([each["completion"][f"T={t}"] for each in tasks])
+                            for t in self.trials
+                        },
+                    }
+                )
+        return found
+
+    def functions(self) -> list[dict[str, Any]]:
+        """WebWISE's tables 2 and 3: completion by number of functions; empty for other agents."""
+        if self.suite != "webwise":
+            return []
+        systems: dict[str, dict[str, float]] = {}
+        for row in published("functions.csv"):
+            name = f"{row['system']} {row['setting']}".strip()
+            systems.setdefault(name, {})[row["functions"]] = float(row["completion_rate"])
+        ours = {
+            group: _mean([float(_rate(items, 1)) for items in self.items[name].values()])
+            for group, name in FUNCTIONS.items()
+            if name in self.items
+        }
+        rows = [{"system": "this run", "completion": ours}] if ours else []
+        return [*rows, *({"system": n, "completion": rates} for n, rates in systems.items())]
 
     def significance(self) -> list[dict[str, Any]]:
         """Tables 7 and 13: the significance of more trials, by category and by task.
@@ -172,9 +264,10 @@ class Paper:
         """Table 8: planner calls made, and those needed with one call for each action.
 
         `first` counts the samples that were solved in their first trial, `all` every sample with
-        all of its trials. Empty for an agent that makes no calls for the purpose `plan`.
+        all of its trials. Empty for an agent without stages: one that makes no fewer calls than
+        it takes actions.
         """
-        if not any("plan" in result.calls for result in self.conclusive):
+        if (_planned(self.conclusive)["saved"] or 0) <= 0:
             return []
         groups = [
             (task, [r for each in items for r in each.results])
@@ -227,7 +320,12 @@ def _mean(rates: Sequence[float]) -> float:
 
 
 def _planned(results: Sequence[Result]) -> dict[str, Any]:
-    staged = sum(result.calls.get("plan", 0) for result in results)
+    staged = sum(
+        count
+        for result in results
+        for purpose, count in result.calls.items()
+        if purpose not in NOT_CHOOSING
+    )
     return _saving(sum(result.steps for result in results), staged)
 
 

@@ -6,17 +6,41 @@ import csv
 import io
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from pytest_miniwob_agent.core.text import counted, listed, p_value, percent, sanitize_line
-from pytest_miniwob_agent.results.published import PAPER, TRIALS, Paper
+from pytest_miniwob_agent.results.published import FUNCTIONS, PAPER, TRIALS, Paper
 from pytest_miniwob_agent.terminal import layout
 
-BESIDE = {f"{PAPER} T={t}": f"T={t}*" for t in TRIALS} | {
-    "RCI (gpt-3.5-turbo)": "RCI",
-    "CC-Net (SL+RL)": "CC-Net",
+BESIDE = {
+    "paper": {f"{PAPER} T={t}": f"T={t}*" for t in TRIALS}
+    | {"RCI (gpt-3.5-turbo)": "RCI", "CC-Net (SL+RL)": "CC-Net"},
+    "rci": {
+        "RCI (gpt-3.5-turbo)": "RCI*",
+        "RCI (gpt-4 where used)": "GPT-4*",
+        "WebN-T5-3B": "WebN-T5",
+        "CC-Net (SL+RL)": "CC-Net",
+    },
+    "webwise": {
+        "WebWISE (gpt-3.5-turbo) k=1": "k=1*",
+        "RCI (gpt-3.5-turbo)": "RCI",
+        "HeaP (text-davinci-003)": "HeaP",
+    },
 }
-"""The published systems that a terminal has room for, with the headings of their columns."""
+"""The published systems that a terminal has room for, with the headings of their columns, by the
+suite of the run's agent."""
+
+PAPERS = {"paper": PAPER, "rci": "the paper's RCI", "webwise": "the paper's WebWISE"}
+"""The systems whose columns have a * in their headings."""
+
+RULES = {
+    "paper": "any reward above 0",
+    "rci": "any reward above 0",
+    "webwise": "success alone",
+}
+"""The rewards that the papers counted as solved."""
 
 ICON_GOALS = {"click-menu-2"}
 """Tasks of the papers with goals of which a picture is a part."""
@@ -46,6 +70,8 @@ class Tables:
             "reward": "any" if self.paper.any_reward else "full",
             "completion": self.paper.completion(),
             "systems": self.paper.systems(),
+            "means": self.paper.means(),
+            "functions": self.paper.functions(),
             "significance": self.paper.significance(),
             "planning": self.paper.planning(),
         }
@@ -78,16 +104,18 @@ class Tables:
         sections = [
             *(self._completion(category, all_systems) for category in self.paper.items),
             self._systems(),
+            self._means(),
+            self._functions(),
             *map(self._significance, ("category", "task")),
             self._planning(),
         ]
         return [section for section in sections if section.rows[1:]]
 
     def _completion(self, category: str, all_systems: bool) -> Section:
-        rows = [row for row in self.paper.completion() if row["category"] == category]
-        beside = BESIDE
+        rows = [row for row in self.paper.completion() if row["group"] == category]
+        beside = few = BESIDE[self.paper.suite]
         if all_systems:
-            beside = {s: BESIDE.get(s, s) for row in rows for s in row["published"]}
+            beside = {s: few.get(s, s) for row in rows for s in row["published"]}
         head = ("task", *(f"T={t}" for t in self.paper.trials), *beside.values())
         body = [
             (
@@ -101,7 +129,7 @@ class Tables:
         return Section(
             f"Completion, {category}",
             f"Percent of {' to '.join(map(str, dict.fromkeys((counts[0], counts[-1]))))} "
-            f"items a task; with * {PAPER}.",
+            f"items a task; with * {PAPERS[self.paper.suite]}.",
             [head, *body],
         )
 
@@ -112,6 +140,40 @@ class Tables:
             "Mean over the tasks that both have, in percent. Other seeds, screens and models: no "
             "ranking.",
             [head, *self._system_rows()],
+        )
+
+    def _means(self) -> Section:
+        rows: list[tuple[str, ...]] = []
+        for category, group in groupby(self.paper.means(), key=itemgetter("category")):
+            rows.append((f"{category}:", "", "", "", *("" for _ in self.paper.trials)))
+            rows += [
+                (
+                    row["system"],
+                    str(row["shared_tasks"]),
+                    percent(row["printed"]),
+                    _or_dash(row["published"]),
+                    *map(percent, row["completion"].values()),
+                )
+                for row in group
+            ]
+        head = ("system", "tasks", "printed", "rows", *(f"T={t}" for t in self.paper.trials))
+        return Section(
+            "Means as printed",
+            "Tables 5 and 6, over the tasks that all systems share: the mean that the paper "
+            "prints, the mean of the rates by task that are published, and the run's.",
+            [head, *rows],
+        )
+
+    def _functions(self) -> Section:
+        rows = [
+            (row["system"], *(_or_dash(row["completion"].get(group)) for group in FUNCTIONS))
+            for row in self.paper.functions()
+        ]
+        return Section(
+            "By number of functions",
+            "WebWISE's tables 2 and 3: percent of the tasks whose solution calls 1, 2, 3 to 6 or a "
+            "variable number of functions; k is the number of examples.",
+            [("system", "1", "2", "3 to 6", "variable"), *rows],
         )
 
     def _significance(self, kind: str) -> Section:
@@ -127,8 +189,9 @@ class Tables:
     def _planning(self) -> Section:
         return Section(
             "Planner calls",
-            "Actions (one call each, without staging), calls made and percent saved: solved in the "
-            "first trial, then all trials. The paper's savings of both are in the last column.",
+            "Actions (one call each, without staging), calls that choose actions and percent "
+            "saved: solved in the first trial, then all trials. The paper's savings of both are in "
+            "the last column.",
             [
                 ("", "first", "calls", "saved", "all", "calls", "saved", "paper"),
                 *map(_planning_row, self.paper.planning()),
@@ -163,10 +226,15 @@ class Tables:
             lines.append(f"A partial run: {', '.join(self.paper.results.partial)}")
         if inconclusive := self._inconclusive:
             lines.append(f"Left out as inconclusive: {listed(inconclusive)}")
+        if self.paper.trials != TRIALS and self.paper.suite == "paper":
+            lines.append(f"The run has {counted(max(self.paper.trials), 'trial')} at most.")
+        examples = {True: "zero-shot", False: "few-shot", None: "not known to be zero-shot"}
+        lines.append(f"The run is {examples[self.paper.zero_shot]}.")
         if self.paper.any_reward:
             lines.append("Solved is any reward above 0, as in the paper's code.")
-        if self.paper.trials != TRIALS:
-            lines.append(f"The run has {counted(max(self.paper.trials), 'trial')} at most.")
+        else:
+            rule = RULES[self.paper.suite]
+            lines.append(f"Solved is the full reward of 1; the paper counted {rule}.")
         tasks = {result.case.split("/")[1] for result in self.paper.conclusive}
         lines += [
             f"{task}: some of its goals show an icon, which is part of the goal's text here; the "

@@ -6,9 +6,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from html import escape
 
-from pytest_miniwob_agent.core.actions import Action, elements_of
+from pytest_miniwob_agent.core.actions import Action, Click, Enter, elements_of
 from pytest_miniwob_agent.core.events import Completion
 from pytest_miniwob_agent.core.observations import Element, Observation, Transition
+
+_NO_FIELDS = ("button", "submit", "reset", "image", "checkbox", "radio")
+"""Types of inputs that keys do not go to."""
 
 
 class FakeEnvironment:
@@ -20,6 +23,8 @@ class FakeEnvironment:
         moves: the screen after an action, by screen and action in its text form
             (`("start", "click id=1"): "menu"`). An action that is not listed changes nothing.
         rewards: the raw reward of the actions that end a trial, by screen and action.
+
+    A click gives the focus to a field (`input_...`, `textarea`, `select`), or takes it away.
     """
 
     def __init__(
@@ -36,6 +41,7 @@ class FakeEnvironment:
         self.actions: list[list[Action]] = []
         """The actions of each trial so far."""
         self._screen = ""
+        self._focus: int | None = None
         self._done = False
         self._full = False
 
@@ -43,6 +49,7 @@ class FakeEnvironment:
         """Begin at the first screen; only with `full` its elements show their details."""
         self._full = full
         self._screen = next(iter(self.screens))
+        self._focus = None
         self._done = False
         self.actions.append([])
         return self._observation()
@@ -56,6 +63,8 @@ class FakeEnvironment:
             if id_ not in shown:
                 error = f"there is no element with id={id_} on the screen"
                 return Transition(self._observation(), error=error)
+        if isinstance(action, Click | Enter):
+            self._focus = action.element if self._is_field(action.element) else None
         if here in self.rewards:
             self._done = True
             return Transition(Observation(self.goal), self.rewards[here], done=True)
@@ -70,10 +79,16 @@ class FakeEnvironment:
         return f"<body>\n{lines}</body>"
 
     def _observation(self) -> Observation:
-        elements = self.screens[self._screen]
+        elements = tuple(self.screens[self._screen])
         if not self._full:
-            elements = [replace(element, details=()) for element in elements]
-        return Observation(self.goal, tuple(elements))
+            elements = tuple(replace(element, details=()) for element in elements)
+        focus = self._focus if any(each.id == self._focus for each in elements) else None
+        return Observation(self.goal, elements, focus)
+
+    def _is_field(self, id_: int) -> bool:
+        tag = next(each.tag for each in self.screens[self._screen] if each.id == id_)
+        kind = tag.removeprefix("input_")
+        return (kind != tag and kind not in _NO_FIELDS) or tag in ("textarea", "select")
 
 
 def _markup(element: Element) -> str:

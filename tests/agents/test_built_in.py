@@ -24,12 +24,8 @@ REPLIES_OF = {"webwise": ['```python\nclick("button", "ONE")\n```']}
 
 PARAMS = {
     "reflective-iterative": {"planning": "iterative", "memory": "traces", "constraint": "all"},
-    "reflective-plan-then-adapt": {
-        "planning": "plan-then-adapt",
-        "memory": "plain",
-        "constraint": "none",
-    },
-    "reflective-full-screen": {"screen": "full", "actions": "all"},
+    "reflective-plan-then-adapt": {"planning": "plan-then-adapt", "memory": "plain"},
+    "reflective-full-screen": {"screen": "full", "actions": "all", "constraint": "none"},
     # Fewer programs a trial than by default, as it takes long to stop an endless one.
     "webwise": {"programs": 5},
 }

@@ -177,10 +177,65 @@ class TestPlanning:
         (row,) = rows(data, "planning", what="click-checkboxes-soft")
         assert [round(100 * each["all"]["saved"], 1) for each in row["published"]] == [61.7, 71.4]
 
-    def test_an_agent_without_planner_calls_has_no_table_of_them(self):
-        run = Results((sample("1-screen-n-step", "t", 1, 1, calls={"act": 7}),))
+    def test_every_call_that_chooses_actions_counts(self):
+        calls = {"plan": 1, "adapt": 3, "summarise": 9, "ground": 9, "reflect": 9, "critique": 9}
+        run = Results((sample("1-screen-n-step", "t", 1, 1, calls=calls, steps=8),))
+        assert Paper(run).planning()[0]["all"] == {"iterative": 8, "staged": 4, "saved": 0.5}
+
+    @pytest.mark.parametrize(
+        "calls", [{"act": 7}, {"plan": 1, "improve": 1, "task": 7, "state": 7}, {}]
+    )
+    def test_an_agent_without_stages_has_no_table_of_planner_calls(self, calls):
+        steps = 7 if calls else 0
+        run = Results((sample("1-screen-n-step", "t", 1, 1, calls=calls, steps=steps),))
         assert Paper(run).planning() == []
         assert "Planner calls" not in Tables(Paper(run)).text()
+
+
+class TestMeans:
+    def test_tables_5_and_6_stand_beside_the_means_of_the_rates_by_task(self, data):
+        (row,) = rows(data, "means", category="1-screen-n-step", system="CC-Net (SL+RL)")
+        assert (row["shared_tasks"], row["printed"]) == (16, 0.951)
+        assert 100 * row["published"] == pytest.approx(92.6, abs=0.05)
+        (row,) = rows(data, "means", category="n-screen-n-step", system="AdaPlanner")
+        assert (row["shared_tasks"], row["printed"], row["published"]) == (11, 0.897, None)
+        assert 100 * row["completion"]["T=5"] == pytest.approx(87.3, abs=0.05)
+
+
+class TestRunsOfOtherPapers:
+    def run(self, agent, *tasks):
+        return Paper(Results(tuple(sample("x", task, 1, 1, agent=agent) for task in tasks)))
+
+    def test_rci_has_the_columns_and_the_tasks_of_its_paper(self):
+        paper = self.run("rci", "click-shades", "click-tab-2", "circle-center")
+        assert paper.trials == (1,)
+        assert {row["task"]: row["group"] for row in paper.completion()} == {
+            "click-shades": "RCI's suite", "click-tab-2": "RCI's suite", "circle-center": "x",
+        }  # fmt: skip
+        text = Tables(paper).text()
+        assert "task          T=1  RCI*  GPT-4*  WebN-T5  CC-Net" in text
+        assert "click-tab-2   100    74     100       18      98" in text
+        assert "The run is zero-shot." in text
+        assert "Solved is the full reward of 1; the paper counted any reward above 0." in text
+        assert Tables(paper).csv().splitlines()[1].startswith("x,click-shades,rci (m),T=1,")
+
+    def test_webwise_has_the_tables_by_number_of_functions(self):
+        paper = self.run("webwise-1-shot", "click-link", "click-tab-2", "read-table")
+        assert paper.trials == (1,)
+        found = {row["system"]: row["completion"] for row in paper.functions()}
+        assert found["this run"] == {"1": 1.0, "2": 1.0, "variable": 1.0}
+        assert found["WebGUM (HTML)"] == {"1": 0.92, "2": 0.4, "3": 1.0, "variable": 0.83}
+        assert found["Automatic context generation k=0"]["variable"] == 0.3
+        assert found["Instruction + whole DOM k=0"]["3"] == 0.77
+        text = Tables(paper).text()
+        assert "The run is few-shot" in text
+        assert "WebN-T5-3B k=0" in text
+        assert "HeaP" in text
+
+    def test_a_run_of_another_agent_is_not_called_zero_shot(self):
+        text = Tables(self.run("mine", "click-link")).text()
+        assert "The run is not known to be zero-shot" in text
+        assert "By number of functions" not in text
 
 
 class TestCommand:

@@ -124,3 +124,11 @@ class TestEnvironment:
         (shown,) = html.fromstring(form.html()).xpath("//textarea")
         assert area.value
         assert (shown.text, shown.get("value")) == (area.value, None)
+
+    def test_a_click_into_a_field_gives_it_the_focus(self, form, env):
+        start = form.reset()
+        (area,) = (one for one in start.elements if one.tag == "textarea")
+        after = form.step(Click(area.id)).observation
+        assert (start.focus, after.focus) == (None, area.id)
+        env.reset()
+        assert env.step(Click(1)).observation.focus is None  # a button

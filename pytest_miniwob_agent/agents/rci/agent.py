@@ -7,7 +7,9 @@ carried out (agent grounding). There is one trial.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_miniwob_agent.agents.parameters import check_choice, check_integer
@@ -18,10 +20,11 @@ from pytest_miniwob_agent.agents.rci.instructions import (
     find_actions,
     parse_instruction,
 )
-from pytest_miniwob_agent.core.actions import Action
+from pytest_miniwob_agent.core.actions import Action, Hold, Release
 from pytest_miniwob_agent.core.data import digest
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.events import Ending, Note, TrialEnded
+from pytest_miniwob_agent.core.observations import Transition
 from pytest_miniwob_agent.core.protocols import LLM, Environment
 from pytest_miniwob_agent.core.text import nearest
 from pytest_miniwob_agent.tasks.catalogue import installed_tasks
@@ -85,6 +88,10 @@ class RCIAgent:
         plan = "" if self._without == "plan" else trial.plan(self._critiques)
         note(trial.follow(plan, fit=self._without != "state"))
 
+    def counts(self, action: Action) -> bool:
+        """Return True for what an instruction says; CTRL is only held to keep other options."""
+        return not isinstance(action, Hold | Release)
+
 
 def _read_exemplars(source: str, task: str) -> Prompt | None:
     """Read the worked examples for a task; None where there are none."""
@@ -110,6 +117,20 @@ def _read_exemplars(source: str, task: str) -> Prompt | None:
     exemplars = Prompt(text)
     exemplars.files = {f"exemplars/{chosen.name}": digest(text)}
     return exemplars
+
+
+_ID = re.compile(r"\bid=(\d+)")
+"""An element in an error of the browser, which the page's HTML names by its `data-ref`."""
+
+
+@dataclass(slots=True)
+class _Wording:
+    """An instruction as it was proposed and as it is worded now, with the rewordings left."""
+
+    page: str
+    proposal: str
+    reply: str
+    left: int
 
 
 class _Trial:
@@ -146,53 +167,81 @@ class _Trial:
         page, repeated = "", 0
         while True:
             before, page = page, self._env.html()
+            wording = self._propose(page, plan, done, fit)
             try:
-                found = self._ground(page, plan, done, fit)
+                while (found := self._ground(wording)) is not None:
+                    instruction, actions = found
+                    same = page == before and done[-1:] == [str(instruction)]
+                    repeated = repeated + 1 if same and instruction.verb != "press" else 0
+                    if repeated == REPEATS:
+                        detail = f"again and again: {_bounded(done[-1], 200)}"
+                        return TrialEnded(Ending.NO_CHANGE, detail)
+                    transition = self._carry_out(actions)
+                    if transition is None or not transition.error:
+                        break
+                    self._reword(wording, _ID.sub(r'data-ref="\1"', transition.error))
+                else:
+                    return TrialEnded(Ending.INCOMPLETE, "nothing was left to do")
             except Inadmissible as error:
                 return TrialEnded(Ending.EXCEPTION, str(error))
-            if found is None:
-                return TrialEnded(Ending.INCOMPLETE, "nothing was left to do")
-            instruction, actions = found
-            same = page == before and done[-1:] == [str(instruction)]
-            repeated = repeated + 1 if same and instruction.verb != "press" else 0
-            if repeated == REPEATS:
-                return TrialEnded(Ending.NO_CHANGE, f"again and again: {_bounded(done[-1], 200)}")
-            for action in actions:
-                transition = self._env.step(action)
-                if transition.error:
-                    return TrialEnded(Ending.EXCEPTION, transition.error)
-                if transition.solved:
-                    return TrialEnded(Ending.CORRECT)
-                if transition.done:
-                    return TrialEnded(Ending.FAILED, f"reward {transition.reward:g}")
+            if transition is not None and transition.solved:
+                return TrialEnded(Ending.CORRECT)
+            if transition is not None and transition.done:
+                return TrialEnded(Ending.FAILED, f"reward {transition.reward:g}")
             done.append(str(instruction))
 
-    def _ground(
-        self, page: str, plan: str, done: list[str], fit: bool
-    ) -> tuple[Instruction, tuple[Action, ...]] | None:
-        """Ask for the next instruction and find its actions; None where nothing is left to do.
-
-        Raises:
-            Inadmissible: no wording of it can be carried out.
-        """
+    def _propose(self, page: str, plan: str, done: list[str], fit: bool) -> _Wording:
+        """Ask for the next instruction, and fit it to the page."""
         context = {"plan": plan or "There is none.", "history": _numbered(done)}
         reply = proposal = self._ask("task", page, **context)
         if fit:
             reply = self._ask("state", page, **context, instruction=proposal)
-        rewordings = self._groundings
+        return _Wording(page, proposal, reply, self._groundings)
+
+    def _ground(self, wording: _Wording) -> tuple[Instruction, tuple[Action, ...]] | None:
+        """Find an instruction's actions, rewording it if need be; None where nothing is left to do.
+
+        Raises:
+            Inadmissible: no wording of it can be carried out.
+        """
         while True:
             try:
-                instruction = parse_instruction(reply)
+                instruction = parse_instruction(wording.reply)
                 if instruction.verb == "done":
                     return None
-                return instruction, find_actions(instruction, page)
+                return instruction, find_actions(instruction, wording.page)
             except Inadmissible as error:
-                if not rewordings:
-                    raise Inadmissible(f"{error}: {_bounded(reply, 200)!r}") from None
-                rewordings -= 1
-                reply = self._ask(
-                    "agent", page, proposal=proposal, instruction=reply, problem=str(error)
-                )
+                self._reword(wording, str(error))
+
+    def _reword(self, wording: _Wording, problem: str) -> None:
+        """Ask for another wording of an instruction that can't be carried out.
+
+        Raises:
+            Inadmissible: there were as many as are allowed.
+        """
+        if not wording.left:
+            raise Inadmissible(f"{problem}: {_bounded(wording.reply, 200)!r}")
+        wording.left -= 1
+        wording.reply = self._ask(
+            "agent",
+            wording.page,
+            proposal=wording.proposal,
+            instruction=wording.reply,
+            problem=problem,
+        )
+
+    def _carry_out(self, actions: Sequence[Action]) -> Transition | None:
+        """Take actions until one of them fails or ends the trial; returns the last transition."""
+        transition = None
+        for number, action in enumerate(actions):
+            transition = self._env.step(action)
+            if transition.error:
+                for held in actions[:number]:
+                    if isinstance(held, Hold):
+                        self._env.step(Release(held.key))
+            if transition.error or transition.done:
+                break
+        return transition
 
     def _ask(self, purpose: str, page: str, **values: str) -> str:
         rules = self._prompts.fill("rules")

@@ -9,21 +9,21 @@ which the next trial has to take (5, algorithm 1). The alternatives that the pap
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeGuard
 
 from pytest_miniwob_agent.agents.parameters import check_choice
-from pytest_miniwob_agent.agents.prompts import Prompts
+from pytest_miniwob_agent.agents.prompts import Prompt, Prompts
 from pytest_miniwob_agent.agents.reflective.memory import Memory, Trial
 from pytest_miniwob_agent.agents.reflective.replies import (
     parse_id,
     parse_plan,
-    parse_suggestion,
     without_thoughts,
 )
+from pytest_miniwob_agent.agents.reflective.suggestions import parse_suggestion
 from pytest_miniwob_agent.core.actions import Action, Click, NoVisibleEffect
-from pytest_miniwob_agent.core.errors import StepLimit
+from pytest_miniwob_agent.core.errors import StepLimit, UsageError
 from pytest_miniwob_agent.core.events import Ending, Note, Reflected, TrialEnded
 from pytest_miniwob_agent.core.observations import Observation
 from pytest_miniwob_agent.core.parsing import Command, Unreadable, quote
@@ -31,8 +31,8 @@ from pytest_miniwob_agent.core.protocols import LLM, Environment
 from pytest_miniwob_agent.screen import render
 
 TRAJECTORY_LIMIT = 16_000
-"""Characters of screens and actions in the prompt of a reflection; a longer trajectory is cut to
-the first screen and the actions (7.5)."""
+"""Characters of screens and actions in a prompt; of a longer trajectory the first and the last
+screen are shown, and all actions."""
 
 PLANNING = ("staged", "iterative", "plan-then-adapt")
 MEMORY = ("structured", "plain", "traces")
@@ -48,10 +48,12 @@ class ReflectiveAgent:
         prompts: a folder of texts that replace the built-in ones, file by file.
         planning: `staged`, `iterative` (4.1: one call an action) or `plan-then-adapt` (4.2: a rough
             plan of the whole, then one call an action).
-        memory: `structured`, `plain` (7.1: all suggestions are shown and none is enforced) or
-            `traces` (9.6: also the actions of whole failed trials).
+        memory: `structured`, `plain` (7.1: all suggestions are shown to planner and reflector, and
+            nothing is enforced or disabled) or `traces` (9.6: also the actions of whole failed
+            trials).
         constraint: the mistakes that can't be repeated: `clicks`, whose elements lose their ids,
-            `none`, or `all` (9.4: the prompts name mistakes other than clicks).
+            `none`, or `all` (9.4: the prompts name mistakes other than clicks). Without effect on
+            the memory `plain`, with which it can't be given.
         actions: `paper` for the actions of the paper, `all` for every action of the package.
         screen: `compact` as in the paper, or `full` for everything that shows, with texts of its
             own (`prompts/full-*.txt`): the plan may follow thoughts, and the notes on past actions
@@ -74,6 +76,11 @@ class ReflectiveAgent:
         self.planning = check_choice("planning", planning, PLANNING)
         self.memory = check_choice("memory", memory, MEMORY)
         self.constraint = check_choice("constraint", constraint, CONSTRAINT)
+        if memory == "plain" and constraint != CONSTRAINT[0]:
+            raise UsageError(
+                f"--miniwob-agent-params: constraint {constraint!r} has no effect on the memory "
+                "'plain', which disables nothing; leave it out"
+            )
         self.all_actions = check_choice("actions", actions, ACTIONS) == "all"
         self.full_screen = check_choice("screen", screen, SCREEN) == "full"
         self.prompts = Prompts(Path(__file__).with_name("prompts"), prompts)
@@ -135,13 +142,16 @@ class _Solver:
             action = self._ground(trial, suggestion)
             avoided = isinstance(action, Click) or self._agent.constraint == "all"
             mistake = avoided and action in self._memory.mistakes_after(tuple(trial.actions))
-            if not mistake and (self._act(trial, action) or self._stuck(trial)):
+            if not mistake and self._act(trial, action):
                 return
         while plan := self._plan(trial):
+            first = len(trial.actions)
             for command in plan:
+                if isinstance(command, Unreadable):
+                    raise command
                 if self._act(trial, self._ground(trial, command)):
                     return
-            if self._stuck(trial):
+            if self._stuck(trial, first):
                 return
 
     def _act(self, trial: Trial, action: Action) -> bool:
@@ -158,15 +168,19 @@ class _Solver:
             return False
         return True
 
-    def _stuck(self, trial: Trial) -> bool:
-        """End the trial, and return True, if a finished stage led to an earlier screen.
+    def _stuck(self, trial: Trial, first: int) -> bool:
+        """End the trial, and return True, if a stage led back to one of its own screens (3.4).
 
-        Actions without a visible effect, such as holding a key, need not change the screen.
+        Screens of earlier stages may come again, as where a popup is closed. Actions without a
+        visible effect, such as holding a key, need not change the screen.
+
+        Args:
+            trial: the trial so far.
+            first: the number of the stage's first action.
         """
         if isinstance(trial.actions[-1], NoVisibleEffect):
             return False
-        here = render(trial.screens[-1].elements)
-        before = [render(screen.elements) for screen in trial.screens[:-1]]
+        *before, here = ((render(each.elements), each.focus) for each in trial.screens[first:])
         if here not in before:
             return False
         trial.ending = Ending.NO_CHANGE if here == before[-1] else Ending.CYCLE
@@ -190,7 +204,7 @@ class _Solver:
         mistakes = self._memory.mistakes_after(tuple(trial.actions[:step]))
         return "; ".join(sorted(str(action) for action in mistakes if not _is_plain_click(action)))
 
-    def _plan(self, trial: Trial) -> list[Command]:
+    def _plan(self, trial: Trial) -> list[Command | Unreadable]:
         """Ask for the actions on the present screen: for all of a stage, or for one."""
         actions, goal = self._actions(), trial.screens[0].goal
         screen = self._screen(trial, len(trial.actions))
@@ -220,7 +234,7 @@ class _Solver:
             return self._prompts.fill(f"full-{name}", screen=self._prompts.fill("full-screen"))
         return self._prompts.fill(name)
 
-    def _read_plan(self, reply: str) -> list[Command]:
+    def _read_plan(self, reply: str) -> list[Command | Unreadable]:
         if self._agent.full_screen:
             reply = without_thoughts(reply)
         return parse_plan(reply, self._agent.all_actions)
@@ -277,38 +291,73 @@ class _Solver:
             "reflect",
             actions=self._actions(),
             goal=trial.screens[0].goal,
-            trajectory=self._trajectory(trial),
-            ending=self._prompts.fill(f"ending-{trial.ending}"),
+            trajectory=self._noted(self._trajectory(trial)),
+            ending=self._ending(trial),
         )
-        reply = self._llm.complete(prompt, "reflect").text
-        try:
-            step, command = parse_suggestion(reply, self._agent.all_actions)
-            if step >= len(trial.screens):
-                raise Unreadable(f"the trial had no screen for an action {step}")
-        except Unreadable:
+        if (read := self._suggestion(trial, prompt)) is None:
             self._note(Reflected(None, None))
             return
+        step, command = read
         self._memory.update(step, trial, command)
         disabled = tuple(sorted(self._disabled(trial, step)))
         self._note(Reflected(step, str(command.action or command.line), disabled))
 
+    def _noted(self, trajectory: str) -> str:
+        """Put the suggestions of earlier trials before a trajectory, if they are kept (Eq. 6)."""
+        if not self._memory.notes:
+            return trajectory
+        notes = "\n".join(self._memory.notes)
+        return self._prompts.fill("noted", notes=notes, trajectory=trajectory)
+
+    def _ending(self, trial: Trial) -> Prompt:
+        """Say how a trial ended; of an action that could not be carried out also why."""
+        if trial.ending is Ending.EXCEPTION:
+            return self._prompts.fill("ending-exception", detail=trial.detail)
+        return self._prompts.fill(f"ending-{trial.ending}")
+
+    def _suggestion(self, trial: Trial, prompt: Prompt) -> tuple[int, Command] | None:
+        """Ask for a suggestion; once more if it can't be read, as all would happen again."""
+        try:
+            return self._read_suggestion(trial, self._llm.complete(prompt, "reflect").text)
+        except Unreadable as error:
+            again = self._prompts.fill("reflect-again", prompt=prompt, problem=str(error))
+        try:
+            return self._read_suggestion(trial, self._llm.complete(again, "reflect").text)
+        except Unreadable:
+            return None
+
+    def _read_suggestion(self, trial: Trial, reply: str) -> tuple[int, Command]:
+        step, command = parse_suggestion(reply, self._agent.all_actions)
+        if step >= len(trial.screens):
+            raise Unreadable(f"there is no screen for an action {step} among those above")
+        return step, command
+
     def _trajectory(self, trial: Trial) -> str:
-        """Show screens and actions in turn; of a long trial the first screen and the actions."""
+        """Show screens and actions in turn; of a long trial the first and the last screen (7.5)."""
+        screens: list[str | None] = [self._screen(trial, at) for at in range(len(trial.screens))]
+        parts = self._steps(trial, screens)
+        if sum(map(len, parts)) > TRAJECTORY_LIMIT:
+            screens[1:-1] = [None] * len(screens[1:-1])
+            parts = self._steps(trial, screens)
+        return "\n\n".join(parts)
+
+    def _steps(self, trial: Trial, screens: Sequence[str | None]) -> list[str]:
+        """Show the steps of a trial, without the screens that are None."""
         actions = [str(action) for action in trial.actions]
         if trial.invalid:
             actions.append(trial.invalid)
-        parts, shown = [], ""
-        for step, screen in enumerate(self._screen(trial, at) for at in range(len(trial.screens))):
-            same = " is unchanged." if screen == shown else f":\n{screen}"
-            parts.append(f"Screen index={step}{same}")
-            shown = screen
+        parts = []
+        for step, screen in enumerate(screens):
+            if screen is not None:
+                same = step > 0 and screen == screens[step - 1]
+                parts.append(
+                    f"Screen index={step}" + (" is unchanged." if same else f":\n{screen}")
+                )
             if tried := self._tried(trial, step):
                 parts.append(f"Tried here before, and wrong: {tried}")
             if step < len(actions):
                 parts.append(f"Action index={step}: {actions[step]}")
-        if sum(map(len, parts)) > TRAJECTORY_LIMIT:
-            parts = parts[:1] + [f"Action index={at}: {line}" for at, line in enumerate(actions)]
-        return "\n\n".join(parts)
+        return parts
 
 
 def _is_plain_click(action: Action) -> TypeGuard[Click]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from pytest_miniwob_agent.core.actions import Action
+from pytest_miniwob_agent.core.actions import Action, Click, elements_of
 from pytest_miniwob_agent.core.events import Ending
 from pytest_miniwob_agent.core.observations import Observation
 from pytest_miniwob_agent.core.parsing import Command
@@ -33,9 +33,9 @@ class Memory:
 
     The suggestions R are kept as their result: `prefix` are the actions to repeat without asking,
     earlier suggestions among them, and `suggestion` is the next action after them. `mistakes` is D:
-    actions by step. Of the other kinds of memory, `plain` keeps every suggestion as a note, and
-    enforces and forgets none (7.1); `traces` also keeps the actions of every trial that was ended
-    by its last action (9.6).
+    actions by step. Of the other kinds of memory, `plain` keeps every suggestion as a note,
+    enforces and forgets none, and has no D (7.1); `traces` also keeps the actions of every trial
+    that was ended by its last action (9.6).
     """
 
     kind: str = "structured"
@@ -48,13 +48,13 @@ class Memory:
     def update(self, step: int, trial: Trial, suggestion: Command) -> None:
         """Correct a step of a trial; drops what was known of later steps."""
         taken = tuple(trial.actions)
-        if step < len(taken):
-            self.mistakes.setdefault(step, set()).add(taken[step])
         self.prefix = taken[:step]
         if self.kind == "plain":
             instead = f" instead of {taken[step]}" if step < len(taken) else ""
             self.notes.append(f"For action index={step}, you should {suggestion.line}{instead}.")
             return
+        if step < len(taken) and not _uses_element_of(taken[step], suggestion):
+            self.mistakes.setdefault(step, set()).add(taken[step])
         self.suggestion = suggestion
         self.mistakes = {at: actions for at, actions in self.mistakes.items() if at <= step}
 
@@ -67,3 +67,14 @@ class Memory:
         """Return the actions that are known to be mistakes after those taken."""
         dead_ends = {trace[-1] for trace in self.traces if trace[:-1] == taken}
         return self.mistakes.get(len(taken), set()) | dead_ends
+
+
+def _uses_element_of(wrong: Action, suggestion: Command) -> bool:
+    """True if a click is to be another action on its element, which then must keep its id.
+
+    A suggestion that does not name its element may mean that of the click.
+    """
+    if not isinstance(wrong, Click):
+        return False
+    instead = suggestion.action or suggestion.on(wrong.element)
+    return instead != wrong and wrong.element in elements_of(instead)

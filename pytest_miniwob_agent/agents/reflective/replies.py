@@ -1,4 +1,4 @@
-"""Replies to the reflective agent: plans, suggestions, ids."""
+"""Replies to the reflective agent: plans and ids; `suggestions` reads its reflections."""
 
 from __future__ import annotations
 
@@ -28,48 +28,29 @@ def without_thoughts(reply: str) -> str:
     return _PLAN.split(reply)[-1]
 
 
-def parse_plan(reply: str, all_actions: bool = False) -> list[Command]:
+def parse_plan(reply: str, all_actions: bool = False) -> list[Command | Unreadable]:
     """Read the actions of a reply, one a line; prose between them is skipped.
 
+    A line that begins like an action but can't be read ends the plan, with the error in its place.
     Empty where the reply says that nothing is left to do.
 
     Raises:
-        Unreadable: a line begins like an action but can't be read, or there is no action.
+        Unreadable: there is no action.
     """
     verb = ANY_VERB if all_actions else VERB
-    lines = [line for line in reply.splitlines() if verb.match(strip_marks(line))]
-    commands = [parse_action(line, all_actions) for line in lines]
-    if not commands and not _NOTHING.fullmatch(reply):
+    plan: list[Command | Unreadable] = []
+    for line in reply.splitlines():
+        if verb.match(strip_marks(line)):
+            try:
+                plan.append(parse_action(line, all_actions))
+            except Unreadable as error:
+                return [*plan, error]
+    if not plan and not _NOTHING.fullmatch(reply):
         raise Unreadable(f"no action in the reply: {quote(reply)}")
-    return commands
-
-
-def parse_within(sentence: str, all_actions: bool = False) -> Command | None:
-    """Read the action at the end of a sentence, as in `you should click id=4`.
-
-    Raises:
-        Unreadable: it begins like an action but can't be read.
-    """
-    verb = (ANY_VERB if all_actions else VERB).search(sentence)
-    return parse_action(sentence[verb.start() :], all_actions) if verb else None
+    return plan
 
 
 def parse_id(reply: str) -> int | None:
     """Read the id in a reply, in the form `id=4` or as the only number in a few words."""
     match = ID.search(reply) or _LONE_ID.fullmatch(reply.strip())
     return id_of(match) if match else None
-
-
-_SUGGESTION = re.compile(r"action\W{0,9}index\W{0,9}(\d++)\W++(.*)", re.I)
-
-
-def parse_suggestion(reply: str, all_actions: bool = False) -> tuple[int, Command]:
-    """Read step and action of `For action index=A, you should B.`.
-
-    Raises:
-        Unreadable: the reply is not of that form.
-    """
-    for match in _SUGGESTION.finditer(reply):
-        if command := parse_within(match[2], all_actions):
-            return int(match[1][:100]), command
-    raise Unreadable(f"no suggestion in the reply: {quote(reply)}")

@@ -23,8 +23,9 @@ from pytest_miniwob_agent.agents.webwise.examples import (
     write_pool,
 )
 from pytest_miniwob_agent.agents.webwise.interpreter import ProgramError, interpret
-from pytest_miniwob_agent.agents.webwise.page import Page, PageJudged
+from pytest_miniwob_agent.agents.webwise.page import Page, PageJudged, is_asked_for
 from pytest_miniwob_agent.agents.webwise.replies import extract_program
+from pytest_miniwob_agent.core.actions import Action
 from pytest_miniwob_agent.core.data import digest
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.events import Ending, Note, Remark, TrialEnded
@@ -46,6 +47,8 @@ PROGRAM_LIMIT = 2_000
 
 STEPS = ("multi", "single")
 EXAMPLES = ("none", "built-in")
+OBJECTS = {"filtered": "", "whole": "whole-dom", "none": "instruction-only"}
+"""What is shown of the page, and its part of the agent's name (5)."""
 
 _BUILT_IN_EXAMPLES = Path(__file__).with_name("prompts") / "examples.jsonl"
 
@@ -58,8 +61,10 @@ class WebWISEAgent:
     Args:
         prompts: a folder of texts that replace the built-in ones, file by file.
         steps: `multi`, or `single`: the first program that can be run has to do all (4.3).
-        examples: `none`, `built-in`: one for each of some tasks, or the path of a pool that an
-            earlier run has written (4.5).
+        examples: `none`, `built-in`: one for each task of the paper and two more, or the path of a
+            pool that an earlier run has written (4.5).
+        objects: `filtered` (4.2), `whole`: every visible element, or `none`: the task alone, for
+            `single` steps only.
         programs: programs a trial; those that can't be run count too.
         save_examples: the path of a pool to write when the run is over: what its items solved
             without an example (4.5). It changes neither the agent's name nor any prompt.
@@ -76,11 +81,18 @@ class WebWISEAgent:
         *,
         steps: str = "multi",
         examples: str = "none",
+        objects: str = "filtered",
         programs: int = PROGRAMS,
         save_examples: str | None = None,
         task: str = "",
     ) -> None:
         self.steps = check_choice("steps", steps, STEPS)
+        self.objects = check_choice("objects", objects, tuple(OBJECTS))
+        if objects == "none" and steps != "single":
+            raise UsageError(
+                "--miniwob-agent-params: objects 'none' is a variant of the single step, since "
+                'further steps go by the objects: give "steps": "single" too'
+            )
         self.programs = check_integer("programs", programs, 1)
         self.prompts = Prompts(Path(__file__).with_name("prompts"), prompts)
         self._pool = _check_pool(save_examples, examples)
@@ -88,6 +100,8 @@ class WebWISEAgent:
         parts = ["webwise"]
         if steps == "single":
             parts.append("single-step")
+        if objects != "filtered":
+            parts.append(OBJECTS[objects])
         if examples != "none":
             parts.append("1-shot" if examples == "built-in" else "auto-context")
         self.name = "-".join(parts)
@@ -96,6 +110,10 @@ class WebWISEAgent:
     def solve(self, env: Environment, llm: LLM, note: Callable[[Note], None]) -> None:
         """Write and run programs until the page judges or there have been enough of them."""
         _Trial(self, env, llm, note).run()
+
+    def counts(self, action: Action) -> bool:
+        """Return True for what programs ask for; clearing a field or holding CTRL is part of it."""
+        return is_asked_for(action)
 
     def run_finished(self, outcomes: Sequence[Outcome]) -> str | None:
         """Write the pool of `save_examples`, if there is one; returns a line for the summary.
@@ -127,7 +145,8 @@ class WebWISEAgent:
         name = "example" if source == "built-in" else "own-example"
         shown = Prompt.joined(self._example(name, example) for example in examples)
         shown.files = {**shown.files, path.name: digest(pool.text)}
-        return Prompt.joined([self.prompts.fill("examples", examples=shown), Prompt("")])
+        frame = "examples-instruction-only" if self.objects == "none" else "examples"
+        return Prompt.joined([self.prompts.fill(frame, examples=shown), Prompt("")])
 
     def _example(self, name: str, example: Example) -> Prompt:
         """Fill an example into its prompt; in the single-step form its programs as one."""
@@ -136,10 +155,15 @@ class WebWISEAgent:
             program = "\n".join(stage.program for stage in stages)
             stages = (Stage(stages[0].objects, program),)
         shown = Prompt.joined(
-            self.prompts.fill("stage", objects=stage.objects, program=stage.program)
-            for stage in stages
+            self.with_objects("stage", stage.objects, program=stage.program) for stage in stages
         )
         return self.prompts.fill(name, goal=example.goal, stages=shown)
+
+    def with_objects(self, name: str, objects: str, **values: str) -> Prompt:
+        """Fill in a prompt that shows objects, or its form without them."""
+        if self.objects == "none":
+            return self.prompts.fill(f"{name}-instruction-only", **values)
+        return self.prompts.fill(name, objects=objects, **values)
 
 
 def _check_pool(path: str | None, shown: str) -> Path | None:
@@ -193,7 +217,7 @@ class _Trial:
         self._llm = llm
         self._note = note
         self._goal = env.reset().goal
-        self._page = Page(env)
+        self._page = Page(env, whole=agent.objects == "whole")
         self._attempts: list[_Attempt] = []
 
     def run(self) -> None:
@@ -235,15 +259,18 @@ class _Trial:
         self._note(TrialEnded(Ending.CORRECT))
 
     def _prompt(self, objects: str) -> Prompt:
-        return self._prompts.fill(
+        api = {
+            "functions": self._prompts.fill("functions"),
+            "rules": self._prompts.fill("rules"),
+            "steps": self._prompts.fill(f"{self._agent.steps}-step"),
+        }
+        return self._agent.with_objects(
             "program",
-            functions=self._prompts.fill("functions"),
-            rules=self._prompts.fill("rules"),
-            steps=self._prompts.fill(f"{self._agent.steps}-step"),
+            objects,
+            **(api if self._agent.objects != "none" else {}),
             examples=self._agent.examples,
             goal=self._goal,
             history=self._history(),
-            objects=objects,
         )
 
     def _history(self) -> str:
@@ -253,10 +280,10 @@ class _Trial:
         for number, attempt in reversed(list(enumerate(self._attempts, start=1))):
             room -= len(attempt.objects)
             past.append(
-                self._prompts.fill(
+                self._agent.with_objects(
                     "past",
+                    attempt.objects if room >= 0 else "(left out)",
                     number=str(number),
-                    objects=attempt.objects if room >= 0 else "(left out)",
                     program=_short(attempt.program),
                     outcome=self._outcome(attempt),
                 )

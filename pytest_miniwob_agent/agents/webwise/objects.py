@@ -78,12 +78,19 @@ class Object:
         }
 
 
-def read_objects(page: str) -> tuple[Object, ...]:
-    """Read the objects of a page, in the page's order; none of a page that has judged."""
+def read_objects(page: str, *, whole: bool = False) -> tuple[Object, ...]:
+    """Read the objects of a page, in the page's order; none of a page that has judged.
+
+    With `whole`, every visible element is an object (*Whole DOM*, section 5.3).
+    """
     if not page.strip():
         return ()
     document = html.document_fromstring(legal(page))
-    return tuple(_object(element) for element in document.iter("*") if _is_object(element))
+    return tuple(
+        _object(element)
+        for element in document.iterdescendants("*")
+        if (element.tag not in ("head", "body") if whole else _is_object(element))
+    )
 
 
 def render_objects(objects: Iterable[Object], flags: Mapping[int, str] | None = None) -> str:

@@ -27,6 +27,11 @@ _DATE = re.compile(
 _TIME = re.compile(r"(?P<h>\d{1,2}):(?P<m>\d{2})\s*(?P<half>[ap]m)?", re.I)
 
 
+def is_asked_for(action: Action) -> bool:
+    """True for an action that a program asks for, False for a helper such as clearing a field."""
+    return isinstance(action, Click | Choose | Type)
+
+
 class PageJudged(Exception):
     """The page has judged: the rest of the program is not run."""
 
@@ -38,22 +43,25 @@ class PageJudged(Exception):
 class Page:
     """The page and the functions of programs. `str(page)` lists its objects, one a line.
 
+    With `whole`, every visible element is an object.
+
     The functions raise `ProgramError` where they can't do what is asked, and `PageJudged` after
     the action that made the page judge.
     """
 
-    def __init__(self, env: Environment) -> None:
+    def __init__(self, env: Environment, *, whole: bool = False) -> None:
         self._env = env
+        self._whole = whole
         self._clicked: Object | None = None
         self._just_clicked = False
         self._flags: dict[int, str] = {}
         self._objects: tuple[Object, ...] = ()
         self.actions = 0
-        """Actions taken so far."""
+        """Actions that programs asked for so far."""
         self._read()
 
     def _read(self) -> None:
-        self._objects = read_objects(self._env.html())
+        self._objects = read_objects(self._env.html(), whole=self._whole)
 
     def __str__(self) -> str:
         return render_objects(self._objects, self._flags)
@@ -128,7 +136,7 @@ class Page:
         transition = self._env.step(action)
         if transition.error:  # which names elements by ids that programs do not see
             raise ProgramError(f"{called} can't be clicked" if called else transition.error)
-        self.actions += isinstance(action, Click | Choose | Type)
+        self.actions += is_asked_for(action)
         if transition.done:
             raise PageJudged(transition)
         self._read()

@@ -19,6 +19,7 @@ const read = () => ({
   done: WOB_DONE_GLOBAL,
   reward: WOB_DONE_GLOBAL ? WOB_RAW_REWARD_GLOBAL : 0,
   elements: WOB_DONE_GLOBAL ? [] : page()[full ? "shown" : "leaves"](),
+  focus: WOB_DONE_GLOBAL ? null : page().focused(),
 });
 
 // Generate the problem and read it. Where everything is read, no time passes before that on a page
@@ -65,6 +66,7 @@ window.miniwobAgent = {
   follow,
   shown: () => [...everything(), ...takeChanges()],
   leaves: () => leaves(document.body),
+  focused,
   markup: () => {
     const shown = [];
     return [markup(document.body, shown), shown];

@@ -1,6 +1,7 @@
 """The RCI agent: plan, groundings, endings and exemplars, also on real pages."""
 
 import re
+from dataclasses import replace
 from itertools import cycle
 
 import pytest
@@ -11,6 +12,7 @@ from pytest_miniwob_agent.agents.rci.agent import PAGE_LIMIT, RCIAgent
 from pytest_miniwob_agent.agents.rci.instructions import parse_instruction
 from pytest_miniwob_agent.agents.registry import load_agent
 from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
+from pytest_miniwob_agent.core.actions import Click
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.data import to_data
 from pytest_miniwob_agent.core.errors import UsageError
@@ -67,6 +69,17 @@ def ending(episode):
 
 def prompts(llm, purpose):
     return [prompt for kind, prompt in llm.prompts if kind == purpose]
+
+
+class Covered(FakeEnvironment):
+    """A page on which one element can't be clicked."""
+
+    def step(self, action):
+        transition = super().step(action)
+        if action == Click(self.covered):
+            error = f"the element with id={self.covered} can't be brought into sight"
+            return replace(transition, error=error)
+        return transition
 
 
 class TestPlan:
@@ -354,6 +367,39 @@ def test_any_replies_and_any_page_lead_to_an_ending(replies, text):
         assert len(prompt) < 120_000
     to_data(episode.events)
     assert episode.explain()
+
+
+class TestErrorsOfTheBrowser:
+    def page(self, covered):
+        elements = [Element(1, "button", "Menu"), Element(2, "button", "Save")]
+        page = Covered("Save", {"start": elements}, {}, {("start", "click id=2"): 1.0})
+        page.covered = covered
+        return page
+
+    def test_an_instruction_that_the_browser_refuses_is_worded_anew(self):
+        wrong = "clickxpath //button[.='Menu']"
+        episode, llm = play({"task": [wrong], "state": [wrong], "agent": [SAVE]}, self.page(1))
+        assert ending(episode) == (Ending.CORRECT, "")
+        assert actions(episode) == ["click id=1", "click id=2"]
+        [prompt] = prompts(llm, "agent")
+        problem = 'the element with data-ref="1" can\'t be brought into sight'
+        assert f"can't carry this out: {problem}." in prompt
+
+    def test_the_trial_ends_when_no_wording_can_be_carried_out(self):
+        menu = "clickxpath //button[.='Menu']"
+        episode, llm = play({"task": [menu], "state": [menu], "agent": [menu]}, self.page(1))
+        assert ending(episode)[0] is Ending.EXCEPTION
+        assert "can't be brought into sight" in ending(episode)[1]
+        assert actions(episode) == ["click id=1"] * 4
+        assert llm.purposes.count("agent") == 3
+
+    def test_a_key_that_was_held_for_it_is_released(self):
+        page = self.page(1)
+        page.html = lambda: '<select multiple data-ref="3"><option data-ref="1">a</select>'
+        option = "clickoption //option"
+        episode, _ = play({"task": [option], "state": [option], "agent": ["done"]}, page)
+        assert actions(episode) == ["hold CTRL", "click id=1", "release CTRL"]
+        assert ending(episode)[0] is Ending.INCOMPLETE
 
 
 @pytest.mark.parametrize(

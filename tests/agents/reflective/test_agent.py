@@ -101,10 +101,10 @@ class TestEndings:
             (ONE, {}, {("start", "click id=1"): 0.5}, ["click id=1"], "failed", "not wholly"),
             (ONE, {}, {}, ["click id=1"], "no-change", "changed nothing"),
             (ONE, {}, {}, ["DONE"], "incomplete", "nothing more to do"),
-            (ONE, {}, {}, ["click id=9"], "exception", "could not be carried out"),
-            (ONE, {}, {}, ["click that thing", "NONE"], "exception", "could not be carried out"),
-            (ONE, {}, {}, ["I won't."], "exception", "could not be carried out"),
-            (TWO, TO_AND_FRO, {}, ["click id=1", "s", "click id=1"], "cycle", "led you back"),
+            (ONE, {}, {}, ["click id=9"], "exception", "out: there is no element with id=9 on"),
+            (ONE, {}, {}, ["click it", "NONE"], "exception", "out: no element for 'click it': 'N"),
+            (ONE, {}, {}, ["I won't."], "exception", "out: no action in the reply: "),
+            (TWO, TO_AND_FRO, {}, ["click id=1\nclick id=1"], "cycle", "led you back"),
             (TWO, TO_AND_FRO, {}, ["click id=1\n" * 9], "step-limit", "as many actions"),
         ],
     )
@@ -122,6 +122,41 @@ class TestEndings:
             assert reflected == []
         else:
             assert text in reflected[0]
+
+    def test_a_plan_is_carried_out_up_to_its_first_unreadable_line(self):
+        env = FakeEnvironment("g", TWO, TO_AND_FRO)
+        replies = ["click id=1\nenter id=3\nclick id=1", "?", "?"]
+        episode, llm = play(env, replies, trials=2, calls=2)
+        assert actions(episode) == ["click id=1"]
+        assert episode.endings[0] is Ending.EXCEPTION
+        assert "Action index=1: not an action: 'enter id=3'" in prompts(llm, "reflect")[0]
+
+    def test_a_screen_of_an_earlier_stage_may_come_again(self):
+        popup = [button(1, "Close")]
+        env = FakeEnvironment(
+            "Log in", {"start": [button(2, "Name"), button(3, "Login")], "popup": popup},
+            {("start", "click id=2"): "popup", ("popup", "click id=1"): "start"},
+            {("start", "click id=3"): 1.0},
+        )  # fmt: skip
+        replies = ["click id=2", "s", "click id=1", "s", "click id=3"]
+        episode, _ = play(env, replies, trials=1)
+        assert episode.endings == (Ending.CORRECT,)
+
+    def test_a_replayed_or_suggested_action_may_leave_the_screen_as_it_was(self):
+        env = FakeEnvironment("g", TWO, TO_AND_FRO, {("start", "click id=2"): 1.0})
+        replies = [
+            "click id=1", "s", "DONE", "For action index=1, you should click id=1.", "s",
+            "click id=2",
+        ]  # fmt: skip
+        episode, _ = play(env, replies, trials=2)
+        assert episode.endings == (Ending.INCOMPLETE, Ending.CORRECT)
+        assert actions(episode, 2) == ["click id=1", "click id=1", "click id=2"]
+
+    def test_a_click_that_only_moves_the_focus_is_a_change(self):
+        env = FakeEnvironment("g", {"start": [Element(1, "input_text"), button(2, "b")]})
+        episode, _ = play(env, ["click id=1", "s", "click id=1", "?", "?"], trials=2, calls=4)
+        assert actions(episode) == ["click id=1", "click id=1"]
+        assert episode.endings[0] is Ending.NO_CHANGE
 
     def test_holding_a_key_does_not_end_the_trial_without_a_change(self):
         env = FakeEnvironment("g", ONE, {}, {("start", "click id=1"): 1.0})
@@ -180,6 +215,23 @@ class TestReflection:
         assert '<button pos="top-left">Print</button>' in last_plan
         assert '<button id="5" pos="top-left">Quit</button>' in last_plan
 
+    @pytest.mark.parametrize(
+        ("suggestion", "grounded"),
+        [('enter "x" to id=1', []), ('enter "x" to the field', ["id=1"])],
+    )
+    def test_a_click_that_should_have_been_typing_does_not_disable_its_element(
+        self, suggestion, grounded
+    ):
+        field = Element(1, "input_text")
+        env = FakeEnvironment("g", {"start": [field]}, {}, {
+            ("start", "click id=1"): -1.0, ("start", 'enter "x" to id=1'): 1.0,
+        })  # fmt: skip
+        reply = f"For action index=0, you should {suggestion}."
+        episode, llm = play(env, ["click id=1", reply, *grounded])
+        assert episode.solved_at == 2
+        assert reflections(episode) == [(0, suggestion, ())]
+        assert all('<input_text id="1"' in prompt for prompt in prompts(llm, "ground"))
+
     def test_an_earlier_correction_drops_the_mistakes_of_later_steps(self):
         screens = {**MENU, "help": [button(6, "x"), button(3, "Save")]}
         env = FakeEnvironment("g", screens, {**OPEN, ("start", "click id=2"): "help"}, {
@@ -205,12 +257,30 @@ class TestReflection:
         assert episode.endings == (Ending.INCOMPLETE, Ending.CORRECT)
         assert actions(episode, 2) == ["click id=1", "click id=4"]
 
-    @pytest.mark.parametrize("reply", ["Try harder.", "For action index=7, you should click id=1."])
-    def test_an_unreadable_reflection_leaves_the_memory_as_it_was(self, reply):
+    @pytest.mark.parametrize(
+        ("reply", "problem"),
+        [
+            ("Try harder.", "no suggestion in the reply: 'Try harder.'"),
+            ("For action index=7, you should click id=1.", "no screen for an action 7"),
+        ],
+    )
+    def test_an_unreadable_reflection_is_asked_for_once_more(self, reply, problem):
         env = FakeEnvironment("g", ONE, {}, {
             ("start", "click id=1"): -1.0, ("start", "click id=2"): 1.0,
         })  # fmt: skip
-        episode, _ = play(env, ["click id=1", reply, "click id=2"])
+        again = "For action index=0, you should click id=2."
+        episode, llm = play(env, ["click id=1", reply, again])
+        assert reflections(episode) == [(0, "click id=2", (1,))]
+        assert episode.solved_at == 2
+        first, second = prompts(llm, "reflect")
+        assert second.startswith(first)
+        assert problem in second.removeprefix(first)
+
+    def test_a_reflection_that_stays_unreadable_leaves_the_memory_as_it_was(self):
+        env = FakeEnvironment("g", ONE, {}, {
+            ("start", "click id=1"): -1.0, ("start", "click id=2"): 1.0,
+        })  # fmt: skip
+        episode, _ = play(env, ["click id=1", "Try harder.", "Try harder.", "click id=2"])
         assert reflections(episode) == [(None, None, ())]
         assert episode.solved_at == 2
 
@@ -220,30 +290,28 @@ class TestReflection:
         })  # fmt: skip
         episode, llm = play(env, [
             "click id=1", "Opened the menu.", "click id=3",
-            "I do not know.",
+            "I do not know.", "I do not know.",
             "click id=1", "click id=4",
         ])  # fmt: skip
         assert episode.solved_at == 2
         assert llm.purposes.count("summarise") == 1
 
-    def test_a_long_trajectory_is_cut_to_the_first_screen_and_the_actions(self):
-        long = [button(1, "x" * 9000), button(2, "b")]
-        env = FakeEnvironment(
-            "g", {"start": long, "other": [button(1, "y" * 9000)]},
-            {("start", "click id=1"): "other"}, {("other", "click id=1"): -1.0},
-        )  # fmt: skip
-        _, llm = play(env, ["click id=1\nclick id=1", "?", "DONE"], trials=2)
-        [prompt] = prompts(llm, "reflect")
-        assert "x" * 9000 in prompt
-        assert "y" * 9000 not in prompt
-        assert "Action index=1: click id=1" in prompt
+    def test_a_long_trajectory_keeps_the_first_and_the_last_screen_and_the_actions(self):
+        screens = {name: [button(1, name * 9000)] for name in "xyz"}
+        moves = {("x", "click id=1"): "y", ("y", "click id=1"): "z"}
+        env = FakeEnvironment("g", screens, moves, {("z", "click id=1"): -1.0})
+        _, llm = play(env, ["click id=1\n" * 3, "?", "?"], trials=2, calls=2)
+        prompt = prompts(llm, "reflect")[0]
+        assert [name * 9000 in prompt for name in "xyz"] == [True, False, True]
+        assert prompt.index("Action index=1") < prompt.index("Screen index=2:\n<button")
 
 
 def test_every_trial_begins_with_a_fresh_page():
-    env = FakeEnvironment("g", ONE, {}, {("start", "click id=1"): -1.0})
+    wrong = {("start", f"click id={id}"): -1.0 for id in (1, 2)}
+    env = FakeEnvironment("g", ONE, {}, wrong)
     episode, _ = play(
         env,
-        ["click id=1", "For action index=0, you should click id=2.", "?", "click id=2"],
+        ["click id=1", "For action index=0, you should click id=2.", "?", "?"],
         trials=3,
     )
     assert [e.trial for e in episode.events if isinstance(e, TrialStarted)] == [1, 2, 3]

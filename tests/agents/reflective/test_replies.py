@@ -1,30 +1,10 @@
-"""Replies to the reflective agent: plans, suggestions and ids."""
+"""Replies to the reflective agent: plans and ids."""
 
 import pytest
 
-from pytest_miniwob_agent.agents.reflective.replies import parse_id, parse_plan, parse_suggestion
+from pytest_miniwob_agent.agents.reflective.replies import parse_id, parse_plan
 from pytest_miniwob_agent.core.actions import Click, Copy, Paste, Press, Select
 from pytest_miniwob_agent.core.parsing import Unreadable
-
-
-@pytest.mark.parametrize(
-    "reply",
-    [
-        "For action index=2, you should click id=7.",
-        "for action index = 2 you should have clicked elsewhere: click id=7",
-        "Thinking about it...\n**For action index=2**, you should `click id=7`.",
-        "For action index 2, you should instead CLICK ID=7",
-    ],
-)
-def test_a_suggestion_gives_step_and_action(reply):
-    step, command = parse_suggestion(reply)
-    assert (step, command.action) == (2, Click(7))
-
-
-@pytest.mark.parametrize("reply", ["", "click id=7", "For action index=2, do better."])
-def test_a_reply_without_a_suggestion_is_unreadable(reply):
-    with pytest.raises(Unreadable):
-        parse_suggestion(reply)
 
 
 def test_an_id_is_read_by_its_form_or_as_the_only_number():
@@ -43,10 +23,15 @@ def test_a_reply_without_further_actions_is_an_empty_plan(reply):
     assert parse_plan(reply) == []
 
 
-@pytest.mark.parametrize("reply", ["I am sorry, I can't.", "enter id=4", "click id=1\npress X"])
-def test_a_reply_without_readable_actions_is_unreadable(reply):
-    with pytest.raises(Unreadable):
-        parse_plan(reply)
+def test_a_reply_without_actions_is_unreadable():
+    with pytest.raises(Unreadable, match="no action in the reply"):
+        parse_plan("I am sorry, I can't.")
+
+
+def test_a_plan_is_read_up_to_its_first_unreadable_line():
+    first, error = parse_plan("click id=1\npress X\nclick id=2")
+    assert first.action == Click(1)
+    assert str(error) == "not an action: 'press X'"
 
 
 def test_further_actions_are_read_only_where_they_are_allowed():

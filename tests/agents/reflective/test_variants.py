@@ -85,6 +85,17 @@ class TestPlanning:
         assert "Screen index=1:" in second
         assert ">Quit<" in second
 
+    @pytest.mark.parametrize("planning", ["iterative", "plan-then-adapt"])
+    def test_the_screen_that_is_asked_about_is_always_shown(self, planning):
+        env = FakeEnvironment(
+            "g",
+            {name: [button(1, name * 9000)] for name in "xy"},
+            {("x", "click id=1"): "y"},
+            {("y", "click id=1"): 1.0},
+        )
+        _, llm = play(env, lambda prompt, purpose: "click id=1", 1, planning=planning)
+        assert "y" * 9000 in llm.prompts[-1][1]
+
     def test_plan_then_adapt_makes_its_rough_plan_once(self):
         replies = iter([
             "1. Open the menu.", "click id=1", "click id=3",
@@ -121,6 +132,24 @@ class TestMemory:
         assert "For action index=1, you should click id=4 instead of click id=3.\n" in third
         assert "For action index=0, you should click id=1 instead of click id=1." in third
         assert actions(episode, 3) == ["click id=1", "click id=5"]
+
+    def test_plain_memory_shows_its_notes_to_the_reflector_and_keeps_all_ids(self):
+        again = "For action index=1, you should click id=4."
+        _, llm = play(
+            quit_page(),
+            ["click id=1", "s", "click id=3", again, "click id=3", again, "click id=5"],
+            memory="plain",
+        )
+        first, second = prompts(llm, "reflect")
+        assert "instead of" not in first
+        assert "For action index=1, you should click id=4 instead of click id=3." in second
+        assert second.index("instead of click id=3") < second.index("Screen index=0")
+        for prompt in (second, prompts(llm, "plan")[-1]):
+            assert '<button id="3" pos="top-left">Save</button>' in prompt
+
+    def test_a_constraint_is_refused_where_nothing_is_disabled(self):
+        with pytest.raises(UsageError, match="constraint 'all' has no effect on the memory 'plain"):
+            ReflectiveAgent(memory="plain", constraint="all")
 
     @pytest.mark.parametrize(("memory", "solved_at"), [("structured", None), ("traces", 4)])
     def test_memory_of_traces_breaks_a_cycle_over_several_trials(self, memory, solved_at):
@@ -167,7 +196,7 @@ class TestConstraint:
     @pytest.mark.parametrize(("constraint", "keeps_id"), [("clicks", False), ("none", True)])
     def test_without_a_constraint_wrong_clicks_keep_their_ids(self, constraint, keeps_id):
         episode, llm = play(
-            quit_page(), [*self.REPLIES[:4], "?", "click id=5"], 3, constraint=constraint
+            quit_page(), [*self.REPLIES[:4], "?", "?", "click id=5"], 3, constraint=constraint
         )
         second = prompts(llm, "reflect")[1]
         assert ('<button id="3" pos="top-left">Save</button>' in second) is keeps_id

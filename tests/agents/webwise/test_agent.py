@@ -18,6 +18,7 @@ from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.observations import Element
 from pytest_miniwob_agent.core.protocols import Observer
 from pytest_miniwob_agent.episode import run_episode
+from pytest_miniwob_agent.tasks.catalogue import installed_tasks, task_fact
 from pytest_miniwob_agent.testing import FakeEnvironment, ScriptedLLM
 
 CASE = Case("fake", "other", 0)
@@ -139,6 +140,15 @@ class TestMultiStep:
         assert actions(episode) == ["click id=1"] * 4
         assert ending(episode)[0] is Ending.STEP_LIMIT
 
+    def test_helpers_do_not_use_up_the_actions_of_a_trial(self):
+        field = Element(1, "input_text", dom_id="name", value="old")
+        program = 'click("input", "name")\nenter_text("new")\nclick("input", "name")'
+        page = FakeEnvironment("g", {"start": [field]})
+        episode, _ = play(page, [program], limits=Limits(steps=2), programs=1)
+        taken = ["click id=1", "press END", "press BACKSPACE x 3", 'type "new"']
+        assert actions(episode) == taken
+        assert ending(episode)[0] is Ending.STEP_LIMIT
+
     def test_a_long_trial_shows_the_latest_objects_only(self):
         page = FakeEnvironment(
             "Read.", {"start": [Element(n, "p", f"{n}" * 900) for n in range(1, 10)]}
@@ -197,6 +207,29 @@ class TestSingleStep:
             Ending.EXCEPTION,
             "line 2: there are only 1 objects that fit button 'Menu'",
         )
+
+
+class TestWithoutFilter:
+    def test_the_instruction_alone_is_shown_without_objects(self):
+        episode, prompts = play(
+            menu(), ["No.", BOTH], steps="single", objects="none", examples="built-in",
+            task="click-tab-2",
+        )  # fmt: skip
+        assert episode.solved
+        for prompt in prompts:
+            assert "You are not shown the page" in prompt
+            assert 'click("a", "Tab #2")' in prompt
+            assert 'button "Menu"' not in prompt
+            assert 'a "Tab #1"' not in prompt
+        assert "Program 1:\n```\nNo.\n```" in prompts[1]
+
+    def test_the_whole_dom_has_every_visible_element(self):
+        items = [Element(1, "b", "Read"), Element(2, "button", "OK")]
+        page = FakeEnvironment("g", {"start": items}, {}, {("start", "click id=1"): 1.0})
+        episode, [prompt] = play(page, ['click("b", "Read")'], steps="single", objects="whole")
+        assert episode.solved
+        assert 'b "Read"\nbutton "OK"' in prompt
+        assert 'b "Read"' not in play(page, ["break"], programs=1)[1][0]
 
 
 class TestFunctions:
@@ -321,6 +354,11 @@ class TestExamples:
         assert 'click("a", "Tab #2")' in prompt
         assert "by yourself" not in prompt
 
+    def test_each_task_of_the_paper_has_a_built_in_example(self):
+        for task in installed_tasks():
+            if task_fact(task, "webwise"):
+                assert WebWISEAgent(examples="built-in", task=task).examples, task
+
     def test_in_the_single_step_form_an_example_has_one_program(self):
         _, [prompt] = play(menu(), [BOTH], examples="built-in", task="click-tab-2", steps="single")
         assert 'click("a", "Tab #2")\nclick("span", "ac")' in prompt
@@ -350,6 +388,8 @@ class TestParameters:
             ({"steps": "single"}, "webwise-single-step"),
             ({"examples": "built-in"}, "webwise-1-shot"),
             ({"steps": "single", "examples": "built-in"}, "webwise-single-step-1-shot"),
+            ({"steps": "single", "objects": "whole"}, "webwise-single-step-whole-dom"),
+            ({"steps": "single", "objects": "none"}, "webwise-single-step-instruction-only"),
         ],
     )
     def test_the_name_of_each_variant_differs(self, params, name):
@@ -363,6 +403,8 @@ class TestParameters:
         [
             ({"steps": "one"}, "steps 'one' is not one of multi, single"),
             ({"examples": "all"}, "examples 'all' is not one of none, built-in, nor a file of"),
+            ({"objects": "none"}, 'give "steps": "single" too'),
+            ({"objects": "some"}, "objects 'some' is not one of filtered, whole, none"),
             ({"programs": 0}, "programs must be a positive integer, not 0"),
             ({"programs": True}, "programs must be a positive integer, not True"),
             ({"step": "multi"}, "takes no 'step'"),
