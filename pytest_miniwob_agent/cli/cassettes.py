@@ -8,6 +8,7 @@ from pathlib import Path
 from pytest_miniwob_agent.cli.arguments import Commands, add_pytest_args
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.files import display_path
+from pytest_miniwob_agent.core.text import counted
 
 
 def add(commands: Commands) -> None:
@@ -37,8 +38,9 @@ def _add_lint(steps: Commands) -> None:
 def _add_prune(steps: Commands) -> None:
     parser = steps.add_parser(
         "prune",
-        help="remove those that no item uses",
-        description="Remove the cassettes that no item uses, after asking. Cassettes of other "
+        help="remove those that no item uses, and unused calls",
+        description="Remove the cassettes that no item uses, and the files of calls that items no "
+        "longer make (SEED.unused.yaml), after asking. Cassettes of other "
         "agents and models are not touched; name them after --, for instance "
         "-- --miniwob-model=gpt-5.",
     )
@@ -104,14 +106,14 @@ def lint(options: Namespace) -> int:
 
 
 def prune(options: Namespace) -> int:
-    """Remove unused cassettes; 1 if the answer was not yes."""
+    """Remove unused cassettes and calls; 1 if the answer was not yes."""
     from pytest_miniwob_agent.cassettes.prune import prunable_files, remove_files
     from pytest_miniwob_agent.plugin.inner_collection import used_cassettes
 
     used = used_cassettes(options.pytest_args)
     paths = prunable_files(used)
     if not paths:
-        print("nothing to remove: every cassette is used by an item")
+        print("nothing to remove: every cassette is used by an item, and there are no unused calls")
         return 0
     for path in paths:
         print(display_path(path))
@@ -144,9 +146,10 @@ def stats(options: Namespace) -> int:
         last = model_folder
         calls = ", ".join(f"{count} {purpose}" for purpose, count in sorted(row.purposes.items()))
         tokens = "unknown" if row.usage.uncounted == row.usage.calls else f"{row.usage.tokens:,}"
+        unused = f", {counted(row.unused, 'unused call')}" if row.unused else ""
         print(
             f"  {category:<16} {row.items:>4} items  {row.usage.calls:>5} calls: {calls}\n"
-            f"  {'':<16} {'':>4}        {tokens} tokens, {row.size / 1000:,.0f} kB"
+            f"  {'':<16} {'':>4}        {tokens} tokens, {row.size / 1000:,.0f} kB{unused}"
         )
     return 0
 

@@ -15,6 +15,7 @@ from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.core.protocols import RunObserver
 from pytest_miniwob_agent.core.text import sanitize_line, sanitize_lines
+from pytest_miniwob_agent.plugin.item_run import REMARK
 from pytest_miniwob_agent.plugin.settings import record_command
 from pytest_miniwob_agent.plugin.state import State
 from pytest_miniwob_agent.terminal import statuses
@@ -51,6 +52,7 @@ class Controller:
         self._outcomes: list[Outcome] = []
         self._setup_seconds: dict[str, float] = {}
         self._problems: dict[str, list[str]] = {"episodes": [], "results": [], "report": []}
+        self._remarks: set[object] = set()
         self._waiting = 0
         self._remark: str | None = None
         self._report_written = False
@@ -72,6 +74,7 @@ class Controller:
         """Collect an item's outcome; the episode takes place in its set-up."""
         if report.when == "setup":
             self._setup_seconds[report.nodeid] = report.duration
+            self._remarks |= {text for name, text in report.user_properties if name == REMARK}
         if (outcome := getattr(report, "miniwob", None)) is not None:
             self._outcomes.append(outcome)
 
@@ -182,6 +185,10 @@ class Controller:
         if self._outcomes:
             self._show_drift(terminal)
             self._show_episodes(terminal)
+        if self._remarks:
+            terminal.section("MiniWoB++ cassettes")
+            for remark in sorted(map(sanitize_line, self._remarks)):
+                terminal.line(remark, yellow=True)
         self._show_problems(terminal, "results")
         if self._results is not None:
             self._results.show(terminal)

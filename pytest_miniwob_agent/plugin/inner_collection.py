@@ -61,7 +61,7 @@ def used_cassettes(args: Sequence[str]) -> Used:
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Write the cassettes that the collected items use to a file."""
     from pytest_miniwob_agent.agents.registry import load_agent
-    from pytest_miniwob_agent.cassettes.item import stem
+    from pytest_miniwob_agent.cassettes.names import stem
     from pytest_miniwob_agent.plugin import fixtures
     from pytest_miniwob_agent.plugin.state import settings_of
 

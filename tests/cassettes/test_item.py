@@ -6,7 +6,6 @@ import pytest
 from projects import solve_menu
 
 from pytest_miniwob_agent import (
-    Case,
     CassetteError,
     Drift,
     Limits,
@@ -17,7 +16,7 @@ from pytest_miniwob_agent import (
 )
 from pytest_miniwob_agent.cassettes.call import messages_text
 from pytest_miniwob_agent.cassettes.file import read_cassette
-from pytest_miniwob_agent.cassettes.item import ItemCassette, Record, stem
+from pytest_miniwob_agent.cassettes.item import ItemCassette, Record
 from pytest_miniwob_agent.cassettes.transport import CassetteTransport
 from pytest_miniwob_agent.core.usage import Usage
 from pytest_miniwob_agent.models.client import OpenAILLM
@@ -384,8 +383,3 @@ class TestSecrets:
         [text] = self.files(tmp_path)
         for secret in (KEY, "secret-cookie", "127.0.0.1", "chatcmpl", "created"):
             assert secret not in text
-
-
-def test_the_stem_of_a_cassette_is_a_safe_path():
-    assert stem("pkg.mod:Agent", "v/model-7b", Case("t", "c", 3)) == "pkg.mod_Agent/v_model-7b/t/3"
-    assert stem("a", "m", Case("t", "c", 3, repeat=2)) == "a/m/t/3-2"
