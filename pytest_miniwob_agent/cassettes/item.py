@@ -14,6 +14,7 @@ import json
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +28,7 @@ from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.data import canonical_json
 from pytest_miniwob_agent.core.errors import CassetteError, NotRecorded, Pending
 from pytest_miniwob_agent.core.events import Origin
-from pytest_miniwob_agent.core.files import display_path
+from pytest_miniwob_agent.core.files import display_path, write_atomically
 from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.protocols import Observer
 from pytest_miniwob_agent.core.text import counted
@@ -60,6 +61,7 @@ class ItemCassette(Observer):
         locks: the folder of lock files; None if nothing else can record the item.
         run: a folder of this run, which its processes share, for what they recorded; None if no
             other test of the run has the item.
+        test: the id of the test that has the item.
 
     Attributes:
         path: the cassette.
@@ -81,6 +83,7 @@ class ItemCassette(Observer):
         former: Path | None = None,
         locks: Path | None = None,
         run: Path | None = None,
+        test: str = "",
     ) -> None:
         self._files = ItemFiles(folder, stem, former)
         self.path = self._files.cassette
@@ -95,13 +98,13 @@ class ItemCassette(Observer):
         self._stored: list[Call] = []
         self._unused: list[Call] = []
         self._episode_ended = False
-        self._mark = run / "recorded" / digest_of_path(self.path) if run is not None else None
+        self._run = _RunOfItem(run / "recorded" / digest_of_path(self.path), test) if run else None
         self._lock: BaseFileLock | None = None
         if locks is not None and self._may_write(record):
             self._lock = lock_item(locks, self.path)
         try:
             self._existed = self._files.source.exists()
-            self._again = self._mark is not None and self._mark.exists()
+            self._again = self._run is not None and self._run.has_another_test()
             anew = record is Record.ALL and not self._again
             self.record = Record.NEW_EPISODES if self._again and record is Record.ALL else record
             self.writes = self._may_write(record)
@@ -316,9 +319,8 @@ class ItemCassette(Observer):
         if set(kept) == set(self._stored):
             kept = self._stored  # threads may have replayed them in another order
         self._files.finish(kept, [*self._unused, *dropped])
-        if self._mark is not None:
-            self._mark.parent.mkdir(parents=True, exist_ok=True)
-            self._mark.touch()
+        if self._run is not None:
+            self._run.add_test()
 
     def has_request(self, id_: str) -> bool:
         """Return True if the request with this id in a batch file is recorded."""
@@ -381,6 +383,28 @@ class ItemCassette(Observer):
 
     def _save(self, calls: Sequence[Call]) -> None:
         self._files.save(calls, all_anew=self.record is Record.ALL)
+
+
+@dataclass(frozen=True, slots=True)
+class _RunOfItem:
+    """The tests of one run that recorded an item; used under the item's lock.
+
+    Args:
+        path: the file with their ids.
+        test: the id of the test that has the item now; plugins may run a test again.
+    """
+
+    path: Path
+    test: str
+
+    def has_another_test(self) -> bool:
+        return bool(self._tests() - {self.test})
+
+    def add_test(self) -> None:
+        write_atomically(self.path, json.dumps(sorted(self._tests() | {self.test})))
+
+    def _tests(self) -> set[str]:
+        return set(json.loads(self.path.read_text("utf-8"))) if self.path.exists() else set()
 
 
 def _is_beyond(call: Call, limits: Limits) -> bool:

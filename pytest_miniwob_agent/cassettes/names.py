@@ -3,7 +3,7 @@
 Each part of a path is a name of its own for each agent, model and task, on every file system. A
 plain name (lower-case ASCII letters, digits, `_`, `.` and `-`) is kept as it is. Any other becomes
 lower-case and gets a digest of the original behind a `~`, which no plain name holds:
-`vendor/x:free` is `vendor_x_free~6f0ab0ff6d41`.
+`vendor/x:free` is `vendor_x_free~4dc9217baf56`.
 """
 
 from __future__ import annotations

@@ -143,6 +143,7 @@ def _open_cassette(
         former=former_cassette(settings.cassettes, agent.name, model, case),
         locks=settings.pending.with_name(LOCKS),
         run=request.config.stash[STATE].shared,
+        test=request.node.nodeid,
     )
     request.node.stash[CASSETTE] = cassette
     for remark in cassette.remarks:

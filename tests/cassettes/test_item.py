@@ -271,6 +271,20 @@ def test_a_process_opens_an_item_for_recording_once_at_a_time(tmp_path):
     ItemCassette(tmp_path, STEM, Record.NEW_EPISODES, locks=locks).close()
 
 
+@pytest.mark.parametrize(("other", "calls"), [("test_other", 0), ("test_same", 1)])
+def test_all_records_once_in_a_run_for_all_tests_but_again_for_a_rerun(
+    tmp_path, chat_server, other, calls
+):
+    for test in ("test_same", other):
+        chat_server.requests.clear()
+        cassette = ItemCassette(tmp_path, STEM, Record.ALL, run=tmp_path / "run", test=test)
+        transport = CassetteTransport(cassette)
+        llm = OpenAILLM("m", {}, base_url=chat_server.url, transport=transport)
+        llm.complete("one", "plan")
+        cassette.finish(Limits())
+    assert len(chat_server.requests) == calls
+
+
 class TestInterruptedRecording:
     """A recording that ends in an error."""
 
