@@ -36,9 +36,9 @@ def _safe_name(name: str) -> str:
 
 
 def former_cassette(folder: Path, agent: str, model: str, case: Case) -> Path | None:
-    """Return the place of an item's cassette under the names of earlier versions, if it has one.
+    """Return the place of an item's cassette under its former name, if it has only that one.
 
-    Those versions put `_` in the place of characters that a path can't hold, so that several models
+    Earlier versions put `_` in the place of characters that a path can't hold, so that several models
     could have one file: only that whose calls it holds still reads it.
 
     Raises:
@@ -46,7 +46,10 @@ def former_cassette(folder: Path, agent: str, model: str, case: Case) -> Path | 
     """
     parts = (agent, model, case.task, case.sample)
     former = "/".join(re.sub(r"[^\w.-]+", "_", part) for part in parts)
-    if former == stem(agent, model, case) or {".", "..", ""} & set(former.split("/")):
+    present = stem(agent, model, case)
+    if former == present or {".", "..", ""} & set(former.split("/")):
+        return None
+    if (folder / f"{present}.yaml").exists():
         return None
     path = folder / f"{former}.yaml"
     for file in (path, folder / f"{former}{PARTIAL}"):

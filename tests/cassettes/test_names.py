@@ -53,6 +53,8 @@ class TestFormerNames:
         assert self.find(tmp_path, "vendor/x:free") == path
         assert self.find(tmp_path, "vendor/x/free") is None
         assert self.find(tmp_path, "vendor_x_free") is None
+        plant(tmp_path, f"{stem('a', 'vendor/x:free', CASE)}.yaml", model="vendor/x:free")
+        assert self.find(tmp_path, "vendor/x:free") is None
 
     def test_an_unfinished_recording_is_found_too(self, tmp_path):
         partial = plant(tmp_path, "a/v_m/click-menu-2/3.partial.yaml", model="v/m")
