@@ -7,20 +7,20 @@ from pytest_miniwob_agent.cassettes.file import write_cassette
 ORIGIN = Origin("plan", 1, 0, {"plan.txt": "0" * 12, "actions.txt": "1" * 12}, "a" * 12, "b" * 12)
 
 
-def make_call(prompt="one", text="click id=1", origin=ORIGIN, usage=None):
-    """A recorded call of a model named m."""
-    body = {"model": "m", "messages": [{"role": "user", "content": prompt}], "temperature": 0}
+def make_call(prompt="one", text="click id=1", origin=ORIGIN, usage=None, model="m"):
+    """A recorded call."""
+    body = {"model": model, "messages": [{"role": "user", "content": prompt}], "temperature": 0}
     message = {"role": "assistant", "content": text}
     answer = {"model": "m", "choices": [{"index": 0, "message": message}]}
     return Call(body, answer | ({"usage": usage} if usage else {}), origin)
 
 
-def plant(folder, name, text=None):
+def plant(folder, name, text=None, model="m"):
     """Write a file of the cassette folder, by default a cassette whose prompt is its name."""
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
     if text is None:
-        write_cassette(path, [make_call(name)])
+        write_cassette(path, [make_call(name, model=model)])
     else:
         path.write_text(text, encoding="utf-8")
     return path

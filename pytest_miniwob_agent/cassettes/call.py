@@ -15,6 +15,9 @@ from pytest_miniwob_agent.core.usage import Usage
 URL = "/v1/chat/completions"
 """The endpoint as cassettes and batch files name it: without a host."""
 
+OF_TEST = Origin("test", 0, 0, {}, "", "")
+"""The origin of a call that a test makes outside of its episode."""
+
 CHARACTERS_PER_TOKEN = 4
 """Roughly that of English texts; used where a server gave no token counts."""
 
@@ -37,6 +40,11 @@ class Call:
     def key(self) -> str:
         """The request as canonical JSON; a request with an equal key is answered by this call."""
         return canonical_json(self.body)
+
+    @cached_property
+    def content(self) -> str:
+        """The request and the response as one text, equal for equal calls."""
+        return self.key + canonical_json(self.answer)
 
     @property
     def text(self) -> str:

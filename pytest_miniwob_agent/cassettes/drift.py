@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
-from pytest_miniwob_agent.cassettes.call import Call, messages_text
+from pytest_miniwob_agent.cassettes.call import OF_TEST, Call, messages_text
 from pytest_miniwob_agent.core.data import canonical_json
 from pytest_miniwob_agent.core.errors import Cause, Drift
 from pytest_miniwob_agent.core.events import Origin
@@ -32,7 +32,7 @@ def drift_of_call(
         calls: the recorded calls, those that were replayed first.
         played: how many of them were replayed.
     """
-    name = f"call {played + 1}" + (f" ({origin})" if origin else "")
+    name = f"call {played + 1}{_place(origin)}"
     head = f"{path}\ndoes not hold {name}."
     key = canonical_json(body)
     for number, call in enumerate(calls, start=1):
@@ -89,7 +89,11 @@ def heading(cause: Cause) -> str:
 
 
 def _name(number: int, call: Call) -> str:
-    return f"call {number}" + (f" ({call.origin})" if call.origin else "")
+    return f"call {number}{_place(call.origin)}"
+
+
+def _place(origin: Origin | None) -> str:
+    return f" ({origin})" if origin and origin != OF_TEST else ""
 
 
 def _nearest(
@@ -136,6 +140,8 @@ def _causes(
     elif now.page != then.page:
         shown = [line for line in changes if line.startswith("+ ")] or list(changes)
         causes.append(Cause("page", "; ".join(line[2:].strip() for line in shown[:2])))
+    if now == then == OF_TEST:
+        causes.append(Cause("agent", "another text of the test"))
     return causes or [Cause("agent", "another text from the same prompt files, actions and page")]
 
 

@@ -1,7 +1,8 @@
 """The cassette folder: which files are in it, which of them items use, and finding one.
 
 A cassette is `<agent>/<model>/<task>/<sample>.yaml`. Its path without the ending is its stem; the
-first two parts are its model folder, the last two its case.
+first two parts are its model folder, the last two its case. Beside it there may be the files of an
+unfinished recording and of unused calls, see `item_files`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,12 @@ from pathlib import Path
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.text import nearest
 
+PARTIAL = ".partial.yaml"
+"""The ending of the file of an unfinished recording."""
+
+UNUSED = ".unused.yaml"
+"""The ending of the file of unused calls."""
+
 
 @dataclass(frozen=True, slots=True)
 class Used:
@@ -20,7 +27,7 @@ class Used:
 
     Args:
         folder: the cassette folder.
-        stems: the cassettes of items whose agent and model are known, see `item.stem`.
+        stems: the cassettes of items whose agent and model are known, see `names.stem`.
         cases: task and sample of items whose agent or model is given by a user's fixture, so that
             their cassettes may be in any model folder.
         deselected: those of both that deselected items alone use.
@@ -35,6 +42,10 @@ class Used:
         """Return True if an item uses this cassette."""
         return stem in self.stems or case_of(stem) in self.cases
 
+    def may_have(self, stem: str) -> bool:
+        """Return True if a cassette is in the folder of an item's agent and model, or is used."""
+        return model_folder_of(stem) in self.model_folders or self.has(stem)
+
     @property
     def model_folders(self) -> set[str]:
         """The folders of the items' agents and models."""
@@ -42,7 +53,7 @@ class Used:
 
 
 def cassette_files(folder: Path) -> list[Path]:
-    """Return the cassettes of a folder, including those of unfinished recordings.
+    """Return the cassettes of a folder, with unfinished recordings and files of unused calls.
 
     A user's own cassettes may be in the same folder, at another depth.
     """
@@ -62,6 +73,15 @@ def unused_files(used: Used) -> list[Path]:
         if model_folder_of(stem) in used.model_folders and not used.has(stem):
             unused.append(path)
     return unused
+
+
+def unused_calls_files(used: Used) -> list[Path]:
+    """Return the files of calls that items no longer make, in the folders that the items use."""
+    return [
+        path
+        for path in cassette_files(used.folder)
+        if holds_unused_calls(path) and used.may_have(stem_of(used.folder, path))
+    ]
 
 
 def find_cassette(folder: Path, case: str) -> Path:
@@ -87,18 +107,31 @@ def find_cassette(folder: Path, case: str) -> Path:
 
 def is_partial(path: Path) -> bool:
     """Return True for the file of an unfinished recording."""
-    return path.name.endswith(".partial.yaml")
+    return path.name.endswith(PARTIAL)
+
+
+def holds_unused_calls(path: Path) -> bool:
+    """Return True for a file of calls that an item no longer makes."""
+    return path.name.endswith(UNUSED)
+
+
+def is_cassette(path: Path) -> bool:
+    """Return True for a cassette, as opposed to the files that may be beside it."""
+    return not is_partial(path) and not holds_unused_calls(path)
 
 
 def stem_of(folder: Path, path: Path) -> str:
     """Return a cassette's path below the folder, without its ending."""
     name = path.relative_to(folder).as_posix()
-    return name.removesuffix(".yaml").removesuffix(".partial")
+    for ending in (PARTIAL, UNUSED, ".yaml"):
+        if name.endswith(ending):
+            return name.removesuffix(ending)
+    return name
 
 
 def finished_stems(folder: Path) -> list[str]:
-    """Return the stems of all cassettes but those of unfinished recordings."""
-    return [stem_of(folder, path) for path in cassette_files(folder) if not is_partial(path)]
+    """Return the stems of all cassettes, without what may be beside them."""
+    return [stem_of(folder, path) for path in cassette_files(folder) if is_cassette(path)]
 
 
 def model_folder_of(stem: str) -> str:

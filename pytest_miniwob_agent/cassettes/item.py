@@ -1,38 +1,41 @@
 """The model calls of one item: replayed from its cassette, or recorded into it.
 
 While an item is being recorded, its calls are in a file beside the cassette (`1000.partial.yaml`),
-which is complete after every call and replaces the cassette at the end of the item. So a recording
-that is interrupted loses no completion and leaves the existing cassette as it was.
+which is complete after every call. At the end of the item the cassette is written, and the calls
+that the item did not make are set aside; see `item_files`. So a recording that is interrupted loses
+no completion and leaves the existing cassette as it was.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
-import re
+import threading
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pytest_miniwob_agent.cassettes.call import URL, Call, usage_of
+from pytest_miniwob_agent.cassettes.call import OF_TEST, URL, Call, usage_of
 from pytest_miniwob_agent.cassettes.drift import drift_of_call, drift_of_unused_calls
-from pytest_miniwob_agent.cassettes.file import (
-    dump_cassette,
-    load_cassette,
-    read_cassette,
-    write_cassette,
-)
+from pytest_miniwob_agent.cassettes.item_files import ItemFiles, without
+from pytest_miniwob_agent.cassettes.lock import digest_of_path, lock_item
 from pytest_miniwob_agent.core import secrets
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.data import canonical_json
 from pytest_miniwob_agent.core.errors import CassetteError, NotRecorded, Pending
 from pytest_miniwob_agent.core.events import Origin
-from pytest_miniwob_agent.core.files import display_path
+from pytest_miniwob_agent.core.files import display_path, write_atomically
 from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.protocols import Observer
+from pytest_miniwob_agent.core.text import counted
 from pytest_miniwob_agent.core.usage import Usage
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
 
 
 class Record(StrEnum):
@@ -45,59 +48,101 @@ class Record(StrEnum):
     DEFER = "defer"
 
 
-def stem(agent: str, model: str, case: Case) -> str:
-    """Return the path of an item's cassette below the cassette folder, without its ending."""
-    return "/".join(
-        re.sub(r"[^\w.-]+", "_", part) for part in (agent, model, case.task, case.sample)
-    )
-
-
 class ItemCassette(Observer):
-    """The recorded calls of one item.
+    """The recorded calls of one item; its methods may be called from several threads.
+
+    Until `close`, no other process can record the item.
 
     Args:
         folder: the cassette folder.
-        stem: the item's cassette in it, see `stem`.
+        stem: the item's cassette in it, see `names.stem`.
         record: the mode of recording.
+        former: the cassette under its name of earlier versions, see `names.former_cassette`.
+        locks: the folder of lock files; None if nothing else can record the item.
+        run: a folder of this run, which its processes share, for what they recorded; None if no
+            other test of the run has the item.
+        test: the id of the test that has the item.
 
     Attributes:
         path: the cassette.
         partial_path: the file of an unfinished recording.
+        remarks: what the user must know about the item's files.
         writes: True if calls may be added, dropped or changed.
         live: True if a call that is not recorded may go to the server.
 
     Raises:
-        CassetteError: the file can't be read as a cassette.
+        CassetteError: a file can't be read as a cassette, or this process has it open already.
     """
 
-    def __init__(self, folder: Path, stem: str, record: Record) -> None:
-        self.path = folder / f"{stem}.yaml"
-        self.partial_path = folder / f"{stem}.partial.yaml"
+    def __init__(
+        self,
+        folder: Path,
+        stem: str,
+        record: Record,
+        *,
+        former: Path | None = None,
+        locks: Path | None = None,
+        run: Path | None = None,
+        test: str = "",
+    ) -> None:
+        self._files = ItemFiles(folder, stem, former)
+        self.path = self._files.cassette
+        self.partial_path = self._files.partial
         self.stem = stem
-        self.record = record
-        self._existed = self.path.exists()
-        self.writes = record is not Record.NONE and not (record is Record.ONCE and self._existed)
-        self.live = self.writes and record is not Record.DEFER
-        self._origin: Origin | None = None
+        self.remarks: list[str] = []
+        self._mutex = threading.RLock()
+        self._thread = threading.local()
         self._played: list[Call] = []
         self._recorded: list[Call] = []
-        self._unplayed = self._load()
+        self._overlaps: dict[Call, int] = {}
+        self._stored: list[Call] = []
+        self._unused: list[Call] = []
+        self._episode_ended = False
+        self._run = _RunOfItem(run / "recorded" / digest_of_path(self.path), test) if run else None
+        self._lock: BaseFileLock | None = None
+        if locks is not None and self._may_write(record):
+            self._lock = lock_item(locks, self.path)
+        try:
+            self._existed = self._files.source.exists()
+            self._again = self._run is not None and self._run.has_another_test()
+            anew = record is Record.ALL and not self._again
+            self.record = Record.NEW_EPISODES if self._again and record is Record.ALL else record
+            self.writes = self._may_write(record)
+            self.live = self.writes and record is not Record.DEFER
+            self._unplayed = self._load(anew)
+        except BaseException:
+            self.close()
+            raise
 
-    def _load(self) -> list[Call]:
+    def _may_write(self, record: Record) -> bool:
+        """Return True if a mode allows to write; `once` depends on the files, so ask again."""
+        return record is not Record.NONE and not (
+            record is Record.ONCE and self._files.source.exists()
+        )
+
+    def _load(self, anew: bool) -> list[Call]:
         """Return the calls to replay: those of an unfinished recording, then the cassette's."""
-        calls = read_cassette(self.path) if self._existed and self.record is not Record.ALL else []
-        if not (self.writes and self.partial_path.exists()):
-            return calls
-        partial, metadata = load_cassette(self.partial_path)
-        if self.record is Record.ALL:  # continues an unfinished `all`, but no other mode
-            return partial if metadata.get("recording") == Record.ALL else []
-        copied = Counter(_content(call) for call in partial)
-        for call in calls:
-            if copied[_content(call)]:
-                copied[_content(call)] -= 1
-            else:
-                partial.append(call)
-        return partial
+        source = self._files.source
+        if source != self.path:
+            level = 1 if source.parents[1] != self.path.parents[1] else 0  # the model, or the task
+            self.remarks.append(
+                f"{display_path(source.parents[level])} is read under its name of earlier "
+                f"versions: rename that folder to {display_path(self.path.parents[level])}"
+            )
+        self._stored = [] if anew else self._files.read()
+        if not self.writes:
+            return list(self._stored)
+        partial, remark = self._files.take_up(all_anew=anew)
+        self.remarks += [remark] if remark else []
+        calls = [*partial, *without(self._stored, partial)]
+        self._unused = without(self._files.read_unused(), calls)
+        return calls
+
+    def close(self) -> None:
+        """Let others record the item."""
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
 
     @property
     def calls(self) -> Sequence[Call]:
@@ -116,47 +161,83 @@ class ItemCassette(Observer):
 
     @property
     def left(self) -> Usage:
-        """The recorded calls that were not made, with estimates for missing token counts."""
-        return usage_of(self._unplayed, estimate=True)
+        """The episode's recorded calls that were not made, with estimates for missing counts."""
+        return usage_of((call for call in self._unplayed if not _of_test(call)), estimate=True)
+
+    @property
+    def _origin(self) -> Origin | None:
+        """The origin of this thread's next call; None outside of the episode."""
+        origin: Origin | None = getattr(self._thread, "origin", None)
+        return origin
 
     def rewind(self) -> None:
-        """Replay from the start again, with the calls that are recorded by now."""
-        self._unplayed = [*self._played, *self._unplayed]
-        self._played = []
+        """Replay the episode from the start again, with the calls that are recorded by now."""
+        with self._mutex:
+            again = [call for call in self._played if not _of_test(call)]
+            self._unplayed = [*again, *self._unplayed]
+            self._played = [call for call in self._played if _of_test(call)]
+            self._overlaps.clear()
 
-    def freeze(self) -> None:
-        """Replay from the start again, and record nothing from here on."""
+    @contextlib.contextmanager
+    def replaying(self) -> Iterator[None]:
+        """Replay the episode from the start again and record nothing; then go on as before."""
+        before = (self._played, self._unplayed, self.record, self.writes, self.live)
+        overlaps = dict(self._overlaps)
         self.rewind()
-        self.record = Record.NONE
-        self.writes = self.live = False
+        self.record, self.writes, self.live = Record.NONE, False, False
+        try:
+            yield
+        finally:
+            self._played, self._unplayed, self.record, self.writes, self.live = before
+            self._overlaps = overlaps
+            self._thread.origin = None
 
     def before_episode(self, case: Case) -> None:
         """Replay from the start again, see `rewind`."""
         self.rewind()
 
     def before_call(self, origin: Origin) -> None:
-        """Note where the next call comes from."""
-        self._origin = origin
+        """Note where the next call of this thread comes from."""
+        self._thread.origin = origin
 
     def replay(self, body: bytes) -> Call | None:
-        """Return the first unplayed call with this request, or None. Each is replayed once."""
+        """Return the first unplayed call with this request, or None. Each is replayed once.
+
+        While the item is recorded, an unused call may take its place; in mode `all` none does.
+        """
         key = canonical_json(json.loads(body))
-        call = next((call for call in self._unplayed if call.key == key), None)
-        if call is not None:
-            self._unplayed.remove(call)
-            self._play(call)
-        return call
+        with self._mutex:
+            lists = [self._unplayed]
+            if self.writes and self.record is not Record.ALL:
+                lists.append(self._unused)
+            for calls in lists:
+                if call := next((call for call in calls if call.key == key), None):
+                    calls.remove(call)
+                    self._play(call)
+                    return call
+            self._thread.began = len(self._played)
+            return None
 
     def add(self, body: bytes, answer: Mapping[str, Any]) -> Call:
         """Record a call that was just made, and write the file.
 
+        Calls that several threads made at the same time are sorted by their requests, so that
+        equal runs give equal files.
+
         Raises:
             CassetteError: the completion holds a key; nothing of it is kept.
         """
-        call = Call(json.loads(body), answer, self._origin)
-        self._save([*self._played, call, *self._unplayed])
-        self._play(call)
-        self._recorded.append(call)
+        call = Call(json.loads(body), answer, self._origin or OF_TEST)
+        with self._mutex:
+            began = min(getattr(self._thread, "began", len(self._played)), len(self._played))
+            others = self._played[began:]
+            began = min([began, *(self._overlaps.get(other, began) for other in others)])
+            overlapping = sorted([*self._played[began:], call], key=lambda call: call.key)
+            played = [*self._played[:began], *overlapping]
+            self._save([*played, *self._unplayed])
+            self._played = played
+            self._overlaps.update(dict.fromkeys(overlapping, began))
+            self._recorded.append(call)
         return call
 
     def add_for_next_run(self, body: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
@@ -166,38 +247,85 @@ class ItemCassette(Observer):
             CassetteError: the completion holds a key; nothing of it is kept.
         """
         call = Call(body, answer)
-        self._save([*self.calls, call])
-        self._unplayed.append(call)
+        with self._mutex:
+            self._save([*self.calls, call])
+            self._unplayed.append(call)
 
-    def finish(self, limits: Limits) -> None:
+    def end_episode(self, limits: Limits) -> None:
+        """End the episode; the test may make further calls, which belong to no trial.
+
+        Calls beyond the run's limits are no drift.
+
+        Raises:
+            Drift: recorded calls of the episode were not made, and the cassette may not be changed.
+        """
+        self._episode_ended = True
+        self._thread.origin = None
+        if not self.writes:
+            self._check_made([call for call in self._unplayed if not _of_test(call)], limits)
+
+    def finish(self, limits: Limits, *, passed: bool | None = True) -> None:
         """End the item: write the cassette, without calls that were not made, if that is allowed.
 
-        Calls beyond the run's limits are no drift. They are kept, unless other calls were recorded.
+        They are kept beside it, see `item_files`. Calls beyond the run's limits are no drift; they
+        stay in the cassette, unless other calls were recorded.
+
+        Args:
+            limits: the run's limits.
+            passed: True if the test passed. False if it failed, so that it may not have made all
+                its calls: those outside of the episode stay in the cassette. None if it broke off:
+                without a complete episode, the recording remains unfinished.
 
         Raises:
             Drift: recorded calls were not made, and the cassette may not be changed.
+            CassetteError: another test of this run needs the calls that were not made.
         """
-        beyond = [
+        if passed is None and not self._episode_ended:
+            return
+        with self._mutex:
+            if self.writes:
+                self._write(limits, bool(passed))
+            elif passed:
+                self._check_made(self._unplayed, limits)
+
+    def _check_made(self, calls: Sequence[Call], limits: Limits) -> None:
+        beyond = self._beyond(limits)
+        if unused := [call for call in calls if call not in beyond]:
+            path = display_path(self._files.source)
+            raise drift_of_unused_calls(path, self.calls, len(self._played), unused)
+
+    def _beyond(self, limits: Limits) -> list[Call]:
+        """Return the unplayed calls that the limits do not allow."""
+        return [
             call
             for number, call in enumerate(self._unplayed, start=len(self._played) + 1)
             if number > limits.calls or _is_beyond(call, limits)
         ]
-        if not self.writes:
-            if unused := [call for call in self._unplayed if call not in beyond]:
-                path = display_path(self.path)
-                raise drift_of_unused_calls(path, self.calls, len(self._played), unused)
-            return
-        kept = [*self._played, *([] if self._recorded else beyond)]
-        if not kept:
-            self.path.unlink(missing_ok=True)
-        elif not (self._existed and self.path.read_text("utf-8") == dump_cassette(kept)):
-            write_cassette(self.path, kept)
-        self.partial_path.unlink(missing_ok=True)
+
+    def _write(self, limits: Limits, passed: bool) -> None:
+        beyond = [] if self._recorded and not self._again else self._beyond(limits)
+        stay = [
+            call for call in self._unplayed if call in beyond or (_of_test(call) and not passed)
+        ]
+        kept = [*self._played, *stay]
+        dropped = [call for call in self._unplayed if call not in stay]
+        if dropped and self._again:
+            raise CassetteError(
+                f"{display_path(self.path)} holds {counted(len(dropped), 'call')} that another "
+                "test of this run has made and this one has not: tests with the same task, seed, "
+                "agent and model share a cassette, so that they must make the same calls. Give "
+                "one of them other seeds, or an agent of another name"
+            )
+        if set(kept) == set(self._stored):
+            kept = self._stored  # threads may have replayed them in another order
+        self._files.finish(kept, [*self._unused, *dropped])
+        if self._run is not None:
+            self._run.add_test()
 
     def has_request(self, id_: str) -> bool:
         """Return True if the request with this id in a batch file is recorded."""
         seen: Counter[str] = Counter()
-        for call in self.calls:
+        for call in [*self.calls, *self._unused]:
             if id_ == self._request_id(call.key, seen[call.key]):
                 return True
             seen[call.key] += 1
@@ -232,8 +360,8 @@ class ItemCassette(Observer):
                 f"there is no cassette {display_path(self.path)}"
                 + (partial if self.partial_path.exists() else "")
             )
-        path = display_path(self.path)
-        return drift_of_call(path, request, self._origin, self.calls, len(self._played))
+        path = display_path(self._files.source)
+        return drift_of_call(path, request, self._origin or OF_TEST, self.calls, len(self._played))
 
     def check_secrets(self, body: bytes) -> None:
         """Check that a request may leave this machine and be stored.
@@ -249,12 +377,34 @@ class ItemCassette(Observer):
             )
 
     def _play(self, call: Call) -> None:
-        call.origin = self._origin or call.origin
+        if self.writes:
+            call.origin = self._origin or call.origin or OF_TEST
         self._played.append(call)
 
     def _save(self, calls: Sequence[Call]) -> None:
-        metadata = {"recording": str(self.record)} if self.record is Record.ALL else {}
-        write_cassette(self.partial_path, calls, **metadata)
+        self._files.save(calls, all_anew=self.record is Record.ALL)
+
+
+@dataclass(frozen=True, slots=True)
+class _RunOfItem:
+    """The tests of one run that recorded an item; used under the item's lock.
+
+    Args:
+        path: the file with their ids.
+        test: the id of the test that has the item now; plugins may run a test again.
+    """
+
+    path: Path
+    test: str
+
+    def has_another_test(self) -> bool:
+        return bool(self._tests() - {self.test})
+
+    def add_test(self) -> None:
+        write_atomically(self.path, json.dumps(sorted(self._tests() | {self.test})))
+
+    def _tests(self) -> set[str]:
+        return set(json.loads(self.path.read_text("utf-8"))) if self.path.exists() else set()
 
 
 def _is_beyond(call: Call, limits: Limits) -> bool:
@@ -263,5 +413,6 @@ def _is_beyond(call: Call, limits: Limits) -> bool:
     return origin is not None and (origin.trial > limits.trials or origin.step > limits.steps)
 
 
-def _content(call: Call) -> str:
-    return call.key + canonical_json(call.answer)
+def _of_test(call: Call) -> bool:
+    """Return True if the test made this call outside of its episode."""
+    return call.origin == OF_TEST

@@ -14,6 +14,8 @@ from pytest_miniwob_agent.cassettes.folder import (
     case_of,
     cassette_files,
     finished_stems,
+    holds_unused_calls,
+    is_cassette,
     is_partial,
     model_folder_of,
     stem_of,
@@ -24,14 +26,15 @@ from pytest_miniwob_agent.cassettes.validation import line_of
 from pytest_miniwob_agent.core import secrets
 from pytest_miniwob_agent.core.data import canonical_json
 from pytest_miniwob_agent.core.errors import CassetteError
+from pytest_miniwob_agent.core.text import counted
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
     """A problem of a file, or a note: something to know that needs no fix.
 
-    `kind` is one of `leak`, `damaged`, `stale`, `orphan`, `stray`, and for notes `broken off` and
-    `duplicate`; `what` explains it.
+    `kind` is one of `leak`, `damaged`, `stale`, `orphan`, `stray`, and for notes `broken off`,
+    `unused` and `duplicate`; `what` explains it.
     """
 
     kind: str
@@ -74,7 +77,15 @@ def _check_file(path: Path, unused: bool, first_with: dict[str, Path]) -> Iterat
     if damage:
         yield Finding("damaged", path, damage)
         return
-    if not is_partial(path):
+    if holds_unused_calls(path):
+        yield Finding(
+            "unused",
+            path,
+            f"{counted(len(calls), 'call')} that the item does not make now; recording takes them "
+            "from here before it pays, `miniwob-agent cassettes prune` removes them",
+            note=True,
+        )
+    if is_cassette(path):
         if "schema" not in metadata:
             yield Finding(
                 "stale",

@@ -7,6 +7,7 @@ Both files are those of the OpenAI Batch API
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from typing import Any
 
 from pytest_miniwob_agent.cassettes.call import completion_of
 from pytest_miniwob_agent.cassettes.item import ItemCassette, Record
+from pytest_miniwob_agent.cassettes.lock import LOCKS
 from pytest_miniwob_agent.cassettes.pending_state import (
     DROP_REFUSED,
     PendingState,
@@ -130,6 +132,7 @@ def take_answers(answers: Path, pending: Path, cassettes: Path) -> TakenAnswers:
     waiting = read_pending(pending)
     state = PendingState(pending)
     taken = TakenAnswers()
+    locks = pending.with_name(LOCKS)
     lines = _lines(answers.read_text(encoding="utf-8"))
     for number, line in enumerate(lines, start=1):
         location = f"{answers}:{number}"
@@ -143,7 +146,7 @@ def take_answers(answers: Path, pending: Path, cassettes: Path) -> TakenAnswers:
             problem = "is truncated" if last else "is not an answer of a batch file"
             taken.problems.append(f"{location} {problem}: skipped")
             continue
-        if reason := _take_answer(id_, answer, waiting, state, cassettes, taken):
+        if reason := _take_answer(id_, answer, waiting, state, cassettes, locks, taken):
             taken.problems.append(f"{location}: {id_}: {reason}")
     write_pending(pending, waiting.values())
     return taken
@@ -155,13 +158,27 @@ def _take_answer(
     waiting: dict[str, dict[str, Any]],
     state: PendingState,
     cassettes: Path,
+    locks: Path,
     taken: TakenAnswers,
 ) -> str | None:
     """Record one answer; return the reason if that is not possible."""
     try:
-        cassette = ItemCassette(cassettes, stem_of_request(id_), Record.DEFER)
+        cassette = ItemCassette(cassettes, stem_of_request(id_), Record.DEFER, locks=locks)
     except CassetteError as error:
         return f"{error}, still waiting"
+    taken.problems += cassette.remarks
+    with contextlib.closing(cassette):
+        return _record_answer(cassette, id_, answer, waiting, state, taken)
+
+
+def _record_answer(
+    cassette: ItemCassette,
+    id_: str,
+    answer: Mapping[str, Any],
+    waiting: dict[str, dict[str, Any]],
+    state: PendingState,
+    taken: TakenAnswers,
+) -> str | None:
     if cassette.has_request(id_):
         taken.already += 1
         waiting.pop(id_, None)

@@ -1,19 +1,25 @@
-"""`miniwob-agent cassettes prune`: remove the files that no item uses."""
+"""`miniwob-agent cassettes prune`: remove the files that no item uses, and unused calls."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from pathlib import Path
 
-from pytest_miniwob_agent.cassettes.folder import Used, stray_files, unused_files
+from pytest_miniwob_agent.cassettes.folder import (
+    Used,
+    stray_files,
+    unused_calls_files,
+    unused_files,
+)
 
 
 def prunable_files(used: Used) -> list[Path]:
-    """Return the files to remove: unused cassettes, and what killed writes left.
+    """Return the files to remove: unused cassettes, unused calls, and what killed writes left.
 
     Cassettes of agents and models that no item uses are not among them.
     """
-    return [*unused_files(used), *stray_files(used.folder)]
+    unused = {*unused_files(used), *unused_calls_files(used)}
+    return [*sorted(unused), *stray_files(used.folder)]
 
 
 def remove_files(folder: Path, paths: Collection[Path]) -> None:

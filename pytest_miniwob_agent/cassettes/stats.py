@@ -11,6 +11,7 @@ from pytest_miniwob_agent.cassettes.file import read_cassette
 from pytest_miniwob_agent.cassettes.folder import (
     case_of,
     cassette_files,
+    holds_unused_calls,
     is_partial,
     model_folder_of,
     stem_of,
@@ -21,12 +22,16 @@ from pytest_miniwob_agent.tasks.catalogue import OTHER, installed_tasks
 
 @dataclass(slots=True)
 class Stats:
-    """The counts of an agent's and model's cassettes for one category of tasks; `size` in bytes."""
+    """The counts of an agent's and model's cassettes for one category of tasks.
+
+    `size` is that of the cassettes in bytes, `unused` the number of calls kept beside them.
+    """
 
     items: int = 0
     purposes: Counter[str] = field(default_factory=Counter)
     usage: Usage = field(default_factory=Usage)
     size: int = 0
+    unused: int = 0
 
 
 def count_calls(folder: Path) -> dict[tuple[str, str], Stats]:
@@ -43,6 +48,9 @@ def count_calls(folder: Path) -> dict[tuple[str, str], Stats]:
         category = installed_tasks().get(case_of(stem).partition("/")[0], OTHER)
         row = rows.setdefault((model_folder_of(stem), category), Stats())
         calls = read_cassette(path)
+        if holds_unused_calls(path):
+            row.unused += len(calls)
+            continue
         row.items += 1
         row.purposes.update(call.origin.purpose if call.origin else "unknown" for call in calls)
         row.usage += usage_of(calls)

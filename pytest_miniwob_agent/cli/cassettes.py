@@ -42,9 +42,10 @@ def _add_lint(steps: Commands) -> None:
 def _add_prune(steps: Commands) -> None:
     parser = steps.add_parser(
         "prune",
-        help="remove those that no item uses",
+        help="remove those that no item uses, and unused calls",
         description="Remove the cassettes that no item uses, not even one that is deselected "
-        "(-k, -m, --deselect), after asking. Cassettes of other agents and models are not "
+        "(-k, -m, --deselect), and the files of calls that items no longer make "
+        "(SEED.unused.yaml), after asking. Cassettes of other agents and models are not "
         "touched; name them after --, for instance -- --miniwob-model=gpt-5.",
     )
     add_pytest_args(parser)
@@ -110,7 +111,7 @@ def lint(options: Namespace) -> int:
 
 
 def prune(options: Namespace) -> int:
-    """Remove unused cassettes; 1 if the answer was not yes."""
+    """Remove unused cassettes and calls; 1 if the answer was not yes."""
     from pytest_miniwob_agent.cassettes.prune import prunable_files, remove_files
     from pytest_miniwob_agent.plugin.inner_collection import used_cassettes
 
@@ -118,7 +119,7 @@ def prune(options: Namespace) -> int:
     paths = prunable_files(used)
     _say_deselected(used)
     if not paths:
-        print("nothing to remove: every cassette is used by an item")
+        print("nothing to remove: every cassette is used by an item, and there are no unused calls")
         return 0
     for path in paths:
         print(display_path(path))
@@ -156,9 +157,10 @@ def stats(options: Namespace) -> int:
         last = model_folder
         calls = ", ".join(f"{count} {purpose}" for purpose, count in sorted(row.purposes.items()))
         tokens = "unknown" if row.usage.uncounted == row.usage.calls else f"{row.usage.tokens:,}"
+        unused = f", {counted(row.unused, 'unused call')}" if row.unused else ""
         print(
             f"  {category:<16} {row.items:>4} items  {row.usage.calls:>5} calls: {calls}\n"
-            f"  {'':<16} {'':>4}        {tokens} tokens, {row.size / 1000:,.0f} kB"
+            f"  {'':<16} {'':>4}        {tokens} tokens, {row.size / 1000:,.0f} kB{unused}"
         )
     return 0
 

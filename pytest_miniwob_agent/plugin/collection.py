@@ -55,7 +55,7 @@ def cassettes_of(items: Iterable[pytest.Item], settings: Settings) -> tuple[list
         UsageError: the agent can't be made.
     """
     from pytest_miniwob_agent.agents.registry import load_agent
-    from pytest_miniwob_agent.cassettes.item import stem
+    from pytest_miniwob_agent.cassettes.names import stem
 
     agent = load_agent(settings.agent, settings.prompts, settings.agent_params).name
     stems, cases = [], []

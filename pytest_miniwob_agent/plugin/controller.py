@@ -16,6 +16,7 @@ from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.core.protocols import RunObserver
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import counted, sanitize_line, sanitize_lines
+from pytest_miniwob_agent.plugin.item_run import REMARK
 from pytest_miniwob_agent.plugin.settings import record_command
 from pytest_miniwob_agent.plugin.state import State
 from pytest_miniwob_agent.terminal import statuses
@@ -53,6 +54,7 @@ class Controller:
         self._outcomes: list[Outcome] = []
         self._setup_seconds: dict[str, float] = {}
         self._problems: dict[str, list[str]] = {"episodes": [], "results": [], "report": []}
+        self._remarks: set[object] = set()
         self._waiting = 0
         self._unwanted = 0
         self._remark: str | None = None
@@ -78,6 +80,7 @@ class Controller:
         """
         if report.when == "setup":
             self._setup_seconds[report.nodeid] = report.duration
+            self._remarks |= {text for name, text in report.user_properties if name == REMARK}
         if (outcome := getattr(report, "miniwob", None)) is not None:
             key = getattr(report, "worker_id", ""), report.nodeid
             earlier = self._last_runs.get(key)
@@ -200,6 +203,10 @@ class Controller:
         if self._outcomes:
             self._show_drift(terminal)
             self._show_episodes(terminal)
+        if self._remarks:
+            terminal.section("MiniWoB++ cassettes")
+            for remark in sorted(map(sanitize_line, self._remarks)):
+                terminal.line(remark, yellow=True)
         self._show_problems(terminal, "results")
         if self._results is not None:
             self._results.show(terminal)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,11 +16,12 @@ from pytest_miniwob_agent.core.protocols import LLM, Agent, Environment
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import sanitize_lines
 from pytest_miniwob_agent.plugin.collection import limits_of
-from pytest_miniwob_agent.plugin.item_run import CASSETTE, ItemRun
+from pytest_miniwob_agent.plugin.item_run import BODY_PASSED, CASSETTE, REMARK, ItemRun
 from pytest_miniwob_agent.plugin.state import STATE, settings_of
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.browser.process import Browser
+    from pytest_miniwob_agent.cassettes.item import ItemCassette
 
 
 @contextmanager
@@ -84,10 +85,15 @@ def miniwob_agent(request: pytest.FixtureRequest, miniwob_case: Case) -> Agent:
 
 @pytest.fixture
 def miniwob_llm(
-    request: pytest.FixtureRequest, miniwob_agent: Agent, miniwob_case: Case
+    request: pytest.FixtureRequest,
+    miniwob_agent: Agent,
+    miniwob_case: Case,
+    miniwob_limits: Limits,
 ) -> Iterator[LLM]:
-    """The model, behind the item's cassette. Override it for a model of your own."""
-    from pytest_miniwob_agent.cassettes.item import ItemCassette, Record, stem
+    """The model, behind the item's cassette. Override it for a model of your own.
+
+    The item ends with this fixture: the cassette then holds what the episode and the test asked.
+    """
     from pytest_miniwob_agent.cassettes.transport import CassetteTransport
     from pytest_miniwob_agent.models.budget import Budget
     from pytest_miniwob_agent.models.client import OpenAILLM
@@ -99,28 +105,52 @@ def miniwob_llm(
                 "no model is named: give --miniwob-model, or miniwob_model in the ini file. "
                 "Recorded ones are folders of " + str(settings.cassettes / miniwob_agent.name)
             )
-        name = stem(miniwob_agent.name, settings.model, miniwob_case)
-        cassette = ItemCassette(settings.cassettes, name, Record(settings.record))
-        request.node.stash[CASSETTE] = cassette
-        budget = None
-        if cassette.live:
-            shared = request.config.stash[STATE].shared
-            assert shared is not None
-            budget = Budget(
-                shared,
-                calls=settings.max_calls,
-                cost=settings.max_cost,
-                price=settings.price,
-                concurrency=settings.concurrency,
-            )
-        with CassetteTransport(cassette, budget) as transport:
-            yield OpenAILLM(
-                settings.model,
-                settings.llm_params,
-                base_url=settings.base_url,
-                transport=transport,
-                live=cassette.live,
-            )
+        cassette = _open_cassette(request, miniwob_agent, settings.model, miniwob_case)
+        with closing(cassette):
+            budget = None
+            if cassette.live:
+                shared = request.config.stash[STATE].shared
+                assert shared is not None
+                budget = Budget(
+                    shared,
+                    calls=settings.max_calls,
+                    cost=settings.max_cost,
+                    price=settings.price,
+                    concurrency=settings.concurrency,
+                )
+            with CassetteTransport(cassette, budget) as transport:
+                yield OpenAILLM(
+                    settings.model,
+                    settings.llm_params,
+                    base_url=settings.base_url,
+                    transport=transport,
+                    live=cassette.live,
+                )
+            cassette.finish(miniwob_limits, passed=request.node.stash.get(BODY_PASSED, None))
+
+
+def _open_cassette(
+    request: pytest.FixtureRequest, agent: Agent, model: str, case: Case
+) -> ItemCassette:
+    """Open the item's cassette, and note for the end of the run what its user must know."""
+    from pytest_miniwob_agent.cassettes.item import ItemCassette, Record
+    from pytest_miniwob_agent.cassettes.lock import LOCKS
+    from pytest_miniwob_agent.cassettes.names import former_cassette, stem
+
+    settings = settings_of(request.config)
+    cassette = ItemCassette(
+        settings.cassettes,
+        stem(agent.name, model, case),
+        Record(settings.record),
+        former=former_cassette(settings.cassettes, agent.name, model, case),
+        locks=settings.pending.with_name(LOCKS),
+        run=request.config.stash[STATE].shared,
+        test=request.node.nodeid,
+    )
+    request.node.stash[CASSETTE] = cassette
+    for remark in cassette.remarks:
+        request.node.user_properties.append((REMARK, remark))
+    return cassette
 
 
 @pytest.fixture

@@ -89,6 +89,7 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, Any, Any]:
     """Attach the item's outcome to its report, which holds no keys."""
+    item_report.remember_end(item, call)
     report = yield
     item_report.attach_outcome(item, call, report)
     item_report.redact_report(item, report)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 import pytest
@@ -15,7 +16,12 @@ from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.plugin.collection import case_of
-from pytest_miniwob_agent.plugin.item_run import CASSETTE, OUTCOME, outcome_without_run
+from pytest_miniwob_agent.plugin.item_run import (
+    BODY_PASSED,
+    CASSETTE,
+    OUTCOME,
+    outcome_without_run,
+)
 from pytest_miniwob_agent.plugin.settings import Settings, show_command
 from pytest_miniwob_agent.plugin.state import STATE
 
@@ -24,7 +30,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 def forget_earlier_run(item: pytest.Item) -> None:
     """Forget what an earlier run of the item left: plugins may run an item again."""
-    keys: tuple[pytest.StashKey[Any], ...] = (OUTCOME, CASSETTE)
+    keys: tuple[pytest.StashKey[Any], ...] = (OUTCOME, CASSETTE, BODY_PASSED)
     for key in keys:
         if key in item.stash:
             del item.stash[key]
@@ -32,6 +38,13 @@ def forget_earlier_run(item: pytest.Item) -> None:
         item.user_properties[:] = [
             pair for pair in item.user_properties if not pair[0].startswith("miniwob_")
         ]
+
+
+def remember_end(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
+    """Keep how the body of an item's test ended; only a failed check is an end, no other error."""
+    error = call.excinfo.value if call.excinfo else None
+    if call.when == "call" and isinstance(error, (NoneType, AssertionError, pytest.fail.Exception)):
+        item.stash[BODY_PASSED] = error is None
 
 
 def attach_outcome(item: pytest.Item, call: pytest.CallInfo[None], report: Any) -> None:

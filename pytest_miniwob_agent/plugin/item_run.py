@@ -34,6 +34,12 @@ if TYPE_CHECKING:
 CASSETTE: pytest.StashKey[ItemCassette] = pytest.StashKey()
 """Key of the cassette in an item's stash."""
 
+REMARK = "miniwob_remark"
+"""Name of the property of an item with a remark on its cassette, shown at the end of the run."""
+
+BODY_PASSED = pytest.StashKey[bool]()
+"""Key in an item's stash: True if the test passed, False if it failed, unset if it broke off."""
+
 OUTCOME = pytest.StashKey[Outcome]()
 """Key of the outcome in an item's stash."""
 
@@ -111,7 +117,7 @@ class ItemRun:
             # The page starts a new browser; calls that were recorded until now are replayed.
             episode = self._play(observers)
         if self._cassette is not None:
-            self._cassette.finish(self._limits)
+            self._cassette.end_episode(self._limits)
         self._outcome = replace(
             self._outcome,
             status=Status.SOLVED if episode.solved else Status.UNSOLVED,
@@ -203,12 +209,12 @@ class ItemRun:
                 "can't be replayed for them. Run it with --miniwob-trace=on"
             )
             return
-        self._cassette.freeze()
         pictures.wants_pictures = True
         replayed = _Log()
         reason = ""
         try:
-            self._play([replayed, pictures])
+            with self._cassette.replaying():
+                self._play([replayed, pictures])
         except MiniwobError as error:
             reason = f": {error}"
         except Exception as error:  # noqa: BLE001 - agents and pages may be anybody's

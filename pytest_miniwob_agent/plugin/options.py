@@ -190,8 +190,8 @@ OPTIONS = (
         "record",
         "what to do at a model call: none = replay only, a call that is not recorded is an error; "
         "once = record items that have no cassette; new_episodes = replay what is recorded, record "
-        "the rest and drop what is no longer used; all = record everything anew; defer = replay, "
-        f"and write calls without a completion to {PENDING} as a batch file (see "
+        "the rest and put aside what is no longer used; all = record everything anew; defer = "
+        f"replay, and write calls without a completion to {PENDING} as a batch file (see "
         "--miniwob-answers)",
         "none",
         choices=("none", "once", "new_episodes", "all", "defer"),

@@ -99,7 +99,7 @@ def _effort(drifted: Sequence[Outcome], price: Price | None) -> str:
     ]
     usage = sum((outcome.left for outcome in lacking), Usage())
     if not lacking:
-        return "Recording them again takes no model call, and drops those that are left over:"
+        return "Recording them again takes no model call, and puts aside the unused ones:"
     if not usage.calls:
         return f"Recording them again takes at least {counted(len(lacking), 'model call')}:"
     how = ""

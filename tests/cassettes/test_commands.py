@@ -148,6 +148,7 @@ def test_stats_count_by_model_and_category(folder, run):
     plant(folder, f"{FOLDER}/click-menu-2/2.yaml")
     plant(folder, f"{FOLDER}/click-menu-2/3.partial.yaml")
     plant(folder, f"{FOLDER}/no-such-task/1.yaml")
+    plant(folder, f"{FOLDER}/no-such-task/1.unused.yaml")
     status, out, _ = run("stats")
     assert status == 0
     pytest.LineMatcher(out.splitlines()).fnmatch_lines(
@@ -156,7 +157,7 @@ def test_stats_count_by_model_and_category(folder, run):
             "  n-screen-n-step     2 items      3 calls: 2 plan, 1 summarise",
             "*28 tokens, * kB",
             "  other               1 items      1 calls: 1 plan",
-            "*unknown tokens, * kB",
+            "*unknown tokens, * kB, 1 unused call",
         ]
     )
 

@@ -185,7 +185,7 @@ class TestCause:
                 "holds 3 calls, but the item ended after 1. Not made:",
                 "  call 2 (summarise, trial 1, step 1)",
                 "  call 3 (plan, trial 1, step 1)",
-                "Recording them again takes no model call, and drops those that are left over:",
+                "Recording them again takes no model call, and puts aside the unused ones:",
                 "model calls: 1 replayed, 0 recorded, 1 drifted, 2 left over",
             ]
         )

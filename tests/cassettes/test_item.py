@@ -1,12 +1,14 @@
 """Replay and recording of an item's calls by a model client, over real HTTP on loopback."""
 
 import gzip
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from cassette_files import make_call
 from projects import solve_menu
 
 from pytest_miniwob_agent import (
-    Case,
     CassetteError,
     Drift,
     Limits,
@@ -16,8 +18,8 @@ from pytest_miniwob_agent import (
     UsageError,
 )
 from pytest_miniwob_agent.cassettes.call import messages_text
-from pytest_miniwob_agent.cassettes.file import read_cassette
-from pytest_miniwob_agent.cassettes.item import ItemCassette, Record, stem
+from pytest_miniwob_agent.cassettes.file import dump_cassette, read_cassette
+from pytest_miniwob_agent.cassettes.item import ItemCassette, Record
 from pytest_miniwob_agent.cassettes.transport import CassetteTransport
 from pytest_miniwob_agent.core.usage import Usage
 from pytest_miniwob_agent.models.client import OpenAILLM
@@ -155,7 +157,7 @@ class TestReplay:
 
 
 class TestRecord:
-    def test_new_episodes_replays_records_the_rest_and_drops_the_unused(
+    def test_new_episodes_replays_records_the_rest_and_puts_the_unused_aside(
         self, tmp_path, recorded, partial, chat_server
     ):
         chat_server.requests.clear()
@@ -167,6 +169,8 @@ class TestRecord:
         assert prompts_in(recorded) == ["one"]
         play(tmp_path, "new_episodes", url=chat_server.url)
         assert not recorded.exists()
+        unused = recorded.with_name("1.unused.yaml")
+        assert prompts_in(unused) == ["two\nlines", "three", "one"]
 
     def test_an_unchanged_cassette_is_not_written_again(self, tmp_path, recorded, chat_server):
         before = recorded.stat().st_mtime_ns
@@ -213,6 +217,72 @@ class TestRecord:
             llm.complete(f"prompt {count}", "plan")
             assert len(read_cassette(partial)) == count
         assert [path.name for path in partial.parent.iterdir()] == [partial.name]
+
+
+class TestThreads:
+    PROMPTS = tuple(f"prompt {number:02}" for number in range(16))
+
+    def ask(self, llm, chat_server):
+        """Make all calls at once: none is answered before all have arrived."""
+        arrived = threading.Barrier(len(self.PROMPTS))
+
+        def reply(prompt):
+            arrived.wait(60)
+            return f"answer to {prompt}"
+
+        chat_server.reply = reply
+        with ThreadPoolExecutor(len(self.PROMPTS)) as threads:
+            return list(threads.map(lambda prompt: llm.complete(prompt, "plan").text, self.PROMPTS))
+
+    def test_all_calls_are_kept_in_the_same_order_each_time(self, tmp_path, chat_server):
+        files = []
+        for folder in (tmp_path / "1", tmp_path / "2"):
+            cassette, llm = model(folder, "new_episodes", chat_server.url)
+            texts = self.ask(llm, chat_server)
+            assert texts == [f"answer to {prompt}" for prompt in self.PROMPTS]
+            assert cassette.recorded.calls == 16
+            assert prompts_in(cassette.partial_path) == list(self.PROMPTS)
+            cassette.finish(Limits())
+            files.append(cassette.path.read_bytes())
+        assert files[0] == files[1]
+        chat_server.requests.clear()
+        play(tmp_path / "1", "new_episodes", *reversed(self.PROMPTS), url=chat_server.url)
+        assert cassette.path.read_bytes() == files[0]
+        assert chat_server.requests == []
+
+    def test_calls_of_one_thread_after_the_other_keep_their_order(self, tmp_path, chat_server):
+        for prompt in ("c", "b", "a"):
+            cassette, llm = model(tmp_path, "new_episodes", chat_server.url)
+            llm.complete(prompt, "plan")
+        cassette, llm = model(tmp_path, "new_episodes", chat_server.url)
+        for prompt in ("z", "c", "y", "b", "a"):
+            llm.complete(prompt, "plan")
+        cassette.finish(Limits())
+        assert prompts_in(cassette.path) == ["z", "c", "y", "b", "a"]
+
+
+def test_a_process_opens_an_item_for_recording_once_at_a_time(tmp_path):
+    locks = tmp_path / "locks"
+    first = ItemCassette(tmp_path, STEM, Record.DEFER, locks=locks)
+    with pytest.raises(CassetteError, match=r"1\.yaml is being recorded by this process already"):
+        ItemCassette(tmp_path, STEM, Record.NEW_EPISODES, locks=locks)
+    ItemCassette(tmp_path, STEM, Record.NONE, locks=locks).close()
+    first.close()
+    ItemCassette(tmp_path, STEM, Record.NEW_EPISODES, locks=locks).close()
+
+
+@pytest.mark.parametrize(("other", "calls"), [("test_other", 0), ("test_same", 1)])
+def test_all_records_once_in_a_run_for_all_tests_but_again_for_a_rerun(
+    tmp_path, chat_server, other, calls
+):
+    for test in ("test_same", other):
+        chat_server.requests.clear()
+        cassette = ItemCassette(tmp_path, STEM, Record.ALL, run=tmp_path / "run", test=test)
+        transport = CassetteTransport(cassette)
+        llm = OpenAILLM("m", {}, base_url=chat_server.url, transport=transport)
+        llm.complete("one", "plan")
+        cassette.finish(Limits())
+    assert len(chat_server.requests) == calls
 
 
 class TestInterruptedRecording:
@@ -266,6 +336,134 @@ class TestInterruptedRecording:
             llm.complete("one", "plan")
         assert play(tmp_path, "once", "one", url=chat_server.url) == ["DONE"]
         assert len(chat_server.requests) == 1
+
+
+class TestUnusedCalls:
+    """Calls that the item does not make now: `1.unused.yaml`."""
+
+    @pytest.fixture
+    def unused(self, tmp_path, recorded, chat_server):
+        """Those that a run with a wrong parameter put aside."""
+        wrong = {"temperature": 1}
+        play(tmp_path, "new_episodes", "one", "two\nlines", url=chat_server.url, params=wrong)
+        chat_server.requests.clear()
+        return recorded.with_name("1.unused.yaml")
+
+    @pytest.mark.parametrize("record", ["new_episodes", "defer"])
+    def test_they_are_taken_before_a_call_is_paid_for(
+        self, tmp_path, recorded, unused, chat_server, record
+    ):
+        assert len(read_cassette(unused)) == 2
+        wrong = recorded.read_text()
+        texts = play(tmp_path, record, "one", "two\nlines", url=chat_server.url)
+        assert texts == ["answer to one", "answer to two\nlines"]
+        assert chat_server.requests == []
+        assert [call.body["temperature"] for call in read_cassette(recorded)] == [0, 0]
+        assert [call.body["temperature"] for call in read_cassette(unused)] == [1, 1]
+        play(tmp_path, record, "one", "two\nlines", url=chat_server.url, params={"temperature": 1})
+        assert chat_server.requests == []
+        assert recorded.read_text() == wrong
+
+    def test_the_file_is_removed_when_all_are_used(self, tmp_path, unused, chat_server):
+        both = ["one", "two\nlines"]
+        cassette, llm = model(tmp_path, "new_episodes", chat_server.url)
+        transport = CassetteTransport(cassette)
+        other = OpenAILLM("m", {"temperature": 1}, base_url=chat_server.url, transport=transport)
+        for prompt in both:
+            llm.complete(prompt, "plan")
+            other.complete(prompt, "plan")
+        cassette.finish(Limits())
+        assert not unused.exists()
+        assert chat_server.requests == []
+
+    def test_none_never_reads_them(self, tmp_path, recorded, unused):
+        unused.write_text("damaged")
+        _, llm = model(tmp_path, "none")
+        with pytest.raises(Drift, match="the model or its parameters: temperature 1, now 0"):
+            llm.complete("one", "plan")
+
+    def test_all_neither_takes_nor_loses_them(self, tmp_path, unused, chat_server):
+        before = unused.read_bytes()
+        play(tmp_path, "all", "one", url=chat_server.url)
+        assert len(chat_server.requests) == 1
+        assert unused.read_bytes() == before
+
+    def test_once_takes_them(self, tmp_path, recorded, unused, chat_server):
+        recorded.unlink()
+        assert play(tmp_path, "once", "one", url=chat_server.url) == ["answer to one"]
+        assert chat_server.requests == []
+
+
+class TestPartialOfAnotherCassette:
+    """A recording that broke off, and another cassette since."""
+
+    @pytest.fixture
+    def stale(self, tmp_path, recorded, partial, chat_server):
+        """It holds a new call and copies of the old ones; a colleague's cassette has come since."""
+        theirs = recorded.read_text().replace("answer to", "their answer to")
+        _, llm = model(tmp_path, "new_episodes", chat_server.url)
+        llm.complete("three", "plan")
+        assert prompts_in(partial) == ["three", "one", "two\nlines"]
+        recorded.write_text(theirs)
+        chat_server.requests.clear()
+        return partial
+
+    @pytest.mark.parametrize("digest", [True, False], ids=["", "of an earlier version"])
+    def test_it_is_put_aside_and_newer_answers_win(
+        self, tmp_path, recorded, stale, chat_server, digest
+    ):
+        if not digest:
+            lines = stale.read_text().splitlines(keepends=True)
+            stale.write_text("".join(line for line in lines if "began_from" not in line))
+        before = recorded.read_bytes()
+        cassette, llm = model(tmp_path, "new_episodes", chat_server.url)
+        [remark] = cassette.remarks
+        assert "1.partial.yaml began from another cassette" in remark
+        assert "3 calls moved to" in remark
+        assert not stale.exists()
+        assert [llm.complete(prompt, "plan").text for prompt in ("one", "two\nlines")] == [
+            "their answer to one",
+            "their answer to two\nlines",
+        ]
+        assert llm.complete("three", "plan").text == "answer to three"
+        assert chat_server.requests == []
+        cassette.finish(Limits())
+        assert recorded.read_bytes().startswith(before[:-4])
+        play(tmp_path, "none", "one", "two\nlines", "three")
+
+    @pytest.mark.parametrize("record", ["new_episodes", "all"])
+    def test_one_that_began_from_the_present_cassette_is_continued(
+        self, tmp_path, recorded, partial, chat_server, record
+    ):
+        _, llm = model(tmp_path, record, chat_server.url)
+        llm.complete("three", "plan")
+        recorded.write_bytes(recorded.read_bytes().replace(b"\n", b"\r\n"))  # git on Windows
+        cassette, _ = model(tmp_path, record, chat_server.url)
+        assert cassette.remarks == []
+        assert "three" in [messages_text(call.body) for call in cassette.calls]
+
+    def test_one_of_an_earlier_version_is_continued_if_it_holds_the_cassette(
+        self, tmp_path, recorded, partial
+    ):
+        partial.write_text(dump_cassette([*read_cassette(recorded), make_call("three")]))
+        cassette, _ = model(tmp_path, "defer")
+        assert (len(cassette.calls), cassette.remarks) == (3, [])
+
+    def test_all_records_anew_after_a_kill_between_the_last_write_and_the_unlink(
+        self, tmp_path, recorded, partial, chat_server
+    ):
+        chat_server.reply = lambda prompt: "anew"
+        cassette, llm = model(tmp_path, "all", chat_server.url)
+        llm.complete("one", "plan")
+        left = partial.read_bytes()
+        cassette.finish(Limits())
+        partial.write_bytes(left)
+        chat_server.requests.clear()
+        cassette, llm = model(tmp_path, "all", chat_server.url)
+        llm.complete("one", "plan")
+        assert len(chat_server.requests) == 1
+        assert cassette.remarks == []
+        assert not recorded.with_name("1.unused.yaml").exists()
 
 
 class TestServer:
@@ -408,8 +606,3 @@ class TestSecrets:
         with pytest.raises(ModelError, match=r"no team \[not shown\]\n\[not shown\]"):
             llm.complete("one", "plan")
         assert chat_server.paths == ["/v1/chat/completions?api_key=old-bears&team=red-foxes"]
-
-
-def test_the_stem_of_a_cassette_is_a_safe_path():
-    assert stem("pkg.mod:Agent", "v/model-7b", Case("t", "c", 3)) == "pkg.mod_Agent/v_model-7b/t/3"
-    assert stem("a", "m", Case("t", "c", 3, repeat=2)) == "a/m/t/3-2"

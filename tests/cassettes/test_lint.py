@@ -93,6 +93,15 @@ def test_a_problem_of_a_file_is_found(used, name, text, kind, explanation):
     assert "AKIA" not in finding.what
 
 
+def test_unused_calls_are_a_note_and_are_searched_for_keys(used):
+    path = plant(used.folder, "reflective/m/click-menu-2/1.unused.yaml", GOOD)
+    [unused] = lint_folder(used)
+    assert (unused.kind, unused.path, unused.note) == ("unused", path, True)
+    assert unused.what.startswith("1 call that the item does not make now; recording takes")
+    path.write_text(GOOD.replace("The goal", "The key is AKIA" + "AB12" * 4))
+    assert [finding.kind for finding in lint_folder(used)] == ["leak", "unused"]
+
+
 def test_unfinished_recordings_and_equal_cassettes_are_notes(used):
     plant(used.folder, "reflective/m/click-menu-2/2.partial.yaml", GOOD)
     for seed in (1, 2):

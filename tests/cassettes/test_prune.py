@@ -11,9 +11,11 @@ def test_only_files_that_no_item_uses_are_removed(tmp_path):
         plant(tmp_path, "reflective/m/click-menu-2/1.yaml"),
         plant(tmp_path, "reflective/m/click-menu-2/1.partial.yaml"),
         plant(tmp_path, "reflective/other/click-menu-2/9.yaml"),
+        plant(tmp_path, "reflective/other/click-menu-2/1.unused.yaml"),
         plant(tmp_path, "test_mine/test_weather.yaml", "interactions: []\nversion: 1\n"),
     ]
     removed = [
+        plant(tmp_path, "reflective/m/click-menu-2/1.unused.yaml"),
         plant(tmp_path, "reflective/m/click-menu-2/9.partial.yaml"),
         plant(tmp_path, "reflective/m/gone-task/1.yaml"),
         plant(tmp_path, "reflective/m/click-menu-2/.1.yaml.77", "half"),

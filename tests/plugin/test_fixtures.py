@@ -1,0 +1,161 @@
+"""The fixture `miniwob_llm`: one test at a time records an item, and the item ends with it."""
+
+import pytest
+from projects import recorded_files, solve_menu
+
+from pytest_miniwob_agent.cassettes.call import messages_text
+from pytest_miniwob_agent.cassettes.file import read_cassette
+
+NEW = "--miniwob-record=new_episodes"
+
+TWO_TESTS = """
+    import pytest
+
+    @pytest.mark.miniwob("click-menu-2", seeds=[1])
+    def test_one(miniwob_episode):
+        assert miniwob_episode.solved
+
+    @pytest.mark.miniwob("click-menu-2", seeds=[1], trials=1)
+    def test_other(miniwob_episode):
+        assert miniwob_episode.solved
+"""
+
+PLAIN = """
+    import pytest
+
+    @pytest.mark.miniwob("click-menu-2", seeds=[1])
+    def test_solves(miniwob_episode):
+        assert miniwob_episode.solved
+"""
+
+OTHERS_CALLS = """
+    import pytest
+
+    @pytest.fixture
+    def asked(miniwob_llm):
+        return [miniwob_llm.complete(prompt, "plan").text for prompt in {prompts}]
+
+    @pytest.mark.miniwob("click-menu-2", seeds=[1])
+    def test_asks(asked, miniwob_episode, miniwob_llm):
+        miniwob_llm.complete("after", "plan")
+"""
+
+MODEL_ONLY = """
+    import pytest
+
+    @pytest.mark.miniwob("click-menu-2", seeds=[1])
+    def test_asks(miniwob_llm):
+        for prompt in {prompts}:
+            miniwob_llm.complete(prompt, "plan")
+        {body}
+"""
+
+
+def prompts_in(path):
+    return [messages_text(call.body) for call in read_cassette(path)]
+
+
+@pytest.fixture
+def run(project, chat_server):
+    """Run the project against the server, which solves the page."""
+    chat_server.reply = solve_menu
+
+    def call(*args):
+        chat_server.requests.clear()
+        return project.runpytest(f"--miniwob-base-url={chat_server.url}", *args)
+
+    return call
+
+
+@pytest.mark.integration
+def test_two_tests_on_one_item_pay_once_in_every_mode(project, run, chat_server):
+    project.makepyfile(TWO_TESTS)
+    run("--miniwob-record=all", "-n2").assert_outcomes(passed=2)
+    assert len(chat_server.requests) == 3
+    names = [path.name for path in recorded_files(project)]
+    assert names == ["1.yaml"]
+    locks = project.path / ".miniwob" / "locks"
+    assert (locks / ".gitignore").read_text() == "*\n"
+    run("-n0").assert_outcomes(passed=2)
+    run("--miniwob-record=all").assert_outcomes(passed=2)
+    assert len(chat_server.requests) == 3
+
+
+def test_a_test_that_makes_fewer_calls_does_not_take_them_from_another(project, run, chat_server):
+    project.makepyfile(OTHERS_CALLS.format(prompts='["more"]') + PLAIN)
+    result = run(NEW)
+    result.assert_outcomes(passed=2, errors=1)
+    result.stdout.fnmatch_lines(["*1.yaml holds 2 calls that another test of this run has made*"])
+    [path] = [path for path in recorded_files(project) if path.name == "1.yaml"]
+    assert "more" in prompts_in(path)
+
+
+class TestCallsOfTheTestItself:
+    """Calls that are made outside of an episode: the item ends with its fixture."""
+
+    def cassette(self, project):
+        [path] = recorded_files(project)
+        return path.name, prompts_in(path)
+
+    def test_a_test_without_an_episode_is_recorded_and_replayed(self, project, run, chat_server):
+        project.makepyfile(MODEL_ONLY.format(prompts='["one", "two"]', body="pass"))
+        run(NEW).assert_outcomes(passed=1)
+        assert self.cassette(project) == ("1.yaml", ["one", "two"])
+        run().assert_outcomes(passed=1)
+        assert chat_server.requests == []
+
+        project.makepyfile(MODEL_ONLY.format(prompts='["one"]', body="pass"))
+        result = run()
+        result.assert_outcomes(passed=1, errors=1)
+        result.stdout.fnmatch_lines(["*holds 2 calls, but the item ended after 1. Not made:*"])
+
+        project.makepyfile(MODEL_ONLY.format(prompts='["one"]', body="assert False"))
+        run().assert_outcomes(failed=1)
+        run(NEW).assert_outcomes(failed=1)
+        assert self.cassette(project) == ("1.yaml", ["one", "two"])
+
+    def test_a_test_that_breaks_off_leaves_its_recording_unfinished(self, project, run):
+        project.makepyfile(MODEL_ONLY.format(prompts='["one"]', body="1 / 0"))
+        run(NEW).assert_outcomes(failed=1)
+        assert self.cassette(project) == ("1.partial.yaml", ["one"])
+
+    def test_calls_before_and_after_an_episode_are_part_of_the_item(
+        self, project, run, chat_server
+    ):
+        project.makepyfile(OTHERS_CALLS.format(prompts='["before"]'))
+        run(NEW).assert_outcomes(passed=1)
+        name, prompts = self.cassette(project)
+        assert (name, prompts[0], prompts[-1], len(prompts)) == ("1.yaml", "before", "after", 5)
+        run("--miniwob-report=report").assert_outcomes(passed=1)
+        assert chat_server.requests == []
+
+
+def test_a_partial_recording_of_another_cassette_is_reported_at_the_end(project, run):
+    project.makepyfile(PLAIN)
+    run(NEW).assert_outcomes(passed=1)
+    [path] = recorded_files(project)
+    text = path.read_text().replace("content: click id=1", "content: click id=9")
+    path.with_name("1.partial.yaml").write_text(text)
+    result = run(NEW)
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(
+        ["*MiniWoB++ cassettes*", "*1.partial.yaml began from another cassette than *"]
+    )
+    assert sorted(path.name for path in recorded_files(project)) == ["1.unused.yaml", "1.yaml"]
+
+
+def test_cassettes_under_a_former_name_are_read_and_copied_to_the_new_one(project, run):
+    project.makepyfile(PLAIN)
+    model = "--miniwob-model=v/m:free"
+    run(NEW, model).assert_outcomes(passed=1)
+    [path] = recorded_files(project)
+    new = path.parents[1]
+    assert new.name.startswith("v_m_free~")
+    new.rename(new.with_name("v_m_free"))
+    result = run(model)
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(
+        [f"*v_m_free is read under its name of earlier versions: rename *{new.name}"]
+    )
+    run(NEW, model).assert_outcomes(passed=1)
+    assert path.read_bytes() == (new.with_name("v_m_free") / "click-menu-2/1.yaml").read_bytes()
