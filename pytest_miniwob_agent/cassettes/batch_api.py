@@ -17,7 +17,7 @@ from openai.types import FileObject
 from pytest_miniwob_agent.core.errors import ModelError, UsageError
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import shorten
-from pytest_miniwob_agent.models.client import api_key
+from pytest_miniwob_agent.models.client import advice_on_connection, api_key, http_client
 
 ENDED = ("completed", "failed", "expired", "cancelled")
 """The final statuses of a batch."""
@@ -44,7 +44,12 @@ class BatchApi:
     @cached_property
     def _client(self) -> openai.OpenAI:
         key = api_key(self._base_url, "--base-url")
-        return openai.OpenAI(api_key=key, base_url=self._base_url, max_retries=self._retries)
+        return openai.OpenAI(
+            api_key=key,
+            base_url=self._base_url,
+            max_retries=self._retries,
+            http_client=http_client(),
+        )
 
     @cached_property
     def server(self) -> str:
@@ -121,7 +126,9 @@ class BatchApi:
             yield
             return
         except openai.APIConnectionError as error:
-            text, reason = "can't be reached", str(error.__cause__ or "") or str(error)
+            cause = error.__cause__ or error
+            text, reason = "can't be reached", str(cause)
+            hint = advice_on_connection(cause) or hint
         except openai.APIStatusError as error:
             text, reason = f"refused {what}", str(error)
         except (openai.OpenAIError, ValueError, TypeError, AttributeError) as error:

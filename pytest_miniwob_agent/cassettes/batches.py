@@ -27,6 +27,7 @@ from pytest_miniwob_agent.cassettes.batch_api import (
 from pytest_miniwob_agent.cassettes.batch_state import Batch, BatchState
 from pytest_miniwob_agent.cassettes.call import completion_of
 from pytest_miniwob_agent.cassettes.pending import lines_by_id, read_pending
+from pytest_miniwob_agent.cassettes.unusable import describe_unusable
 from pytest_miniwob_agent.core.data import canonical_json
 from pytest_miniwob_agent.core.errors import MiniwobError, UsageError
 from pytest_miniwob_agent.core.files import write_atomically
@@ -303,8 +304,11 @@ class Batches:
             if file:
                 lines |= self._download(batch, file)
         answers = {id_: line for id_, line in lines.items() if _is_completion(line)}
+        requests = read_pending(self._pending)
         errors = {
-            id_: _error_of(lines[id_]) if id_ in lines else "no answer came back"
+            id_: _error_of(lines[id_], requests.get(id_, {}).get("body") or {})
+            if id_ in lines
+            else "no answer came back"
             for id_ in dict.fromkeys([*batch.requests, *lines])
             if id_ not in answers
         }
@@ -367,8 +371,11 @@ def _is_completion(answer: Mapping[str, Any]) -> bool:
     return completion_of(status, body or {}) is not None
 
 
-def _error_of(answer: Mapping[str, Any]) -> str:
-    """Return the reason why an answer holds no completion."""
+def _error_of(answer: Mapping[str, Any], request: Mapping[str, Any]) -> str:
+    """Return the reason why an answer holds no completion, by the body of its request."""
+    status, body = _response_of(answer)
+    if status == 200 and body and not answer.get("error"):
+        return describe_unusable(status, body, request).report
     error = answer.get("error") or _response_of(answer)[1]
     if isinstance(error, dict):
         error = error.get("error") or error

@@ -65,12 +65,14 @@ class ItemCassette(Observer):
         partial_path: the file of an unfinished recording.
         writes: True if calls may be added, dropped or changed.
         live: True if a call that is not recorded may go to the server.
+        unusable: what answers took that were paid for and are not recorded, by the reason.
 
     Raises:
         CassetteError: the file can't be read as a cassette.
     """
 
     def __init__(self, folder: Path, stem: str, record: Record) -> None:
+        self._folder = folder
         self.path = folder / f"{stem}.yaml"
         self.partial_path = folder / f"{stem}.partial.yaml"
         self.stem = stem
@@ -81,6 +83,7 @@ class ItemCassette(Observer):
         self._origin: Origin | None = None
         self._played: list[Call] = []
         self._recorded: list[Call] = []
+        self.unusable: dict[str, Usage] = {}
         self._unplayed = self._load()
 
     def _load(self) -> list[Call]:
@@ -152,12 +155,30 @@ class ItemCassette(Observer):
 
         Raises:
             CassetteError: the completion holds a key; nothing of it is kept.
+            CassetteNotWritten: there is no room, or no permission.
         """
         call = Call(json.loads(body), answer, self._origin)
         self._save([*self._played, call, *self._unplayed])
         self._play(call)
         self._recorded.append(call)
         return call
+
+    def rescue(self, body: bytes, answer: Mapping[str, Any], folder: Path) -> Path:
+        """Write the recording, with a call that `add` could not keep, into another folder.
+
+        The folder can be copied over the cassette folder, for the next recording to continue from.
+
+        Raises:
+            CassetteNotWritten: there is no room, or no permission.
+        """
+        path = folder / self.partial_path.relative_to(self._folder)
+        call = Call(json.loads(body), answer, self._origin)
+        self._save([*self._played, call, *self._unplayed], path)
+        return path
+
+    def add_unusable(self, reason: str, usage: Usage) -> None:
+        """Count an answer that was paid for and can't be used."""
+        self.unusable[reason] = self.unusable.get(reason, Usage()) + usage
 
     def add_for_next_run(self, body: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
         """Record a call that the next run will make, and write the file.
@@ -252,9 +273,9 @@ class ItemCassette(Observer):
         call.origin = self._origin or call.origin
         self._played.append(call)
 
-    def _save(self, calls: Sequence[Call]) -> None:
+    def _save(self, calls: Sequence[Call], path: Path | None = None) -> None:
         metadata = {"recording": str(self.record)} if self.record is Record.ALL else {}
-        write_cassette(self.partial_path, calls, **metadata)
+        write_cassette(path or self.partial_path, calls, **metadata)
 
 
 def _is_beyond(call: Call, limits: Limits) -> bool:

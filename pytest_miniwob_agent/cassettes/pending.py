@@ -15,6 +15,7 @@ from typing import Any
 
 from pytest_miniwob_agent.cassettes.call import completion_of
 from pytest_miniwob_agent.cassettes.item import ItemCassette, Record
+from pytest_miniwob_agent.cassettes.unusable import describe_unusable
 from pytest_miniwob_agent.core.errors import CassetteError, MiniwobError, UsageError
 from pytest_miniwob_agent.core.files import write_atomically
 from pytest_miniwob_agent.core.secrets import redact
@@ -163,6 +164,10 @@ def _take_answer(
         response = {}
     completion = completion_of(response.get("status_code", 0), response.get("body") or {})
     if completion is None:
+        status, body = response.get("status_code", 0), response.get("body")
+        if status == 200 and body and not answer.get("error"):
+            report = describe_unusable(status, body, waiting[id_]["body"]).report
+            return f"{report}, still waiting"
         reason = answer.get("error") or response.get("body") or "no response"
         text = shorten(redact(json.dumps(reason, ensure_ascii=False)))
         return f"holds no completion ({text}), still waiting"

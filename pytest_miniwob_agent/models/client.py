@@ -12,6 +12,8 @@ import openai
 from pytest_miniwob_agent.core.errors import MiniwobError, ModelError, UsageError
 from pytest_miniwob_agent.core.events import Completion
 from pytest_miniwob_agent.core.secrets import redact
+from pytest_miniwob_agent.core.usage import token_count
+from pytest_miniwob_agent.models.params import OPTION, advice_on_refusal
 
 RETRIES = 5
 """Default number of retries of a refused or dropped call; enough for a minute of rate limits."""
@@ -34,6 +36,32 @@ def api_key(base_url: str | None, option: str) -> str:
             f"named by OPENAI_BASE_URL or {option}"
         )
     return key or "none"
+
+
+def http_client() -> httpx2.Client:
+    """Return a client for a model's server, by the proxies and certificates of the environment.
+
+    That is `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`, `SSL_CERT_FILE` and
+    `SSL_CERT_DIR`, as httpx reads them: https://www.python-httpx.org/environment_variables
+
+    Raises:
+        UsageError: one of them has a value that can't be used.
+    """
+    try:
+        return openai.DefaultHttpxClient()
+    except ImportError:
+        raise UsageError(
+            "the environment names a SOCKS proxy (HTTPS_PROXY, HTTP_PROXY or ALL_PROXY), which "
+            "needs: pip install 'httpx2[socks]'"
+        ) from None
+    except OSError as error:  # ssl.SSLError is one
+        raise UsageError(
+            f"the certificates that SSL_CERT_FILE or SSL_CERT_DIR names can't be read: {error}"
+        ) from None
+    except (ValueError, httpx2.InvalidURL) as error:
+        raise UsageError(
+            f"HTTPS_PROXY, HTTP_PROXY or ALL_PROXY does not name a proxy: {redact(str(error))}"
+        ) from None
 
 
 class OpenAILLM:
@@ -68,7 +96,9 @@ class OpenAILLM:
             api_key=api_key(base_url, "--miniwob-base-url") if live else "none",
             base_url=base_url,
             max_retries=retries if live else 0,
-            http_client=openai.DefaultHttpxClient(transport=transport) if transport else None,
+            http_client=openai.DefaultHttpxClient(transport=transport)
+            if transport
+            else http_client(),
         )
 
     def complete(self, prompt: str, purpose: str) -> Completion:
@@ -91,15 +121,19 @@ class OpenAILLM:
             if isinstance(error.__cause__, MiniwobError):
                 raise error.__cause__ from None
             cause = error.__cause__ or error
-            raise self._failed(purpose, f"can't be reached: {cause}") from None
+            raise self._failed(
+                purpose, f"can't be reached: {cause}{advice_on_connection(cause)}"
+            ) from None
         except openai.APIStatusError as error:
-            raise self._failed(purpose, f"refused the call: {error}") from None
+            advice = advice_on_refusal(error, self.model, self._params)
+            reason = f"refused the call: {error}" + (f"; {advice}" if advice else "")
+            raise self._failed(purpose, reason) from None
         except TypeError as error:
             unknown = "unexpected keyword" in str(error)
             hint = (
                 '; put a parameter that only this server knows into "extra_body"' if unknown else ""
             )
-            raise UsageError(f"--miniwob-llm-params: {error}{hint}") from None
+            raise UsageError(f"{OPTION}: {error}{hint}") from None
         except (openai.OpenAIError, ValueError) as error:
             raise self._failed(purpose, f"gave no completion: {error}") from None
         try:
@@ -119,5 +153,16 @@ class OpenAILLM:
 
 def _count(answer: Any, name: str) -> int | None:
     """A token count, or None where the server reports none, or not as a number."""
-    count = getattr(getattr(answer, "usage", None), name, None)
-    return count if isinstance(count, int) else None
+    return token_count(getattr(getattr(answer, "usage", None), name, None))
+
+
+def advice_on_connection(cause: BaseException) -> str:
+    """Return the variable of the environment that helps against a failed connection."""
+    if isinstance(cause, httpx2.ProxyError):
+        return (
+            " (by the proxy that HTTPS_PROXY, HTTP_PROXY or ALL_PROXY names; NO_PROXY lists hosts "
+            "that are reached without it)"
+        )
+    if "CERTIFICATE_VERIFY_FAILED" in str(cause):
+        return " (SSL_CERT_FILE names a file of further certificates to trust)"
+    return ""

@@ -209,10 +209,11 @@ OPTIONS = (
     ),
     Option(
         "llm-params",
-        "further parameters of every model call, as JSON; '{}' for models that refuse a "
-        'temperature. "timeout" is how many seconds the server may be silent (600 unless given), '
+        """further parameters of every model call, as JSON, such as '{"temperature": 0}' for """
+        "models that take one. "
+        '"timeout" is how many seconds the server may be silent (600 unless given), '
         'and is not sent; "extra_body" holds what only this server knows, such as {"top_k": 40}',
-        '{"temperature": 0}',
+        "{}",
         metavar="JSON",
         parse=parse_object,
     ),
