@@ -154,8 +154,8 @@ class TestCause:
         result.fnmatch_lines(
             [
                 "     1  the model or its parameters changed: temperature 0, now not given",
-                "It is replayed with: --miniwob-llm-params='{\"temperature\": 0}' (in the ini file: "
-                'miniwob_llm_params = {"temperature": 0})',
+                "It is replayed with: --miniwob-llm-params='{\"temperature\": 0}' "
+                '(in the ini file: miniwob_llm_params = {"temperature": 0})',
             ]
         )
         (line,) = (line for line in result.lines if line.startswith("It is replayed with: "))
@@ -175,8 +175,8 @@ class TestCause:
             changed_prompts, "--miniwob-prompts=mine", '--miniwob-llm-params={"temperature": 1}'
         ).fnmatch_lines(
             [
-                "     1  the model or its parameters changed: temperature not given, now 1, and the "
-                "prompt text changed: plan.txt, and the page changed"
+                "     1  the model or its parameters changed: temperature not given, now 1, and "
+                "the prompt text changed: plan.txt, and the page changed"
             ]
         )
 
