@@ -12,6 +12,7 @@ import openai
 from pytest_miniwob_agent.core.errors import MiniwobError, ModelError, UsageError
 from pytest_miniwob_agent.core.events import Completion
 from pytest_miniwob_agent.core.secrets import redact
+from pytest_miniwob_agent.core.text import sanitize_line
 from pytest_miniwob_agent.core.usage import token_count
 from pytest_miniwob_agent.models.params import OPTION, advice_on_refusal
 
@@ -126,7 +127,7 @@ class OpenAILLM:
             ) from None
         except openai.APIStatusError as error:
             advice = advice_on_refusal(error, self.model, self._params)
-            reason = f"refused the call: {error}" + (f"; {advice}" if advice else "")
+            reason = f"refused the call: {sanitize_line(error)}" + (f"; {advice}" if advice else "")
             raise self._failed(purpose, reason) from None
         except TypeError as error:
             unknown = "unexpected keyword" in str(error)
