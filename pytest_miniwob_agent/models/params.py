@@ -15,9 +15,14 @@ if TYPE_CHECKING:
 OPTION = "--miniwob-llm-params"
 
 
+_SECRET = ("extra_headers", "extra_query")
+"""Parameters that may hold a key, so that their values are not shown."""
+
+
 def option_with(params: Mapping[str, Any]) -> str:
     """Return the option that gives these parameters, as it is written in a shell."""
-    return f"{OPTION}={shlex.quote(json.dumps(params, ensure_ascii=False))}"
+    shown = {name: "..." if name in _SECRET else value for name, value in params.items()}
+    return f"{OPTION}={shlex.quote(json.dumps(shown, ensure_ascii=False))}"
 
 
 def advice_on_refusal(error: openai.APIStatusError, model: str, params: Mapping[str, Any]) -> str:

@@ -27,6 +27,10 @@ TEXTS = {
         400, {"message": "m models don't support temperature=0. Only temperature=1 is supported"},
         {"temperature": 0}, "; --miniwob-llm-params='{}' leaves temperature out",
     ),
+    "with a key among the parameters": (
+        400, {"message": TEMPERATURE}, {"temperature": 0, "extra_headers": {"x-api-key": "abc"}},
+        '; --miniwob-llm-params=\'{"extra_headers": "..."}\' leaves temperature out',
+    ),
     "of FastAPI": (
         422, [{"loc": ["body", "top_k"], "msg": "Extra inputs are not permitted"}],
         {"extra_body": {"top_k": 40}}, "; --miniwob-llm-params='{}' leaves top_k out",
