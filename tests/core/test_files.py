@@ -62,5 +62,5 @@ def test_a_file_that_can_be_written_is_left_as_it_is(tmp_path):
     path.write_text("old")
     check_writable(path)
     assert path.read_text() == "old"
-    with pytest.raises(NotADirectoryError):
+    with pytest.raises(FileExistsError):
         check_writable(path / "below")
