@@ -17,7 +17,7 @@ from openai.types import FileObject
 from pytest_miniwob_agent.core.errors import ModelError, UsageError
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import shorten
-from pytest_miniwob_agent.models.client import advice_on_connection, api_key, http_client
+from pytest_miniwob_agent.models.client import advice_on_connection, api_key, checked_environment
 
 ENDED = ("completed", "failed", "expired", "cancelled")
 """The final statuses of a batch."""
@@ -44,12 +44,8 @@ class BatchApi:
     @cached_property
     def _client(self) -> openai.OpenAI:
         key = api_key(self._base_url, "--base-url")
-        return openai.OpenAI(
-            api_key=key,
-            base_url=self._base_url,
-            max_retries=self._retries,
-            http_client=http_client(),
-        )
+        with checked_environment():
+            return openai.OpenAI(api_key=key, base_url=self._base_url, max_retries=self._retries)
 
     @cached_property
     def server(self) -> str:

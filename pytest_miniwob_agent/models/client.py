@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import httpx2
@@ -40,16 +41,27 @@ def api_key(base_url: str | None, option: str) -> str:
 
 
 def http_client() -> httpx2.Client:
-    """Return a client for a model's server, by the proxies and certificates of the environment.
+    """Return the HTTP client that `openai` makes for itself, for a transport of our own.
 
-    That is `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`, `SSL_CERT_FILE` and
+    It follows `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`, `SSL_CERT_FILE` and
     `SSL_CERT_DIR`, as httpx reads them: https://www.python-httpx.org/environment_variables
 
     Raises:
         UsageError: one of them has a value that can't be used.
     """
-    try:
+    with checked_environment():
         return openai.DefaultHttpxClient()
+
+
+@contextmanager
+def checked_environment() -> Iterator[None]:
+    """Name the variables for proxies and certificates that keep a client from being made.
+
+    Raises:
+        UsageError: one of them has a value that can't be used.
+    """
+    try:
+        yield
     except ImportError:
         raise UsageError(
             "the environment names a SOCKS proxy (HTTPS_PROXY, HTTP_PROXY or ALL_PROXY), which "
@@ -97,9 +109,7 @@ class OpenAILLM:
             api_key=api_key(base_url, "--miniwob-base-url") if live else "none",
             base_url=base_url,
             max_retries=retries if live else 0,
-            http_client=openai.DefaultHttpxClient(transport=transport)
-            if transport
-            else http_client(),
+            http_client=openai.DefaultHttpxClient(transport=transport) if transport else None,
         )
 
     def complete(self, prompt: str, purpose: str) -> Completion:
