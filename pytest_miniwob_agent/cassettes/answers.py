@@ -9,6 +9,7 @@ from typing import Any
 
 from pytest_miniwob_agent.cassettes.call import completion_of
 from pytest_miniwob_agent.cassettes.pending import lines_by_id
+from pytest_miniwob_agent.cassettes.unusable import describe_unusable
 from pytest_miniwob_agent.core.data import canonical_json
 from pytest_miniwob_agent.core.errors import MiniwobError
 from pytest_miniwob_agent.core.files import write_atomically
@@ -60,9 +61,12 @@ def is_completion(answer: Mapping[str, Any]) -> bool:
     return completion_of(status, body or {}) is not None
 
 
-def error_of(answer: Mapping[str, Any]) -> str:
-    """Return the reason why an answer holds no completion."""
-    error = answer.get("error") or response_of(answer)[1]
+def error_of(answer: Mapping[str, Any], request: Mapping[str, Any]) -> str:
+    """Return the reason why an answer holds no completion, by the body of its request."""
+    status, body = response_of(answer)
+    if status == 200 and body and not answer.get("error"):
+        return describe_unusable(status, body, request).report
+    error = answer.get("error") or body
     if isinstance(error, dict):
         error = error.get("error") or error
     message = error.get("message") if isinstance(error, dict) else None

@@ -17,7 +17,7 @@ from openai.types import FileObject
 from pytest_miniwob_agent.core.errors import ModelError, UsageError
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import shorten
-from pytest_miniwob_agent.models.client import api_key
+from pytest_miniwob_agent.models.client import advice_on_connection, api_key, checked_environment
 from pytest_miniwob_agent.models.params import sent_only_texts, shown_url, split_url
 
 ENDED = ("completed", "failed", "expired", "cancelled")
@@ -46,9 +46,10 @@ class BatchApi:
     def _client(self) -> openai.OpenAI:
         key = api_key(self._base_url, "--base-url")
         server, query = split_url(self._base_url)
-        return openai.OpenAI(
-            api_key=key, base_url=server, default_query=query, max_retries=self._retries
-        )
+        with checked_environment():
+            return openai.OpenAI(
+                api_key=key, base_url=server, default_query=query, max_retries=self._retries
+            )
 
     @cached_property
     def server(self) -> str:
@@ -125,7 +126,9 @@ class BatchApi:
             yield
             return
         except openai.APIConnectionError as error:
-            text, reason = "can't be reached", str(error.__cause__ or "") or str(error)
+            cause = error.__cause__ or error
+            text, reason = "can't be reached", str(cause)
+            hint = advice_on_connection(cause) or hint
         except openai.APIStatusError as error:
             text, reason = f"refused {what}", str(error)
         except (openai.OpenAIError, ValueError, TypeError, AttributeError) as error:

@@ -380,8 +380,11 @@ class Batches:
             if file:
                 lines |= self._download(batch, file)
         answers = {id_: line for id_, line in lines.items() if is_completion(line)}
+        requests = read_pending(self._pending)
         errors = {
-            id_: error_of(lines[id_]) if id_ in lines else "no answer came back"
+            id_: error_of(lines[id_], requests.get(id_, {}).get("body") or {})
+            if id_ in lines
+            else "no answer came back"
             for id_ in dict.fromkeys([*batch.requests, *lines])
             if id_ not in answers
         }

@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 from pytest_miniwob_agent.core.data import canonical_json
 from pytest_miniwob_agent.core.events import Origin
-from pytest_miniwob_agent.core.usage import Usage
+from pytest_miniwob_agent.core.usage import Usage, token_count
 
 URL = "/v1/chat/completions"
 """The endpoint as cassettes and batch files name it: without a host."""
@@ -55,9 +55,7 @@ class Call:
     @property
     def tokens(self) -> tuple[int, int] | None:
         """Prompt and completion tokens, or None if the server gave no counts."""
-        usage = self.answer.get("usage") or {}
-        counts = (usage.get("prompt_tokens"), usage.get("completion_tokens"))
-        return cast(tuple[int, int], counts) if all(isinstance(n, int) for n in counts) else None
+        return tokens_of(self.answer)
 
 
 def completion_of(status: int, body: bytes | Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -75,6 +73,30 @@ def completion_of(status: int, body: bytes | Mapping[str, Any]) -> Mapping[str, 
     except (ValueError, KeyError, IndexError, TypeError, RecursionError):
         return None
     return answer if isinstance(text, str) else None
+
+
+def tokens_of(answer: Any) -> tuple[int, int] | None:
+    """Return the prompt and completion tokens of a response's body, None where it has no counts.
+
+    The body may be any JSON.
+    """
+    usage = answer.get("usage") if isinstance(answer, Mapping) else None
+    if not isinstance(usage, Mapping):
+        return None
+    prompt = token_count(usage.get("prompt_tokens"))
+    completion = token_count(usage.get("completion_tokens"))
+    return None if prompt is None or completion is None else (prompt, completion)
+
+
+def usage_of_answer(answer: Any) -> Usage:
+    """Return the usage of one call; its answer may be any JSON."""
+    tokens = tokens_of(answer)
+    return Usage(1, *(tokens or (0, 0)), uncounted=tokens is None)
+
+
+def params_of(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a request: all of its body but the model and the messages."""
+    return {name: value for name, value in body.items() if name not in ("model", "messages")}
 
 
 def messages_text(body: Mapping[str, Any]) -> str:

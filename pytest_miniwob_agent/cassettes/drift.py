@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
-from pytest_miniwob_agent.cassettes.call import OF_TEST, Call, messages_text
+from pytest_miniwob_agent.cassettes.call import OF_TEST, Call, messages_text, params_of
 from pytest_miniwob_agent.core.data import canonical_json
 from pytest_miniwob_agent.core.errors import Cause, Drift
 from pytest_miniwob_agent.core.events import Origin
+from pytest_miniwob_agent.models.params import option_with
 
 CONTEXT = 2
 """Unchanged lines that are shown around a change."""
@@ -48,6 +51,8 @@ def drift_of_call(
     causes = _causes(body, origin, call, changes)
     differences = "\n".join(f"  {_SUBJECTS[cause.kind]}: {cause.what}" for cause in causes)
     report = f"{head}\nThe most similar is {_name(number, call)}; it differs in\n{differences}"
+    if [cause.kind for cause in causes] == ["model"]:
+        report += f"\nIt is replayed with: {_options_of(body, call)}"
     if changes:
         report += "\nWhat changed (- recorded, + now):\n" + "\n".join(lines)
     return Drift(report, causes, changes)
@@ -143,6 +148,17 @@ def _causes(
     if now == then == OF_TEST:
         causes.append(Cause("agent", "another text of the test"))
     return causes or [Cause("agent", "another text from the same prompt files, actions and page")]
+
+
+def _options_of(body: Mapping[str, Any], call: Call) -> str:
+    """Return the options that give a recorded call's model and parameters, where they differ."""
+    options = []
+    if body.get("model") != call.body.get("model"):
+        options.append(f"--miniwob-model={shlex.quote(str(call.body.get('model')))}")
+    if params_of(body) != (params := params_of(call.body)):
+        in_file = f"miniwob_llm_params = {json.dumps(params, ensure_ascii=False)}"
+        options.append(f"{option_with(params)} (in the ini file: {in_file})")
+    return " ".join(options)
 
 
 def _value(name: str, body: Mapping[str, Any]) -> str:

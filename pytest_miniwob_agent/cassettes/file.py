@@ -21,8 +21,8 @@ from pytest_miniwob_agent.cassettes.call import URL, Call
 from pytest_miniwob_agent.cassettes.serializer import Serializer
 from pytest_miniwob_agent.cassettes.validation import InvalidCassette, line_of
 from pytest_miniwob_agent.core import secrets
-from pytest_miniwob_agent.core.errors import CassetteError
-from pytest_miniwob_agent.core.files import write_atomically
+from pytest_miniwob_agent.core.errors import CassetteError, CassetteNotWritten
+from pytest_miniwob_agent.core.files import display_path, write_atomically
 
 RECORDED_FIELDS = ("object", "model", "system_fingerprint", "choices", "usage")
 """The fields of a response body that are stored; the others (ids, times) differ at every call."""
@@ -86,6 +86,7 @@ def write_cassette(path: Path, calls: Sequence[Call], **metadata: Any) -> None:
 
     Raises:
         CassetteError: a text in a call looks like a key; nothing is written.
+        CassetteNotWritten: there is no room, or no permission; the old file is unchanged.
     """
     for number, call in enumerate(calls, start=1):
         if found := secrets.find([call.body, _recorded_part(call.answer), call.origin]):
@@ -93,7 +94,11 @@ def write_cassette(path: Path, calls: Sequence[Call], **metadata: Any) -> None:
                 f"{path} was not written: call {number} holds what looks like a secret "
                 f"({found[0].kind})"
             )
-    write_atomically(path, dump_cassette(calls, **metadata))
+    text = dump_cassette(calls, **metadata)
+    try:
+        write_atomically(path, text, durable=True)  # it may be the only copy of what was paid for
+    except OSError as error:
+        raise CassetteNotWritten(f"{display_path(path)} can't be written: {error}") from None
 
 
 def dump_cassette(calls: Sequence[Call], **metadata: Any) -> str:

@@ -69,6 +69,7 @@ class ItemCassette(Observer):
         remarks: what the user must know about the item's files.
         writes: True if calls may be added, dropped or changed.
         live: True if a call that is not recorded may go to the server.
+        unusable: what answers took that were paid for and are not recorded, by the reason.
 
     Raises:
         CassetteError: a file can't be read as a cassette, or this process has it open already.
@@ -94,6 +95,7 @@ class ItemCassette(Observer):
         self._thread = threading.local()
         self._played: list[Call] = []
         self._recorded: list[Call] = []
+        self.unusable: dict[str, Usage] = {}
         self._overlaps: dict[Call, int] = {}
         self._stored: list[Call] = []
         self._unused: list[Call] = []
@@ -226,6 +228,7 @@ class ItemCassette(Observer):
 
         Raises:
             CassetteError: the completion holds a key; nothing of it is kept.
+            CassetteNotWritten: there is no room, or no permission.
         """
         call = Call(json.loads(body), answer, self._origin or OF_TEST)
         with self._mutex:
@@ -239,6 +242,24 @@ class ItemCassette(Observer):
             self._overlaps.update(dict.fromkeys(overlapping, began))
             self._recorded.append(call)
         return call
+
+    def rescue(self, body: bytes, answer: Mapping[str, Any], folder: Path) -> Path:
+        """Write the recording, with a call that `add` could not keep, into another folder.
+
+        The folder can be copied over the cassette folder, for the next recording to continue from.
+
+        Raises:
+            CassetteNotWritten: there is no room, or no permission.
+        """
+        call = Call(json.loads(body), answer, self._origin or OF_TEST)
+        with self._mutex:
+            calls = [*self._played, call, *self._unplayed]
+            return self._files.rescue(calls, folder, all_anew=self.record is Record.ALL)
+
+    def add_unusable(self, reason: str, usage: Usage) -> None:
+        """Count an answer that was paid for and can't be used."""
+        with self._mutex:
+            self.unusable[reason] = self.unusable.get(reason, Usage()) + usage
 
     def add_for_next_run(self, body: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
         """Record a call that the next run will make, and write the file.

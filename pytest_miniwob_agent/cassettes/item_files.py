@@ -49,6 +49,7 @@ class ItemFiles:
     """
 
     def __init__(self, folder: Path, stem: str, former: Path | None = None) -> None:
+        self._folder = folder
         self.cassette = folder / f"{stem}.yaml"
         self.partial = folder / f"{stem}{PARTIAL}"
         self.unused = folder / f"{stem}{UNUSED}"
@@ -117,9 +118,23 @@ class ItemFiles:
 
         Raises:
             CassetteError: a text in them looks like a key; nothing is written.
+            CassetteNotWritten: there is no room, or no permission.
         """
+        self._write_partial(self.partial, calls, all_anew)
+
+    def rescue(self, calls: Sequence[Call], folder: Path, *, all_anew: bool) -> Path:
+        """Write a recording that `save` could not keep below another cassette folder.
+
+        Raises:
+            CassetteNotWritten: there is no room, or no permission.
+        """
+        path = folder / self.partial.relative_to(self._folder)
+        self._write_partial(path, calls, all_anew)
+        return path
+
+    def _write_partial(self, path: Path, calls: Sequence[Call], all_anew: bool) -> None:
         recording = {"recording": "all"} if all_anew else {}
-        write_cassette(self.partial, calls, began_from=self._digest, **recording)
+        write_cassette(path, calls, began_from=self._digest, **recording)
 
     def finish(self, calls: Sequence[Call], unused: Sequence[Call]) -> None:
         """Write the cassette and the unused calls at the end of a recording.

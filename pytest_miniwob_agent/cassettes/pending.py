@@ -23,6 +23,7 @@ from pytest_miniwob_agent.cassettes.pending_state import (
     refusal,
     stem_of_request,
 )
+from pytest_miniwob_agent.cassettes.unusable import describe_unusable
 from pytest_miniwob_agent.core.errors import CassetteError, MiniwobError, UsageError
 from pytest_miniwob_agent.core.files import write_atomically
 from pytest_miniwob_agent.core.secrets import redact
@@ -191,6 +192,10 @@ def _record_answer(
         response = {}
     completion = completion_of(response.get("status_code", 0), response.get("body") or {})
     if completion is None:
+        status, body = response.get("status_code", 0), response.get("body")
+        if status == 200 and body and not answer.get("error"):
+            report = describe_unusable(status, body, waiting[id_]["body"]).report
+            return f"{report}, still waiting"
         reason = answer.get("error") or response.get("body") or "no response"
         text = shorten(json.dumps(redact(reason), ensure_ascii=False))
         return f"holds no completion ({text}), still waiting"

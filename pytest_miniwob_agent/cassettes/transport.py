@@ -6,15 +6,29 @@ browser's driver and of other clients is not touched.
 
 from __future__ import annotations
 
+import json
+import tempfile
+from collections.abc import Mapping
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
 import httpx2
 
 from pytest_miniwob_agent.cassettes.bypass_vcr import bypass_vcr
-from pytest_miniwob_agent.cassettes.call import Call, completion_of, usage_of
+from pytest_miniwob_agent.cassettes.call import completion_of, usage_of_answer
 from pytest_miniwob_agent.cassettes.item import ItemCassette
-from pytest_miniwob_agent.core.errors import ModelError
+from pytest_miniwob_agent.cassettes.unusable import describe_unusable
+from pytest_miniwob_agent.core.errors import (
+    CassetteError,
+    CassetteNotWritten,
+    ModelError,
+    RecordingStopped,
+)
+from pytest_miniwob_agent.core.files import check_writable, display_path
 from pytest_miniwob_agent.core.secrets import redact
-from pytest_miniwob_agent.core.text import shorten
-from pytest_miniwob_agent.models.budget import Budget
+from pytest_miniwob_agent.models.budget import Budget, Payment
+from pytest_miniwob_agent.models.client import http_client
 from pytest_miniwob_agent.models.params import shown_url
 
 _REDIRECTS = (301, 302, 303)
@@ -29,9 +43,11 @@ class CassetteTransport(httpx2.BaseTransport):
         budget: limits the calls to the server; None for no limit.
 
     Raises (wrapped by the client):
-        CassetteError: the call is not recorded and may not be made, or it holds a key.
+        CassetteError: the call is not recorded and may not be made, it holds a key, or its
+            completion could not be written.
         Pending: the call is not recorded and waits for a completion.
         BudgetReached: the run may make no more calls.
+        RecordingStopped: a completion could not be kept, here or in another worker.
         ModelError: the server's answer arrived, but is not a completion. The call is repeated only
             if no answer arrived, as each answer may have been paid for.
     """
@@ -39,7 +55,7 @@ class CassetteTransport(httpx2.BaseTransport):
     def __init__(self, cassette: ItemCassette, budget: Budget | None = None) -> None:
         self._cassette = cassette
         self._budget = budget
-        self._server: httpx2.HTTPTransport | None = None
+        self._server: httpx2.Client | None = None
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """Answer a request from the cassette, or record the server's answer in it."""
@@ -49,50 +65,105 @@ class CassetteTransport(httpx2.BaseTransport):
         if not self._cassette.live:
             raise self._cassette.missing_call(body)
         self._cassette.check_secrets(body)
-        if self._budget is None:
-            return self._ask_server(request, body)[0]
-        with self._budget.call() as spent:
-            response, call = self._ask_server(request, body)
-            if call is not None:
-                spent(usage_of([call]))
-        return response
+        if self._server is None:
+            self._check_writable()
+            self._server = http_client()
+        with nullcontext(Payment()) if self._budget is None else self._budget.call() as payment:
+            response = self._ask_server(self._server, request, payment)
+            if not payment.answered:
+                return response
+            # Not the response itself: the agent gets now exactly what it will get in replay.
+            return httpx2.Response(200, json=self._record(body, response, payment))
+
+    def _check_writable(self) -> None:
+        """Check that completions can be kept, before one is paid for.
+
+        Raises:
+            CassetteNotWritten: they can't be.
+        """
+        path = self._cassette.partial_path
+        try:
+            check_writable(path)
+        except OSError as error:
+            raise CassetteNotWritten(
+                f"no model call was made, as its completion could not be kept: "
+                f"{display_path(path)} can't be written: {error}. Make room there, or name another "
+                "folder with --miniwob-cassettes"
+            ) from None
 
     def _ask_server(
-        self, request: httpx2.Request, body: bytes
-    ) -> tuple[httpx2.Response, Call | None]:
-        """Return the response for the client, and the recorded call if it is a completion."""
-        if self._server is None:
-            self._server = httpx2.HTTPTransport()
+        self, server: httpx2.Client, request: httpx2.Request, payment: Payment
+    ) -> httpx2.Response:
+        """Return the response, read to its end; the payment says whether it counts."""
+        complete = False
         with bypass_vcr():
-            response = self._server.handle_request(request)
+            response = server.send(request, stream=True, follow_redirects=False)
+            payment.answered = response.is_success
             try:
                 response.read()
+                complete = True
             except httpx2.DecodingError as error:
                 raise ModelError(f"answered with a body that can't be decoded: {error}") from None
+            finally:
+                response.close()
+                if payment.answered and not complete:
+                    self._cassette.add_unusable("cut off or not decodable", payment.usage)
         if response.status_code in _REDIRECTS and "location" in response.headers:
             address = shown_url(str(request.url.join(response.headers["location"])))
             raise ModelError(
                 f"redirects calls to {address}; name that server with --miniwob-base-url"
             )
-        if not response.is_success:
-            return response, None
+        return response
+
+    def _record(
+        self, body: bytes, response: httpx2.Response, payment: Payment
+    ) -> Mapping[str, Any]:
+        """Record a server's answer and return it; count it as unusable if that is not possible.
+
+        Raises:
+            ModelError: it holds no completion.
+            CassetteError: it holds a key.
+            RecordingStopped: there is no room for it.
+        """
         answer = completion_of(response.status_code, response.content)
         if answer is None:
-            raise ModelError(
-                "answered with no chat completion that has a text: " + _describe(response)
+            unusable = describe_unusable(response.status_code, response.content, json.loads(body))
+            payment.usage = unusable.usage
+            self._cassette.add_unusable(unusable.reason, payment.usage)
+            raise ModelError(unusable.report)
+        payment.usage = usage_of_answer(answer)
+        try:
+            self._cassette.add(body, answer)
+        except CassetteNotWritten as error:
+            self._cassette.add_unusable("not written", payment.usage)
+            raise self._stop(error, body, answer) from None
+        except CassetteError:
+            self._cassette.add_unusable("looks like a secret", payment.usage)
+            raise
+        return answer
+
+    def _stop(
+        self, error: CassetteNotWritten, body: bytes, answer: Mapping[str, Any]
+    ) -> RecordingStopped:
+        """Rescue a completion into a temporary folder, and stop the recording of all workers."""
+        reason = f"a completion that was paid for could not be kept: {error}"
+        if self._budget is not None:
+            self._budget.stop(reason)
+        try:
+            folder = Path(tempfile.mkdtemp(prefix="miniwob-rescued-"))
+            path = self._cassette.rescue(body, answer, folder)
+        except (CassetteNotWritten, OSError) as second:
+            text = answer["choices"][0]["message"]["content"]
+            return RecordingStopped(
+                f"{reason}. Nor could it be written to a temporary folder ({second}). This is its "
+                f"text:\n{redact(text)}"
             )
-        call = self._cassette.add(body, answer)
-        # Not the response itself: the agent gets now exactly what it will get in replay.
-        return httpx2.Response(200, json=answer), call
+        return RecordingStopped(
+            f"{reason}. It is in {path} instead: make room, copy the content of {folder} over the "
+            "cassette folder, and run again to continue from there"
+        )
 
     def close(self) -> None:
         """Close the connection to the server."""
         if self._server is not None:
             self._server.close()
-
-
-def _describe(response: httpx2.Response) -> str:
-    """Return the status, if it is not 200, and the shortened text of a response."""
-    text = shorten(redact(response.content.decode("utf-8", "replace")))
-    status = "" if response.status_code == 200 else f"status {response.status_code}, "
-    return status + repr(text)

@@ -7,12 +7,14 @@
     ├── BrowserError          there is no browser, or it does not start
     │   └── BrowserLost       it crashed or hung during an item
     ├── CassetteError         the cassette is missing, or can't be read or written
+    │   ├── CassetteNotWritten  there is no room or no permission to write it
     │   ├── NotRecorded       the item was never recorded
     │   │   └── Drift         the calls differ from the recorded ones (pytest: D)
     │   ├── Pending           deferred recording: the call waits for a completion (pytest: w)
     │   └── RefusedAnswer     deferred recording: the call's answer may not be stored
     ├── ModelError            the model's server could not be reached or refused the call
-    └── BudgetReached         the run may make no more model calls (pytest: b)
+    ├── BudgetReached         the run may make no more model calls (pytest: b)
+    └── RecordingStopped      a completion could not be kept, so that the run ends
 
     LimitReached              a limit of the episode; ends a trial or the episode, not an error
     ├── StepLimit             the trial has used its actions
@@ -59,6 +61,10 @@ class Cause:
     what: str
 
 
+class CassetteNotWritten(CassetteError):
+    """A cassette can't be written: there is no room, no permission, or something in its place."""
+
+
 class NotRecorded(CassetteError):
     """A call can't be replayed because it is not recorded."""
 
@@ -99,6 +105,10 @@ class ModelError(MiniwobError):
 
 class BudgetReached(MiniwobError):
     """The run may make no more model calls, or spend no more on them."""
+
+
+class RecordingStopped(MiniwobError):
+    """A completion that was paid for could not be kept, so that the run makes no more calls."""
 
 
 class LimitReached(Exception):

@@ -2,29 +2,70 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import tempfile
 from pathlib import Path
 
+_PROBE = bytes(65_536)
+"""Content of the file that `check_writable` writes: the size of a long recording."""
 
-def write_atomically(path: Path, content: str | bytes) -> None:
+
+def write_atomically(path: Path, content: str | bytes, *, durable: bool = False) -> None:
     """Write a file so that no reader and no crash finds half of it; makes the folder if needed.
 
     It is written beside its place, then renamed. Half of a surrogate pair, which a page may hold,
     is written as a backslash escape.
+
+    Args:
+        path: the file.
+        content: all of it.
+        durable: return only once it is on the disk, where a power cut can't take it away.
 
     Raises:
         OSError: the file can't be written; the old one is unchanged.
     """
     if isinstance(content, str):
         content = content.encode("utf-8", errors="backslashreplace")
+    missing = [folder for folder in path.parents if not folder.exists()] if durable else []
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        beside.write_bytes(content)
+        with beside.open("wb") as file:
+            file.write(content)
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
         beside.replace(path)
     except OSError:
         beside.unlink(missing_ok=True)
         raise
+    if durable:
+        for folder in (path.parent, *(folder.parent for folder in missing)):
+            _sync_folder(folder)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Put a folder's names on the disk, where the system can do that."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def check_writable(path: Path) -> None:
+    """Check that a file can be written, by one beside it that is removed again; makes the folder.
+
+    Raises:
+        OSError: it can't be.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.") as file:
+        file.write(_PROBE)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def display_path(path: Path) -> Path:

@@ -84,6 +84,7 @@ class Outcome:
         cassette: the item's cassette below the cassette folder, without its ending.
         replayed: the calls that were answered from the cassette.
         recorded: the calls that were answered by a server.
+        unusable: what answers took that were paid for and are not recorded, by the reason.
         left: the recorded calls that were not made.
         change: how the item changed against the baseline.
         pictures: the pictures of the item in the report's folder.
@@ -106,6 +107,7 @@ class Outcome:
     cassette: str = ""
     replayed: Usage = field(default_factory=Usage)
     recorded: Usage = field(default_factory=Usage)
+    unusable: Mapping[str, Usage] = field(default_factory=dict)
     left: Usage = field(default_factory=Usage)
     change: Change | None = None
     pictures: tuple[Picture, ...] = ()
@@ -115,6 +117,11 @@ class Outcome:
     def solved(self) -> bool:
         """True if a trial got the full reward."""
         return self.status is Status.SOLVED
+
+    @property
+    def spent(self) -> Usage:
+        """The calls that a server was paid for: those that are recorded, and unusable ones."""
+        return sum(self.unusable.values(), self.recorded)
 
     @property
     def reason(self) -> str:
@@ -168,6 +175,7 @@ class Outcome:
                 ),
                 "replayed": Usage(**data["replayed"]),
                 "recorded": Usage(**data["recorded"]),
+                "unusable": {reason: Usage(**usage) for reason, usage in data["unusable"].items()},
                 "left": Usage(**data["left"]),
                 "change": None if change is None else Change(change),
                 "pictures": tuple(map(_picture, data["pictures"])),

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+_IMPOSSIBLE = 10**12
+"""A number of tokens that no call has; a server that reports it does not count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,3 +36,9 @@ class Usage:
     def to_data(self) -> dict[str, int]:
         """The usage in plain JSON types; `Usage(**data)` is the way back."""
         return asdict(self)
+
+
+def token_count(value: Any) -> int | None:
+    """Return a server's token count, or None where it is not a possible number of tokens."""
+    counts = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _IMPOSSIBLE
+    return value if counts else None

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_miniwob_agent.core.errors import BudgetReached
+from pytest_miniwob_agent.core.errors import BudgetReached, MiniwobError, RecordingStopped
 from pytest_miniwob_agent.core.files import write_atomically
 from pytest_miniwob_agent.core.usage import Usage
 from pytest_miniwob_agent.models.prices import Price, cost_of, money
@@ -30,11 +30,30 @@ _POLL = 0.02
 
 @dataclass(slots=True)
 class _Ledger:
-    """The live calls of a run so far; `unknown` is set once a call's cost could not be computed."""
+    """The live calls of a run so far.
+
+    `unknown` is set once a call's cost could not be computed, `stopped` to the reason for which no
+    more calls may be made.
+    """
 
     calls: int = 0
     cost: float = 0.0
     unknown: bool = False
+    stopped: str = ""
+
+
+@dataclass(slots=True)
+class Payment:
+    """A call that is under way.
+
+    Args:
+        answered: True once the server has begun to answer: the call is paid for, whatever the
+            answer is worth.
+        usage: the call and its tokens, as far as they are known.
+    """
+
+    answered: bool = False
+    usage: Usage = field(default_factory=lambda: Usage(calls=1, uncounted=1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +62,7 @@ class Budget:
 
     Args:
         folder: shared by the run's workers, new with each run.
-        calls: the most completions that may be recorded; None for no limit.
+        calls: the most answers that may be paid for; None for no limit.
         cost: the most US dollars that may be spent; None for no limit. Calls that are under way
             when it is reached are finished and add to it.
         price: the price of the run's model; None where it is unknown.
@@ -58,43 +77,46 @@ class Budget:
     concurrency: int | None = None
 
     @contextmanager
-    def call(self) -> Iterator[Callable[[Usage], None]]:
-        """Make one call within the limits: `with budget.call() as spent: ...; spent(usage)`.
+    def call(self) -> Iterator[Payment]:
+        """Make one call within the limits: `with budget.call() as payment: ...`.
 
-        A call for which `spent` is not called (refused, dropped) is not counted.
+        A call that the server did not answer (refused, dropped) is not counted.
 
         Raises:
             BudgetReached: the limit of calls or cost is reached.
+            RecordingStopped: see `stop`.
         """
         with nullcontext() if self.concurrency is None else self._place(self.concurrency):
             with self._ledger() as ledger:
                 self._check(ledger)
                 ledger.calls += 1
-            paid = False
-
-            def spent(usage: Usage) -> None:
-                nonlocal paid
-                paid = True
-                cost = cost_of(usage, self.price)
-                with self._ledger() as ledger:
-                    ledger.unknown |= cost is None
-                    ledger.cost += cost or 0.0
-
+            payment = Payment()
             try:
-                yield spent
+                yield payment
             finally:
-                if not paid:
-                    with self._ledger() as ledger:
+                with self._ledger() as ledger:
+                    if payment.answered:
+                        cost = cost_of(payment.usage, self.price)
+                        ledger.unknown |= cost is None
+                        ledger.cost += cost or 0.0
+                    else:
                         ledger.calls -= 1
 
+    def stop(self, reason: str) -> None:
+        """Let no worker make another call."""
+        with self._ledger() as ledger:
+            ledger.stopped = ledger.stopped or reason
+
     def _check(self, ledger: _Ledger) -> None:
+        if ledger.stopped:
+            raise RecordingStopped(f"no more model calls are made: {ledger.stopped}")
         if self.calls is not None and ledger.calls >= self.calls:
             raise BudgetReached(f"--miniwob-max-calls={self.calls} is reached")
         if self.cost is not None:
             if ledger.unknown:
                 raise BudgetReached(
-                    "--miniwob-max-cost can't be kept: the server reports no token counts; use "
-                    "--miniwob-max-calls"
+                    "--miniwob-max-cost can't be kept: an answer of the server had no token "
+                    "counts; use --miniwob-max-calls"
                 )
             if ledger.cost >= self.cost:
                 raise BudgetReached(
@@ -110,7 +132,13 @@ class Budget:
         with FileLock(self.folder / "ledger.lock", poll_interval=_POLL):
             ledger = _Ledger(**json.loads(path.read_text("utf-8"))) if path.exists() else _Ledger()
             yield ledger
-            write_atomically(path, json.dumps(asdict(ledger)))
+            try:
+                write_atomically(path, json.dumps(asdict(ledger)))
+            except OSError as error:
+                raise MiniwobError(
+                    f"the budget of the run can't be kept: {error}; make room there, or name "
+                    "another folder for temporary files with TMPDIR"
+                ) from None
 
     @contextmanager
     def _place(self, places: int) -> Iterator[None]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import httpx2
@@ -12,7 +13,10 @@ import openai
 from pytest_miniwob_agent.core.errors import MiniwobError, ModelError, UsageError
 from pytest_miniwob_agent.core.events import Completion
 from pytest_miniwob_agent.core.secrets import redact
-from pytest_miniwob_agent.models.params import sent_only_texts, shown_url, split_url
+from pytest_miniwob_agent.core.text import sanitize_line
+from pytest_miniwob_agent.core.usage import token_count
+from pytest_miniwob_agent.models.params import OPTION, sent_only_texts, shown_url, split_url
+from pytest_miniwob_agent.models.refusals import advice_on_refusal
 
 RETRIES = 5
 """Default number of retries of a refused or dropped call; enough for a minute of rate limits."""
@@ -35,6 +39,43 @@ def api_key(base_url: str | None, option: str) -> str:
             f"named by OPENAI_BASE_URL or {option}"
         )
     return key or "none"
+
+
+def http_client() -> httpx2.Client:
+    """Return the HTTP client that `openai` makes for itself, for a transport of our own.
+
+    It follows `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`, `SSL_CERT_FILE` and
+    `SSL_CERT_DIR`, as httpx reads them: https://www.python-httpx.org/environment_variables
+
+    Raises:
+        UsageError: one of them has a value that can't be used.
+    """
+    with checked_environment():
+        return openai.DefaultHttpxClient()
+
+
+@contextmanager
+def checked_environment() -> Iterator[None]:
+    """Name the variables for proxies and certificates that keep a client from being made.
+
+    Raises:
+        UsageError: one of them has a value that can't be used.
+    """
+    try:
+        yield
+    except ImportError:
+        raise UsageError(
+            "the environment names a SOCKS proxy (HTTPS_PROXY, HTTP_PROXY or ALL_PROXY), which "
+            "needs: pip install 'httpx2[socks]'"
+        ) from None
+    except OSError as error:  # ssl.SSLError is one
+        raise UsageError(
+            f"the certificates that SSL_CERT_FILE or SSL_CERT_DIR names can't be read: {error}"
+        ) from None
+    except (ValueError, httpx2.InvalidURL) as error:
+        raise UsageError(
+            f"HTTPS_PROXY, HTTP_PROXY or ALL_PROXY does not name a proxy: {redact(str(error))}"
+        ) from None
 
 
 class OpenAILLM:
@@ -96,16 +137,20 @@ class OpenAILLM:
             if isinstance(error.__cause__, MiniwobError):
                 raise error.__cause__ from None
             cause = error.__cause__ or error
-            raise self._failed(purpose, f"can't be reached: {cause}") from None
+            raise self._failed(
+                purpose, f"can't be reached: {cause}{advice_on_connection(cause)}"
+            ) from None
         except openai.APIStatusError as error:
-            raise self._failed(purpose, f"refused the call: {error}") from None
+            advice = advice_on_refusal(error, self.model, self._params)
+            reason = f"refused the call: {sanitize_line(error)}" + (f"; {advice}" if advice else "")
+            raise self._failed(purpose, reason) from None
         except TypeError as error:
             unknown = "unexpected keyword" in str(error)
             hint = (
                 '; put a parameter that only this server knows into "extra_body"' if unknown else ""
             )
             reason = redact(str(error), self._sent_only)
-            raise UsageError(f"--miniwob-llm-params: {reason}{hint}") from None
+            raise UsageError(f"{OPTION}: {reason}{hint}") from None
         except (openai.OpenAIError, ValueError) as error:
             raise self._failed(purpose, f"gave no completion: {error}") from None
         try:
@@ -130,11 +175,22 @@ class OpenAILLM:
 
 def _count(answer: Any, name: str) -> int | None:
     """A token count, or None where the server reports none, or not as a number."""
-    count = getattr(getattr(answer, "usage", None), name, None)
-    return count if isinstance(count, int) else None
+    return token_count(getattr(getattr(answer, "usage", None), name, None))
 
 
 def _name(answer: Any, field: str) -> str | None:
     """A name that the server gives itself, or None where it gives none, or not as a text."""
     name = getattr(answer, field, None)
     return name if isinstance(name, str) and name else None
+
+
+def advice_on_connection(cause: BaseException) -> str:
+    """Return the variable of the environment that helps against a failed connection."""
+    if isinstance(cause, httpx2.ProxyError):
+        return (
+            " (by the proxy that HTTPS_PROXY, HTTP_PROXY or ALL_PROXY names; NO_PROXY lists hosts "
+            "that are reached without it)"
+        )
+    if "CERTIFICATE_VERIFY_FAILED" in str(cause):
+        return " (SSL_CERT_FILE names a file of further certificates to trust)"
+    return ""

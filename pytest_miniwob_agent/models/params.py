@@ -8,12 +8,16 @@ parameters are those of `--miniwob-llm-params`, the addresses those of `--miniwo
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit, urlunsplit
 
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.secrets import redact
+
+OPTION = "--miniwob-llm-params"
+"""The option that gives parameters."""
 
 SENT_ONLY = ("extra_headers", "extra_query")
 """The parameters that are sent but never kept."""
@@ -33,14 +37,11 @@ def check_params(params: Mapping[str, Any]) -> None:
         hint = "; put it in again, as a command that is shown leaves it out"
         if not isinstance(value, dict):
             raise UsageError(
-                f"--miniwob-llm-params: {name} must be an object"
-                + (hint if value == NOT_SHOWN else "")
+                f"{OPTION}: {name} must be an object" + (hint if value == NOT_SHOWN else "")
             )
     headers = params.get("extra_headers", {})
     if wrong := sorted(name for name, value in headers.items() if not isinstance(value, str)):
-        raise UsageError(
-            f"--miniwob-llm-params: extra_headers: the value of {', '.join(wrong)} must be a text"
-        )
+        raise UsageError(f"{OPTION}: extra_headers: the value of {', '.join(wrong)} must be a text")
 
 
 def kept_params(params: Mapping[str, Any]) -> dict[str, Any]:
@@ -119,3 +120,9 @@ def shown_json(text: str, *, complete: bool = False) -> str:
         omitted = {} if complete else {name: NOT_SHOWN for name in SENT_ONLY if name in shown}
         shown = kept_params(shown) | omitted
     return text if shown == params else json.dumps(shown, ensure_ascii=False)
+
+
+def option_with(params: Mapping[str, Any]) -> str:
+    """Return the option that gives these parameters, as it is written in a shell."""
+    shown = {name: NOT_SHOWN if name in SENT_ONLY else value for name, value in params.items()}
+    return f"{OPTION}={shlex.quote(json.dumps(shown, ensure_ascii=False))}"

@@ -15,6 +15,7 @@ from pytest_miniwob_agent.core.errors import (
     MiniwobError,
     NotRecorded,
     Pending,
+    RecordingStopped,
     RefusedAnswer,
 )
 from pytest_miniwob_agent.core.events import Episode, Event, Origin
@@ -150,6 +151,8 @@ class ItemRun:
             case BudgetReached():
                 self._outcome = replace(self._outcome, status=Status.BUDGET, message=str(error))
                 pytest.skip(f"{error}; run again to continue from here")
+            case RecordingStopped():
+                self._item.session.shouldstop = str(error).splitlines()[0]
             case Drift():
                 self._outcome = replace(
                     self._outcome,
@@ -188,6 +191,7 @@ class ItemRun:
                 cassette=cassette.stem,
                 replayed=cassette.replayed,
                 recorded=cassette.recorded,
+                unusable=cassette.unusable,
                 left=cassette.left,
             )
         if self._pictures.wanted(outcome):

@@ -211,11 +211,12 @@ OPTIONS = (
     ),
     Option(
         "llm-params",
-        "further parameters of every model call, as JSON; '{}' for models that refuse a "
-        'temperature. "timeout" is how many seconds the server may be silent (600 unless given), '
-        'and is not sent; "extra_body" holds what only this server knows, such as {"top_k": 40}; '
-        '"extra_headers" and "extra_query" are sent, but never stored, shown or matched',
-        '{"temperature": 0}',
+        """further parameters of every model call, as JSON, such as '{"temperature": 0}' for """
+        'models that take one. "timeout" is how many seconds the server may be silent (600 unless '
+        'given), and is not sent; "extra_body" holds what only this server knows, such as '
+        '{"top_k": 40}; "extra_headers" and "extra_query" are sent, but never stored, shown or '
+        "matched",
+        "{}",
         metavar="JSON",
         parse=parse_object,
     ),

@@ -42,7 +42,8 @@ class Progress:
         self._price = price
         self._total = 0
         self._done = 0
-        self._usage = Usage()
+        self._recorded = 0
+        self._spent = Usage()
         self._terminal: Any = None
         self._session: Any = None
         self._begun = 0.0
@@ -67,7 +68,8 @@ class Progress:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None, None, None]:
         """Add what an item recorded; it has ended with its teardown."""
         if (outcome := getattr(report, "miniwob", None)) is not None:
-            self._usage += outcome.recorded
+            self._recorded += outcome.recorded.calls
+            self._spent += outcome.spent
         self._done += report.when == "teardown"
         yield from self._redraw()
 
@@ -116,10 +118,10 @@ class Progress:
         total = self._session.testscollected
         parts = [
             f"{self._done}/{total} items",
-            f"{counted(self._usage.calls, 'call')} recorded",
-            f"{tokens(self._usage)} tokens",
+            f"{counted(self._recorded, 'call')} recorded",
+            f"{tokens(self._spent)} tokens",
         ]
-        if (cost := cost_of(self._usage, self._price)) is not None:
+        if (cost := cost_of(self._spent, self._price)) is not None:
             parts.append(money(cost))
         if 0 < self._done < total:
             spent = time.monotonic() - self._begun

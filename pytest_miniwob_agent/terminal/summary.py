@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -182,10 +183,13 @@ def show_ledger(
         pending: the batch file that holds these requests.
     """
     recorded = sum((outcome.recorded for outcome in outcomes), Usage())
+    spent = sum((outcome.spent for outcome in outcomes), Usage())
     replayed = sum((outcome.replayed for outcome in outcomes), Usage())
     left = sum((outcome.left for outcome in outcomes), Usage())
     drifted = sum(outcome.status is Status.DRIFTED for outcome in outcomes)
     parts = [f"{replayed.calls} replayed", f"{recorded.calls} recorded"]
+    if unusable := spent.calls - recorded.calls:
+        parts.append(f"{unusable} unusable")
     if waiting is not None:
         parts.append(f"{waiting} waiting")
     if drifted:
@@ -193,12 +197,13 @@ def show_ledger(
     if left.calls:
         parts.append(f"{left.calls} left over")
     terminal.line("model calls: " + ", ".join(parts))
-    if recorded.calls or replayed.calls:
-        terminal.line(f"tokens: {tokens(recorded)} spent, {tokens(replayed)} avoided")
+    _show_unusable(terminal, outcomes)
+    if spent.calls or replayed.calls:
+        terminal.line(f"tokens: {tokens(spent)} spent, {tokens(replayed)} avoided")
         cost = f"unknown, as miniwob_prices has no {sanitize_line(model)}"
         if price is not None:
-            spent, avoided = cost_of(recorded, price), cost_of(replayed, price)
-            cost = f"{money(spent)} spent, {money(avoided)} avoided"
+            cost = f"{money(cost_of(spent, price))} spent, "
+            cost += f"{money(cost_of(replayed, price))} avoided"
         terminal.line(f"money: {cost}")
     skipped = [outcome.message for outcome in outcomes if outcome.status is Status.BUDGET]
     for reason in sorted(set(skipped)):
@@ -207,3 +212,13 @@ def show_ledger(
     if waiting:
         terminal.line(f"requests that wait for a completion: {waiting}, in {pending};")
         terminal.line("have them answered and run again with --miniwob-answers=FILE")
+
+
+def _show_unusable(terminal: pytest.TerminalReporter, outcomes: Sequence[Outcome]) -> None:
+    """Show what was bought with calls whose answers are not recorded."""
+    reasons: Counter[str] = Counter()
+    for outcome in outcomes:
+        reasons.update({reason: usage.calls for reason, usage in outcome.unusable.items()})
+    if reasons:
+        counts = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
+        terminal.line(sanitize_line(f"unusable answers, paid for and not recorded: {counts}"))

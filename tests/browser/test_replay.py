@@ -285,6 +285,7 @@ def test_the_moment_at_which_the_browser_dies_makes_no_difference(pytester, monk
     pytester.makepyfile(DOOMED.replace("KILLED = []", f"KILLED = []\n    TASKS = {tasks}"))
     pytester.makeini(
         "[pytest]\naddopts = -p no:randomly\nminiwob_model = claude\n"
+        'miniwob_llm_params = {"temperature": 0}\n'
         f"miniwob_cassettes = {ROOT / 'cassettes'}\n"
     )
     episodes = []

@@ -506,7 +506,7 @@ def test_an_answer_without_a_text_is_an_error(folder, server, batch):
     batch("submit")
     code, out, _ = batch("fetch")
     assert code == 1
-    assert "no completion: " in out
+    assert "answered with no chat completion that has a text" in out
     assert not (folder / ".miniwob/answers.jsonl").exists()
     assert batch("submit")[1] == "batch_2  1 request for m, submitted\n"
 

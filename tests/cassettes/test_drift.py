@@ -1,5 +1,8 @@
 """Drift: the report of an item, the summary of a run, and the comparison of two texts."""
 
+import shlex
+import shutil
+
 import pytest
 from projects import FAKE_PAGE, REFLECTIVE_PROMPTS
 
@@ -134,11 +137,37 @@ class TestCause:
         result.fnmatch_lines(
             [
                 "     1  the model or its parameters changed: seed not given, now 7, temperature "
-                "0, now 1",
+                "not given, now 1",
                 "The most similar is call 1 (plan, trial 1, step 0); it differs in",
             ]
         )
         result.no_fnmatch_line("What changed*")
+
+    def test_drift_on_the_temperature_alone_names_the_option_that_replays(self, record):
+        """Cassettes of the time when 0 was the default."""
+        path = record.path / "cassettes/reflective/m/click-menu-2/1.yaml"
+        calls = read_cassette(path)
+        for call in calls:
+            call.body["temperature"] = 0
+        write_cassette(path, calls)
+        result = self.report(record)
+        result.fnmatch_lines(
+            [
+                "     1  the model or its parameters changed: temperature 0, now not given",
+                "It is replayed with: --miniwob-llm-params='{\"temperature\": 0}' "
+                '(in the ini file: miniwob_llm_params = {"temperature": 0})',
+            ]
+        )
+        (line,) = (line for line in result.lines if line.startswith("It is replayed with: "))
+        option = shlex.split(line.removeprefix("It is replayed with: "))[0]
+        record.runpytest("-k", "click-menu-2/1", option).assert_outcomes(passed=1)
+
+    def test_another_model_is_named_by_its_option(self, record):
+        cassettes = record.path / "cassettes/reflective"
+        shutil.copytree(cassettes / "m", cassettes / "n")
+        self.report(record, "--miniwob-model=n").fnmatch_lines(
+            ['  the model or its parameters: model "m", now "n"', "*: --miniwob-model=m"]
+        )
 
     def test_several_causes_are_all_named(self, changed_prompts):
         changed_prompts.makeconftest(FAKE_PAGE.replace('"Menu"', '"Open"'))
@@ -146,8 +175,8 @@ class TestCause:
             changed_prompts, "--miniwob-prompts=mine", '--miniwob-llm-params={"temperature": 1}'
         ).fnmatch_lines(
             [
-                "     1  the model or its parameters changed: temperature 0, now 1, and the prompt "
-                "text changed: plan.txt, and the page changed"
+                "     1  the model or its parameters changed: temperature not given, now 1, and "
+                "the prompt text changed: plan.txt, and the page changed"
             ]
         )
 

@@ -479,7 +479,7 @@ class TestServer:
         _, llm = model(tmp_path, "new_episodes", chat_server.url)
         with pytest.raises(ModelError):
             llm.complete("one", "plan")
-        assert not list(tmp_path.iterdir())
+        assert not list(tmp_path.rglob("*.yaml*"))
 
     def test_a_refused_call_is_repeated(self, tmp_path, chat_server):
         answers = iter([429, 503, "at last"])

@@ -1,8 +1,10 @@
 """Files that are written atomically."""
 
+import os
+
 import pytest
 
-from pytest_miniwob_agent.core.files import write_atomically
+from pytest_miniwob_agent.core.files import check_writable, write_atomically
 
 
 @pytest.mark.parametrize(
@@ -33,3 +35,32 @@ def test_an_error_keeps_the_old_file_and_leaves_no_other(tmp_path, monkeypatch):
         write_atomically(path, "new")
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_durable_file_and_its_new_folders_are_on_the_disk(tmp_path, monkeypatch):
+    synced = []
+    sync = os.fsync
+
+    def note(descriptor):
+        synced.append(os.stat(descriptor).st_ino)
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", note)
+    path = tmp_path / "new" / "newer" / "file"
+    write_atomically(path, "text", durable=True)
+    assert synced[0] == path.stat().st_ino
+    assert set(synced[1:]) == {folder.stat().st_ino for folder in list(path.parents)[:3]}
+    synced.clear()
+    write_atomically(path, "text")
+    assert synced == []
+
+
+def test_a_file_that_can_be_written_is_left_as_it_is(tmp_path):
+    path = tmp_path / "new" / "file"
+    check_writable(path)
+    assert list(path.parent.iterdir()) == []
+    path.write_text("old")
+    check_writable(path)
+    assert path.read_text() == "old"
+    with pytest.raises(FileExistsError):
+        check_writable(path / "below")

@@ -84,8 +84,8 @@ def test_a_most_cost_stops_a_run_whose_server_reports_no_token_counts(live, chat
         [
             "tokens: unknown spent, 0 avoided",
             "money: unknown spent, $0.00 avoided",
-            "budget: --miniwob-max-cost can't be kept: the server reports no token counts; use "
-            "--miniwob-max-calls, 12 items skipped; *",
+            "budget: --miniwob-max-cost can't be kept: an answer of the server had no "
+            "token counts; use --miniwob-max-calls, 12 items skipped; *",
         ]
     )
 
@@ -173,10 +173,10 @@ class TestBudget:
             budget = Budget(tmp_path, calls=20, concurrency=places)
             try:
                 while True:
-                    with budget.call() as spent, gauge:
+                    with budget.call() as payment, gauge:
                         gauge.wait_for(places)
                         made.append(1)
-                        spent(CALL)
+                        payment.answered = True
             except BudgetReached:
                 pass
 
@@ -201,8 +201,8 @@ class TestBudget:
         command = [sys.executable, "-c", textwrap.dedent(script), str(tmp_path)]
         assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
         budget = Budget(tmp_path, calls=2, concurrency=1)
-        with budget.call() as spent:
-            spent(CALL)
+        with budget.call() as payment:
+            payment.answered = True
         with pytest.raises(BudgetReached), budget.call():  # the one in the dead process counts
             pass
 
@@ -211,8 +211,8 @@ class TestBudget:
         for _ in range(3):
             with pytest.raises(ConnectionError), budget.call():
                 raise ConnectionError
-        with budget.call() as spent:
-            spent(CALL)
+        with budget.call() as payment:
+            payment.answered = True
         with pytest.raises(BudgetReached, match="max-calls=1 is reached"), budget.call():
             pass
 

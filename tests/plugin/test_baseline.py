@@ -86,7 +86,7 @@ class TestResults:
         assert (solved.agent, solved.model, solved.params) == (
             "reflective",
             "m",
-            {"temperature": 0},
+            {},
         )
         assert set(solved.prompts) == {"plan.txt", "actions.txt", "summarise.txt"}
         assert "reflect.txt" in failed.prompts

@@ -267,7 +267,10 @@ def test_requests_to_the_browsers_driver_are_neither_recorded_nor_blocked(
     )
     shipped = ROOT / "cassettes"
     result = pytester.runpytest_subprocess(
-        f"--miniwob-cassettes={shipped}", "--miniwob-model=claude", *args
+        f"--miniwob-cassettes={shipped}",
+        "--miniwob-model=claude",
+        '--miniwob-llm-params={"temperature": 0}',
+        *args,
     )
     result.assert_outcomes(passed=1)
     assert not list(pytester.path.rglob("*.yaml"))

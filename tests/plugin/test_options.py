@@ -38,7 +38,7 @@ def test_settings_have_defaults():
     settings = read()
     assert settings.record == "none"
     assert settings.agent == "reflective"
-    assert settings.llm_params == {"temperature": 0}
+    assert settings.llm_params == {}
     assert settings.cassettes == ROOT / "cassettes"
     assert settings.gate == "items"
     assert settings.prices == {}

@@ -214,13 +214,13 @@ class TestSettings:
             record_one(project, chat_server, "--miniwob-trials=1", *args)
             return {k: v for k, v in chat_server.requests[0].items() if k != "messages"}
 
-        assert parameters() == {"model": "m", "temperature": 0}
+        assert parameters() == {"model": "m"}
         assert parameters("--miniwob-model=n", '--miniwob-llm-params={"seed": 3}') == {
             "model": "n",
             "seed": 3,
         }
-        project.makeini("[pytest]\nminiwob_model = k\nminiwob_llm_params = {}\n")
-        assert parameters() == {"model": "k"}
+        project.makeini('[pytest]\nminiwob_model = k\nminiwob_llm_params = {"seed": 4}\n')
+        assert parameters() == {"model": "k", "seed": 4}
 
     def test_steps_and_the_folder_of_cassettes_can_be_chosen(self, project, chat_server):
         chat_server.reply = lambda prompt: "hold CTRL\n" * 10

@@ -1,0 +1,110 @@
+"""Completions for which there is no room: none is paid for in vain, and none is lost."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from projects import recorded_files, solve_menu
+
+from pytest_miniwob_agent.cassettes.file import read_cassette
+
+ROOM = """
+import resource, runpy, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
+sys.argv[0] = "pytest"
+runpy.run_module("pytest", run_name="__main__")
+"""
+"""Runs pytest where no file may become longer, as on a full disk, the temporary folder's too."""
+
+
+@pytest.fixture
+def arguments(project, chat_server, tmp_path, monkeypatch):
+    """The arguments of a recording; what is rescued goes into the folder `tmp`."""
+    chat_server.reply = solve_menu
+    monkeypatch.setenv("TMPDIR", str(project.mkdir("tmp")))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    return ["--miniwob-record=new_episodes", f"--miniwob-base-url={chat_server.url}"]
+
+
+def test_nothing_is_paid_where_the_folder_of_cassettes_can_not_be_written(
+    project, arguments, chat_server
+):
+    project.path.joinpath("cassettes").write_text("in the folder's place")
+    result = project.runpytest(*arguments, "-k", "click-menu-2")
+    result.assert_outcomes(errors=2, deselected=10)
+    assert chat_server.requests == []
+    result.stdout.fnmatch_lines(
+        [
+            "no model call was made, as its completion could not be kept: cassettes/reflective/m/"
+            "click-menu-2/1.partial.yaml can't be written: * name another folder with "
+            "--miniwob-cassettes"
+        ]
+    )
+    assert "Traceback" not in result.stdout.str()
+
+
+@pytest.mark.parametrize("workers", [pytest.param("-n0", marks=pytest.mark.sweep), "-n2"])
+def test_a_completion_that_can_not_be_kept_is_rescued_and_stops_all_workers(
+    project, arguments, chat_server, workers
+):
+    """The folder is lost while the second call of the first item is answered."""
+    cassettes = project.path / "cassettes"
+
+    def reply(prompt):
+        if ">Save<" in prompt and cassettes.is_dir():
+            cassettes.rename(project.path / "gone")
+            cassettes.write_text("in the folder's place")
+        return solve_menu(prompt)
+
+    chat_server.reply = reply
+    result = project.runpytest(*arguments, workers)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    assert "Traceback" not in result.stdout.str()
+    assert result.parseoutcomes().keys() <= {"error", "errors"}
+    assert len(chat_server.requests) <= 5  # each worker may have one under way, of the twelve
+    stopped = "a completion that was paid for could not be kept: cassettes/*can't be written: "
+    result.stdout.fnmatch_lines(
+        [f"{stopped}*. It is in *: make room, copy*", f"! *Interrupted: {stopped}*"]
+    )
+    result.stdout.fnmatch_lines(["unusable answers, paid for and not recorded: * not written"])
+
+    rescued = list(project.path.glob("tmp/miniwob-rescued-*"))
+    texts = [
+        call.text
+        for folder in rescued
+        for path in folder.rglob("*.partial.yaml")
+        for call in read_cassette(path)
+    ]
+    assert "click id=2" in texts
+
+    cassettes.unlink()
+    (project.path / "gone").rename(cassettes)
+    paid = len(chat_server.requests)
+    for folder in rescued:
+        assert str(folder) in result.stdout.str()
+        shutil.copytree(folder, cassettes, dirs_exist_ok=True)
+    chat_server.reply = solve_menu
+    project.runpytest(*arguments).assert_outcomes(passed=12)
+    assert len(chat_server.requests) == 36
+    assert paid < 36
+
+
+@pytest.mark.sweep
+@pytest.mark.integration
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of a process are POSIX's")
+def test_a_completion_for_which_there_is_no_room_anywhere_is_shown(project, arguments, chat_server):
+    chat_server.reply = lambda prompt: "click id=1 " + "x" * 200_000
+    run = subprocess.run(
+        [sys.executable, "-c", ROOM, *arguments, "-k", "click-menu-2"],
+        cwd=project.path, capture_output=True, text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )  # fmt: skip
+    assert run.returncode == pytest.ExitCode.INTERRUPTED, run.stdout + run.stderr
+    assert len(chat_server.requests) == 1
+    assert "File too large" in run.stdout
+    assert "click id=1 " + "x" * 200_000 in run.stdout
+    assert recorded_files(project) == []
+    assert not [path for path in Path(project.path, "tmp").rglob("*") if path.is_file()]

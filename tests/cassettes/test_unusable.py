@@ -1,0 +1,133 @@
+"""Answers that are paid for and can't be used: counted, named in the ledger, and explained."""
+
+import json
+
+import pytest
+from answers import completion, completion_of, response
+from projects import recorded_files, solve_menu
+
+from pytest_miniwob_agent.cassettes.unusable import describe_unusable
+from pytest_miniwob_agent.core.usage import Usage
+
+PRICES = "--miniwob-prices=m 1e4 1e4"
+
+
+def out_of_tokens(reasoning=500):
+    """The answer of a reasoning model that never came to its text."""
+    body = completion_of(None)
+    body["choices"][0]["finish_reason"] = "length"
+    details = {"reasoning_tokens": reasoning}
+    body["usage"] = {
+        "prompt_tokens": 11, "completion_tokens": 500, "completion_tokens_details": details,
+    }  # fmt: skip
+    return body
+
+
+@pytest.fixture
+def live(project, chat_server):
+    """Run the project's twelve items against the server."""
+    url = f"--miniwob-base-url={chat_server.url}"
+    return lambda *args: project.runpytest("--miniwob-record=new_episodes", url, *args)
+
+
+def test_an_answer_without_a_text_uses_up_the_limits_and_is_in_the_ledger(
+    live, project, chat_server
+):
+    """511 tokens at a cent each."""
+    chat_server.reply = lambda prompt: out_of_tokens()
+    result = live("--miniwob-max-calls=1", "--miniwob-max-cost=0.01", PRICES)
+    assert len(chat_server.requests) == 1
+    assert result.parseoutcomes() == {"errors": 1, "budget": 11}
+    assert recorded_files(project) == []
+    result.stdout.fnmatch_lines(
+        [
+            "plan call: *answered with no text, as it ran out of tokens (finish_reason is length; "
+            "500 used, 500 of them for reasoning); more are given by "
+            "--miniwob-llm-params='{\"max_completion_tokens\": 4096}'",
+            "model calls: 0 replayed, 0 recorded, 1 unusable",
+            "unusable answers, paid for and not recorded: 1 out of tokens before any text",
+            "tokens: 511 spent, 0 avoided",
+            "money: $5.11 spent, $0.00 avoided",
+            "budget: --miniwob-max-calls=1 is reached, 11 items skipped; *",
+        ]
+    )
+
+
+def test_malformed_and_cut_off_answers_count_at_an_unknown_cost(live, project, raw_server):
+    """Each kind gets a run of its own, in which the limit forbids every second call."""
+    whole = json.dumps(completion()).encode()
+    url = f"--miniwob-base-url={raw_server.url}"
+    for answer, reason in (
+        (response(b"<html>"), "no chat completion"),
+        (response(whole[:-40], length=len(whole)), "cut off or not decodable"),
+        (response(b"damaged", "Content-Encoding: gzip"), "cut off or not decodable"),
+        (response(completion("AKIA" + "A1B2C3D4" * 2)), "looks like a secret"),
+    ):
+        raw_server.requests = 0
+        raw_server.answer = lambda number, answer=answer: [answer]
+        result = live(url, "--miniwob-max-cost=0.01", PRICES, "-k", "click-menu-2")
+        assert raw_server.requests == 1
+        result.stdout.fnmatch_lines(
+            [
+                f"unusable answers, paid for and not recorded: 1 {reason}",
+                "budget: --miniwob-max-cost can't be kept: an answer of the server had no token *",
+            ]
+            if reason != "looks like a secret"
+            else [f"*: 1 {reason}", "money: $0.14 spent*", "budget: --miniwob-max-cost=0.01 is *"]
+        )
+    assert recorded_files(project) == []
+
+
+def test_an_answer_whose_usage_is_a_text_is_recorded_and_counts(live, chat_server):
+    chat_server.reply = lambda prompt: chat_server.completion(solve_menu(prompt)) | {"usage": "n/a"}
+    result = live("--miniwob-max-calls=1", "-k", "click-menu-2")
+    assert len(chat_server.requests) == 1
+    assert result.parseoutcomes() == {"budget": 2, "deselected": 10}
+    result.stdout.fnmatch_lines(["model calls: 0 replayed, 1 recorded", "tokens: unknown spent*"])
+
+
+def with_choice(**choice):
+    body = completion_of(None)
+    body["choices"][0].update(choice)
+    return body
+
+
+@pytest.mark.parametrize(
+    ("body", "request_", "reason", "report"),
+    [
+        (
+            out_of_tokens(0), {"max_tokens": 5000, "temperature": 0},
+            "out of tokens before any text",
+            '500 used); more are given by --miniwob-llm-params=\'{"max_tokens": 10000, '
+            '"temperature": 0}\'',
+        ),
+        (
+            with_choice(finish_reason="length", message={"content": ""}) | {"usage": "n/a"}, {},
+            "out of tokens before any text", "(finish_reason is length); more are given by",
+        ),
+        (
+            with_choice(finish_reason="content_filter"), {},
+            "held back by a content filter", "the server's content filter held it back",
+        ),
+        (
+            with_choice(message={"content": None, "refusal": "I can't."}), {},
+            "refused by the model", "the model refused, \"I can't.\"",
+        ),
+        (with_choice(message={"content": None, "tool_calls": [{}]}), {}, "a tool call", "a tool"),
+        (completion_of(None), {}, "no text", "no chat completion that has a text: "),
+        ({"choices": "n/a"}, {}, "no chat completion", "no chat completion that has a text: "),
+        (None, {}, "no chat completion", "'null'"),
+    ],
+)  # fmt: skip
+def test_the_reason_is_named_and_the_option_that_helps(body, request_, reason, report):
+    unusable = describe_unusable(200, json.dumps(body).encode(), request_)
+    assert unusable == describe_unusable(200, body, request_)
+    assert unusable.reason == reason
+    assert report in unusable.report
+    assert unusable.usage.calls == 1
+
+
+@pytest.mark.parametrize("count", [-1, True, 1.5, "7", None, 10**400])
+def test_an_impossible_token_count_is_unknown(count):
+    body = completion_of(None) | {"usage": {"prompt_tokens": 11, "completion_tokens": count}}
+    assert describe_unusable(200, body, {}).usage == Usage(1, uncounted=1)
