@@ -1,8 +1,8 @@
-"""Parts of a model call that are sent but never kept: headers, queries, and users in addresses.
+"""Parameters of model calls, which `--miniwob-llm-params` gives, and addresses of servers.
 
-They hold what a server or a gateway wants to know about its caller, often a key, and do not decide
-the answer. So cassettes do not hold them, and they are neither stored nor shown anywhere. The
-parameters are those of `--miniwob-llm-params`, the addresses those of `--miniwob-base-url`.
+Some parts are sent but never kept: headers, queries, and users in addresses. They hold what a
+server or a gateway wants to know about its caller, often a key, and do not decide the answer. So
+cassettes do not hold them, and they are neither stored nor shown anywhere.
 """
 
 from __future__ import annotations
