@@ -603,6 +603,6 @@ class TestSecrets:
         params = {"extra_headers": {"X-Team": "blue-whale"}, "extra_query": {"team": "red-foxes"}}
         url = f"{chat_server.url}?api_key=old-bears"
         _, llm = model(tmp_path, "new_episodes", url, params=params)
-        with pytest.raises(ModelError, match=r"no team \[not shown\]\n\[not shown\]"):
+        with pytest.raises(ModelError, match=r"no team \[not shown\] \[not shown\]"):
             llm.complete("one", "plan")
         assert chat_server.paths == ["/v1/chat/completions?api_key=old-bears&team=red-foxes"]

@@ -29,7 +29,7 @@ TEXTS = {
     ),
     "with a key among the parameters": (
         400, {"message": TEMPERATURE}, {"temperature": 0, "extra_headers": {"x-api-key": "abc"}},
-        '; --miniwob-llm-params=\'{"extra_headers": "..."}\' leaves temperature out',
+        '; --miniwob-llm-params=\'{"extra_headers": "(not shown)"}\' leaves temperature out',
     ),
     "of FastAPI": (
         422, [{"loc": ["body", "top_k"], "msg": "Extra inputs are not permitted"}],
