@@ -19,7 +19,7 @@ import scipy.stats  # noqa: F401
 from pytest_miniwob_agent import screen, testing  # noqa: F401
 from pytest_miniwob_agent.agents import reflective, registry  # noqa: F401
 from pytest_miniwob_agent.browser import environment  # noqa: F401
-from pytest_miniwob_agent.browser.process import Browser
+from pytest_miniwob_agent.browser.process import Browser, find_browser
 from pytest_miniwob_agent.cassettes import transport  # noqa: F401
 from pytest_miniwob_agent.models import client  # noqa: F401
 from pytest_miniwob_agent.report import data, folder  # noqa: F401
@@ -69,6 +69,27 @@ def browser():
     browser = Browser()
     yield browser
     browser.close()
+
+
+@pytest.fixture
+def browser_without(tmp_path):
+    """Make a browser that does not know some switches; it has no driver beside it."""
+
+    def make(text):
+        path = tmp_path / "browsers" / "chromium"
+        path.parent.mkdir()
+        path.write_text(
+            f"""#!/bin/bash
+            for argument; do
+                [[ $argument == *"{text}"* ]] || arguments+=("$argument")
+            done
+            exec {find_browser()} "${{arguments[@]}}"
+            """
+        )
+        path.chmod(0o755)
+        return str(path)
+
+    return make
 
 
 @pytest.fixture

@@ -9,12 +9,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
+from urllib.parse import quote
 
 from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
 from selenium.webdriver import ActionChains
 from selenium.webdriver.common.options import BaseOptions
-from selenium.webdriver.common.selenium_manager import SeleniumManager
 from urllib3.exceptions import HTTPError
 
 from pytest_miniwob_agent.browser.page import page_script
@@ -60,8 +60,8 @@ _SWITCHES = (
 
 
 DRIVER_HINT = (
-    "on Debian and Ubuntu `apt-get install chromium-driver`, elsewhere the chromedriver of the "
-    "browser's version beside the browser or on PATH"
+    "on Debian and Ubuntu with `apt-get install chromium-driver`, elsewhere the chromedriver of "
+    "the browser's version beside the browser or on PATH"
 )
 
 
@@ -89,29 +89,32 @@ def find_browser(path: str | None = None) -> str:
 
 
 def find_driver(browser: str) -> str:
-    """The chromedriver of a browser, looked for without any network request.
+    """The chromedriver to start: `$SE_CHROMEDRIVER`, the browser's neighbour, or one on the path.
 
-    It is `$SE_CHROMEDRIVER`, the one in the browser's folder, the first on the path, or the one of
-    the browser's version that selenium has downloaded at another time.
+    Selenium would download one where there is none, but no run asks the network.
 
     Raises:
         BrowserError: there is none; the message says how to install one.
     """
     if path := os.environ.get("SE_CHROMEDRIVER"):
         return path
-    folders = [str(Path(browser).parent), str(Path(browser).resolve().parent)]
-    if found := shutil.which("chromedriver", path=os.pathsep.join(folders)):
-        return found
+    for folder in (Path(browser).parent, Path(browser).resolve().parent):
+        if found := shutil.which("chromedriver", path=str(folder)):
+            return found
     if found := shutil.which("chromedriver"):
         return found
-    arguments = ["--browser", "chrome", "--browser-path", browser, "--offline", "--avoid-stats"]
-    with contextlib.suppress(WebDriverException):
-        downloaded: str = SeleniumManager().binary_paths(arguments)["driver_path"]
-        if found := shutil.which(downloaded):
-            return found
     raise BrowserError(
-        f"no chromedriver found beside {browser} or on PATH: {DRIVER_HINT} (no run downloads one)"
+        f"no chromedriver found beside {browser} or on PATH: install it, {DRIVER_HINT}"
     )
+
+
+_REINSERTED = """<p style="height: 100px; background: red"></p>
+<script>
+  let clicked = false;
+  const shown = document.querySelector("p");
+  shown.onmouseover = () => document.body.append(shown);
+  shown.onclick = () => { clicked = true; };
+</script>"""
 
 
 class Browser:
@@ -224,6 +227,21 @@ class Browser:
         self._ignore_input(self.driver, False)
         chain.perform()
         self._ignore_input(self.driver, True)
+
+    def clicks_what_reinserts_itself(self) -> bool:
+        """True if a click lands on an element that the pointer makes take itself out and in again.
+
+        It does not in a browser that has no switch for `BOUNDARY_EVENTS` and sends them.
+
+        Raises:
+            BrowserLost: the browser crashed or the page hangs.
+        """
+        with self.guard("clicking an element that inserts itself again") as driver:
+            driver.get(f"data:text/html,{quote(_REINSERTED)}")
+            pointer = ActionChains(driver, duration=0)
+            pointer.w3c_actions.pointer_action.move_to_location(50, 50).click()
+            self.perform(pointer)
+            return bool(driver.execute_script("return clicked"))
 
     def _ignore_input(self, driver: webdriver.Chrome, ignore: bool) -> None:
         driver.execute_cdp_cmd("Input.setIgnoreInputEvents", {"ignore": ignore})

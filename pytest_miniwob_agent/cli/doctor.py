@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import platform
 import re
-import shutil
 import subprocess
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
@@ -21,11 +20,6 @@ from pytest_miniwob_agent.core.text import counted, sanitize_line, sanitize_line
 from pytest_miniwob_agent.tasks.catalogue import OTHER
 
 PACKAGE = "pytest-miniwob-agent"
-
-DRIVER_HINT = (
-    "on Debian and Ubuntu `apt-get install chromium-driver`, elsewhere the chromedriver of that "
-    "version on PATH"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +44,9 @@ def add(commands: Commands) -> None:
         "doctor",
         help="check that everything a run needs is installed and works",
         description="Check versions, Chromium and its driver, that a page loads, can be read and "
-        "has the right font, the cassettes of the items that pytest collects here, and the key. "
-        "Shows how to fix problems, and exits with 1 if there are any. Makes no network requests, "
-        "and does not print the key.",
+        "clicked and has the right font, the cassettes of the items that pytest collects here, and "
+        "the key. Shows how to fix problems, and exits with 1 if there are any. Makes no network "
+        "requests, and does not print the key.",
     )
     add_pytest_args(parser)
     add_browser(parser)
@@ -105,7 +99,7 @@ def check_versions() -> Iterator[Finding]:
 
 def check_browser(path: str | None) -> Iterator[Finding]:
     """Check browser and driver: their versions, and that they work together."""
-    from pytest_miniwob_agent.browser.process import find_browser
+    from pytest_miniwob_agent.browser.process import DRIVER_HINT, find_browser, find_driver
 
     try:
         chromium = find_browser(path)
@@ -115,32 +109,30 @@ def check_browser(path: str | None) -> Iterator[Finding]:
         return
     version = _version(chromium)
     yield Finding("Chromium", f"{version} ({chromium})")
-    driver = shutil.which("chromedriver")
-    if driver is None:
-        yield Finding(
-            "chromedriver",
-            "none on PATH, so that selenium looks for one itself, also by downloading it",
-            DRIVER_HINT,
-            note=True,
-        )
-    else:
-        of_driver = _version(driver)
-        same = of_driver.partition(".")[0] == version.partition(".")[0]
-        fix = "" if same else f"install the one of Chromium's version, {version}: {DRIVER_HINT}"
-        yield Finding("chromedriver", f"{of_driver} ({driver})", fix)
+    try:
+        driver = find_driver(chromium)
+    except BrowserError as error:
+        found, _, hint = str(error).partition(": ")
+        yield Finding("chromedriver", found, hint)
+        return
+    of_driver = _version(driver)
+    same = of_driver.partition(".")[0] == version.partition(".")[0]
+    fix = "" if same else f"install the one of Chromium's version, {version}: {DRIVER_HINT}"
+    yield Finding("chromedriver", f"{of_driver} ({driver})", fix)
     yield from check_page(path)
 
 
 def check_page(path: str | None) -> Iterator[Finding]:
-    """Check that a page loads and is read, and its font."""
+    """Check that a page loads and is read, its font, and that clicks land."""
     from pytest_miniwob_agent.browser.environment import FONT, MiniwobEnvironment
-    from pytest_miniwob_agent.browser.process import Browser
+    from pytest_miniwob_agent.browser.process import BOUNDARY_EVENTS, Browser
 
     browser = Browser(path)
     try:
         page = MiniwobEnvironment(browser, Case("click-button", OTHER, 0))
         observation = page.reset()
         fonts = page.fonts()
+        clicks = browser.clicks_what_reinserts_itself()
     except BrowserError as error:
         yield Finding(
             "page", sanitize_line(error), "see the lines above; both must be of one version"
@@ -160,6 +152,15 @@ def check_page(path: str | None) -> Iterator[Finding]:
         ""
         if fonts == [FONT]
         else f"it should be {FONT} alone: pip install --force-reinstall font-roboto",
+    )
+    yield Finding(
+        "clicks",
+        "land" if clicks else "miss elements that insert themselves again, as those of click-pie",
+        ""
+        if clicks
+        else f"this browser can't switch {BOUNDARY_EVENTS} off: choose one that can, such as "
+        "Chromium 150 to 156, with --miniwob-browser",
+        note=not clicks,
     )
 
 

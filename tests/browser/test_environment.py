@@ -193,6 +193,18 @@ class TestActing:
         opened = env.step(Click(find(before, text="+").id)).observation
         assert env.step(Click(find(opened, text="f").id)).solved
 
+    @pytest.mark.parametrize(
+        "seed",
+        [1005, *(pytest.param(seed, marks=pytest.mark.sweep) for seed in (1016, 1021, 1022, 1023))],
+    )
+    def test_the_first_click_lands_on_what_inserts_itself_again_under_the_pointer(self, page, seed):
+        env = page("click-pie", seed)
+        closed = env.reset()
+        label = closed.goal.split('"')[1]
+        opened = env.step(Click(find(closed, text="+").id)).observation
+        transition = env.step(Click(find(opened, text=label).id))
+        assert (transition.done, transition.reward) == (True, 1)
+
     def test_elements_outside_the_viewport_can_be_clicked(self, page):
         env = page("social-media-all", 1001)
         observation = env.reset()

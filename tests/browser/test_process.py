@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from projects import ROOT
 
-from pytest_miniwob_agent.browser.process import Browser, find_browser
+from pytest_miniwob_agent.browser.process import Browser, find_browser, find_driver
 from pytest_miniwob_agent.core.actions import Click
 from pytest_miniwob_agent.core.errors import BrowserError
 
@@ -104,6 +104,50 @@ class TestFailure:
         with pytest.raises(BrowserError, match="the browser failed while doing click id=1"):
             env.step(Click(1))
         assert page("click-menu-2", browser=browser).reset() == before
+
+
+@pytest.fixture
+def proxy(raw_server, monkeypatch):
+    """A server on loopback that every program which heeds the environment takes for its proxy."""
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.setenv(name, raw_server.url)
+        monkeypatch.setenv(name.upper(), raw_server.url)
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    return raw_server
+
+
+class TestNetwork:
+    def test_a_browser_without_a_driver_is_an_error_and_nothing_is_downloaded(
+        self, browser_without, proxy, monkeypatch, tmp_path
+    ):
+        browser = browser_without("no such switch")
+        monkeypatch.setenv("PATH", "/no/such/folder")
+        monkeypatch.setenv("SE_CACHE_PATH", str(tmp_path / "cache"))  # so that nothing is cached
+        with pytest.raises(BrowserError, match=r"no chromedriver found beside .* install it, on "):
+            Browser(browser).driver  # noqa: B018
+        assert proxy.requests == 0
+
+    def test_the_driver_beside_a_browser_is_preferred(self, browser_without):
+        browser = browser_without("no such switch")
+        assert find_driver(browser) == shutil.which("chromedriver")
+        driver = Path(browser).with_name("chromedriver")
+        driver.symlink_to(shutil.which("chromedriver"))
+        assert find_driver(browser) == str(driver)
+
+    def test_the_browser_and_its_pages_reach_nobody(self, page, start_browser, proxy):
+        browser = start_browser()
+        page("click-button", browser=browser).reset()
+        asked = browser.driver.execute_async_script(
+            """
+            const urls = ["http://example.org/", "https://example.org/", arguments[0]];
+            Promise.allSettled(urls.map((url) => fetch(url, { mode: "no-cors" })))
+              .then((results) => arguments[1](results.map(({ status }) => status)));
+            """,
+            proxy.url,
+        )
+        assert asked == ["rejected"] * 3
+        assert proxy.requests == 0
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads /proc")

@@ -1,6 +1,5 @@
 """`miniwob-agent doctor`: each check, and the whole command."""
 
-import os
 import re
 import subprocess
 import sys
@@ -29,6 +28,7 @@ class TestCommand:
             "Python +3.", "pytest-miniwob-agent +0.", "pytest +9.", "selenium +4.", "openai +3.",
             "vcrpy +9.", "lxml +6.", "miniwob +1.", "pytest-xdist +3.", "Chromium +[1-9]",
             "chromedriver +[1-9]", "page +click-button loads, [1-9]", "font +Roboto for all text",
+            "clicks +land",
             "items +1 with recorded calls of reflective/m", "cassettes +1 of 1 recorded in cass",
             "OPENAI_API_KEY +is set",
         ):  # fmt: skip
@@ -63,21 +63,29 @@ class TestBrowser:
         driver = tmp_path / "chromedriver"
         driver.write_text('#!/bin/sh\necho ChromeDriver 99.0.1\n[ "$1" = --version ]\n')
         driver.chmod(0o755)
-        monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+        monkeypatch.setenv("SE_CHROMEDRIVER", str(driver))
         out = lines(doctor.check_browser(None))
         assert f"\nWRONG chromedriver          99.0.1 ({driver})\n" in out
         assert re.search(r"-> install the one of Chromium.s version, [1-9][\d.]+: on Debian", out)
         assert re.search(r"^WRONG page +.* did not start: ", out, re.M)
 
-    def test_a_driver_that_is_not_on_the_path_is_a_note(self, monkeypatch):
-        monkeypatch.setattr(doctor.shutil, "which", lambda name: None)
-        monkeypatch.setattr(doctor, "check_page", lambda path: ())
-        monkeypatch.setattr(
-            "pytest_miniwob_agent.browser.process.find_browser", lambda path: sys.executable
-        )
+    def test_without_a_driver_no_page_is_checked(self, browser_without, monkeypatch):
+        browser = browser_without("no such switch")
+        monkeypatch.setenv("PATH", "/no/such/folder")
+        *_, finding = doctor.check_browser(browser)
         assert re.search(
-            "^note  chromedriver +none on PATH", lines(doctor.check_browser(None)), re.M
+            "^WRONG chromedriver +no chromedriver found beside .* or on PATH\n"
+            " +-> install it, on Debian and Ubuntu with `apt-get install chromium-driver`",
+            str(finding),
         )
+
+    def test_a_browser_that_sends_boundary_events_without_end_is_noted(self, browser_without):
+        out = lines(doctor.check_page(browser_without("BoundaryEventDispatchTracksNodeRemoval")))
+        assert re.search(
+            "^note  clicks +miss elements that insert themselves again, as those of click-pie\n"
+            " +-> this browser can't switch BoundaryEventDispatchTracksNodeRemoval off: ",
+            out, re.M,
+        )  # fmt: skip
 
     def test_another_font_is_a_problem(self, tmp_path):
         files = tmp_path / "font_roboto" / "files"
