@@ -38,8 +38,8 @@ def _safe_name(name: str) -> str:
 def former_cassette(folder: Path, agent: str, model: str, case: Case) -> Path | None:
     """Return the place of an item's cassette under its former name, if it has only that one.
 
-    Earlier versions put `_` in the place of characters that a path can't hold, so that several models
-    could have one file: only that whose calls it holds still reads it.
+    Earlier versions put `_` in the place of characters that a path can't hold, so that several
+    models could have one file: only that whose calls it holds still reads it.
 
     Raises:
         CassetteError: a damaged file.
