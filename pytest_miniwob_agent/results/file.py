@@ -92,7 +92,7 @@ class Samples:
     @property
     def conclusive(self) -> int:
         """Number of samples that are solved or unsolved."""
-        return sum(result.conclusive for result in self.results)
+        return sum(result.outcome.conclusive for result in self.results)
 
     @property
     def solved(self) -> int:
@@ -103,6 +103,10 @@ class Samples:
     def share(self) -> Fraction:
         """Solved samples as a share of the conclusive ones, of which there must be one or more."""
         return Fraction(self.solved, self.conclusive)
+
+    def first(self, count: int) -> Samples:
+        """The first `count` conclusive samples."""
+        return Samples(tuple(each for each in self.results if each.conclusive)[:count])
 
     def count_as_solved(self, at_least: int | None = None) -> bool:
         """True if `at_least` samples are solved; by default, over half of the conclusive ones."""
