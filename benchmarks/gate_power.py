@@ -12,26 +12,36 @@ Tables: `paired` (red and passing verdicts of the gate `paired`), `others` (red 
 other gates), `samples` (intervals and p-values where both sides have different numbers of samples)
 and `baselines` (false alarms by the rule that makes a run the next baseline).
 
-The verdicts are those of `results.gate.judge`, from results as a run writes them.
+The gates are decided as `results.gate` does it, but from arrays in place of results files, which is
+much faster; `tests/results/test_gate_power.py` checks that both decide alike.
 Seeds are fixed: every run of this script prints the same figures.
 """
 
 from __future__ import annotations
 
 import argparse
-import random
 import sys
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from fractions import Fraction
+from functools import lru_cache
 
-from pytest_miniwob_agent.core.outcome import Status
-from pytest_miniwob_agent.results.comparison import Change, Comparison
-from pytest_miniwob_agent.results.file import Result, Results
-from pytest_miniwob_agent.results.gate import Gate, Verdict, judge
+import numpy as np
+from numpy.typing import NDArray
 
+from pytest_miniwob_agent.results import statistics
+from pytest_miniwob_agent.results.gate import MARGIN, Gate
+
+Chances = NDArray[np.float64]
+"""The chance of each item."""
+
+Run = NDArray[np.bool_]
+"""A row for each item, with True for each of its samples that is solved."""
+
+ALPHA = Gate("paired").alpha
 DROPS = (0, 5, 10, 20)
-"""Points that a change costs. Of those that cost something there are a quarter as many."""
+"""Points that a change costs. A quarter as many are simulated of those that cost something."""
 SIZES = (10, 25, 100, 325)
 CATEGORIES = (3, 10)
 SAMPLES = ((1, 1), (3, 3), (3, 1), (1, 3), (5, 1), (1, 5))
@@ -55,14 +65,14 @@ class Suite:
     flips: float
     samples: int = 1
 
-    def chances(self, chance: random.Random, size: int) -> list[float]:
+    def chances(self, draw: np.random.Generator, size: int) -> Chances:
         """The chance of each item."""
         # Two samples of an item differ with the chance 2·E[p(1-p)] = 2·rate·(1-rate)·k / (k + 1).
         most = 2 * self.rate * (1 - self.rate)
         if self.flips >= most:
-            return [self.rate] * size
+            return np.full(size, self.rate)
         k = self.flips / (most - self.flips)
-        return [chance.betavariate(self.rate * k, (1 - self.rate) * k) for _ in range(size)]
+        return draw.beta(self.rate * k, (1 - self.rate) * k, size)
 
 
 SUITES = {
@@ -76,111 +86,115 @@ EVEN = Suite(0.95, 0.095)
 """A suite in which every item is solved 95 times of 100."""
 
 
-@cache
-def result(category: int, seed: int, repeat: int, solved: bool, prompt: str) -> Result:
-    """One sample of an item, with the digest of the prompt that it ran with."""
-    return Result(
-        category=f"c{category}", task="t", seed=seed, repeat=repeat, agent="a", model="m",
-        prompts={"plan.txt": prompt}, outcome=Status.SOLVED if solved else Status.UNSOLVED,
-        solved_at=1 if solved else None,
-    )  # fmt: skip
+def generator(*names: object) -> np.random.Generator:
+    """A random generator that is the same for the same names."""
+    return np.random.default_rng(zlib.crc32(repr(names).encode()))
 
 
-def run(
-    chance: random.Random,
-    chances: Sequence[float],
-    samples: int,
-    categories: int = 3,
-    prompt: str = "before",
-) -> Results:
-    """One run over a suite whose items are solved with these chances.
-
-    Of three categories the sizes are as those of the paper's 43 tasks, 10 : 20 : 13.
-    """
-    spread = range(categories) if categories != 3 else [0] * 10 + [1] * 20 + [2] * 13
-    spread = random.Random(0).sample(spread, len(spread))
-    return Results(
-        tuple(
-            result(spread[seed % len(spread)], seed, repeat, chance.random() < solvable, prompt)
-            for seed, solvable in enumerate(chances)
-            for repeat in range(1, samples + 1)
-        )
-    )
+def run(draw: np.random.Generator, chances: Chances, samples: int) -> Run:
+    """One run over a suite whose items are solved with these chances."""
+    return draw.random((len(chances), samples)) < chances[:, None]
 
 
-def verdicts(
-    suite: Suite, size: int, categories: int, drop: int, changes: int, gates: Sequence[str]
-) -> Iterator[list[Verdict]]:
-    """The verdicts of the gates on changes that cost `drop` points each."""
-    chance = random.Random(f"{suite} {size} {categories} {drop}")
-    for _ in range(changes):
-        chances = suite.chances(chance, size)
-        before = run(chance, chances, suite.samples, categories)
-        lowered = [each * max(0.0, 1 - drop / 100 / suite.rate) for each in chances]
-        after = run(chance, lowered, suite.samples, categories, "after")
-        yield [judge(before, after, Gate.parse(gate)) for gate in gates]
+def category_of(size: int, categories: int) -> NDArray[np.int64]:
+    """The category of each item; of three, the sizes are as in the paper, 10 : 20 : 13."""
+    spread = np.arange(categories) if categories != 3 else np.repeat([0, 1, 2], [10, 20, 13])
+    return np.resize(generator(categories).permutation(spread), size)
+
+
+def paired(before: Run, after: Run, categories: NDArray[np.int64]) -> tuple[bool, bool]:
+    """The decision of the gate `paired`: whether it is red, and whether it passes."""
+    samples = before.shape[1]
+    change = after.sum(1) - before.sum(1)
+    parts = [change[categories == each] for each in range(categories.max() + 1)]
+    red = _smallest_p(samples, tuple(tuple(part[part != 0].tolist()) for part in parts)) <= ALPHA
+    return red, not red and _interval(before, after)[0] > -MARGIN
+
+
+@lru_cache(maxsize=100_000)
+def _smallest_p(samples: int, parts: tuple[tuple[int, ...], ...]) -> float:
+    fractions = {n: Fraction(n, samples) for n in range(-samples, samples + 1)}
+    return min(statistics.p_worse_anywhere([[fractions[n] for n in part] for part in parts]))
+
+
+def _interval(before: Run, after: Run) -> tuple[float, float]:
+    sizes = before.size, after.size
+    return statistics.difference_interval(before.mean(1).tolist(), after.mean(1).tolist(), sizes)
+
+
+def other_gates(before: Run, after: Run) -> tuple[bool, bool, bool]:
+    """The decisions of the other gates: whether `items`, `rate:5` and `rate:10` are red."""
+    lost = bool(((before.mean(1) > 0.5) & (after.mean(1) <= 0.5)).any())
+    fell = before.sum() - after.sum()
+    return lost, bool(20 * fell > before.size), bool(10 * fell > before.size)
+
+
+def changes_of(suite: Suite, size: int, drop: int, count: int) -> Iterator[tuple[Run, Run]]:
+    """Runs before and after each of `count` changes that cost `drop` points."""
+    draw = generator(suite, size, drop)
+    for _ in range(count):
+        chances = suite.chances(draw, size)
+        lowered = chances * max(0.0, 1 - drop / 100 / suite.rate)
+        yield run(draw, chances, suite.samples), run(draw, lowered, suite.samples)
 
 
 def paired_shares(
-    suite: Suite, size: int, categories: int, drop: int, changes: int
+    suite: Suite, size: int, categories: int, drop: int, count: int
 ) -> tuple[float, float]:
     """The shares of changes for which `paired` is red, and for which it passes."""
-    found = [each for (each,) in verdicts(suite, size, categories, drop, changes, ["paired"])]
-    return sum(v.failed for v in found) / changes, sum(v.passed for v in found) / changes
+    spread = category_of(size, categories)
+    found = [paired(*each, spread) for each in changes_of(suite, size, drop, count)]
+    return sum(red for red, _ in found) / count, sum(passed for _, passed in found) / count
 
 
-def no_change(
-    suite: Suite, size: int, before: int, after: int, changes: int
-) -> tuple[float, float]:
+def no_change(suite: Suite, size: int, before: int, after: int, count: int) -> tuple[float, float]:
     """The share of 95 % intervals that hold zero, and that of p-values for the worse up to 0.05.
 
-    Over changes that do nothing, with so many samples an item on both sides.
+    Over changes that do nothing, with so many samples an item on both sides. The test takes as
+    many samples before as after, the first ones of each.
     """
-    chance = random.Random(f"{suite} {size} {before} {after}")
+    draw = generator(suite, size, before, after)
+    least = min(before, after)
     held = alarms = 0
-    for _ in range(changes):
-        chances = suite.chances(chance, size)
-        found = Change(Comparison(run(chance, chances, before), run(chance, chances, after)).pairs)
-        low, high = found.interval
+    for _ in range(count):
+        chances = suite.chances(draw, size)
+        sides = run(draw, chances, before), run(draw, chances, after)
+        low, high = _interval(*sides)
         held += low <= 0 <= high
-        alarms += found.p_worse <= 0.05
-    return held / changes, alarms / changes
+        change = sides[1][:, :least].sum(1) - sides[0][:, :least].sum(1)
+        alarms += _smallest_p(least, (tuple(change[change != 0].tolist()),)) <= ALPHA
+    return held / count, alarms / count
 
 
-def _rate(results: Results) -> int:
-    return sum(each.solved for each in results.results)
-
-
-RULES: dict[str, Callable[[Results, Results, Verdict], bool]] = {
-    "never": lambda baseline, head, verdict: False,
-    "the run of each change that is kept, whatever it shows": lambda baseline, head, verdict: (
-        not verdict.failed
-    ),
-    "each run that came out better": lambda baseline, head, verdict: _rate(head) > _rate(baseline),
+RULES: dict[str, Callable[[Run, Run, bool], bool]] = {
+    "never": lambda baseline, head, red: False,
+    "the run of each change that is kept, whatever it shows": lambda baseline, head, red: not red,
+    "each run that came out better": lambda baseline, head, red: head.sum() > baseline.sum(),
 }
 """Rules by which a run becomes the next baseline."""
 
 
-def false_alarms(rule: str, suite: Suite, size: int, changes: int) -> tuple[float, float]:
-    """Red verdicts on the second and on the last of `SERIES` changes that do nothing.
+def false_alarms(rule: str, suite: Suite, size: int, count: int) -> list[float]:
+    """The shares of red verdicts on each of `SERIES` changes that do nothing, one after the other.
 
     The baseline of each is that which the rule has left.
     """
-    chance = random.Random(f"{suite} {size}")
+    draw = generator(suite, size)
+    spread = category_of(size, 3)
     red = [0] * SERIES
-    for _ in range(changes):
-        chances = suite.chances(chance, size)
-        baseline = run(chance, chances, suite.samples)
+    for _ in range(count):
+        chances = suite.chances(draw, size)
+        baseline = run(draw, chances, suite.samples)
         for number in range(SERIES):
-            head = run(chance, chances, suite.samples, prompt="after")
-            verdict = judge(baseline, head, Gate.parse("paired"))
-            red[number] += verdict.failed
-            if RULES[rule](baseline, head, verdict):
+            head = run(draw, chances, suite.samples)
+            failed, _ = paired(baseline, head, spread)
+            red[number] += failed
+            if RULES[rule](baseline, head, failed):
                 baseline = head
-    return red[0] / changes, red[-1] / changes
+    return [each / count for each in red]
 
 
-def _number(changes: int, drop: int) -> int:
+def number_of(changes: int, drop: int) -> int:
     """The number of changes that are simulated of a drop."""
     return changes if not drop else -(-changes // 4)
 
@@ -196,7 +210,7 @@ def paired_rows(changes: int) -> Iterator[Sequence[object]]:
         for size in SIZES:
             for categories in CATEGORIES:
                 shares = [
-                    paired_shares(suite, size, categories, drop, _number(changes, drop))
+                    paired_shares(suite, size, categories, drop, number_of(changes, drop))
                     for drop in DROPS
                 ]
                 red, passed = zip(*shares, strict=True)
@@ -205,17 +219,14 @@ def paired_rows(changes: int) -> Iterator[Sequence[object]]:
 
 def other_rows(changes: int) -> Iterator[Sequence[object]]:
     """Rows of the table `others`."""
-    gates = ("items", "rate:5", "rate:10")
-    yield "suite", "items", *(f"`{gate}`" for gate in gates)
+    yield "suite", "items", "`items`", "`rate:5`", "`rate:10`"
     for name, suite in SUITES.items():
         for size in SIZES:
             red = []
             for drop in DROPS:
-                number = _number(changes, drop)
-                found = verdicts(suite, size, 3, drop, number, gates)
-                red.append(
-                    [sum(v.failed for v in each) / number for each in zip(*found, strict=True)]
-                )
+                count = number_of(changes, drop)
+                found = [other_gates(*each) for each in changes_of(suite, size, drop, count)]
+                red.append([sum(each) / count for each in zip(*found, strict=True)])
             yield name, size, *map(_percents, zip(*red, strict=True))
 
 
@@ -231,12 +242,13 @@ def sample_rows(changes: int) -> Iterator[Sequence[object]]:
 
 def baseline_rows(changes: int) -> Iterator[Sequence[object]]:
     """Rows of the table `baselines`."""
-    yield "next baseline", "suite", "items", "first change", f"change {SERIES}"
+    yield "next baseline", "suite", "items", *(f"change {each}" for each in (1, 2, 5, SERIES))
     for rule in RULES:
         for name in ("restless", "hard"):
             for size in (100, 325):
-                found = false_alarms(rule, SUITES[name], size, changes)
-                yield rule, name, size, *(f"{100 * share:.1f}" for share in found)
+                red = false_alarms(rule, SUITES[name], size, changes)
+                shown = (red[each - 1] for each in (1, 2, 5, SERIES))
+                yield rule, name, size, *(f"{100 * share:.1f}" for share in shown)
 
 
 TABLES = {

@@ -69,6 +69,7 @@ class Outcome:
         case: the item's case.
         agent: the agent's name.
         model: the model's id.
+        test: the node id of the item's test, without the case.
         status: whether the item is solved, or why that is unknown.
         params: the parameters that went with every model call.
         prompts: the digest of each prompt file that was used, by file name.
@@ -92,6 +93,7 @@ class Outcome:
     agent: str
     model: str
     status: Status
+    test: str = ""
     params: Mapping[str, Any] = field(default_factory=dict)
     prompts: Mapping[str, str] = field(default_factory=dict)
     trials: int | None = None

@@ -30,6 +30,8 @@ class State:
         observe: makes an observer of an item's episode, for `miniwob-agent show` and `play`.
         selected: ids of the cases that were collected and selected.
         deselected: ids of the cases that were collected and deselected.
+        offered: by the node id of each test that was collected, the ids of all cases that its
+            markers select, whether or not the command line leaves them out.
     """
 
     settings: Settings
@@ -39,17 +41,20 @@ class State:
     observe: Callable[[Environment], Observer] | None = None
     selected: set[str] = field(default_factory=set)
     deselected: set[str] = field(default_factory=set)
+    offered: dict[str, list[str]] = field(default_factory=dict)
 
     def send_selection(self, config: pytest.Config) -> None:
-        """Put the selected and deselected cases into a worker's output."""
+        """Put the offered, selected and deselected cases into a worker's output."""
         if (output := getattr(config, "workeroutput", None)) is not None:
             output["miniwob_selected"] = sorted(self.selected)
             output["miniwob_deselected"] = sorted(self.deselected)
+            output["miniwob_offered"] = self.offered
 
     def receive_selection(self, output: Mapping[str, Any]) -> None:
-        """Add the selected and deselected cases of a worker's output."""
+        """Add the offered, selected and deselected cases of a worker's output."""
         self.selected |= set(output.get("miniwob_selected", ()))
         self.deselected |= set(output.get("miniwob_deselected", ()))
+        self.offered |= output.get("miniwob_offered", {})
 
 
 STATE = pytest.StashKey[State]()

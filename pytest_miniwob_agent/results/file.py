@@ -35,9 +35,10 @@ class Result:
 
     `repeat` counts the samples from 1. `params` are the parameters that went with every model call,
     `prompts` the digest of each prompt file. `reason` is a short text, empty if the outcome is
-    conclusive. `solved_at` is the trial that got the full reward, counting from 1. `calls` are
-    model calls by purpose; `tokens` counts those of `prompt` and `completion`, None where the
-    server of any call did not report them.
+    conclusive. `test` is the node id of the item's test, without the case; empty if it was read
+    from a file that does not have it. `solved_at` is the trial that got the full reward, counting
+    from 1. `calls` are model calls by purpose; `tokens` counts those of `prompt` and `completion`,
+    None where the server of any call did not report them.
     """
 
     category: str
@@ -50,6 +51,7 @@ class Result:
     prompts: Mapping[str, str] = field(default_factory=dict)
     outcome: Status
     reason: str = ""
+    test: str = ""
     solved_at: int | None = None
     endings: tuple[str, ...] = ()
     steps: int = 0
@@ -267,6 +269,7 @@ _FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "prompts": (_mapping(_text), "an object of texts"),
     "outcome": (lambda value: value in list(Status), f"one of {', '.join(Status)}"),
     "reason": (_text, "a text"),
+    "test": (_text, "a text"),
     "solved_at": (lambda v: v is None or (_count(v) and v > 0), "a positive integer or null"),
     "endings": (_strings, "a list of texts"),
     "steps": (_count, "an integer from 0"),
@@ -282,11 +285,16 @@ _FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
 """The check of each field of a line, and what it must be in words."""
 
 
+_ADDED = {"test": ""}
+"""Fields that older files do not have, and what stands for them."""
+
+
 def _result(data: dict[str, Any], where: str) -> Result:
     case = data.pop("case", None)
     for name in data:
         if name not in _FIELDS:
             raise UsageError(f"{where}: unknown field {name!r}{nearest(name, list(_FIELDS))}")
+    data = _ADDED | data
     for name, (check, words) in _FIELDS.items():
         if name not in data:
             raise UsageError(f"{where}: {name} is missing; write the file again")
