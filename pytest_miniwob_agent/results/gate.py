@@ -192,10 +192,10 @@ def judge(baseline: Results, head: Results, gate: Gate, deselected: Container[st
         reasons += _rate(both.pairs, gate)
     elif gate.kind == "paired":
         whole = Change(both.pairs)
-        found = _paired(both, whole, gate)
+        found, p = _paired(both, whole, gate)
         reasons += found
-        if not found and (doubt := _doubt(whole, gate)) is None:
-            notes.append(_ruled_out(whole))
+        if not found and (doubt := _doubt(whole, p, gate)) is None:
+            notes.append(_ruled_out(whole, p))
         elif doubt and gate.strict:
             reasons.append(doubt)
             doubt = None
@@ -328,8 +328,8 @@ def _rate(pairs: Sequence[Pair], gate: Gate) -> list[Reason]:
     return [_regression(_fell("whole", found) + allowed, _worse(pairs))]
 
 
-def _paired(both: Comparison, whole: Change, gate: Gate) -> list[Reason]:
-    """The whole and the categories that got worse, at the gate's level for all of them together."""
+def _paired(both: Comparison, whole: Change, gate: Gate) -> tuple[list[Reason], float]:
+    """The whole and the categories that got worse, and the p-value of all of them together."""
     parts = both.categories
     changes = [Change(pairs) for pairs in parts.values()]
     values = statistics.p_worse_anywhere([each.matched_differences for each in changes])
@@ -348,20 +348,20 @@ def _paired(both: Comparison, whole: Change, gate: Gate) -> list[Reason]:
         for name, found, p in red
     ]
     # All reasons have the same hint, so only the last one keeps it.
-    return [*(replace(reason, hint="") for reason in reasons[:-1]), *reasons[-1:]]
+    return [*(replace(reason, hint="") for reason in reasons[:-1]), *reasons[-1:]], min(values)
 
 
-def _ruled_out(whole: Change) -> str:
+def _ruled_out(whole: Change, p: float) -> str:
     """The remark of a `paired` gate that passes."""
     if not any(pair.touched for pair in whole.pairs):
         return "every item ran as in the baseline, call by call"
     return (
-        f"{_counts(whole)}: no significant change for the worse, p = {p_value(whole.p_worse)}; a "
-        f"loss of {_points(MARGIN)} points is ruled out (95 % interval {_interval(whole)})"
+        f"{_counts(whole)}: no significant change for the worse, p = {p_value(p)}; a loss of "
+        f"{_points(MARGIN)} points is ruled out (95 % interval {_interval(whole)})"
     )
 
 
-def _doubt(whole: Change, gate: Gate) -> Reason | None:
+def _doubt(whole: Change, p: float, gate: Gate) -> Reason | None:
     """The reason for which `paired`, where it is not red, can't pass either, if there is one.
 
     An item that ran as in the baseline, call by call, was not recorded again. Where that holds for
@@ -373,8 +373,8 @@ def _doubt(whole: Change, gate: Gate) -> Reason | None:
         return None
     if whole.interval[0] <= -MARGIN:
         text = (
-            f"{_counts(whole)}: no change for the worse is shown (p = {p_value(whole.p_worse)}), "
-            f"and no loss of {_points(MARGIN)} points ruled out (95 % interval {_interval(whole)})"
+            f"{_counts(whole)}: no change for the worse is shown (p = {p_value(p)}), and "
+            f"no loss of {_points(MARGIN)} points ruled out (95 % interval {_interval(whole)})"
         )
         return Reason("undecided", text, hint=_to_decide(whole, gate))
     if touched < fewest and whole.difference < 0:
@@ -393,6 +393,7 @@ def _to_decide(whole: Change, gate: Gate) -> str:
     items = statistics.deciding_items(
         float(whole.difference), whole.moved, float(MARGIN), gate.alpha
     )
+    items = max(items, count + 1)
     hint = f"about {items} items would decide four times out of five: run more seeds"
     if count < statistics.fewest_items(float(MARGIN)):
         return hint

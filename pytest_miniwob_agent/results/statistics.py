@@ -11,14 +11,17 @@ it, since that takes half a second.
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Sequence
 from fractions import Fraction
+from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+NORMAL = NormalDist()
+"""The standard normal distribution."""
 
 RESOLUTION = 5040
 """Differences are rounded to multiples of 1/5040 if items have many different sample counts."""
@@ -157,12 +160,14 @@ def wilson(rate: float, size: float, level: float = 0.95) -> tuple[float, float]
     E. B. Wilson (1927), Journal of the American Statistical Association 22, 209-212. `size` need
     not be a whole number: see `rate_interval`.
     """
-    from scipy.stats import norm
-
-    z2 = float(norm.ppf((1 + level) / 2)) ** 2
+    z2 = NORMAL.inv_cdf((1 + level) / 2) ** 2
     middle = (rate + z2 / (2 * size)) / (1 + z2 / size)
     half = math.sqrt(z2 * (rate * (1 - rate) / size + z2 / (4 * size * size))) / (1 + z2 / size)
     return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def _variance(values: Sequence[float], mean: float) -> float:
+    return math.fsum((value - mean) ** 2 for value in values) / len(values)
 
 
 def rate_interval(shares: Sequence[float], samples: int) -> tuple[float, float]:
@@ -175,7 +180,7 @@ def rate_interval(shares: Sequence[float], samples: int) -> tuple[float, float]:
     mean = math.fsum(shares) / count
     if not 0 < mean < 1:
         return wilson(round(mean), count)
-    spread = statistics.pvariance(shares, mean)
+    spread = _variance(shares, mean)
     return wilson(mean, min(samples, count * mean * (1 - mean) / spread) if spread else samples)
 
 
@@ -196,7 +201,7 @@ def difference_interval(
     common = math.fsum(x * y for x, y in zip(before, after, strict=True)) / count - rate1 * rate2
     if common > 0:  # Newcombe's correction for small samples
         common = max(common - 0.5 / count, 0.0)
-    spread = statistics.pvariance(before, rate1) * statistics.pvariance(after, rate2)
+    spread = _variance(before, rate1) * _variance(after, rate2)
     phi = common / math.sqrt(spread) if spread else 0.0
     change = rate2 - rate1
 
@@ -243,20 +248,15 @@ def needed_items(drop: float, moved: float, alpha: float = 0.05, power: float = 
         alpha: the level of the test.
         power: the chance of detecting the drop.
     """
-    from scipy.stats import norm
-
     moved = max(drop, moved)
-    reach = float(
-        norm.ppf(1 - alpha) * math.sqrt(moved) + norm.ppf(power) * math.sqrt(moved - drop**2)
-    )
+    z_alpha, z_power = NORMAL.inv_cdf(1 - alpha), NORMAL.inv_cdf(power)
+    reach = z_alpha * math.sqrt(moved) + z_power * math.sqrt(moved - drop**2)
     return max(math.ceil((reach / drop) ** 2), math.ceil(fewest_changes(alpha) / moved))
 
 
 def fewest_items(margin: float) -> int:
     """Number of items whose 95 % interval rules out a loss of `margin` if none of them changed."""
-    from scipy.stats import norm
-
-    return math.floor(float(norm.ppf(0.975)) ** 2 * (1 - margin) / margin) + 1
+    return math.floor(NORMAL.inv_cdf(0.975) ** 2 * (1 - margin) / margin) + 1
 
 
 def deciding_items(
@@ -272,13 +272,11 @@ def deciding_items(
         alpha: the level of the test that shows a loss.
         power: the chance that the one or the other succeeds.
     """
-    from scipy.stats import norm
-
     moved = max(moved, 0.05, difference**2)
     counts = []
     if difference < 0:
         counts.append(needed_items(-difference, moved, alpha, power))
     if difference > -margin:
-        reach = float(norm.ppf(0.975) + norm.ppf(power)) * math.sqrt(moved - difference**2)
+        reach = (NORMAL.inv_cdf(0.975) + NORMAL.inv_cdf(power)) * math.sqrt(moved - difference**2)
         counts.append(max(math.ceil((reach / (margin + difference)) ** 2), fewest_items(margin)))
     return min(counts)

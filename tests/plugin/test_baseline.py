@@ -1,5 +1,6 @@
 """Results, baseline and gate of pytest runs, on the fake pages of conftest."""
 
+import re
 import shutil
 import subprocess
 
@@ -64,7 +65,10 @@ def baseline(run, project, recordings):
         result.assert_outcomes(passed=11, failed=1)
         shutil.copy(file, kept)
     use_recording(project, None, recordings, ["click-menu-2 2"])
-    shutil.copy(kept, file)
+    # The project's test file is called after the test that runs.
+    (path,) = project.path.glob("test_*.py")
+    test = f'"test":"{path.name}::test_solves"'
+    file.write_text(re.sub(r'"test":"[^"]*"', test, kept.read_text()))
     return file
 
 

@@ -35,9 +35,11 @@ def test_results_are_read_as_they_were_written(tmp_path):
         '{"agent":"reflective","calls":{"plan":2},"case":"other/click-pie/1","category":"other",'
         '"endings":["correct"],"model":"m","outcome":"solved","params":{"temperature":0.0},'
         '"prompts":{"plan.txt":"ab12"},"reason":"","repeat":1,"seed":1,"solved_at":1,"steps":3,'
-        '"task":"click-pie","tokens":{"completion":null,"prompt":10}}'
+        '"task":"click-pie","test":"","tokens":{"completion":null,"prompt":10}}'
     )
     assert [entry.name for entry in path.parent.iterdir()] == ["results.jsonl"]
+    older = path.read_text("utf-8").replace('"test":"",', "")
+    assert parse_results(older, "older") == results
 
 
 def test_samples_are_grouped_by_item_in_the_order_of_repeats():
