@@ -120,7 +120,7 @@ class RunResults:
 
         A baseline that is chosen for its result makes later runs look worse than they are.
         """
-        if all(before == after for name, before, after in both.setup if name != "results"):
+        if not both.changed_setup:
             return "same set-up as the baseline: keep the baseline, also if this run is better"
         settings = self._state.settings
         source = settings.baseline

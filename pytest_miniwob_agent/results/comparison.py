@@ -233,6 +233,15 @@ class Comparison:
                 rows.append((f"prompt {name}", old, new))
         return rows
 
+    @property
+    def changed_setup(self) -> list[tuple[str, str, str]]:
+        """The rows of `setup` in which the runs differ; a prompt file that one needed does not."""
+        return [
+            (name, before, after)
+            for name, before, after in self.setup
+            if before != after and name != "results" and "not used" not in (before, after)
+        ]
+
     def _values(self, value_of: Callable[[Result], str]) -> tuple[str, str]:
         before, after = (
             ", ".join(sorted({value_of(result) for result in side.results})) or "nothing"

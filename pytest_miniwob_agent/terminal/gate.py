@@ -134,10 +134,9 @@ def show_gate(
         red=verdict.failed,
     )
     width = terminal._tw.fullwidth
-    for name, before, after in comparison.both.setup:
-        if before != after and name != "results" and "not used" not in (before, after):
-            for line in wrap(f"{name}: {before} -> {after}", width):
-                terminal.line(line)
+    for name, before, after in comparison.both.changed_setup:
+        for line in wrap(f"{name}: {before} -> {after}", width):
+            terminal.line(line)
     for line in verdict_lines(verdict, width, most, more="all with -v"):
         terminal.line(line)
     if hint:

@@ -293,7 +293,7 @@ def test_deciding_items_by_hand():
     assert statistics.deciding_items(0.0, 0.17, 0.1) == 134
     # A loss of 10 points can't be ruled out, only shown.
     assert statistics.deciding_items(-0.1, 0.17, 0.1) == statistics.needed_items(0.1, 0.17)
-    # Between them the easier of the two: ((1.6449 sqrt(0.17) + 0.8416 sqrt(0.1675)) / 0.05)² = 418.3
+    # Between them the easier one: ((1.6449 sqrt(0.17) + 0.8416 sqrt(0.1675)) / 0.05)² = 418.3
     assert statistics.deciding_items(-0.05, 0.17, 0.1) == 419
     # Nothing has changed yet: one item in twenty may.
     assert statistics.deciding_items(0.0, 0.0, 0.1) == 40
