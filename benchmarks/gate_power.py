@@ -1,118 +1,283 @@
-"""How often each gate goes red: where a change does nothing, and where it costs 5, 10 or 20 points.
-And whether intervals and p-values keep what they promise where it does nothing.
+"""How often the gates decide which way, by simulation: the tables of docs/statistics.md.
 
-    python benchmarks/gate_power.py [--changes 1000]
+    python benchmarks/gate_power.py [--changes 1000] [TABLE ...]
 
-An item is solved with a chance of its own, drawn from a beta distribution with mean 0.85; most
-items are solved almost always or almost never. Baseline and changed run are drawn from the chances
+An item is solved with a chance of its own. Baseline and changed run are drawn from the chances
 independently, so that a change that does nothing flips items all the same: 5 % of them in a calm
-suite, 17 % in a restless one. A change that costs d points lowers every chance by the share
-d / 85; with one sample an item that is the same as breaking this share of the items for good. Items
-are spread over three categories as the paper's 43 tasks are, 10 : 20 : 13.
+suite, 17 % in a restless one, 50 % in a hard one. In calm and restless suites the chances are drawn
+from a beta distribution with mean 0.85; most items are solved almost always or almost never. In a
+hard suite every chance is 0.5. A change that costs d points lowers all chances by the same share.
 
-The verdicts are those of `results.gate.judge`, from results as a run writes them.
+Tables: `paired` (red and passing verdicts of the gate `paired`), `others` (red verdicts of the
+other gates), `samples` (intervals and p-values where both sides have different numbers of samples)
+and `baselines` (false alarms by the rule that makes a run the next baseline).
+
+The gates are decided as `results.gate` does it, but from arrays in place of results files, which is
+much faster; `tests/results/test_gate_power.py` checks that both decide alike.
 Seeds are fixed: every run of this script prints the same figures.
 """
 
 from __future__ import annotations
 
 import argparse
-import random
 import sys
-from collections.abc import Sequence
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
 
-from pytest_miniwob_agent.core.outcome import Status
-from pytest_miniwob_agent.results.comparison import Change, Comparison
-from pytest_miniwob_agent.results.file import Result, Results
-from pytest_miniwob_agent.results.gate import Gate, judge
-from pytest_miniwob_agent.tasks.catalogue import CATEGORIES
+import numpy as np
+from numpy.typing import NDArray
 
-RATE = 0.85
-GATES = ("items", "paired", "rate:5", "rate:10")
-SIZES = (10, 25, 100, 325)
+from pytest_miniwob_agent.results import statistics
+from pytest_miniwob_agent.results.gate import MARGIN, Gate
+
+Chances = NDArray[np.float64]
+"""The chance of each item."""
+
+Run = NDArray[np.bool_]
+"""A row for each item, with True for each of its samples that is solved."""
+
+ALPHA = Gate("paired").alpha
 DROPS = (0, 5, 10, 20)
-SUITES = {"calm": (0.05, 1), "restless": (0.17, 1), "restless, 3 samples": (0.17, 3)}
-"""The share of items that differ between two equal runs, and samples an item."""
-SAMPLES = ((1, 1), (3, 3), (3, 1), (1, 3), (5, 1))
+"""Points that a change costs. A quarter as many are simulated of those that cost something."""
+SIZES = (10, 25, 100, 325)
+CATEGORIES = (3, 10)
+SAMPLES = ((1, 1), (3, 3), (3, 1), (1, 3), (5, 1), (1, 5))
 """Samples an item before and after, for which intervals and p-values are looked at."""
 
-
-def suite(chance: random.Random, flips: float, size: int) -> list[float]:
-    """The chance of each item, for a share of items that flip between two equal runs."""
-    # Two samples of an item differ with the chance 2·E[p(1-p)] = 2·RATE·(1-RATE)·k / (k + 1).
-    k = flips / (2 * RATE * (1 - RATE) - flips)
-    return [chance.betavariate(RATE * k, (1 - RATE) * k) for _ in range(size)]
+SERIES = 10
+"""Changes that do nothing, one after the other, that are judged by the baseline of a rule."""
 
 
-def run(chance: random.Random, chances: Sequence[float], repeats: int) -> Results:
+@dataclass(frozen=True)
+class Suite:
+    """A suite of items, each of which is solved with a chance of its own.
+
+    Args:
+        rate: the mean of the chances.
+        flips: the share of items that differ between two equal runs.
+        samples: samples an item, on both sides.
+    """
+
+    rate: float
+    flips: float
+    samples: int = 1
+
+    def chances(self, draw: np.random.Generator, size: int) -> Chances:
+        """The chance of each item."""
+        # Two samples of an item differ with the chance 2·E[p(1-p)] = 2·rate·(1-rate)·k / (k + 1).
+        most = 2 * self.rate * (1 - self.rate)
+        if self.flips >= most:
+            return np.full(size, self.rate)
+        k = self.flips / (most - self.flips)
+        return draw.beta(self.rate * k, (1 - self.rate) * k, size)
+
+
+SUITES = {
+    "calm": Suite(0.85, 0.05),
+    "restless": Suite(0.85, 0.17),
+    "hard": Suite(0.5, 0.5),
+    "restless, 3 samples": Suite(0.85, 0.17, 3),
+    "hard, 3 samples": Suite(0.5, 0.5, 3),
+}
+EVEN = Suite(0.95, 0.095)
+"""A suite in which every item is solved 95 times of 100."""
+
+
+def generator(*names: object) -> np.random.Generator:
+    """A random generator that is the same for the same names."""
+    return np.random.default_rng(zlib.crc32(repr(names).encode()))
+
+
+def run(draw: np.random.Generator, chances: Chances, samples: int) -> Run:
     """One run over a suite whose items are solved with these chances."""
-    spread = [name for name, tasks in CATEGORIES.items() for _ in tasks]
-    random.Random(0).shuffle(spread)
-    results = []
-    for seed, solvable in enumerate(chances):
-        for repeat in range(1, repeats + 1):
-            solved = chance.random() < solvable
-            results.append(
-                Result(
-                    category=spread[seed % len(spread)], task="t", seed=seed, repeat=repeat,
-                    agent="a", model="m", outcome=Status.SOLVED if solved else Status.UNSOLVED,
-                    solved_at=1 if solved else None,
-                )
-            )  # fmt: skip
-    return Results(tuple(results))
+    return draw.random((len(chances), samples)) < chances[:, None]
 
 
-def reds(flips: float, repeats: int, size: int, drop: int, changes: int) -> dict[str, float]:
-    """The share of changes for which each gate goes red."""
-    chance = random.Random(f"{flips} {repeats} {size} {drop}")
-    counts = dict.fromkeys(GATES, 0)
-    for _ in range(changes):
-        chances = suite(chance, flips, size)
-        before = run(chance, chances, repeats)
-        after = run(chance, [each * (1 - drop / 100 / RATE) for each in chances], repeats)
-        for gate in GATES:
-            counts[gate] += not judge(before, after, Gate.parse(gate)).passed
-    return {gate: count / changes for gate, count in counts.items()}
+def category_of(size: int, categories: int) -> NDArray[np.int64]:
+    """The category of each item; of three, the sizes are as in the paper, 10 : 20 : 13."""
+    spread = np.arange(categories) if categories != 3 else np.repeat([0, 1, 2], [10, 20, 13])
+    return np.resize(generator(categories).permutation(spread), size)
 
 
-def no_change(size: int, before: int, after: int, changes: int) -> tuple[float, float]:
-    """Of changes that do nothing in a restless suite, with so many samples an item on both sides:
-    the share of intervals that hold zero, and of p-values for the worse up to 0.05."""
-    chance = random.Random(f"{size} {before} {after}")
+def paired(before: Run, after: Run, categories: NDArray[np.int64]) -> tuple[bool, bool]:
+    """The decision of the gate `paired`: whether it is red, and whether it passes."""
+    samples = before.shape[1]
+    change = after.sum(1) - before.sum(1)
+    parts = [change[categories == each] for each in range(categories.max() + 1)]
+    red = _smallest_p(samples, tuple(tuple(part[part != 0].tolist()) for part in parts)) <= ALPHA
+    return red, not red and _interval(before, after)[0] > -MARGIN
+
+
+@lru_cache(maxsize=100_000)
+def _smallest_p(samples: int, parts: tuple[tuple[int, ...], ...]) -> float:
+    fractions = {n: Fraction(n, samples) for n in range(-samples, samples + 1)}
+    return min(statistics.p_worse_anywhere([[fractions[n] for n in part] for part in parts]))
+
+
+def _interval(before: Run, after: Run) -> tuple[float, float]:
+    sizes = before.size, after.size
+    return statistics.difference_interval(before.mean(1).tolist(), after.mean(1).tolist(), sizes)
+
+
+def other_gates(before: Run, after: Run) -> tuple[bool, bool, bool]:
+    """The decisions of the other gates: whether `items`, `rate:5` and `rate:10` are red."""
+    lost = bool(((before.mean(1) > 0.5) & (after.mean(1) <= 0.5)).any())
+    fell = before.sum() - after.sum()
+    return lost, bool(20 * fell > before.size), bool(10 * fell > before.size)
+
+
+def changes_of(suite: Suite, size: int, drop: int, count: int) -> Iterator[tuple[Run, Run]]:
+    """Runs before and after each of `count` changes that cost `drop` points."""
+    draw = generator(suite, size, drop)
+    for _ in range(count):
+        chances = suite.chances(draw, size)
+        lowered = chances * max(0.0, 1 - drop / 100 / suite.rate)
+        yield run(draw, chances, suite.samples), run(draw, lowered, suite.samples)
+
+
+def paired_shares(
+    suite: Suite, size: int, categories: int, drop: int, count: int
+) -> tuple[float, float]:
+    """The shares of changes for which `paired` is red, and for which it passes."""
+    spread = category_of(size, categories)
+    found = [paired(*each, spread) for each in changes_of(suite, size, drop, count)]
+    return sum(red for red, _ in found) / count, sum(passed for _, passed in found) / count
+
+
+def no_change(suite: Suite, size: int, before: int, after: int, count: int) -> tuple[float, float]:
+    """The share of 95 % intervals that hold zero, and that of p-values for the worse up to 0.05.
+
+    Over changes that do nothing, with so many samples an item on both sides. The test takes as
+    many samples before as after, the first ones of each.
+    """
+    draw = generator(suite, size, before, after)
+    least = min(before, after)
     held = alarms = 0
-    for _ in range(changes):
-        chances = suite(chance, 0.17, size)
-        found = Change(Comparison(run(chance, chances, before), run(chance, chances, after)).pairs)
-        low, high = found.interval
+    for _ in range(count):
+        chances = suite.chances(draw, size)
+        sides = run(draw, chances, before), run(draw, chances, after)
+        low, high = _interval(*sides)
         held += low <= 0 <= high
-        alarms += found.p_worse <= 0.05
-    return held / changes, alarms / changes
+        change = sides[1][:, :least].sum(1) - sides[0][:, :least].sum(1)
+        alarms += _smallest_p(least, (tuple(change[change != 0].tolist()),)) <= ALPHA
+    return held / count, alarms / count
 
 
-def main() -> None:
-    """Print percentages as Markdown: red verdicts for each drop of `DROPS`, then `no_change`."""
+RULES: dict[str, Callable[[Run, Run, bool], bool]] = {
+    "never": lambda baseline, head, red: False,
+    "the run of each change that is kept, whatever it shows": lambda baseline, head, red: not red,
+    "each run that came out better": lambda baseline, head, red: head.sum() > baseline.sum(),
+}
+"""Rules by which a run becomes the next baseline."""
+
+
+def false_alarms(rule: str, suite: Suite, size: int, count: int) -> list[float]:
+    """The shares of red verdicts on each of `SERIES` changes that do nothing, one after the other.
+
+    The baseline of each is that which the rule has left.
+    """
+    draw = generator(suite, size)
+    spread = category_of(size, 3)
+    red = [0] * SERIES
+    for _ in range(count):
+        chances = suite.chances(draw, size)
+        baseline = run(draw, chances, suite.samples)
+        for number in range(SERIES):
+            head = run(draw, chances, suite.samples)
+            failed, _ = paired(baseline, head, spread)
+            red[number] += failed
+            if RULES[rule](baseline, head, failed):
+                baseline = head
+    return [each / count for each in red]
+
+
+def number_of(changes: int, drop: int) -> int:
+    """The number of changes that are simulated of a drop."""
+    return changes if not drop else -(-changes // 4)
+
+
+def _percents(shares: Sequence[float]) -> str:
+    return " / ".join(f"{100 * share:.1f}" for share in shares)
+
+
+def paired_rows(changes: int) -> Iterator[Sequence[object]]:
+    """Rows of the table `paired`."""
+    yield "suite", "items", "categories", "red", "passed"
+    for name, suite in SUITES.items():
+        for size in SIZES:
+            for categories in CATEGORIES:
+                shares = [
+                    paired_shares(suite, size, categories, drop, number_of(changes, drop))
+                    for drop in DROPS
+                ]
+                red, passed = zip(*shares, strict=True)
+                yield name, size, categories, _percents(red), _percents(passed)
+
+
+def other_rows(changes: int) -> Iterator[Sequence[object]]:
+    """Rows of the table `others`."""
+    yield "suite", "items", "`items`", "`rate:5`", "`rate:10`"
+    for name, suite in SUITES.items():
+        for size in SIZES:
+            red = []
+            for drop in DROPS:
+                count = number_of(changes, drop)
+                found = [other_gates(*each) for each in changes_of(suite, size, drop, count)]
+                red.append([sum(each) / count for each in zip(*found, strict=True)])
+            yield name, size, *map(_percents, zip(*red, strict=True))
+
+
+def sample_rows(changes: int) -> Iterator[Sequence[object]]:
+    """Rows of the table `samples`."""
+    yield "suite", "items", "samples before", "after", "intervals that hold zero", "p up to 0.05"
+    for name, suite in {"restless": SUITES["restless"], "95 % each": EVEN}.items():
+        for size in (25, 100):
+            for before, after in SAMPLES:
+                found = no_change(suite, size, before, after, changes)
+                yield name, size, before, after, *(f"{100 * share:.1f}" for share in found)
+
+
+def baseline_rows(changes: int) -> Iterator[Sequence[object]]:
+    """Rows of the table `baselines`."""
+    yield "next baseline", "suite", "items", *(f"change {each}" for each in (1, 2, 5, SERIES))
+    for rule in RULES:
+        for name in ("restless", "hard"):
+            red = false_alarms(rule, SUITES[name], 100, changes)
+            shown = (red[each - 1] for each in (1, 2, 5, SERIES))
+            yield rule, name, 100, *(f"{100 * share:.1f}" for share in shown)
+
+
+TABLES = {
+    "paired": paired_rows,
+    "others": other_rows,
+    "samples": sample_rows,
+    "baselines": baseline_rows,
+}
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Print the tables as Markdown, in percent; cells with several figures are for `DROPS`."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--changes", type=int, default=1000, metavar="N", help="default: 1000")
-    changes = parser.parse_args().changes
-    print("| suite | items |" + "".join(f" `{gate}` |" for gate in GATES))
-    print("| :-- | --: |" + " --: |" * len(GATES))
-    for name, (flips, repeats) in SUITES.items():
-        for size in SIZES:
-            shares = []
-            for drop in DROPS:
-                print(f"{name}, {size} items, {drop} points", file=sys.stderr)
-                shares.append(reds(flips, repeats, size, drop, changes))
-            cells = (" / ".join(f"{100 * share[gate]:.1f}" for share in shares) for gate in GATES)
-            print(f"| {name} | {size} | {' | '.join(cells)} |", flush=True)
-    print("\n| items | samples before | after | intervals that hold zero | p up to 0.05 |")
-    print("| --: | --: | --: | --: | --: |")
-    for size in SIZES[1:]:
-        for before, after in SAMPLES:
-            print(f"{size} items, {before} and {after} samples", file=sys.stderr)
-            held, alarms = no_change(size, before, after, changes)
-            print(f"| {size} | {before} | {after} | {100 * held:.1f} | {100 * alarms:.1f} |")
+    parser.add_argument(
+        "tables", nargs="*", metavar="TABLE", help=f"default: all of {', '.join(TABLES)}"
+    )
+    options = parser.parse_args(argv)
+    for name in options.tables or TABLES:
+        if name not in TABLES:
+            parser.error(f"no table {name}; there are {', '.join(TABLES)}")
+        print(f"table {name}", file=sys.stderr)
+        for number, row in enumerate(TABLES[name](options.changes)):
+            print("| " + " | ".join(map(str, row)) + " |", flush=True)
+            if not number:
+                left = [":--" if cell in ("suite", "next baseline") else "--:" for cell in row]
+                print("| " + " | ".join(left) + " |")
+        print()
 
 
 if __name__ == "__main__":

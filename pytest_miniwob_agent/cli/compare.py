@@ -26,7 +26,8 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--gate",
         metavar="KIND",
-        help="exit with 1 if this gate is red: items[:M], paired[:ALPHA] or rate:POINTS",
+        help="exit with 1 if this gate is red: items[:M], paired[:ALPHA] or rate:POINTS; with "
+        "paired:strict or paired:ALPHA:strict, also if the items are too few to decide",
     )
     parser.set_defaults(run=run)
 
@@ -51,4 +52,4 @@ def run(options: Namespace) -> int:
     else:
         sys.stdout.write(view.text(shutil.get_terminal_size().columns))
     report_to_github(view)
-    return int(verdict is not None and not verdict.passed)
+    return int(verdict is not None and verdict.failed)

@@ -70,6 +70,7 @@ class Outcome:
         case: the item's case.
         agent: the agent's name.
         model: the model's id.
+        test: the node id of the item's test, without the case.
         status: whether the item is solved, or why that is unknown.
         params: the parameters that went with every model call, without those that are never kept,
             such as headers.
@@ -95,6 +96,7 @@ class Outcome:
     agent: str
     model: str
     status: Status
+    test: str = ""
     params: Mapping[str, Any] = field(default_factory=dict)
     prompts: Mapping[str, str] = field(default_factory=dict)
     limits: Limits | None = None

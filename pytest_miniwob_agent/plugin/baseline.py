@@ -28,25 +28,34 @@ class Baseline:
         self.gate = gate
         self._weaknesses = weaknesses(results, gate)
 
-    def apply(self, item: pytest.Item, report: Any) -> None:
+    def apply(self, item: pytest.Item, report: Any, *, excusable: bool) -> None:
         """Mark how an item changed; turn a failure that the baseline or gate allows into an xfail.
 
-        An unsolved item that the baseline does not solve either is an expected failure. One that
-        the baseline solves fails the item under the gate `items` alone: the other gates judge all
-        items together.
+        An unsolved item that the baseline does not solve either is an expected failure, and so is
+        one of which the baseline knows nothing. One that the baseline solves fails the item under
+        the gate `items` alone: the other gates judge all items together.
+
+        Args:
+            item: the item.
+            report: the last report of its set-up or call.
+            excusable: True if nothing failed but that the episode is not solved.
         """
         outcome: Outcome = report.miniwob
         case = outcome.case
         name = f"{case.category}/{case.task}/{case.seed}"
         before = self.results.items.get(name)
-        if outcome.episode is None or before is None or not before.conclusive:
+        if outcome.episode is None:
             return
+        known = before is not None and bool(before.conclusive)
         weakness = self._weaknesses.get(name)
-        if outcome.solved != (weakness is None):
+        if known and outcome.solved != (weakness is None):
             change = Change.PROGRESSED if outcome.solved else Change.REGRESSED
             report.miniwob = replace(outcome, change=change)
-        if not outcome.solved and report.failed and not item.config.option.runxfail:
-            if weakness is not None:
+        if excusable and report.failed and not item.config.option.runxfail:
+            if not known:
+                why = "does not have it" if before is None else "is inconclusive about it"
+                _expect(report, f"the baseline {why}, so that it decides nothing yet")
+            elif weakness is not None:
                 _expect(report, f"the baseline does not solve it either: {weakness}")
             elif self.gate.kind != "items":
                 _expect(

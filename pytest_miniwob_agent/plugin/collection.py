@@ -15,7 +15,7 @@ from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.text import nearest
 from pytest_miniwob_agent.plugin.options import BY_MARKER, SEEDS, check_count
 from pytest_miniwob_agent.plugin.settings import Settings
-from pytest_miniwob_agent.plugin.state import State, settings_of
+from pytest_miniwob_agent.plugin.state import STATE, State, settings_of
 from pytest_miniwob_agent.tasks.selection import parse_seeds, select_cases
 
 MARKER = (
@@ -38,6 +38,12 @@ def case_of(item: Any) -> Case | None:
     callspec = getattr(item, "callspec", None)
     found = callspec.params.get("miniwob_case") if callspec else None
     return found[0] if found else None
+
+
+def test_of(item: pytest.Item) -> str:
+    """Return the node id of the item's test, without the case."""
+    name = getattr(item, "originalname", item.name)
+    return f"{item.parent.nodeid}::{name}" if item.parent else name
 
 
 def case_ids(items: Iterable[pytest.Item]) -> set[str]:
@@ -133,6 +139,7 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
         }
     except UsageError as error:
         raise pytest.Collector.CollectError(f"{test}: {error}") from None
+    metafunc.config.stash[STATE].offered[test] = list(limited)
     if len(limited) >= MANY:
         gc.disable()
     metafunc.parametrize("miniwob_case", list(limited.values()), ids=list(limited), indirect=True)

@@ -192,7 +192,7 @@ class Controller:
 
     def _decide_exit_status(self, session: pytest.Session) -> None:
         """Fail the run if a step failed, or the gate; pytest has counted failed items."""
-        failed = self._results is not None and not self._results.passed
+        failed = self._results is not None and self._results.failed
         if failed or any(self._problems.values()):
             session.exitstatus = max(session.exitstatus, pytest.ExitCode.TESTS_FAILED)
 

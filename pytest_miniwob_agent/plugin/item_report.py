@@ -15,7 +15,7 @@ import pytest
 from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.core.secrets import redact
-from pytest_miniwob_agent.plugin.collection import case_of
+from pytest_miniwob_agent.plugin.collection import case_of, test_of
 from pytest_miniwob_agent.plugin.item_run import (
     BODY_PASSED,
     CASSETTE,
@@ -24,6 +24,9 @@ from pytest_miniwob_agent.plugin.item_run import (
 )
 from pytest_miniwob_agent.plugin.settings import Settings, show_command
 from pytest_miniwob_agent.plugin.state import STATE
+
+_SOLVED_IS_FALSE = re.compile(r"^ *\+ +where False = .*\.solved$", re.MULTILINE)
+"""The line of pytest's rewritten assertions that names what was false."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -61,11 +64,32 @@ def attach_outcome(item: pytest.Item, call: pytest.CallInfo[None], report: Any) 
         outcome = outcome_without_run(item, case)
     if report.failed and call.excinfo and outcome.episode is None and not outcome.error:
         outcome = replace(outcome, error=call.excinfo.typename, message=call.excinfo.exconly())
+    outcome = replace(outcome, test=test_of(item))
     report.miniwob = outcome = _without_secrets(outcome, settings.sent_only_texts)
     _describe(item, call, report)
     state = item.config.stash[STATE]
     if state.baseline is not None:
-        state.baseline.apply(item, report)
+        state.baseline.apply(item, report, excusable=_only_unsolved(call, outcome))
+
+
+def _only_unsolved(call: pytest.CallInfo[None], outcome: Outcome) -> bool:
+    """True if an item failed for the one reason that its episode is not solved.
+
+    The failure is then that of `assert episode.solved`, with any message, or one whose message
+    begins with `explain()`. Another assertion about the episode, or an error of the test, is not.
+    """
+    episode = outcome.episode
+    if episode is None or outcome.solved or call.excinfo is None:
+        return False
+    reason = call.excinfo.value
+    if not isinstance(reason, (AssertionError, pytest.fail.Exception)):
+        return False
+    text = str(reason)
+    if text.startswith(episode.explain().partition("\n")[0]) or _SOLVED_IS_FALSE.search(text):
+        return True
+    # Where assertions are not rewritten, only the statement says what was asserted.
+    statement = str(call.excinfo.traceback[-1].statement)
+    return "\n" not in text and bool(re.match(r"assert [\w.]+\.solved\s*(,|$)", statement))
 
 
 def redact_report(item: pytest.Item, report: Any) -> None:

@@ -327,7 +327,8 @@ OPTIONS = (
         "gate",
         "when the run fails against its baseline: items[:M] = an item is no longer solved (with "
         "repeats: by M samples); paired[:ALPHA] = the change is significantly for the worse, for "
-        "runs that were recorded again; rate:POINTS = the solved rate fell by more than that",
+        "runs that were recorded again; paired:strict or paired:ALPHA:strict = or the items are "
+        "too few to decide; rate:POINTS = the solved rate fell by more than that",
         "items",
         metavar="KIND",
     ),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +15,11 @@ from pytest_miniwob_agent.core.events import Called
 from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.core.text import counted
+from pytest_miniwob_agent.plugin.left_out import LeftOut
 from pytest_miniwob_agent.plugin.state import State
 
 if TYPE_CHECKING:
+    from pytest_miniwob_agent.results.comparison import Comparison
     from pytest_miniwob_agent.results.file import Result, Results
     from pytest_miniwob_agent.terminal.comparison import ComparisonView
 
@@ -41,10 +43,10 @@ class RunResults:
         self._comparison: ComparisonView | None = None
 
     @property
-    def passed(self) -> bool:
-        """False if the gate failed; True where nothing was judged."""
+    def failed(self) -> bool:
+        """True if the gate failed; False where nothing was judged."""
         verdict = self._comparison.verdict if self._comparison else None
-        return verdict is None or verdict.passed
+        return verdict is not None and verdict.failed
 
     def write_and_judge(self, outcomes: Sequence[Outcome]) -> None:
         """Write the results file, and judge the results by the baseline.
@@ -72,9 +74,10 @@ class RunResults:
 
         state = self._state
         assert state.baseline is not None
-        left_out = _LeftOut(state.deselected, state.settings.seeds, bool(self._reason_for_few))
-        verdict = judge(state.baseline.results, results, state.baseline.gate, left_out)
-        self._comparison = ComparisonView(Comparison(state.baseline.results, results), verdict)
+        baseline = state.baseline.results
+        left_out = LeftOut(self._config, state, baseline)
+        verdict = judge(baseline, results, state.baseline.gate, left_out)
+        self._comparison = ComparisonView(Comparison(baseline, results), verdict)
         report_to_github(self._comparison)
 
     @property
@@ -101,19 +104,24 @@ class RunResults:
     def show(self, terminal: pytest.TerminalReporter) -> None:
         """Show the verdict of the gate, and the path of the results file."""
         comparison, settings = self._comparison, self._state.settings
-        if comparison is not None and (terminal.verbosity >= 0 or not self.passed):
+        if comparison is not None and (terminal.verbosity >= 0 or self.failed):
             from pytest_miniwob_agent.terminal.gate import show_gate
 
             most = None if terminal.verbosity > 0 else NAMED
             verdict = comparison.verdict
             changed = verdict is not None and bool(verdict.progressed or verdict.regressed)
-            hint = self._how_to_keep() if changed and self.passed else ""
+            hint = self._how_to_keep(comparison.both) if changed and not self.failed else ""
             show_gate(terminal, comparison, most=most, hint=hint)
         if self._written and settings.results and terminal.verbosity >= 0:
             terminal.line(f"results: {display_path(settings.results)}")
 
-    def _how_to_keep(self) -> str:
-        """Return a hint on how this run becomes the baseline of later ones."""
+    def _how_to_keep(self, both: Comparison) -> str:
+        """Return a hint on when this run becomes the baseline of later ones, and how.
+
+        A baseline that is chosen for its result makes later runs look worse than they are.
+        """
+        if not both.changed_setup:
+            return "same set-up as the baseline: keep the baseline, also if this run is better"
         settings = self._state.settings
         source = settings.baseline
         file = source if isinstance(source, Path) else settings.baseline_file
@@ -121,29 +129,11 @@ class RunResults:
             file = Path.cwd() / path
         name = display_path(file) if file else "FILE"
         if file == settings.results and not self._partial:
-            return f"to make this run the baseline, commit {name}"
-        run = "all items" if self._partial else "it again"
-        return f"to make this the baseline, run {run} with --miniwob-results={name} and commit that"
-
-
-@dataclass(frozen=True, slots=True)
-class _LeftOut:
-    """The case ids that a run left out on purpose.
-
-    Args:
-        deselected: the ids that were deselected.
-        seeds: the seeds that the command line named, None where it named none.
-        only: True where just a few items were asked for.
-    """
-
-    deselected: Collection[str]
-    seeds: Collection[int] | None
-    only: bool
-
-    def __contains__(self, case: object) -> bool:
-        seed = int(str(case).rpartition("/")[2].partition("-")[0])
-        another_seed = self.seeds is not None and seed not in self.seeds
-        return self.only or another_seed or case in self.deselected
+            return f"if the change is kept, this run is the next baseline: commit {name}"
+        how = f"with --miniwob-results={name} and commit that"
+        if self._partial:
+            return f"if the change is kept, run all items {how}: the next baseline"
+        return f"if the change is kept, replay this run {how}: the next baseline"
 
 
 def _unique(outcomes: Sequence[Outcome]) -> tuple[Result, ...]:
@@ -156,12 +146,14 @@ def _unique(outcomes: Sequence[Outcome]) -> tuple[Result, ...]:
     for outcome in outcomes:
         result = result_of(outcome)
         known = found.setdefault(result.case, result)
-        if known != result:
+        if replace(known, test=result.test) != result:
             raise UsageError(
                 f"{result.case} was run more than once, with different results or limits: no "
                 "results were written and nothing was judged. Run one agent and one model at a "
                 "time, and each item in one test"
             )
+        if result.test < known.test:  # the same one in whatever order they ran
+            found[result.case] = result
     return tuple(found.values())
 
 
@@ -200,6 +192,7 @@ def result_of(outcome: Outcome) -> Result:
         response_models=_names(completion.model for completion in completions),
         system_fingerprints=_names(completion.system_fingerprint for completion in completions),
         outcome=outcome.status,
+        test=outcome.test,
         **found,
     )
 

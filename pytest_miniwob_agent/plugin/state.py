@@ -32,6 +32,8 @@ class State:
         deselected: ids of the cases that were collected and deselected.
         collected: the cassettes that all collected items use, as of `collection.cassettes_of`; kept
             for deferred recording alone.
+        offered: by the node id of each test that was collected, the ids of all cases that its
+            markers select, whether or not the command line leaves them out.
     """
 
     settings: Settings
@@ -42,20 +44,23 @@ class State:
     selected: set[str] = field(default_factory=set)
     deselected: set[str] = field(default_factory=set)
     collected: tuple[set[str], set[str]] = field(default_factory=lambda: (set(), set()))
+    offered: dict[str, list[str]] = field(default_factory=dict)
 
     def send_selection(self, config: pytest.Config) -> None:
-        """Put the selected and deselected cases into a worker's output."""
+        """Put the offered, selected and deselected cases into a worker's output."""
         if (output := getattr(config, "workeroutput", None)) is not None:
             output["miniwob_selected"] = sorted(self.selected)
             output["miniwob_deselected"] = sorted(self.deselected)
             output["miniwob_collected"] = [sorted(part) for part in self.collected]
+            output["miniwob_offered"] = self.offered
 
     def receive_selection(self, output: Mapping[str, Any]) -> None:
-        """Add the selected and deselected cases of a worker's output."""
+        """Add the offered, selected and deselected cases of a worker's output."""
         self.selected |= set(output.get("miniwob_selected", ()))
         self.deselected |= set(output.get("miniwob_deselected", ()))
         for known, part in zip(self.collected, output.get("miniwob_collected", ()), strict=False):
             known.update(part)
+        self.offered |= output.get("miniwob_offered", {})
 
 
 STATE = pytest.StashKey[State]()

@@ -32,8 +32,35 @@ class Pair:
         """The share of solved samples after minus that before."""
         return self.after.share - self.before.share
 
+    @property
+    def matched_change(self) -> Fraction:
+        """The change over the same number of samples on both sides, the first ones of each.
+
+        With no change this is as likely to have the other sign; `change` is not, where one side has
+        more samples.
+        """
+        counts = self.before.conclusive, self.after.conclusive
+        if counts[0] == counts[1]:
+            return self.change
+        count = min(counts)
+        return self.after.first(count).share - self.before.first(count).share
+
+    @property
+    def touched(self) -> bool:
+        """True if a sample ran otherwise than before, or with another set-up, in any way."""
+        before, after = self.before.results, self.after.results
+        return before != after and list(map(_course, before)) != list(map(_course, after))
+
     def __str__(self) -> str:
         return f"{self.item}: {describe(self.before)} -> {describe(self.after)}"
+
+
+def _course(result: Result) -> tuple[object, ...]:
+    """The set-up and the course of a sample, equal in all replays of the same model calls."""
+    return (
+        result.agent, result.model, result.params, result.prompts, result.outcome,
+        result.solved_at, result.endings, result.steps, result.calls, result.tokens,
+    )  # fmt: skip
 
 
 def describe(samples: Samples) -> str:
@@ -78,6 +105,11 @@ class Change:
     def differences(self) -> tuple[Fraction, ...]:
         """The change of every item, from -1 to 1."""
         return tuple(pair.change for pair in self.pairs)
+
+    @cached_property
+    def matched_differences(self) -> tuple[Fraction, ...]:
+        """The change of every item over as many samples before as after, for the tests."""
+        return tuple(pair.matched_change for pair in self.pairs)
 
     @cached_property
     def difference(self) -> Fraction:
@@ -126,12 +158,12 @@ class Change:
     @cached_property
     def p_worse(self) -> float:
         """The one-sided p-value for a change for the worse."""
-        return statistics.p_worse(self.differences)
+        return statistics.p_worse(self.matched_differences)
 
     @cached_property
     def p_changed(self) -> float:
         """The two-sided p-value of the same test as `p_worse`."""
-        return statistics.p_changed(self.differences)
+        return statistics.p_changed(self.matched_differences)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +253,17 @@ class Comparison:
             if old != new:
                 rows.append((f"prompt {name}", old, new))
         return rows
+
+    @property
+    def changed_setup(self) -> list[tuple[str, str, str]]:
+        """The rows of `setup` that are known of both runs, and differ."""
+        return [
+            (name, before, after)
+            for name, before, after in self.setup
+            if before != after
+            and name != "results"
+            and {"not used", "unknown"}.isdisjoint((before, after))
+        ]
 
     def _values(self, value_of: Callable[[Result], str]) -> tuple[str, str]:
         before, after = (

@@ -6,7 +6,7 @@ partial one, the reasons. Every other line is a `Result`, sorted by case id::
     {"items":1,"miniwob_results":2,"partial":[]}
     {"agent":"reflective","case":"other/click-pie/7","category":"other", ...}
 
-Files of version 1 are read too; they lack the fields of `ADDED`, which are None then.
+Files of version 1 are read too; they lack the fields of `ADDED`, which are not known then.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from pytest_miniwob_agent.results.git import read_at_commit
 VERSION = 2
 """The format of the file; a reader refuses one that it does not know."""
 
-ADDED = ("limits", "rewards", "response_models", "system_fingerprints")
+ADDED = ("limits", "rewards", "response_models", "system_fingerprints", "test")
 """The fields of a line that version 1 did not have."""
 
 
@@ -43,7 +43,8 @@ class Result:
     `prompts` the digest of each prompt file. `limits` are the `trials`, `steps` a trial and `calls`
     that were allowed. `response_models` and `system_fingerprints` are what answered, as the
     responses name it, sorted and without repetition. `reason` is a short text, empty if the outcome
-    is conclusive. `solved_at` is the trial that got the full reward, counting from 1; `endings` and
+    is conclusive. `test` is the node id of the item's test, without the case; empty if it is not
+    known. `solved_at` is the trial that got the full reward, counting from 1; `endings` and
     `rewards` have an entry for each trial, the raw reward from -1 to 1. `calls` are model calls by
     purpose; `tokens` counts those of `prompt` and `completion`, None where the server of any call
     did not report them.
@@ -62,6 +63,7 @@ class Result:
     system_fingerprints: tuple[str, ...] | None = None
     outcome: Status
     reason: str = ""
+    test: str = ""
     solved_at: int | None = None
     endings: tuple[str, ...] = ()
     rewards: tuple[float, ...] | None = None
@@ -105,7 +107,7 @@ class Samples:
     @property
     def conclusive(self) -> int:
         """Number of samples that are solved or unsolved."""
-        return sum(result.conclusive for result in self.results)
+        return sum(result.outcome.conclusive for result in self.results)
 
     @property
     def solved(self) -> int:
@@ -116,6 +118,10 @@ class Samples:
     def share(self) -> Fraction:
         """Solved samples as a share of the conclusive ones, of which there must be one or more."""
         return Fraction(self.solved, self.conclusive)
+
+    def first(self, count: int) -> Samples:
+        """The first `count` conclusive samples."""
+        return Samples(tuple(each for each in self.results if each.conclusive)[:count])
 
     def count_as_solved(self, at_least: int | None = None) -> bool:
         """True if `at_least` samples are solved; by default, over half of the conclusive ones."""
@@ -291,6 +297,7 @@ _FIELDS: dict[str, _Check] = {
     "prompts": (_mapping(_text), "an object of texts"),
     "outcome": (lambda value: value in list(Status), f"one of {', '.join(Status)}"),
     "reason": (_text, "a text"),
+    "test": (_text, "a text"),
     "limits": (
         _or_null(lambda v: _mapping(_count)(v) and set(v) == {"trials", "steps", "calls"}),
         "an object with trials, steps and calls, each an integer from 0, or null",

@@ -5,6 +5,7 @@ docs/statistics.md describes the gates; `terminal.gate` prints verdicts.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Container, Sequence
@@ -18,17 +19,11 @@ from pytest_miniwob_agent.results import statistics
 from pytest_miniwob_agent.results.comparison import Change, Comparison, Pair, describe
 from pytest_miniwob_agent.results.file import Results
 
-SAFEGUARD = Fraction(10, 100)
-"""A drop of more than this fails under `paired`, unless chance alone explains it."""
-
-FLIPS = 0.2
-"""The share of items that differ between two equal runs, as the safeguard assumes it."""
-
-RISK = 0.01
-"""The risk of a false alarm that the safeguard may add, over the whole and all categories."""
+MARGIN = Fraction(10, 100)
+"""The loss that `paired` rules out where it passes, as a share of the items."""
 
 KINDS = ("items", "paired", "rate")
-USAGE = "gates are items, items:M, paired, paired:ALPHA and rate:POINTS"
+USAGE = "gates are items, items:M, paired[:ALPHA][:strict] and rate:POINTS"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +32,20 @@ class Gate:
 
     `items`: an item that was solved no longer is. With repeats an item counts as solved if
     `at_least` of its samples are, by default if more than half are. `paired`: the paired change is
-    for the worse at level `alpha`, over the whole or, corrected, in a category; or it exceeds the
-    safeguard. `rate`: the rate over the whole fell by more than `points` (1 is 100 %).
+    for the worse over the whole or in a category, at level `alpha` for all of them together; with
+    `strict` it must also be known that the loss is less than `MARGIN`. `rate`: the rate over the
+    whole fell by more than `points` (1 is 100 %).
     """
 
     kind: str = "items"
     alpha: float = 0.05
     points: Fraction = Fraction(0)
     at_least: int | None = None
+    strict: bool = False
 
     @classmethod
     def parse(cls, text: str) -> Gate:
-        """Read `items[:M]`, `paired[:ALPHA]` or `rate:POINTS`.
+        """Read `items[:M]`, `paired[:ALPHA][:strict]` or `rate:POINTS`.
 
         Raises:
             UsageError: there is no such gate, or its value is out of range.
@@ -67,13 +64,19 @@ class Gate:
                     "six digits, as in items:2"
                 )
             return cls(kind, at_least=int(value))
+        strict = kind == "paired" and value.rpartition(":")[2] == "strict"
+        if strict:
+            value = value.removesuffix("strict").removesuffix(":")
+            if not value:
+                return cls(kind, strict=True)
         number = Fraction(value) if re.fullmatch(r"\d{1,9}(\.\d{1,9})?|\.\d{1,9}", value) else None
         if kind == "paired":
             if number is None or not 0 < number < 1:
                 raise UsageError(
-                    f"gate {text!r}: the level must be between 0 and 1, as in paired:0.05"
+                    f"gate {text!r}: the level must be between 0 and 1, as in paired:0.05 or "
+                    "paired:0.05:strict"
                 )
-            return cls(kind, alpha=float(number))
+            return cls(kind, alpha=float(number), strict=strict)
         if number is None or number >= 100:
             raise UsageError(
                 f"gate {text!r}: the points must be from 0 to less than 100, as in rate:5"
@@ -83,7 +86,7 @@ class Gate:
     def __str__(self) -> str:
         value = {
             "items": f":{self.at_least}" if self.at_least else "",
-            "paired": f":{self.alpha:g}",
+            "paired": f":{self.alpha:g}" + (":strict" if self.strict else ""),
             "rate": f":{float(100 * self.points):g}",
         }
         return self.kind + value[self.kind]
@@ -91,10 +94,11 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A reason for which a gate is red.
+    """A reason for which a gate is red or inconclusive.
 
-    `kind` is `regressed`, `missing`, `unclear` (inconclusive samples) or `empty` (nothing was
-    compared); only the first speaks against the agent. `hint` says what to do.
+    `kind` is `regressed`, `missing`, `unclear` (inconclusive samples), `empty` (nothing was
+    compared) or `undecided` (too few items); only the first speaks against the agent. `hint` says
+    what to do.
     """
 
     kind: str
@@ -110,7 +114,8 @@ class Verdict:
     `regressed` are the pairs that were solved and no longer are, `progressed` those that were not
     and are, even if the gate allows them. `missing` and `left_out` are the items that only the
     baseline has, `left_out` those of them that were deselected. `outcomes` counts the later run's
-    samples. `notes` are remarks that do not fail the run.
+    samples. `notes` are remarks that do not fail the run. `doubt` is the reason for which the items
+    are too few to decide, where that does not fail the run.
     """
 
     gate: Gate
@@ -122,11 +127,22 @@ class Verdict:
     new: tuple[str, ...]
     outcomes: dict[str, int]
     notes: tuple[str, ...]
+    doubt: Reason | None = None
+
+    @property
+    def failed(self) -> bool:
+        """True if there is a reason to fail the run."""
+        return bool(self.reasons)
 
     @property
     def passed(self) -> bool:
-        """True if there is no reason to fail the run."""
-        return not self.reasons
+        """True if the run does not fail and the items are enough to decide that."""
+        return not self.failed and self.doubt is None
+
+    @property
+    def decision(self) -> str:
+        """`passed`, `inconclusive` or `failed`."""
+        return "failed" if self.failed else "passed" if self.passed else "inconclusive"
 
 
 def weaknesses(baseline: Results, gate: Gate) -> dict[str, str]:
@@ -164,6 +180,7 @@ def judge(baseline: Results, head: Results, gate: Gate, deselected: Container[st
     missing = tuple(item for item in both.missing if item not in left_out)
     reasons = _missing(both, missing) + _inconclusive(both)
     notes: list[str] = []
+    doubt = None
     if not both.pairs:
         shared = known.keys() & head.items.keys()
         why = "is conclusive in both" if shared else "is in both result sets"
@@ -174,8 +191,14 @@ def judge(baseline: Results, head: Results, gate: Gate, deselected: Container[st
     elif gate.kind == "rate":
         reasons += _rate(both.pairs, gate)
     elif gate.kind == "paired":
-        found, notes = _paired(both, gate)
+        whole = Change(both.pairs)
+        found, p = _paired(both, whole, gate)
         reasons += found
+        if not found and (doubt := _doubt(whole, p, gate)) is None:
+            notes.append(_ruled_out(whole, p))
+        elif doubt and gate.strict:
+            reasons.append(doubt)
+            doubt = None
     notes += _notes(both, left_out)
     return Verdict(
         gate,
@@ -187,6 +210,7 @@ def judge(baseline: Results, head: Results, gate: Gate, deselected: Container[st
         both.new,
         dict(Counter(result.outcome for result in head.results)),
         tuple(notes),
+        doubt,
     )
 
 
@@ -304,60 +328,88 @@ def _rate(pairs: Sequence[Pair], gate: Gate) -> list[Reason]:
     return [_regression(_fell("whole", found) + allowed, _worse(pairs))]
 
 
-def _paired(both: Comparison, gate: Gate) -> tuple[list[Reason], list[str]]:
-    """The whole at the gate's level, the categories at that level corrected by Holm."""
-    whole = Change(both.pairs)
-    parts = both.categories if len(both.categories) > 1 else {}
-    changes = {name: Change(pairs) for name, pairs in parts.items()}
-    corrected = statistics.holm([each.p_worse for each in changes.values()])
+def _paired(both: Comparison, whole: Change, gate: Gate) -> tuple[list[Reason], float]:
+    """The whole and the categories that got worse, and the p-value of all of them together."""
+    parts = both.categories
+    changes = [Change(pairs) for pairs in parts.values()]
+    values = statistics.p_worse_anywhere([each.matched_differences for each in changes])
     test = "exact sign-flip test" if both.repeated else "exact McNemar test"
-    groups = [("whole", whole, whole.p_worse, both.pairs, "")]
-    groups += [
-        (name, changes[name], p, parts[name], f", corrected for {len(parts)} categories")
-        for name, p in zip(changes, corrected, strict=True)
-    ]
-    red = []
-    for name, found, p, pairs, correction in groups:
-        limit = max(
-            float(SAFEGUARD), statistics.drop_by_chance(len(found.pairs), FLIPS, RISK / len(groups))
-        )
-        if p <= gate.alpha:
-            text = f"{_fell(name, found)}; p = {p_value(p)} (one-sided {test}{correction})"
-        elif -found.difference > limit:
-            text = f"{_fell(name, found)}, by more than the safeguard's {100 * limit:.0f} points"
-        else:
-            continue
-        red.append((name, text, pairs))
-    if not red:
-        return [], _power(whole, gate)
+    correction = f", corrected for the whole and {len(parts)} categories" if len(parts) > 1 else ""
+    groups = list(zip(("whole", *parts), (whole, *changes), values, strict=True))
+    if len(parts) == 1:
+        groups = groups[:1]
+    red = [group for group in groups if group[2] <= gate.alpha]
     reasons = [
-        # The reason for the whole lists the items of the categories too.
-        _regression(text, () if red[0][0] == "whole" != name else _worse(pairs))
-        for name, text, pairs in red
+        _regression(
+            f"{_fell(name, found)}; p = {p_value(p)} (one-sided {test}{correction})",
+            # The reason for the whole lists the items of the categories too.
+            () if red[0][0] == "whole" != name else _worse(found.pairs),
+        )
+        for name, found, p in red
     ]
     # All reasons have the same hint, so only the last one keeps it.
-    return [*(replace(reason, hint="") for reason in reasons[:-1]), reasons[-1]], []
+    return [*(replace(reason, hint="") for reason in reasons[:-1]), *reasons[-1:]], min(values)
 
 
-def _power(whole: Change, gate: Gate) -> list[str]:
-    """The sensitivity of a green `paired` gate: the changes that it could have detected."""
-    changes = f"{whole.lost} worse, {whole.gained} better"
-    needed = statistics.needed_items(float(SAFEGUARD), whole.moved, gate.alpha)
-    notes = []
+def _ruled_out(whole: Change, p: float) -> str:
+    """The remark of a `paired` gate that passes."""
+    if not any(pair.touched for pair in whole.pairs):
+        return "every item ran as in the baseline, call by call"
+    return (
+        f"{_counts(whole)}: no significant change for the worse, p = {p_value(p)}; a loss of "
+        f"{_points(MARGIN)} points is ruled out (95 % interval {_interval(whole)})"
+    )
+
+
+def _doubt(whole: Change, p: float, gate: Gate) -> Reason | None:
+    """The reason for which `paired`, where it is not red, can't pass either, if there is one.
+
+    An item that ran as in the baseline, call by call, was not recorded again. Where that holds for
+    all items, nothing could have changed.
+    """
+    touched = sum(pair.touched for pair in whole.pairs)
     fewest = statistics.fewest_changes(gate.alpha)
-    if len(whole.pairs) < needed:
-        notes.append(
-            f"{changes}: {len(whole.pairs)} items are too few to be conclusive. About {needed} "
-            f"would show a drop of {float(100 * SAFEGUARD):g} points four times out of five; run "
-            "more seeds"
+    if not touched:
+        return None
+    if whole.interval[0] <= -MARGIN:
+        text = (
+            f"{_counts(whole)}: no change for the worse is shown (p = {p_value(p)}), and "
+            f"no loss of {_points(MARGIN)} points ruled out (95 % interval {_interval(whole)})"
         )
-    else:
-        notes.append(
-            f"{changes}: no significant change for the worse, p = {p_value(whole.p_worse)}; "
-            f"a drop of {float(100 * SAFEGUARD):g} points would show four times out of five"
+        return Reason("undecided", text, hint=_to_decide(whole, gate))
+    if touched < fewest and whole.difference < 0:
+        text = (
+            f"{_counts(whole)}, but only {counted(touched, 'item')} ran otherwise than in the "
+            f"baseline: fewer than {fewest} can't give a p-value of {gate.alpha:g}"
         )
-    if whole.lost + whole.gained < fewest:
-        notes.append(
-            f"fewer than {fewest} items changed, so no p-value could have reached {gate.alpha:g}"
-        )
-    return notes
+        hint = f"run more seeds, so that {fewest} items or more meet the change"
+        return Reason("undecided", text, hint=hint)
+    return None
+
+
+def _to_decide(whole: Change, gate: Gate) -> str:
+    """The number of items, or of samples an item, that would decide."""
+    count = len(whole.pairs)
+    items = statistics.deciding_items(
+        float(whole.difference), whole.moved, float(MARGIN), gate.alpha
+    )
+    items = max(items, count + 1)
+    hint = f"about {items} items would decide four times out of five: run more seeds"
+    if count < statistics.fewest_items(float(MARGIN)):
+        return hint
+    least = min(min(pair.before.conclusive, pair.after.conclusive) for pair in whole.pairs)
+    samples = math.ceil(least * items / count)
+    return f"{hint}, or repeat every item in both runs, about {samples} samples of each"
+
+
+def _counts(whole: Change) -> str:
+    return f"{whole.lost} worse, {whole.gained} better"
+
+
+def _points(share: Fraction) -> str:
+    return f"{float(100 * share):g}"
+
+
+def _interval(found: Change) -> str:
+    low, high = found.interval
+    return f"{100 * low:+.1f} to {100 * high:+.1f}"

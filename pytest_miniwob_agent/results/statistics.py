@@ -11,12 +11,24 @@ it, since that takes half a second.
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Sequence
 from fractions import Fraction
+from statistics import NormalDist
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+NORMAL = NormalDist()
+"""The standard normal distribution."""
 
 RESOLUTION = 5040
 """Differences are rounded to multiples of 1/5040 if items have many different sample counts."""
+
+GRID = 5000
+"""The number of steps that the differences of a family of tests are rounded to if they add up to
+more. A test of rounded differences is exact as well."""
 
 
 def p_worse(differences: Sequence[Fraction]) -> float:
@@ -39,20 +51,81 @@ def p_worse(differences: Sequence[Fraction]) -> float:
 
 def _sign_flips(moved: Sequence[Fraction]) -> float:
     """The p-value from the distribution of the sum over all sign patterns, built item by item."""
-    import numpy as np
-
     unit = min(math.lcm(*(each.denominator for each in moved)), RESOLUTION)
     steps = [round(each * unit) for each in moved]
-    total = sum(map(abs, steps))
-    # Entry k is the chance that the positive differences add up to k.
-    chance = np.zeros(total + 1)
+    return min(1.0, float(_tail(_distribution(steps))[_gain(steps)]))
+
+
+def p_worse_anywhere(parts: Sequence[Sequence[Fraction]]) -> list[float]:
+    """The p-values for a change for the worse over all parts together, and in each part.
+
+    They are corrected so that the smallest of them is the p-value of the whole family: with no
+    change, the chance that any of them is `alpha` or less is at most `alpha`. The whole is weighed
+    as much as all parts together. The correction is exact (Westfall and Young, 1993, with all sign
+    patterns in the place of resampling): a p-value is the share of all patterns of signs for which
+    the smallest weighted p-value of the family is as small as the one that is corrected. So tests
+    that overlap, or that could not reach a small p-value, cost little.
+
+    Args:
+        parts: the differences of the items of each part.
+
+    Returns:
+        The p-value of the whole, then that of each part.
+    """
+    import numpy as np
+
+    total = sum(abs(each) for part in parts for each in part)
+    most = max(1, int(GRID / total)) if total else 1
+    unit = min(math.lcm(*(each.denominator for part in parts for each in part)), most)
+    steps = [[round(each * unit) for each in part] for part in parts]
+    chances = [_distribution(part) for part in steps]
+    changed = sum(map(any, steps))
+    weighed = [changed * _tail(each) for each in chances]
+    whole = np.ones(1)
+    for each in chances:
+        whole = np.convolve(whole, each)
+    of_whole = _tail(whole)
+
+    def corrected(p: float) -> float:
+        limit = p * (1 + 1e-9)  # sums of the same chances may differ in their last digit
+        if limit >= 1:
+            return 1.0
+        # The chances of each sum of gains over the parts so far: where a part reached the limit,
+        # and where none did.
+        reached, others = np.zeros(1), np.ones(1)
+        for each, tail in zip(chances, weighed, strict=True):
+            reaching = np.where(tail <= limit, each, 0.0)
+            reached = np.convolve(reached, each) + np.convolve(others, reaching)
+            others = np.convolve(others, each - reaching)
+        return min(1.0, float(reached.sum() + others[of_whole <= limit].sum()))
+
+    found = [of_whole[sum(map(_gain, steps))]]
+    found += [
+        tail[_gain(part)] if any(part) else 1.0 for tail, part in zip(weighed, steps, strict=True)
+    ]
+    return [corrected(float(p)) for p in found]
+
+
+def _gain(steps: Sequence[int]) -> int:
+    return sum(step for step in steps if step > 0)
+
+
+def _distribution(steps: Sequence[int]) -> NDArray[np.float64]:
+    """The chance of each sum of the positive steps, if all patterns of signs are equally likely."""
+    import numpy as np
+
+    chance = np.zeros(sum(map(abs, steps)) + 1)
     chance[0] = 1.0
-    for size in map(abs, steps):
+    for size in filter(None, map(abs, steps)):
         flipped = np.zeros_like(chance)
         flipped[size:] = chance[: len(chance) - size]
         chance = (chance + flipped) / 2
-    gained = sum(step for step in steps if step > 0)
-    return min(1.0, float(chance[: gained + 1].sum()))
+    return chance
+
+
+def _tail(chance: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The chance of each sum or a lower one."""
+    return chance.cumsum()
 
 
 def p_changed(differences: Sequence[Fraction]) -> float:
@@ -87,12 +160,14 @@ def wilson(rate: float, size: float, level: float = 0.95) -> tuple[float, float]
     E. B. Wilson (1927), Journal of the American Statistical Association 22, 209-212. `size` need
     not be a whole number: see `rate_interval`.
     """
-    from scipy.stats import norm
-
-    z2 = float(norm.ppf((1 + level) / 2)) ** 2
+    z2 = NORMAL.inv_cdf((1 + level) / 2) ** 2
     middle = (rate + z2 / (2 * size)) / (1 + z2 / size)
     half = math.sqrt(z2 * (rate * (1 - rate) / size + z2 / (4 * size * size))) / (1 + z2 / size)
     return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def _variance(values: Sequence[float], mean: float) -> float:
+    return math.fsum((value - mean) ** 2 for value in values) / len(values)
 
 
 def rate_interval(shares: Sequence[float], samples: int) -> tuple[float, float]:
@@ -105,7 +180,7 @@ def rate_interval(shares: Sequence[float], samples: int) -> tuple[float, float]:
     mean = math.fsum(shares) / count
     if not 0 < mean < 1:
         return wilson(round(mean), count)
-    spread = statistics.pvariance(shares, mean)
+    spread = _variance(shares, mean)
     return wilson(mean, min(samples, count * mean * (1 - mean) / spread) if spread else samples)
 
 
@@ -126,7 +201,7 @@ def difference_interval(
     common = math.fsum(x * y for x, y in zip(before, after, strict=True)) / count - rate1 * rate2
     if common > 0:  # Newcombe's correction for small samples
         common = max(common - 0.5 / count, 0.0)
-    spread = statistics.pvariance(before, rate1) * statistics.pvariance(after, rate2)
+    spread = _variance(before, rate1) * _variance(after, rate2)
     phi = common / math.sqrt(spread) if spread else 0.0
     change = rate2 - rate1
 
@@ -136,17 +211,6 @@ def difference_interval(
     low = change - reach(rate2 - low2, high1 - rate1)
     high = change + reach(high2 - rate2, rate1 - low1)
     return max(-1.0, low), min(1.0, high)
-
-
-def holm(values: Sequence[float]) -> list[float]:
-    """Correct the p-values of a family of tests by Holm's method (1979); keep their order."""
-    order = sorted(range(len(values)), key=values.__getitem__)
-    corrected = [0.0] * len(values)
-    least = 0.0
-    for rank, index in enumerate(order):
-        least = max(least, min(1.0, (len(values) - rank) * values[index]))
-        corrected[index] = least
-    return corrected
 
 
 def pass_at(k: int, samples: int, solved: int) -> float:
@@ -184,20 +248,35 @@ def needed_items(drop: float, moved: float, alpha: float = 0.05, power: float = 
         alpha: the level of the test.
         power: the chance of detecting the drop.
     """
-    from scipy.stats import norm
-
     moved = max(drop, moved)
-    reach = float(
-        norm.ppf(1 - alpha) * math.sqrt(moved) + norm.ppf(power) * math.sqrt(moved - drop**2)
-    )
+    z_alpha, z_power = NORMAL.inv_cdf(1 - alpha), NORMAL.inv_cdf(power)
+    reach = z_alpha * math.sqrt(moved) + z_power * math.sqrt(moved - drop**2)
     return max(math.ceil((reach / drop) ** 2), math.ceil(fewest_changes(alpha) / moved))
 
 
-def drop_by_chance(items: int, flips: float, risk: float) -> float:
-    """The drop of the rate that chance alone exceeds with probability `risk`, approximately.
+def fewest_items(margin: float) -> int:
+    """Number of items whose 95 % interval rules out a loss of `margin` if none of them changed."""
+    return math.floor(NORMAL.inv_cdf(0.975) ** 2 * (1 - margin) / margin) + 1
 
-    `flips` is the share of items whose outcomes differ between two equal runs.
+
+def deciding_items(
+    difference: float, moved: float, margin: float, alpha: float = 0.05, power: float = 0.8
+) -> int:
+    """Approximate number of items that show a loss, or rule out one of `margin`.
+
+    Args:
+        difference: the true difference of the rates, estimated by the observed one.
+        moved: as for `needed_items`; taken as one in twenty if it is less, since few items do not
+            show that none ever changes.
+        margin: the loss to rule out by the 95 % interval.
+        alpha: the level of the test that shows a loss.
+        power: the chance that the one or the other succeeds.
     """
-    from scipy.stats import norm
-
-    return float(norm.ppf(1 - risk)) * math.sqrt(flips / items)
+    moved = max(moved, 0.05, difference**2)
+    counts = []
+    if difference < 0:
+        counts.append(needed_items(-difference, moved, alpha, power))
+    if difference > -margin:
+        reach = (NORMAL.inv_cdf(0.975) + NORMAL.inv_cdf(power)) * math.sqrt(moved - difference**2)
+        counts.append(max(math.ceil((reach / (margin + difference)) ** 2), fewest_items(margin)))
+    return min(counts)

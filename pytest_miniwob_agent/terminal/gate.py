@@ -6,13 +6,21 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_miniwob_agent.core.text import counted, first_items
-from pytest_miniwob_agent.results.gate import Verdict
+from pytest_miniwob_agent.results.gate import Reason, Verdict
 from pytest_miniwob_agent.terminal.layout import cell, escape, wrap
 
 if TYPE_CHECKING:
     import pytest
 
     from pytest_miniwob_agent.terminal.comparison import ComparisonView
+
+
+_WORDS = {"passed": "passed", "inconclusive": "inconclusive", "failed": "FAILED"}
+
+
+def _all_reasons(verdict: Verdict) -> tuple[Reason, ...]:
+    """The reasons of a verdict, and its doubt."""
+    return (*verdict.reasons, *([verdict.doubt] if verdict.doubt else []))
 
 
 def verdict_lines(
@@ -37,9 +45,9 @@ def verdict_lines(
         for detail in first_items(details, most, more):
             lines.extend(wrap(detail, width, 4))
 
-    lines = wrap(f"gate {verdict.gate}: {'passed' if verdict.passed else 'FAILED'}", width)
+    lines = wrap(f"gate {verdict.gate}: {_WORDS[verdict.decision]}", width)
     named: set[str] = set()
-    for reason in verdict.reasons:
+    for reason in _all_reasons(verdict):
         lines += wrap(reason.text, width, 2)
         if changes or reason.kind != "regressed":
             add_list(reason.details)
@@ -64,10 +72,12 @@ def verdict_markdown(verdict: Verdict, most: int) -> list[str]:
 
     The items that got worse are left out: the comparison has a table of them.
     """
-    lines = [f"Gate `{verdict.gate}`: {'passed' if verdict.passed else '**failed**'}"]
-    if verdict.reasons or verdict.notes:
+    word = verdict.decision if verdict.passed else f"**{verdict.decision}**"
+    lines = [f"Gate `{verdict.gate}`: {word}"]
+    reasons = _all_reasons(verdict)
+    if reasons or verdict.notes:
         lines.append("")
-    for reason in verdict.reasons:
+    for reason in reasons:
         lines.append(f"- {escape(reason.text)}")
         details = () if reason.kind == "regressed" else reason.details
         lines += [f"  - {line}" for line in first_items(list(map(cell, details)), most)]
@@ -81,16 +91,10 @@ def verdict_data(verdict: Verdict) -> dict[str, Any]:
     """A verdict in plain JSON types."""
     return {
         "gate": str(verdict.gate),
+        "verdict": verdict.decision,
         "passed": verdict.passed,
-        "reasons": [
-            {
-                "kind": reason.kind,
-                "text": reason.text,
-                "details": reason.details,
-                "cure": reason.hint,
-            }
-            for reason in verdict.reasons
-        ],
+        "reasons": list(map(_reason_data, verdict.reasons)),
+        "doubt": verdict.doubt and _reason_data(verdict.doubt),
         "regressed": [pair.item for pair in verdict.regressed],
         "progressed": [pair.item for pair in verdict.progressed],
         "missing": verdict.missing,
@@ -98,6 +102,15 @@ def verdict_data(verdict: Verdict) -> dict[str, Any]:
         "new": verdict.new,
         "outcomes": verdict.outcomes,
         "notes": verdict.notes,
+    }
+
+
+def _reason_data(reason: Reason) -> dict[str, Any]:
+    return {
+        "kind": reason.kind,
+        "text": reason.text,
+        "details": reason.details,
+        "cure": reason.hint,
     }
 
 
@@ -114,13 +127,16 @@ def show_gate(
     """
     verdict = comparison.verdict
     assert verdict is not None
-    terminal.section("MiniWoB++ gate", green=verdict.passed, red=not verdict.passed)
+    terminal.section(
+        "MiniWoB++ gate",
+        green=verdict.passed,
+        yellow=verdict.decision == "inconclusive",
+        red=verdict.failed,
+    )
     width = terminal._tw.fullwidth
-    for name, before, after in comparison.both.setup:
-        known = {"not used", "unknown"}.isdisjoint((before, after))
-        if before != after and name != "results" and known:
-            for line in wrap(f"{name}: {before} -> {after}", width):
-                terminal.line(line)
+    for name, before, after in comparison.both.changed_setup:
+        for line in wrap(f"{name}: {before} -> {after}", width):
+            terminal.line(line)
     for caution in comparison.both.cautions:
         for line in wrap(f"warning: {caution.text}", width):
             terminal.line(line, yellow=True)

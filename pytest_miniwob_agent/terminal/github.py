@@ -20,7 +20,7 @@ def report_to_github(
     """Write the job's summary and annotations, if this runs on GitHub Actions.
 
     The Markdown is appended to the file that GITHUB_STEP_SUMMARY names. Regressions become errors
-    if there is no gate or it failed, warnings if it passed.
+    if there is no gate or it failed, else warnings; an inconclusive gate is a warning itself.
 
     Args:
         view: the comparison.
@@ -35,8 +35,10 @@ def report_to_github(
         with Path(path).open("a", encoding="utf-8") as file:
             file.write(view.markdown() + "\n")
     verdict = view.verdict
-    kind = "warning" if verdict and verdict.passed else "error"
+    kind = "warning" if verdict and not verdict.failed else "error"
     found = [("MiniWoB++ gate", reason.text) for reason in verdict.reasons] if verdict else []
+    if verdict and verdict.doubt:
+        found.append(("MiniWoB++ gate is inconclusive", verdict.doubt.text))
     found += [("MiniWoB++ regression", str(pair)) for pair in view.changed[0]]
     if len(found) > ANNOTATIONS:
         rest = len(found) - ANNOTATIONS + 1

@@ -1,12 +1,13 @@
 """Results, baseline and gate of pytest runs, on the fake pages of conftest."""
 
+import re
 import shutil
 import subprocess
 
 import pytest
 from projects import FAKE_PAGE, REFLECTIVE_PROMPTS, solve_menu
 
-from pytest_miniwob_agent.results.file import parse_results, read_results
+from pytest_miniwob_agent.results.file import Results, parse_results, read_results
 
 PLAN = REFLECTIVE_PROMPTS / "plan.txt"
 
@@ -64,7 +65,10 @@ def baseline(run, project, recordings):
         result.assert_outcomes(passed=11, failed=1)
         shutil.copy(file, kept)
     use_recording(project, None, recordings, ["click-menu-2 2"])
-    shutil.copy(kept, file)
+    # The project's test file is called after the test that runs.
+    (path,) = project.path.glob("test_*.py")
+    test = f'"test":"{path.name}::test_solves"'
+    file.write_text(re.sub(r'"test":"[^"]*"', test, kept.read_text()))
     return file
 
 
@@ -223,7 +227,7 @@ class TestItems:
             [
                 "  1 item solved now and not in the baseline",
                 f"    {OTHER_MENU}: unsolved (failed ?2) -> solved in trial 1",
-                "to make this the baseline, run it again with --miniwob-results=base.jsonl and",
+                "same set-up as the baseline: keep the baseline, also if this run is better",
             ]
         )
 
@@ -232,6 +236,39 @@ class TestItems:
         result = run("--miniwob-baseline=base.jsonl", "-k", "click-menu-2/2")
         assert result.parseoutcomes() == {"drifted": 1, "deselected": 11}
         result.stdout.fnmatch_lines(["gate items: FAILED", "*inconclusive: drifted"])
+
+    def test_an_error_of_the_test_itself_is_not_expected(self, baseline, run, project):
+        path = next(project.path.glob("test_*.py"))
+        found = []
+        for body in (
+            "assert miniwob_episode.solved",
+            "assert miniwob_episode.solved, 'not solved'",
+            "pytest.fail(miniwob_episode.explain())",
+            "assert miniwob_episode.steps == 99, 'steps'",
+            "undefined",
+            "pytest.fail('other')",
+        ):
+            text = path.read_text().partition("(miniwob_episode):")[0]
+            path.write_text(f"{text}(miniwob_episode):\n    {body}\n")
+            result = run("--miniwob-baseline=base.jsonl", "-k", "click-menu-2/2")
+            counts = result.parseoutcomes()
+            found.append("xfailed" if counts.get("xfailed") else "failed")
+        assert found == ["xfailed"] * 3 + ["failed"] * 3
+
+    def test_a_new_item_that_is_not_solved_does_not_fail_the_run(self, baseline, run):
+        results = read_results(baseline).results
+        kept = tuple(result for result in results if result.case != OTHER_MENU)
+        Results(kept).write(baseline)
+        result = run("--miniwob-baseline=base.jsonl", "-rx")
+        result.assert_outcomes(passed=11, xfailed=1)
+        assert result.ret == pytest.ExitCode.OK
+        result.stdout.fnmatch_lines(
+            [
+                "gate items: passed",
+                f"  not in the baseline: {OTHER_MENU}",
+                "XFAIL *click-menu-2/2*the baseline does not have it, so that it decides nothing*",
+            ]
+        )
 
     def test_runxfail_shows_expected_failures_as_failures(self, baseline, run):
         run("--miniwob-baseline=base.jsonl", "--runxfail").assert_outcomes(passed=11, failed=1)
@@ -246,6 +283,32 @@ class TestMissing:
         assert result.ret == pytest.ExitCode.TESTS_FAILED
         result.stdout.fnmatch_lines(
             ["gate items: FAILED", "  6 items of the baseline did not run", f"    {OTHER_MENU}"]
+        )
+
+    def test_a_task_that_a_marker_lost_is_missing_whatever_the_arguments(
+        self, baseline, run, project
+    ):
+        path = next(project.path.glob("test_*.py"))
+        path.write_text(path.read_text().replace('"click-menu-2", ', ""))
+        named = f"{path.name}::test_solves[1-screen-1-step/click-tab/1]"
+        for args in ([named], [path.name, "-k", "click-tab"], ["--miniwob-seeds=1"]):
+            result = run("--miniwob-baseline=base.jsonl", *args)
+            assert result.ret == pytest.ExitCode.TESTS_FAILED, args
+            result.stdout.fnmatch_lines(["gate items: FAILED", f"    {MENU}"])
+
+    def test_items_of_a_test_that_was_not_asked_for_are_left_out(self, baseline, run, project):
+        path = next(project.path.glob("test_*.py"))
+        text = path.read_text().replace('"click-menu-2", "click-tab*"', '"click-tab"')
+        project.makepyfile(test_other=text)
+        named = "test_other.py::test_solves[1-screen-1-step/click-tab/1]"
+        result = run("--miniwob-baseline=base.jsonl", named, "-n2")
+        assert result.ret == pytest.ExitCode.OK
+        result.stdout.fnmatch_lines(["*left out on purpose: 11 items of the baseline"])
+        # A whole run collects the test, so that nothing is left out once the test is gone.
+        path.unlink()
+        result = run("--miniwob-baseline=base.jsonl")
+        result.stdout.fnmatch_lines(
+            ["gate items: FAILED", "  10 items of the baseline did not run"]
         )
 
     @pytest.mark.parametrize(
@@ -302,12 +365,22 @@ class TestOtherGates:
             [
                 "*click-menu-2/1* REGRESSED *",
                 "*click-menu-2/2* PROGRESSED *",
-                "gate paired:0.05: passed",
-                "  1 worse, 1 better: 12 items are too few *",
+                "gate paired:0.05: inconclusive",
+                "  1 worse, 1 better: no change for the worse is shown (p = 0.75), *",
+                "  -> about * items would decide four times out of five: run more seeds",
                 "  1 item no longer solved, which this gate allows",
                 f"    {MENU}: solved in trial 1 -> unsolved (failed ?2)",
                 "  1 item solved now and not in the baseline",
             ]
+        )
+
+    def test_an_inconclusive_gate_fails_the_run_if_it_is_strict(self, baseline, run):
+        result = run(
+            "--miniwob-baseline=base.jsonl", "--miniwob-gate=paired:strict", lost=["click-menu-2 1"]
+        )
+        assert result.ret == pytest.ExitCode.TESTS_FAILED
+        result.stdout.fnmatch_lines(
+            ["gate paired:0.05:strict: FAILED", "  1 worse, 1 better: no *"]
         )
 
     def test_a_change_for_the_worse_fails_the_run(self, baseline, run):
@@ -380,13 +453,6 @@ class TestSettings:
         short, whole = (project.runpytest(*args, verbosity) for verbosity in ("-q", "-v"))
         assert "    and 4 more (all with -v)" in short.outlines
         whole.stdout.no_fnmatch_line("*(all with -v)")
-
-    def test_a_partial_run_is_not_to_become_the_baseline(self, baseline, run):
-        part = ["--miniwob-baseline=base.jsonl", "-k", "click-menu-2"]
-        result = run(*part, "--miniwob-results=part.jsonl", lost=[])
-        result.stdout.fnmatch_lines(
-            ["to make this the baseline, run all items with --miniwob-results=base.jsonl and"]
-        )
 
     def test_the_first_run_of_all_writes_its_own_baseline(self, baseline, run, project):
         new = project.path / "new.jsonl"

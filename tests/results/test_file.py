@@ -45,7 +45,7 @@ def test_results_are_read_as_they_were_written(tmp_path):
         '"endings":["correct"],"limits":{"calls":500,"steps":30,"trials":5},"model":"m",'
         '"outcome":"solved","params":{"temperature":0.0},"prompts":{"plan.txt":"ab12"},"reason":"",'
         '"repeat":1,"response_models":["m-1"],"rewards":[1.0],"seed":1,"solved_at":1,"steps":3,'
-        '"system_fingerprints":["fp_1","fp_2"],"task":"click-pie",'
+        '"system_fingerprints":["fp_1","fp_2"],"task":"click-pie","test":"",'
         '"tokens":{"completion":null,"prompt":10}}'
     )
     assert [entry.name for entry in path.parent.iterdir()] == ["results.jsonl"]

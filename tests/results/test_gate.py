@@ -1,12 +1,23 @@
 """The gates: the changes that turn them red, and those that do not."""
 
+import random
+import re
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 from made_results import joined, run_of
 
 from pytest_miniwob_agent.core.errors import UsageError
-from pytest_miniwob_agent.results.gate import Gate, judge, weaknesses
+from pytest_miniwob_agent.results import statistics
+from pytest_miniwob_agent.results.file import Results
+from pytest_miniwob_agent.results.gate import MARGIN, Gate, judge, weaknesses
+
+
+def changed(outcomes):
+    """The results of a run with another prompt, so that every item could have changed."""
+    prompts = {"plan.txt": "new"}
+    return Results(tuple(replace(each, prompts=prompts) for each in run_of(outcomes).results))
 
 
 def kinds(verdict):
@@ -22,6 +33,8 @@ class TestParsing:
             ("paired", Gate("paired", alpha=0.05)),
             (" paired:0.01 ", Gate("paired", alpha=0.01)),
             ("paired:.1", Gate("paired", alpha=0.1)),
+            ("paired:strict", Gate("paired", strict=True)),
+            ("paired:0.01:strict", Gate("paired", alpha=0.01, strict=True)),
             ("rate:2.5", Gate("rate", points=Fraction(25, 1000))),
             ("rate:0", Gate("rate")),
         ],
@@ -40,6 +53,8 @@ class TestParsing:
             ("paired:5", r"gate 'paired:5': the level must be between 0 and 1"),
             ("paired:0", r"the level must be between 0 and 1"),
             ("paired:nan", r"the level must be between 0 and 1"),
+            ("paired:strict:0.05", r"the level must be between 0 and 1, as in paired:0.05 or"),
+            ("items:strict", r"the number of samples must be a positive integer"),
             ("paired:", r"the level must be between 0 and 1"),
             ("rate", r"the gate rate needs the allowed drop in points, as in rate:5"),
             ("rate:100", r"gate 'rate:100': the points must be from 0 to less than 100"),
@@ -171,25 +186,26 @@ class TestMissingItems:
 class TestPairedGate:
     def test_single_flips_do_not_fail(self):
         verdict = judge(run_of("+" * 96 + "--"), run_of("+" * 92 + "----+-"), Gate.parse("paired"))
-        assert verdict.passed
+        assert not verdict.failed
         assert len(verdict.regressed) == 4
         assert len(verdict.progressed) == 1
 
     def test_five_items_lost_and_none_gained_fail(self):
         base = run_of("+" * 60)
-        assert judge(base, run_of("+" * 56 + "-" * 4), Gate.parse("paired")).passed
+        assert not judge(base, run_of("+" * 56 + "-" * 4), Gate.parse("paired")).failed
         verdict = judge(base, run_of("+" * 55 + "-" * 5), Gate.parse("paired"))
         assert kinds(verdict) == ["regressed"]
+        assert verdict.decision == "failed"
         assert verdict.reasons[0].text == (
             "whole: the solved rate fell from 100 to 91.7 % over 60 items; p = 0.031 (one-sided "
             "exact McNemar test)"
         )
         assert len(verdict.reasons[0].details) == 5
-        assert judge(base, run_of("+" * 55 + "-" * 5), Gate.parse("paired:0.03")).passed
+        assert not judge(base, run_of("+" * 55 + "-" * 5), Gate.parse("paired:0.03")).failed
 
     def test_a_p_value_equal_to_alpha_fails(self):
         verdict = judge(run_of("+" * 60), run_of("+" * 55 + "-" * 5), Gate.parse("paired:0.03125"))
-        assert not verdict.passed
+        assert verdict.failed
 
     def test_a_change_for_the_better_never_fails(self):
         assert judge(run_of("-" * 60), run_of("+" * 60), Gate.parse("paired")).passed
@@ -198,7 +214,14 @@ class TestPairedGate:
         # 12 of 12 samples lost, but of one item only: p = 1/2.
         base = run_of(["+" * 12] + ["+" * 12] * 30)
         verdict = judge(base, run_of(["-" * 12] + ["+" * 12] * 30), Gate.parse("paired"))
-        assert verdict.passed
+        assert not verdict.failed
+
+    def test_the_test_takes_as_many_samples_before_as_after(self):
+        # Of five samples one in six is lost by chance, while a single one can't be lost in part:
+        # with all samples, equal runs would be red again and again.
+        base, head = run_of(["+"] * 20), run_of(["++++-"] * 10 + ["+++++"] * 10)
+        assert not judge(base, head, Gate.parse("paired")).failed
+        assert judge(base, run_of(["-++++"] * 10 + ["+++++"] * 10), Gate.parse("paired")).failed
 
     def test_items_may_have_different_numbers_of_samples(self):
         base = run_of(["+++"] * 8 + ["+"] * 8)
@@ -206,72 +229,109 @@ class TestPairedGate:
         (reason,) = judge(base, head, Gate.parse("paired")).reasons
         assert "p = 0.0039 (one-sided exact sign-flip test)" in reason.text
 
-    def test_p_values_of_categories_are_corrected_for_their_number(self):
+    def test_the_whole_and_the_categories_hold_the_level_together(self):
         def runs(lost, gained):
             left = run_of("-" * lost + "+" * (60 - lost), "1-screen-1-step")
             right = run_of("+" * gained + "-" * (60 - gained), "n-screen-n-step")
             return joined(left, right)
 
         base = runs(0, 0)
-        # 5 lost: p = 1/32, times two categories more than 0.05; 6 lost: 2/64 is less.
-        assert judge(base, runs(5, 5), Gate.parse("paired")).passed
+        # All 5 lost in one of two categories: 1/32, and 1/32 more for the other, is above 0.05.
+        # All 6 lost: 1/64 twice, less both at once (1/4096), and 36 more of all 4096 patterns where
+        # the whole has two gains at most.
+        assert not judge(base, runs(5, 5), Gate.parse("paired")).failed
         (reason,) = judge(base, runs(6, 6), Gate.parse("paired")).reasons
         assert reason.text == (
-            "1-screen-1-step: the solved rate fell from 100 to 90 % over 60 items; p = 0.031 "
-            "(one-sided exact McNemar test, corrected for 2 categories)"
+            "1-screen-1-step: the solved rate fell from 100 to 90 % over 60 items; p = 0.04 "
+            "(one-sided exact McNemar test, corrected for the whole and 2 categories)"
         )
         assert all("1-screen-1-step" in detail for detail in reason.details)
 
-    @pytest.mark.parametrize(
-        ("items", "lost", "red"),
-        [(1, 1, False), (2, 1, False), (2, 2, True), (4, 2, False), (4, 3, True),
-         (10, 3, False), (10, 4, True)],
-    )  # fmt: skip
-    def test_the_safeguard_allows_for_chance_on_few_items(self, items, lost, red):
-        head = run_of("-" * lost + "+" * (items - lost))
-        verdict = judge(run_of("+" * items), head, Gate.parse("paired"))
-        assert verdict.passed is not red
-        if red:
-            assert "by more than the safeguard's" in verdict.reasons[0].text
+    @pytest.mark.parametrize("items", [1, 2, 4])
+    def test_losing_all_of_a_few_items_is_not_significant(self, items):
+        verdict = judge(run_of("+" * items), run_of("-" * items), Gate.parse("paired"))
+        assert verdict.decision == "inconclusive"
 
-    def test_the_risk_of_the_safeguard_is_shared_among_the_categories(self):
-        # 2 of 3 lost are red for a suite of their own, not for one of two categories; 3 of 3 are.
-        assert not judge(run_of("+++"), run_of("--+"), Gate.parse("paired")).passed
-        other = run_of("+" * 60, "1-screen-1-step")
-        base = joined(other, run_of("+++"))
-        assert judge(base, joined(other, run_of("--+")), Gate.parse("paired")).passed
-        (reason,) = judge(base, joined(other, run_of("---")), Gate.parse("paired")).reasons
-        assert reason.text == (
-            "n-screen-n-step: the solved rate fell from 100 to 0 % over 3 items, by more than the "
-            "safeguard's 70 points"
+    def test_two_equal_runs_of_a_hard_suite_are_red_in_at_most_alpha(self):
+        # Every item is solved one time of two: 13 of 100 such runs were red once.
+        chance = random.Random(7)
+        draw = lambda: "".join(chance.choice("+-") for _ in range(8))  # noqa: E731
+        red = 0
+        for _ in range(300):
+            base, head = (
+                joined(*(run_of(draw(), category) for category in ("a", "b", "c")))
+                for _ in range(2)
+            )
+            red += judge(base, head, Gate.parse("paired")).failed
+        assert red <= 0.05 * 300
+
+
+class TestInconclusiveVerdict:
+    """Too few items to show a loss, and to rule one out."""
+
+    def test_it_does_not_fail_and_names_the_items_that_would_decide(self):
+        verdict = judge(run_of("+" * 20), changed("+" * 18 + "--"), Gate.parse("paired"))
+        assert (verdict.decision, verdict.failed, verdict.passed) == ("inconclusive", False, False)
+        assert verdict.doubt.text == (
+            "2 worse, 0 better: no change for the worse is shown (p = 0.25), and no loss of 10 "
+            "points ruled out (95 % interval -30.1 to +7.7)"
+        )
+        assert verdict.doubt.hint == (
+            "about 60 items would decide four times out of five: run more seeds"
         )
 
-    def test_the_safeguard_is_ten_points_over_many_items(self):
-        # 90 lost and 67 gained of 200 (11.5 points, p = 0.04) at a level that this does not meet.
-        base = run_of("+" * 100 + "-" * 100)
-        head = run_of("-" * 90 + "+" * 10 + "+" * 67 + "-" * 33)
-        (reason,) = judge(base, head, Gate.parse("paired:0.001")).reasons
-        assert "fell from 50 to 38.5 % over 200 items, by more than the safeguard's 10" in (
-            reason.text
+    def test_where_there_are_some_items_repeats_would_decide_too(self):
+        verdict = judge(run_of("+" * 60), changed("+" * 56 + "----"), Gate.parse("paired"))
+        assert re.fullmatch(
+            r"about \d+ items would decide four times out of five: run more seeds, or repeat every "
+            r"item in both runs, about [2-9] samples of each",
+            verdict.doubt.hint,
         )
-        head = run_of("-" * 87 + "+" * 13 + "+" * 67 + "-" * 33)
-        assert judge(base, head, Gate.parse("paired:0.001")).passed
 
-    def test_a_green_gate_over_too_few_items_says_so(self):
-        verdict = judge(run_of("+" * 20), run_of("+" * 18 + "--"), Gate.parse("paired"))
+    def test_strict_fails_the_run_for_it(self):
+        runs = run_of("+" * 20), changed("+" * 18 + "--")
+        verdict = judge(*runs, Gate.parse("paired:0.05:strict"))
+        assert kinds(verdict) == ["undecided"]
+        assert verdict.doubt is None
+        enough = run_of("+" * 100), changed("+" * 98 + "--")
+        assert judge(*enough, Gate.parse("paired:strict")).passed
+
+    def test_a_gate_that_passes_rules_a_loss_out(self):
+        verdict = judge(run_of("+" * 98 + "--"), changed("+" * 96 + "--++"), Gate.parse("paired"))
+        assert verdict.decision == "passed"
         assert verdict.notes == (
-            "2 worse, 0 better: 20 items are too few to be conclusive. About 60 would show a drop "
-            "of 10 points four times out of five; run more seeds",
-            "fewer than 5 items changed, so no p-value could have reached 0.05",
+            "2 worse, 2 better: no significant change for the worse, p = 0.69; a loss of 10 points "
+            "is ruled out (95 % interval -5.2 to +5.2)",
         )
 
-    def test_a_green_gate_over_enough_items_says_so(self):
-        head = run_of("+" * 93 + "-----++")
-        verdict = judge(run_of("+" * 98 + "--"), head, Gate.parse("paired"))
-        assert verdict.notes == (
-            "5 worse, 2 better: no significant change for the worse, p = 0.23; a drop of 10 "
-            "points would show four times out of five",
+    def test_a_replay_of_the_baseline_passes_however_few_its_items(self):
+        verdict = judge(run_of("+-"), run_of("+-"), Gate.parse("paired"))
+        assert verdict.decision == "passed"
+        assert verdict.notes == ("every item ran as in the baseline, call by call",)
+
+    def test_a_change_that_few_items_meet_is_inconclusive_if_these_got_worse(self):
+        base = run_of("+" * 200)
+        verdict = judge(base, run_of("+" * 196 + "----"), Gate.parse("paired"))
+        assert verdict.doubt.text == (
+            "4 worse, 0 better, but only 4 items ran otherwise than in the baseline: fewer than 5 "
+            "can't give a p-value of 0.05"
         )
+        assert judge(base, changed("+" * 196 + "----"), Gate.parse("paired")).passed
+
+    @pytest.mark.parametrize("gate", ["items", "rate:50"])
+    def test_gates_that_do_not_allow_for_chance_are_never_inconclusive(self, gate):
+        assert judge(run_of("++"), changed("++"), Gate.parse(gate)).decision == "passed"
+
+    def test_the_items_that_are_named_decide_about_four_times_out_of_five(self):
+        chance = random.Random(3)
+        items = statistics.deciding_items(0.0, 0.2, float(MARGIN))
+        decided = 0
+        for _ in range(60):
+            moved = [chance.choice("+-") if chance.random() < 0.4 else "=" for _ in range(items)]
+            after = "".join(chance.choice("+-") if each != "=" else "+" for each in moved)
+            before = run_of("".join(moved).replace("=", "+"))
+            decided += judge(before, changed(after), Gate.parse("paired")).doubt is None
+        assert 0.65 <= decided / 60 <= 0.95
 
 
 class TestRateGate:

@@ -174,11 +174,54 @@ class TestIntervals:
         assert 0.93 <= held / 400 <= 1
 
 
-def test_holms_correction_by_hand():
-    # By hand: 0.01 × 4, 0.02 × 3, then 0.03 × 2 = 0.06, and 0.5.
-    assert statistics.holm([0.5, 0.01, 0.03, 0.02]) == pytest.approx([0.5, 0.04, 0.06, 0.06])
-    assert statistics.holm([0.9, 0.8]) == [1.0, 1.0]
-    assert statistics.holm([]) == []
+class TestFamilyOfPairedTests:
+    def test_it_equals_the_count_over_all_sign_patterns(self):
+        chance = random.Random(2)
+        for sizes in ((3, 4, 2), (5, 1), (4, 0, 4)):
+            parts = [[F(chance.choice((-3, -3, -2, -1, 0, 3)), 3) for _ in range(n)] for n in sizes]
+            moved = sum(map(any, parts))
+
+            def weighed(parts, moved=moved):
+                whole = statistics.p_worse([each for part in parts for each in part])
+                return [whole, *(moved * statistics.p_worse(part) for part in parts)]
+
+            patterns = itertools.product((1, -1), repeat=sum(sizes))
+            least = []
+            for pattern in patterns:
+                signs = iter(pattern)
+                least.append(min(weighed([[abs(d) * next(signs) for d in p] for p in parts])))
+            expected = [
+                1.0 if p >= 1 else sum(each <= p + 1e-9 for each in least) / len(least)
+                for p in weighed(parts)
+            ]
+            assert statistics.p_worse_anywhere(parts) == pytest.approx(expected)
+
+    def test_of_one_part_it_is_the_test_of_that_part(self):
+        for lost, gained in ((5, 0), (7, 2), (0, 3)):
+            p = pytest.approx(statistics.p_worse(moves(lost, gained)))
+            assert statistics.p_worse_anywhere([moves(lost, gained, 5), moves(0, 0, 9)])[:2] == [
+                p,
+                p,
+            ]
+
+    def test_by_hand(self):
+        # 4 lost in one of two parts, 1 gained in the other: 1/16 twice, less than all five at 6/32.
+        # The limit of 1/8 is reached where the first part has all signs negative (2 of 32 patterns)
+        # and by no other pattern of the whole than all five negative, which is one of these.
+        assert statistics.p_worse_anywhere([moves(4, 0), moves(0, 1)]) == pytest.approx(
+            [6 / 32, 2 / 32, 1]
+        )
+
+    def test_nothing_changed(self):
+        assert statistics.p_worse_anywhere([moves(0, 0, 3), []]) == [1, 1, 1]
+        assert statistics.p_worse_anywhere([]) == [1]
+
+    def test_many_items_with_many_sample_counts_are_rounded(self):
+        chance = random.Random(1)
+        parts = [[F(chance.randint(-n, n - 3), n) for n in range(11, 60)] for _ in range(9)]
+        whole = [each for part in parts for each in part]
+        found = statistics.p_worse_anywhere(parts)
+        assert 0.8 <= found[0] / statistics.p_worse(whole) <= 3
 
 
 def test_pass_at_k_and_pass_all_k_by_hand():
@@ -236,11 +279,24 @@ def test_needed_items_by_hand():
     assert statistics.needed_items(1.0, 0.0) == 5
 
 
-def test_drop_by_chance_by_hand():
-    # The 1 % point of the normal distribution is 2.3263.
-    assert statistics.drop_by_chance(25, 0.2, 0.01) == pytest.approx(
-        2.3263 * sqrt(0.2) / 5, abs=1e-4
-    )
+def test_fewest_items_by_hand():
+    # Wilson's bound of n of n is n / (n + z²), which is above 0.9 from n > 9 z² = 34.57.
+    assert statistics.fewest_items(0.1) == 35
+    low, _ = statistics.difference_interval(*pairs(35, 0, 0, 0), (35, 35))
+    assert low > -0.1
+    low, _ = statistics.difference_interval(*pairs(34, 0, 0, 0), (34, 34))
+    assert low < -0.1
+
+
+def test_deciding_items_by_hand():
+    # No difference: ((1.9600 + 0.8416) sqrt(0.17) / 0.1)² = 133.4
+    assert statistics.deciding_items(0.0, 0.17, 0.1) == 134
+    # A loss of 10 points can't be ruled out, only shown.
+    assert statistics.deciding_items(-0.1, 0.17, 0.1) == statistics.needed_items(0.1, 0.17)
+    # Between them the easier one: ((1.6449 sqrt(0.17) + 0.8416 sqrt(0.1675)) / 0.05)² = 418.3
+    assert statistics.deciding_items(-0.05, 0.17, 0.1) == 419
+    # Nothing has changed yet: one item in twenty may.
+    assert statistics.deciding_items(0.0, 0.0, 0.1) == 40
 
 
 @pytest.mark.integration
@@ -252,7 +308,7 @@ def test_scipy_is_not_imported_before_it_is_used():
         "from pytest_miniwob_agent.terminal import comparison, tables\n"
         "gate.judge(Results(()), Results(()), gate.Gate.parse('items'))\n"
         "assert 'scipy' not in sys.modules and 'numpy' not in sys.modules\n"
-        "statistics.wilson(0.5, 2)\n"
+        "statistics.p_worse([-1])\n"
         "assert 'scipy' in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -190,11 +190,15 @@ class TestWarnings:
 
 
 class TestExitStatus:
-    def test_a_red_gate_is_1_and_a_green_one_0(self, files, capsys):
+    def test_a_red_gate_is_1_and_an_inconclusive_or_green_one_0(self, files, capsys):
         assert main(["compare", "old.jsonl", "new.jsonl", "--gate", "items"]) == 1
         assert "gate items: FAILED\n  2 items solved before" in capsys.readouterr().out
+        assert main(["compare", "old.jsonl", "new.jsonl", "--gate", "rate:5"]) == 0
+        assert "gate rate:5: passed\n" in capsys.readouterr().out
         assert main(["compare", "old.jsonl", "new.jsonl", "--gate", "paired"]) == 0
-        assert "gate paired:0.05: passed\n" in capsys.readouterr().out
+        assert "gate paired:0.05: inconclusive\n" in capsys.readouterr().out
+        assert main(["compare", "old.jsonl", "new.jsonl", "--gate", "paired:strict"]) == 1
+        assert "gate paired:0.05:strict: FAILED\n" in capsys.readouterr().out
 
     def test_wrong_usage_is_2(self, files, capsys):
         assert main(["compare", "old.jsonl", "new.jsonl", "--gate", "pared"]) == 2
@@ -261,6 +265,12 @@ def test_json_has_rates_items_tokens_and_the_gate(files, capsys):
     assert data["gate"]["passed"] is False
     assert data["gate"]["reasons"][0]["kind"] == "regressed"
     assert data["gate"]["progressed"] == ["n-screen-n-step/click-pie/0"]
+    assert (data["gate"]["verdict"], data["gate"]["doubt"]) == ("failed", None)
+    main(["compare", "old.jsonl", "new.jsonl", "--format", "json", "--gate", "paired"])
+    gate = json.loads(capsys.readouterr().out)["gate"]
+    assert (gate["verdict"], gate["passed"], gate["reasons"]) == ("inconclusive", False, [])
+    assert gate["doubt"]["kind"] == "undecided"
+    assert "items would decide" in gate["doubt"]["cure"]
 
 
 def tables_of(markdown):

@@ -37,8 +37,19 @@ class TestAnnotations:
         red = self.annotations("items", GITHUB_ACTIONS="true")
         assert red[0] == "::error title=MiniWoB++ gate::2 items solved before and no longer"
         assert len(red) == 3
-        green = self.annotations("paired", GITHUB_ACTIONS="true")
+        green = self.annotations("rate:50", GITHUB_ACTIONS="true")
         assert [line.split(" ")[0] for line in green] == ["::warning", "::warning"]
+
+    def test_an_inconclusive_gate_is_a_warning(self, tmp_path):
+        summary = tmp_path / "summary.md"
+        found = self.annotations("paired", GITHUB_ACTIONS="true", GITHUB_STEP_SUMMARY=str(summary))
+        assert [line.split(" ")[0] for line in found] == ["::warning"] * 3
+        assert found[0].startswith(
+            "::warning title=MiniWoB++ gate is inconclusive::2 worse, 1 better: no change for"
+        )
+        text = summary.read_text()
+        assert "Gate `paired:0.05`: **inconclusive**\n\n- 2 worse, 1 better" in text
+        assert "  - → about 175 items would decide" in text
 
     def test_at_most_as_many_as_github_shows_are_written(self):
         head = Results(tuple(make_result(seed, False) for seed in range(20)))
