@@ -238,22 +238,27 @@ class TestItems:
         result.stdout.fnmatch_lines(["gate items: FAILED", "*inconclusive: drifted"])
 
     def test_an_error_of_the_test_itself_is_not_expected(self, baseline, run, project):
-        path = next(project.path.glob("test_*.py"))
-        found = []
-        for body in (
-            "assert miniwob_episode.solved",
-            "assert miniwob_episode.solved, 'not solved'",
-            "pytest.fail(miniwob_episode.explain())",
-            "assert miniwob_episode.steps == 99, 'steps'",
-            "undefined",
-            "pytest.fail('other')",
-        ):
-            text = path.read_text().partition("(miniwob_episode):")[0]
-            path.write_text(f"{text}(miniwob_episode):\n    {body}\n")
-            result = run("--miniwob-baseline=base.jsonl", "-k", "click-menu-2/2")
-            counts = result.parseoutcomes()
-            found.append("xfailed" if counts.get("xfailed") else "failed")
-        assert found == ["xfailed"] * 3 + ["failed"] * 3
+        bodies = {
+            "bare": "assert miniwob_episode.solved",
+            "message": "assert miniwob_episode.solved, 'not solved'",
+            "explained": "pytest.fail(miniwob_episode.explain())",
+            "steps": "assert miniwob_episode.steps == 99, 'steps'",
+            "undefined": "undefined",
+            "other": "pytest.fail('other')",
+        }
+        (path,) = project.path.glob("test_*.py")
+        path.write_text(
+            "import pytest\n\n"
+            + "".join(
+                '@pytest.mark.miniwob("click-menu-2", seeds=[2])\n'
+                f"def test_{name}(miniwob_episode):\n    {body}\n\n"
+                for name, body in bodies.items()
+            )
+        )
+        result = run("--miniwob-baseline=base.jsonl", "-rxf")
+        result.assert_outcomes(xfailed=3, failed=3)
+        for name, word in zip(bodies, ["XFAIL"] * 3 + ["FAILED"] * 3, strict=True):
+            result.stdout.fnmatch_lines([f"{word} {path.name}::test_{name}*"])
 
     def test_a_new_item_that_is_not_solved_does_not_fail_the_run(self, baseline, run):
         results = read_results(baseline).results
@@ -291,7 +296,7 @@ class TestMissing:
         path = next(project.path.glob("test_*.py"))
         path.write_text(path.read_text().replace('"click-menu-2", ', ""))
         named = f"{path.name}::test_solves[1-screen-1-step/click-tab/1]"
-        for args in ([named], [path.name, "-k", "click-tab"], ["--miniwob-seeds=1"]):
+        for args in ([named], ["--miniwob-seeds=1"]):
             result = run("--miniwob-baseline=base.jsonl", *args)
             assert result.ret == pytest.ExitCode.TESTS_FAILED, args
             result.stdout.fnmatch_lines(["gate items: FAILED", f"    {MENU}"])
