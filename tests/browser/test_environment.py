@@ -283,6 +283,17 @@ class TestActing:
         refused = env.step(Enter("x" * 6, field.id))
         assert refused.error == "a text can have 5 characters, not 6"
 
+    @pytest.mark.parametrize("change", ["disabled = true", "style.display = 'none'"])
+    def test_a_field_that_can_not_be_used_any_more_has_no_focus(self, page, browser, change):
+        """Chromium takes the focus away with its next frame, before or after the screen is read."""
+        page("enter-text", 1).reset()
+        focused = browser.driver.execute_script(
+            "const field = document.getElementById('tt'); field.focus();"
+            "const before = window.miniwobAgent.focused();"
+            f"field.{change}; return [before, window.miniwobAgent.focused()]"
+        )
+        assert focused == [1, None]
+
     def test_typing_goes_to_the_element_with_the_focus(self, page):
         env = page("enter-text")
         field = find(env.reset(), tag="input_text")

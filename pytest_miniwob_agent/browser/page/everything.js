@@ -110,13 +110,12 @@ const states = (node, around) => {
   const aria = (name, yes, no = "") =>
     ({ true: yes, false: no })[attribute(around, `aria-${name}`)] ?? "";
   const current = attribute(around, "aria-current");
-  const focused = document.activeElement === node && node !== document.body;
   const readOnly = (node instanceof HTMLInputElement || node instanceof HTMLTextAreaElement)
     && node.readOnly;
   return [
     element.matches(":disabled") || aria("disabled", "disabled") ? "disabled" : "",
     readOnly ? "readonly" : "",
-    focused ? "focused" : "",
+    focusedElement() === node ? "focused" : "",
     aria("expanded", "expanded", "collapsed"),
     aria("selected", "selected"),
     aria("pressed", "pressed"),

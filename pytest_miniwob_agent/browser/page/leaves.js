@@ -73,8 +73,8 @@ const leaves = (element) => {
 // The id of the field that keys go to, null if there is none. Buttons and boxes to tick are no fields:
 // a click gives them the focus as well, whatever else it does.
 const focused = () => {
-  const element = document.activeElement;
   const field = "input:not([type=button], [type=submit], [type=reset], [type=image], "
     + "[type=checkbox], [type=radio]), textarea, select";
+  const element = focusedElement();
   return element?.matches(field) ? ids.get(element) ?? null : null;
 };

@@ -49,6 +49,16 @@ const visible = (node) => {
   return reachable(rect, node.parentElement) && !(node instanceof Element && negligible(node, rect));
 };
 
+// The element that keys go to, null if there is none. An element that is disabled or hidden loses the
+// focus when the browser draws its next frame, which may be before or after a look at the page; here
+// it has lost it at once.
+const focusedElement = () => {
+  const element = document.activeElement;
+  const kept = element && element !== document.body && !element.matches(":disabled")
+    && element.checkVisibility({ visibilityProperty: true });
+  return kept ? element : null;
+};
+
 // The middle of a box inside `parent` when nothing is scrolled.
 const place = (rect, parent) => {
   let x = rect.left + rect.width / 2 + scrollX;
