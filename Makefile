@@ -9,7 +9,7 @@ TYPED := pytest_miniwob_agent $(wildcard benchmarks)
 
 .DEFAULT_GOAL := help
 .PHONY: help install check check-format check-lint check-layers check-types \
-	test test-unit test-all replay browser
+	test test-unit test-all replay paper browser
 
 help: ## show this text
 	@echo 'usage: make TARGET [ARGS="..."] [WORKERS=2] [PYTHON=python3.12]'
@@ -49,6 +49,12 @@ test-all: $(STAMP) browser ## run all tests, sweeps too
 replay: $(STAMP) browser ## replay the n-screen tasks from the shipped cassettes, offline
 	env -u OPENAI_API_KEY -u OPENAI_BASE_URL \
 		$(VENV)/bin/pytest -p no:randomly -n $(WORKERS) -k n-screen $(ARGS)
+
+paper: $(STAMP) browser ## replay the 1,075 items of the reflective agent's paper, and print its tables beside ours
+	env -u OPENAI_API_KEY -u OPENAI_BASE_URL \
+		$(VENV)/bin/pytest -p no:randomly -n $(WORKERS) tests/suites/paper.py \
+		--miniwob-baseline=cassettes/reflective/paper.jsonl --miniwob-results=.miniwob/paper.jsonl $(ARGS)
+	$(VENV)/bin/miniwob-agent tables .miniwob/paper.jsonl
 
 browser:
 	@bash .ci/install-chromium

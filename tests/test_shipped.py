@@ -1,4 +1,4 @@
-"""The cassettes of all agents but the default one replay to the results that lie beside them.
+"""The recorded agents replay to the results that lie beside their cassettes.
 
 The suites run in one process and one browser each agent; `tests/test_suite.py` is the default
 agent's suite, which pytest collects by itself.
@@ -12,6 +12,7 @@ import pytest
 from projects import ROOT
 
 SHIPPED = {
+    "reflective": ("reflection.py", "reflective", {}),
     "reflective-iterative": ("reflection.py", "reflective", {"planning": "iterative"}),
     "reflective-plan-then-adapt": ("reflection.py", "reflective", {"planning": "plan-then-adapt"}),
     "reflective-plain-memory": ("reflection.py", "reflective", {"memory": "plain"}),
@@ -20,23 +21,42 @@ SHIPPED = {
 }
 
 
-@pytest.mark.integration
-@pytest.mark.parametrize("name", SHIPPED)
-def test_recorded_agent_replays_to_the_bytes_of_its_results(name, tmp_path):
-    suite, agent, params = SHIPPED[name]
-    expected = ROOT / "cassettes" / name / "results.jsonl"
+PAPERS = {
+    "reflective": ("paper.py", "reflective"),
+    "rci": ("rci.py", "rci"),
+    "webwise": ("webwise.py", "webwise"),
+}
+"""The recorded evaluations of the papers: the folder, its suite, and the agent."""
+
+
+def replay_to_the_bytes(expected, suite, agent, params, output):
     run = subprocess.run(
         [
             sys.executable, "-m", "pytest", "-p", "no:randomly", f"tests/suites/{suite}",
             f"--miniwob-agent={agent}", f"--miniwob-agent-params={json.dumps(params)}",
-            f"--miniwob-baseline={expected}", f"--miniwob-results={tmp_path / 'results.jsonl'}",
+            f"--miniwob-baseline={expected}", f"--miniwob-results={output}",
         ],
         cwd=ROOT, capture_output=True, text=True,
     )  # fmt: skip
     assert run.returncode == 0, run.stdout + run.stderr
-    assert (tmp_path / "results.jsonl").read_bytes() == expected.read_bytes()
+    assert output.read_bytes() == expected.read_bytes()
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("name", SHIPPED)
+def test_recorded_agent_replays_to_the_bytes_of_its_results(name, tmp_path):
+    expected = ROOT / "cassettes" / name / "results.jsonl"
+    replay_to_the_bytes(expected, *SHIPPED[name], tmp_path / "results.jsonl")
+
+
+@pytest.mark.integration
+@pytest.mark.sweep
+@pytest.mark.parametrize("name", PAPERS)
+def test_recorded_evaluation_of_a_paper_replays_to_the_bytes_of_its_results(name, tmp_path):
+    expected = ROOT / "cassettes" / name / "paper.jsonl"
+    replay_to_the_bytes(expected, *PAPERS[name], {}, tmp_path / "paper.jsonl")
 
 
 def test_every_folder_of_cassettes_is_replayed_by_a_test():
     folders = {path.name for path in (ROOT / "cassettes").iterdir() if path.is_dir()}
-    assert folders == {"reflective", *SHIPPED}
+    assert folders == set(SHIPPED)

@@ -1,8 +1,4 @@
-"""The shipped suite: the 43 tasks of the reflective agent's paper, replayed from `cassettes/`.
-
-Two of its items are not solved in `cassettes/results.jsonl`, the baseline: `click-menu-2` at 1001
-and 1002, whose goal shows which icon is meant as a picture, which its text leaves out.
-"""
+"""The shipped suite: the 43 tasks of the reflective agent's paper, replayed from `cassettes/`."""
 
 import pytest
 
