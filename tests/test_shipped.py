@@ -43,7 +43,9 @@ def replay_to_the_bytes(expected, suite, agent, params, output):
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.sweep] * (name in PAPERS)) for name in SHIPPED]
+)
 def test_recorded_agent_replays_to_the_bytes_of_its_results(name, tmp_path):
     expected = ROOT / "cassettes" / name / "results.jsonl"
     replay_to_the_bytes(expected, *SHIPPED[name], tmp_path / "results.jsonl")

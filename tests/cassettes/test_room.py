@@ -67,7 +67,7 @@ def test_a_completion_that_can_not_be_kept_is_rescued_and_stops_all_workers(
     assert len(chat_server.requests) <= 5  # each worker may have one under way, of the twelve
     stopped = "a completion that was paid for could not be kept: cassettes/*can't be written: "
     result.stdout.fnmatch_lines(
-        [f"{stopped}*. It is in *: make room, copy*", f"! *Interrupted: {stopped}*"]
+        [f"{stopped}*. It is in *: make room, copy*", f"! *Interrupted: *{stopped}*"]
     )
     result.stdout.fnmatch_lines(["unusable answers, paid for and not recorded: * not written"])
 

@@ -143,7 +143,7 @@ def test_a_file_of_version_1_is_read_without_what_it_does_not_say():
     head, line = Results((result(),)).text().splitlines()
     old = {name: value for name, value in json.loads(line).items() if name not in ADDED}
     text = f"{head.replace(':2,', ':1,')}\n{json.dumps(old)}\n"
-    unknown = dict.fromkeys(ADDED)
+    unknown = dict.fromkeys(ADDED) | {"test": ""}
     assert parse_results(text, "f") == Results((result(**unknown),))
     with pytest.raises(UsageError, match="f:2: unknown field 'limits'"):
         parse_results(text.replace('"steps"', '"limits": null, "steps"'), "f")

@@ -1,6 +1,7 @@
 """The 48 tasks of WebWISE's paper at five seeds.
 
-    pytest tests/suites/webwise.py --miniwob-agent=webwise --miniwob-baseline=cassettes/webwise/paper.jsonl
+    pytest tests/suites/webwise.py --miniwob-agent=webwise \\
+        --miniwob-baseline=cassettes/webwise/paper.jsonl
 
 Not collected unless it is named; tests/test_shipped.py runs it among the sweeps.
 """
