@@ -452,6 +452,7 @@ class TestAnyProgram:
     @given(PROGRAMS)
     @example("x = y = [1]\nx += y\nfor i in x: x.pop()")
     @example("x = sorted([], [])")
+    @example("if 1:\n  x = 1\nelse:\n  break")
     def test_a_program_leaves_the_values_that_python_leaves(self, source):
         compare_with_python(source)
 

@@ -76,7 +76,22 @@ def parse(source: str, functions: Mapping[str, Any]) -> list[ast.stmt]:
                 waiting.append((child, depth + 1, line))
             elif isinstance(child, ast.Attribute):
                 waiting.append((child.value, depth + 1, line))
+    _check_jumps(tree.body, in_loop=False)
     return tree.body
+
+
+def _check_jumps(statements: list[ast.stmt], *, in_loop: bool) -> None:
+    """Refuse `break` and `continue` outside loops, also where nothing reaches them."""
+    for statement in statements:
+        match statement:
+            case ast.Break() | ast.Continue() if not in_loop:
+                raise ProgramError("break and continue belong into a loop")
+            case ast.For(body=body, orelse=orelse) | ast.While(body=body, orelse=orelse):
+                _check_jumps(body, in_loop=True)
+                _check_jumps(orelse, in_loop=in_loop)
+            case ast.If(body=body, orelse=orelse):
+                _check_jumps(body, in_loop=in_loop)
+                _check_jumps(orelse, in_loop=in_loop)
 
 
 def _check(node: ast.AST, line: int, functions: Mapping[str, Any]) -> None:

@@ -51,10 +51,7 @@ class Evaluation:
         Raises:
             ProgramError: it failed, or asked for too much.
         """
-        try:
-            self._block(statements)
-        except (_Break, _Continue):
-            raise ProgramError("break and continue belong into a loop") from None
+        self._block(statements)
 
     def _block(self, statements: list[ast.stmt]) -> None:
         for statement in statements:
