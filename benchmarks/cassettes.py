@@ -24,8 +24,9 @@ import vcr
 from vcr.persisters.filesystem import FilesystemPersister
 from vcr.serializers import yamlserializer
 
-from pytest_miniwob_agent.cassettes.call import Call
+from pytest_miniwob_agent.cassettes.call import Call, Request
 from pytest_miniwob_agent.cassettes.file import read_cassette
+from pytest_miniwob_agent.models.apis import CHAT
 
 CASSETTES = Path(__file__).parent.parent / "cassettes"
 
@@ -85,7 +86,7 @@ def server(calls: list[Call]) -> Iterator[str]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            answer = answers[Call(body, {}).key]
+            answer = answers[Request(CHAT, body).key]
             self.send_response(200)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(answer)))

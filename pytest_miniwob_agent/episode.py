@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
-from collections.abc import Callable, Sequence
+import inspect
+import threading
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from pytest_miniwob_agent.core.actions import Action
 from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.core.chat import Message, ModelRequest, ModelResponse
 from pytest_miniwob_agent.core.data import canonical_json, to_data
 from pytest_miniwob_agent.core.errors import (
     CallLimit,
     CassetteError,
     LimitReached,
+    MiniwobError,
     StepLimit,
     TrialLimit,
+    UsageError,
 )
 from pytest_miniwob_agent.core.events import (
     Acted,
@@ -32,21 +41,30 @@ from pytest_miniwob_agent.core.events import (
 from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.observations import Observation, Transition
 from pytest_miniwob_agent.core.protocols import (
-    LLM,
     ActionCounter,
     Agent,
     Environment,
+    HTTPModel,
+    Model,
     Observer,
     Visible,
 )
 from pytest_miniwob_agent.core.secrets import redact
+from pytest_miniwob_agent.models.apis import CHAT, api_of
+from pytest_miniwob_agent.models.apis.answers import completion_in
+from pytest_miniwob_agent.models.apis.chat_completions import messages_of_text, plain_messages
+
+if TYPE_CHECKING:
+    import openai  # noqa: TID251 - for types alone
+
+    from pytest_miniwob_agent.models.server import ModelServer
 
 
 def run_episode(
     case: Case,
     agent: Agent,
     env: Environment,
-    llm: LLM,
+    llm: Model,
     limits: Limits,
     *,
     model: str,
@@ -58,7 +76,7 @@ def run_episode(
         case: the problem, for the episode's record.
         agent: what works on it.
         env: the page.
-        llm: the model.
+        llm: the model; with an `HTTPModel`, all of `LLM` can be used.
         limits: trials, actions and model calls that are allowed.
         model: the model's id, for the episode's record.
         observers: called as the episode goes on.
@@ -67,19 +85,30 @@ def run_episode(
         MiniwobError: whatever the environment or the model raises.
     """
     counts = agent.counts if isinstance(agent, ActionCounter) else None
-    recorder = _Recorder(env, llm, limits, observers, counts)
+    recorder = _Recorder(env, llm, limits, observers, counts, model)
     for observer in observers:
         observer.before_episode(case)
+    limit = None
     try:
-        agent.solve(recorder, recorder, recorder.note)
-    except LimitReached as limit:
-        recorder.end_trial(limit)
-    except CassetteError:
-        recorder.take_picture()  # of what led to a call that is not recorded
-        raise
-    else:
-        recorder.end_trial()
+        solving = agent.solve(recorder, recorder, recorder.note)
+        if inspect.isawaitable(solving):
+            asyncio.run(_wait_for(solving))
+    except Exception as error:
+        limit = recorder.limit_behind(error)
+        if limit is None and recorder.error is None:
+            raise
+    finally:
+        recorder.close()
+    if recorder.error is not None:
+        if isinstance(recorder.error, CassetteError):
+            recorder.take_picture()  # of what led to a call that is not recorded
+        raise recorder.error
+    recorder.end_trial(limit)
     return Episode(case, agent.name, model, tuple(recorder.events))
+
+
+async def _wait_for(solving: Awaitable[None]) -> None:
+    await solving
 
 
 class _Recorder:
@@ -88,12 +117,21 @@ class _Recorder:
     def __init__(
         self,
         env: Environment,
-        llm: LLM,
+        llm: Model,
         limits: Limits,
         observers: Sequence[Observer],
         counts: Callable[[Action], bool] | None,
+        model: str,
     ) -> None:
         self.events: list[Event] = []
+        self.model = model
+        self.error: MiniwobError | None = None
+        """The first error of page or model; the episode has ended with it."""
+        self._calls_used_up: CallLimit | None = None
+        self._mutex = threading.RLock()
+        self._started = 0
+        self._order: dict[int, int] = {}
+        self._conversation: tuple[Message, ...] = ()
         self._observers = observers
         self._cameras = [observer for observer in observers if observer.wants_pictures]
         self._env = env
@@ -109,11 +147,41 @@ class _Recorder:
         self._last: Transition | None = None
         self._ended = True
 
+    @contextmanager
+    def _keeping_errors(self) -> Iterator[None]:
+        """Keep the first error of page or model, and raise it at all that comes after it.
+
+        A framework may make anything of an error: a text for the model, a second try, silence.
+        """
+        if self.error is not None:
+            raise self.error
+        try:
+            yield
+        except MiniwobError as error:
+            with self._mutex:
+                self.error = self.error or error
+            raise
+
+    def limit_behind(self, error: BaseException) -> LimitReached | None:
+        """Return the limit that an error of the agent comes from; None for another cause."""
+        seen: list[BaseException] = []
+        causes: list[BaseException | None] = [error]
+        while causes:
+            cause = causes.pop()
+            if isinstance(cause, LimitReached):
+                return cause
+            if cause is not None and cause not in seen:
+                seen.append(cause)
+                causes += [cause.__cause__, cause.__context__]
+                causes += cause.exceptions if isinstance(cause, BaseExceptionGroup) else ()
+        return self._calls_used_up
+
     def reset(self, *, full: bool = False) -> Observation:
         self.end_trial()
         if self._trial == self._limits.trials:
             raise TrialLimit(f"{self._limits.trials} trials are used up")
-        observation = self._env.reset(full=True) if full else self._env.reset()
+        with self._keeping_errors():
+            observation = self._env.reset(full=True) if full else self._env.reset()
         self._trial += 1
         self._step = self._counted = 0
         self._last = Transition(observation)
@@ -132,8 +200,9 @@ class _Recorder:
             if self._counted == self._limits.steps:
                 raise StepLimit(f"{self._limits.steps} actions are used up")
             self._counted += 1
-        self.take_picture(action)
-        self._last = self._env.step(action)
+        with self._keeping_errors():
+            self.take_picture(action)
+            self._last = self._env.step(action)
         self._actions.update(f"{action}\n".encode("utf-8", "surrogatepass"))
         self._see(self._last)
         self._record(Acted(self._trial, self._step, action, self._last))
@@ -143,28 +212,165 @@ class _Recorder:
     def html(self) -> str:
         if self._last is None:
             raise RuntimeError("the agent must reset() the environment before it reads its html()")
-        html = self._env.html()
+        with self._keeping_errors():
+            html = self._env.html()
         self._page.update(html.encode("utf-8", "surrogatepass"))
         return html
 
     def complete(self, prompt: str, purpose: str) -> Completion:
-        if self._calls == self._limits.calls:
-            raise CallLimit(f"{self._limits.calls} model calls are used up")
+        messages_of_text(prompt)  # refuses what is not a text
+        text = str(prompt)
+        with self._call(purpose, getattr(prompt, "files", {})) as record:
+            completion = self._llm.complete(text, purpose)
+            record(Called(self._trial, self._step, purpose, text, completion))
+        return completion
+
+    def chat(
+        self,
+        messages: Sequence[Any],
+        purpose: str,
+        *,
+        tools: Sequence[Any] | None = None,
+        tool_choice: Any = None,
+        response_format: Any = None,
+        **params: Any,
+    ) -> Completion:
+        plain = plain_messages(messages)
+        files: dict[str, str] = {}
+        for message in plain:
+            files |= getattr(message.get("content"), "files", {})
+        with self._call(purpose, files) as record:
+            completion = self._http_model("chat").chat(
+                plain,
+                purpose,
+                tools=tools,
+                tool_choice=tool_choice,
+                response_format=response_format,
+                **params,
+            )
+            body = {"messages": plain, "tools": tools}
+            record(self._conversation_of(CHAT, body, purpose, completion))
+        return completion
+
+    def _http_model(self, part: str) -> HTTPModel:
+        """Return the model, if it takes more than texts.
+
+        Raises:
+            UsageError: it does not.
+        """
+        if isinstance(self._llm, HTTPModel):
+            return self._llm
+        raise UsageError(
+            f"llm.{part} needs a model that takes conversations: {type(self._llm).__name__} has "
+            "only complete(); see HTTPModel for the methods that it lacks"
+        )
+
+    def post(self, request: ModelRequest) -> ModelResponse:
+        """Answer a request of a client or a framework."""
+        purpose = request.path.rpartition("/")[2] or "call"
+        with self._call(purpose, {}) as record:
+            response = self._http_model("client").post(request)
+            answer = completion_in(request.path, response)
+            record(self._conversation_of(request.path, request.body, purpose, answer))
+        return response
+
+    @contextmanager
+    def _call(self, purpose: str, files: Mapping[str, str]) -> Iterator[Callable[[Called], None]]:
+        """Make one model call within the limits; several threads may make them.
+
+        What it yields records the call, in the order in which calls were begun.
+        """
+        with self._mutex:
+            if self.error is not None:
+                raise self.error
+            if self._calls == self._limits.calls:
+                self._calls_used_up = CallLimit(f"{self._limits.calls} model calls are used up")
+                raise self._calls_used_up
+            self._calls += 1
+            self._started += 1
+            number, began = self._started, len(self.events)
         origin = Origin(
             purpose,
             self._trial,
             self._step,
-            getattr(prompt, "files", {}),
+            files,
             self._actions.hexdigest()[:12],
             self._page.hexdigest()[:12],
         )
+
+        def record(event: Called) -> None:
+            with self._mutex:
+                self._record_call(event, number, began)
+
+        try:
+            with self._keeping_errors():
+                for observer in self._observers:
+                    observer.before_call(origin)
+                yield record
+        except BaseException:
+            with self._mutex:
+                self._calls -= 1
+            raise
+
+    def _record_call(self, event: Called, number: int, began: int) -> None:
+        """Write a call down, before the calls that began later and have already ended."""
+        kept = redact(event)
+        place = len(self.events)
+        while place > began and self._order.get(id(self.events[place - 1]), 0) > number:
+            place -= 1
+        self.events.insert(place, kept)
+        self._order[id(kept)] = number
         for observer in self._observers:
-            observer.before_call(origin)
-        prompt = str(prompt)
-        completion = self._llm.complete(prompt, purpose)
-        self._calls += 1
-        self._record(Called(self._trial, self._step, purpose, prompt, completion))
-        return completion
+            observer.on_event(kept)
+
+    def _conversation_of(
+        self, path: str, body: Mapping[str, Any], purpose: str, completion: Completion
+    ) -> Called:
+        """Return the event of a call in a conversation, with what is new in it as its prompt."""
+        api = api_of(path)
+        messages = tuple(api.messages(body))
+        with self._mutex:
+            known = self._conversation
+            self._conversation = messages
+        new = messages[len(known) :] if known and messages[: len(known)] == known else messages
+        text = "\n".join(f"[{each.role}]\n{each}" for each in new)
+        return Called(
+            self._trial, self._step, purpose, text, completion, messages, tuple(api.tools(body))
+        )
+
+    @cached_property
+    def client(self) -> openai.OpenAI:
+        """An `openai` client whose requests are calls of the episode."""
+        from pytest_miniwob_agent.models.openai_clients import openai_client
+
+        self._http_model("client")
+        return openai_client(self.post)
+
+    @cached_property
+    def async_client(self) -> openai.AsyncOpenAI:
+        """An asynchronous one."""
+        from pytest_miniwob_agent.models.openai_clients import async_openai_client
+
+        return async_openai_client(self.post, live=self._http_model("async_client").live)
+
+    @cached_property
+    def _server(self) -> ModelServer:
+        from pytest_miniwob_agent.models.server import ModelServer
+
+        self._http_model("base_url")
+        return ModelServer(self.post)
+
+    @property
+    def base_url(self) -> str:
+        """The address of a server whose requests are calls of the episode."""
+        return self._server.base_url
+
+    def close(self) -> None:
+        """Close the clients and the server that the agent used."""
+        if "client" in self.__dict__:
+            self.client.close()
+        if "_server" in self.__dict__:
+            self._server.close()
 
     def take_picture(self, action: Action | None = None) -> None:
         """Take a picture, if an observer wants it and there is something to see."""

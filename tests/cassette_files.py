@@ -1,7 +1,7 @@
 """Cassettes that are written without a recording."""
 
 from pytest_miniwob_agent import Origin
-from pytest_miniwob_agent.cassettes.call import Call
+from pytest_miniwob_agent.cassettes.call import Call, Request
 from pytest_miniwob_agent.cassettes.file import write_cassette
 
 ORIGIN = Origin("plan", 1, 0, {"plan.txt": "0" * 12, "actions.txt": "1" * 12}, "a" * 12, "b" * 12)
@@ -12,7 +12,9 @@ def make_call(prompt="one", text="click id=1", origin=ORIGIN, usage=None, model=
     body = {"model": model, "messages": [{"role": "user", "content": prompt}], "temperature": 0}
     message = {"role": "assistant", "content": text}
     answer = {"model": "m", "choices": [{"index": 0, "message": message}]}
-    return Call(body, answer | ({"usage": usage} if usage else {}), origin)
+    return Call(
+        Request("/v1/chat/completions", body), answer | ({"usage": usage} if usage else {}), origin
+    )
 
 
 def plant(folder, name, text=None, model="m"):

@@ -17,7 +17,8 @@ from openai.types import FileObject
 from pytest_miniwob_agent.core.errors import ModelError, UsageError
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import shorten
-from pytest_miniwob_agent.models.client import advice_on_connection, api_key, checked_environment
+from pytest_miniwob_agent.models.client import advice_on_connection, checked_environment
+from pytest_miniwob_agent.models.keys import Keys
 from pytest_miniwob_agent.models.params import sent_only_texts, shown_url, split_url
 
 ENDED = ("completed", "failed", "expired", "cancelled")
@@ -44,7 +45,7 @@ class BatchApi:
 
     @cached_property
     def _client(self) -> openai.OpenAI:
-        key = api_key(self._base_url, "--base-url")
+        key = Keys(self._base_url, option="--base-url").openai_key()
         server, query = split_url(self._base_url)
         with checked_environment():
             return openai.OpenAI(

@@ -21,6 +21,7 @@ from pytest_miniwob_agent.cassettes.answers import (
     error_of,
     is_completion,
     parse_answers,
+    path_in,
     read_answers,
     write_answers,
 )
@@ -30,9 +31,9 @@ from pytest_miniwob_agent.cassettes.batch_api import (
     counts_of,
     failure_of,
 )
+from pytest_miniwob_agent.cassettes.batch_file import read_pending, request_of, write_pending
 from pytest_miniwob_agent.cassettes.batch_state import Batch, BatchState
 from pytest_miniwob_agent.cassettes.folder import model_folder_of
-from pytest_miniwob_agent.cassettes.pending import read_pending, write_pending
 from pytest_miniwob_agent.cassettes.pending_state import (
     DROP_REFUSED,
     PendingState,
@@ -119,7 +120,7 @@ class Batches:
                 if not self._discard_if_empty(batch, remote):
                     state = "ended" if remote.status in ENDED else "in flight"
                     states.update(dict.fromkeys(batch.requests, state))
-            states.update(dict.fromkeys(read_answers(self._answers), "answered"))
+            states.update(dict.fromkeys(read_answers(self._answers, waiting), "answered"))
             states.update(dict.fromkeys(asked.refused, "refused"))
             new = {id_: request for id_, request in waiting.items() if id_ not in states}
             fresh = [request for id_, request in new.items() if asked.is_wanted(id_)]
@@ -145,7 +146,7 @@ class Batches:
         with self._state.locked():
             waiting = read_pending(self._pending)
             asked = PendingState(self._pending)
-            paid = self._state.in_flight() | read_answers(self._answers).keys()
+            paid = self._state.in_flight() | read_answers(self._answers, waiting).keys()
             dropped = {id_ for id_ in waiting if not asked.is_wanted(id_) and id_ not in paid}
             write_pending(self._pending, [waiting[id_] for id_ in waiting if id_ not in dropped])
         self._say(f"{counted(len(dropped), 'request')} removed from {self._pending}")
@@ -155,7 +156,7 @@ class Batches:
         with self._state.locked():
             asked = PendingState(self._pending)
             ids = list(asked.refused)
-            answers = read_answers(self._answers)
+            answers = read_answers(self._answers, read_pending(self._pending))
             if not answers.keys().isdisjoint(ids):
                 write_answers(
                     self._answers, {id_: answers[id_] for id_ in answers if id_ not in ids}
@@ -240,7 +241,8 @@ class Batches:
                     fetched += 1
                     complete = self._fetch(batch, remote) and complete
             asked = PendingState(self._pending)
-            ready = read_pending(self._pending).keys() & read_answers(self._answers).keys()
+            waiting = read_pending(self._pending)
+            ready = waiting.keys() & read_answers(self._answers, waiting).keys()
             ready -= asked.refused.keys()
         if not fetched:
             self._say("nothing new to fetch")
@@ -379,10 +381,12 @@ class Batches:
         for file in (remote.error_file_id, remote.output_file_id):
             if file:
                 lines |= self._download(batch, file)
-        answers = {id_: line for id_, line in lines.items() if is_completion(line)}
         requests = read_pending(self._pending)
+        answers = {
+            id_: line for id_, line in lines.items() if is_completion(line, path_in(requests, id_))
+        }
         errors = {
-            id_: error_of(lines[id_], requests.get(id_, {}).get("body") or {})
+            id_: error_of(lines[id_], request_of(requests.get(id_, {})))
             if id_ in lines
             else "no answer came back"
             for id_ in dict.fromkeys([*batch.requests, *lines])
@@ -392,7 +396,7 @@ class Batches:
         answers = {id_: line for id_, line in answers.items() if id_ not in refused}
         PendingState(self._pending).refuse(refused)
         if answers:
-            known = read_answers(self._answers)
+            known = read_answers(self._answers, requests)
             # The first answer to a request stays, in its place.
             write_answers(self._answers, known | answers | known)
         batch.fetched = True

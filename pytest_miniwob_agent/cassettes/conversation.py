@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from pytest_miniwob_agent.cassettes.call import Call, messages_text
+from pytest_miniwob_agent.cassettes.call import Call
 from pytest_miniwob_agent.cassettes.file import read_cassette
 from pytest_miniwob_agent.core.secrets import redact
 
@@ -18,8 +18,10 @@ def conversation(path: Path) -> Iterator[str]:
     """
     for number, call in enumerate(read_cassette(path), start=1):
         origin = f": {call.origin}" if call.origin else ""
-        yield f"=== call {number}{origin} ===\n{messages_text(redact(call.body))}"
-        yield f"--- {call.answer.get('model', 'model')}{_tokens(call)} ---\n{redact(call.text)}"
+        yield f"=== call {number}{origin} ===\n{redact(call.request.text)}"
+        said = redact(call.completion)
+        text = "\n".join([*([said.text] if said.text else []), *map(str, said.tool_calls)])
+        yield f"--- {said.model or 'model'}{_tokens(call)} ---\n{text}"
 
 
 def _tokens(call: Call) -> str:

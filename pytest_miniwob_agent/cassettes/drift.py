@@ -10,7 +10,7 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
-from pytest_miniwob_agent.cassettes.call import OF_TEST, Call, messages_text, params_of
+from pytest_miniwob_agent.cassettes.call import CONVERSATION, OF_TEST, Call, Request, params_of
 from pytest_miniwob_agent.core.data import canonical_json
 from pytest_miniwob_agent.core.errors import Cause, Drift
 from pytest_miniwob_agent.core.events import Origin
@@ -24,35 +24,34 @@ LONG = 160
 
 
 def drift_of_call(
-    path: Path, body: Mapping[str, Any], origin: Origin | None, calls: Sequence[Call], played: int
+    path: Path, request: Request, origin: Origin | None, calls: Sequence[Call], played: int
 ) -> Drift:
     """Describe why a call can't be replayed.
 
     Args:
         path: the cassette, for the message.
-        body: the request.
+        request: what is asked now.
         origin: where the request is made, if that is known.
         calls: the recorded calls, those that were replayed first.
         played: how many of them were replayed.
     """
     name = f"call {played + 1}{_place(origin)}"
     head = f"{path}\ndoes not hold {name}."
-    key = canonical_json(body)
     for number, call in enumerate(calls, start=1):
-        if call.key == key:
+        if call.key == request.key:
             what = f"it repeats the request of {_name(number, call)}"
             return Drift(f"{head}\nThe agent: {what}, which was replayed.", [Cause("agent", what)])
     if len(calls) == played:
         what = f"it makes more calls than the {played} that are recorded"
         return Drift(f"{head}\nThe agent: {what}.", [Cause("agent", what)])
-    number, call = _nearest(body, origin, calls, played)
-    lines = diff(messages_text(call.body), messages_text(body))
+    number, call = _nearest(request, origin, calls, played)
+    lines = diff(call.request.text, request.text)
     changes = [line for line in lines if line[:2] in ("- ", "+ ")]
-    causes = _causes(body, origin, call, changes)
+    causes = _causes(request, origin, call, changes)
     differences = "\n".join(f"  {_SUBJECTS[cause.kind]}: {cause.what}" for cause in causes)
     report = f"{head}\nThe most similar is {_name(number, call)}; it differs in\n{differences}"
     if [cause.kind for cause in causes] == ["model"]:
-        report += f"\nIt is replayed with: {_options_of(body, call)}"
+        report += f"\nIt is replayed with: {_options_of(request.body, call)}"
     if changes:
         report += "\nWhat changed (- recorded, + now):\n" + "\n".join(lines)
     return Drift(report, causes, changes)
@@ -102,14 +101,14 @@ def _place(origin: Origin | None) -> str:
 
 
 def _nearest(
-    body: Mapping[str, Any], origin: Origin | None, calls: Sequence[Call], played: int
+    request: Request, origin: Origin | None, calls: Sequence[Call], played: int
 ) -> tuple[int, Call]:
     """Return the number and the most similar unplayed call; of two, the one with its origin."""
-    lines = messages_text(body).splitlines()
+    lines = request.text.splitlines()
 
     def similarity(number: int) -> tuple[float, bool, int]:
         call = calls[number - 1]
-        recorded = messages_text(call.body).splitlines()
+        recorded = call.request.text.splitlines()
         ratio = SequenceMatcher(None, recorded, lines, autojunk=False).ratio()
         same = bool(origin and call.origin) and str(origin) == str(call.origin)
         return ratio, same, -number
@@ -119,16 +118,17 @@ def _nearest(
 
 
 def _causes(
-    body: Mapping[str, Any], now: Origin | None, call: Call, changes: Sequence[str]
+    request: Request, now: Origin | None, call: Call, changes: Sequence[str]
 ) -> list[Cause]:
+    body = request.body
     causes = []
-    names = sorted((body.keys() | call.body.keys()) - {"messages"})
+    names = sorted((body.keys() | call.body.keys()) - CONVERSATION | {"model"})
     if params := [name for name in names if body.get(name) != call.body.get(name)]:
         what = ", ".join(
             f"{name} {_value(name, call.body)}, now {_value(name, body)}" for name in params
         )
         causes.append(Cause("model", what))
-    if messages_text(body) == messages_text(call.body):
+    if request.text == call.request.text:
         return causes or [Cause("agent", "the roles of its messages changed")]
     then = call.origin
     if now is None or then is None:

@@ -14,20 +14,26 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from vcr.request import Request
+from vcr.request import Request as VcrRequest
 from vcr.serialize import deserialize, serialize
 
-from pytest_miniwob_agent.cassettes.call import URL, Call
+from pytest_miniwob_agent.cassettes.call import Call, Request
 from pytest_miniwob_agent.cassettes.serializer import Serializer
-from pytest_miniwob_agent.cassettes.validation import InvalidCassette, line_of
+from pytest_miniwob_agent.cassettes.validation import (
+    NEWEST_SCHEMA,
+    SCHEMA,
+    InvalidCassette,
+    is_text_answer,
+    line_of,
+)
 from pytest_miniwob_agent.core import secrets
 from pytest_miniwob_agent.core.errors import CassetteError, CassetteNotWritten
 from pytest_miniwob_agent.core.files import display_path, write_atomically
+from pytest_miniwob_agent.models.apis import CHAT, sse
 
 RECORDED_FIELDS = ("object", "model", "system_fingerprint", "choices", "usage")
-"""The fields of a response body that are stored; the others (ids, times) differ at every call."""
+"""The fields of a chat completion that are stored; the others (ids, times) differ at every call."""
 
-_HEADERS = {"Content-Type": ["application/json"]}
 _END = "...\n"
 _CONFLICT = re.compile(r"^(?:<{7}|={7}|>{7}|\|{7})(?: |$)", re.M)
 
@@ -71,8 +77,14 @@ def load_cassette(path: Path) -> tuple[list[Call], Mapping[str, Any]]:
         lines = text.count("\n") + (not text.endswith("\n"))
         raise _damaged(path, lines, "it is truncated: the end marker (...) is missing")
     return [
-        Call(json.loads(request.body), json.loads(response["body"]["string"]), origin)
-        for request, response, origin in zip(requests, responses, serializer.origins, strict=True)
+        Call(
+            Request(request.uri, json.loads(request.body), normalized),
+            json.loads(response["body"]["string"]),
+            origin,
+        )
+        for request, response, (origin, normalized) in zip(
+            requests, responses, serializer.sources, strict=True
+        )
     ], serializer.metadata
 
 
@@ -89,7 +101,7 @@ def write_cassette(path: Path, calls: Sequence[Call], **metadata: Any) -> None:
         CassetteNotWritten: there is no room, or no permission; the old file is unchanged.
     """
     for number, call in enumerate(calls, start=1):
-        if found := secrets.find([call.body, _recorded_part(call.answer), call.origin]):
+        if found := secrets.find([call.body, *answer_parts(_recorded_part(call)), call.origin]):
             raise CassetteError(
                 f"{path} was not written: call {number} holds what looks like a secret "
                 f"({found[0].kind})"
@@ -104,22 +116,46 @@ def write_cassette(path: Path, calls: Sequence[Call], **metadata: Any) -> None:
 def dump_cassette(calls: Sequence[Call], **metadata: Any) -> str:
     """Return the text of a cassette."""
     data = {
-        "requests": [Request("POST", URL, json.dumps(call.body), {}) for call in calls],
+        "requests": [
+            VcrRequest("POST", call.request.path, json.dumps(call.body), {}) for call in calls
+        ],
         "responses": [
             {
                 "status": {"code": 200, "message": "OK"},
-                "headers": _HEADERS,
-                "body": {"string": json.dumps(_recorded_part(call.answer))},
+                "headers": {"Content-Type": [_content_type(call)]},
+                "body": {"string": json.dumps(_recorded_part(call))},
             }
             for call in calls
         ],
     }
-    text: str = serialize(data, Serializer([call.origin for call in calls], metadata))
+    sources = [(call.origin, call.request.normalized) for call in calls]
+    schema = max(map(_schema_of, calls), default=SCHEMA)
+    text: str = serialize(data, Serializer(sources, metadata, schema))
     return text
 
 
-def _recorded_part(answer: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: answer[name] for name in RECORDED_FIELDS if name in answer}
+def _recorded_part(call: Call) -> Any:
+    """Return what is stored of an answer: of Chat Completions the `RECORDED_FIELDS`, else all."""
+    if call.request.path != CHAT or isinstance(call.answer, str):
+        return call.answer
+    return {name: call.answer[name] for name in RECORDED_FIELDS if name in call.answer}
+
+
+def _content_type(call: Call) -> str:
+    return sse.CONTENT_TYPE if isinstance(call.answer, str) else "application/json"
+
+
+def _schema_of(call: Call) -> int:
+    """Return the oldest schema that can hold a call; the first one holds texts alone."""
+    is_text = (
+        call.request.path == CHAT and not call.request.normalized and is_text_answer(call.answer)
+    )
+    return SCHEMA if is_text else NEWEST_SCHEMA
+
+
+def answer_parts(answer: Any) -> list[Any]:
+    """Return an answer as data to search, a stream also as that of its events."""
+    return [answer, *sse.read_events(answer)] if isinstance(answer, str) else [answer]
 
 
 def _damaged(path: Path, line: int | None, problem: str) -> CassetteError:

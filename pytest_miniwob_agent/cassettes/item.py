@@ -13,19 +13,19 @@ import hashlib
 import json
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_miniwob_agent.cassettes.call import OF_TEST, URL, Call, usage_of
+from pytest_miniwob_agent.cassettes.call import OF_TEST, Call, Request, usage_of
 from pytest_miniwob_agent.cassettes.drift import drift_of_call, drift_of_unused_calls
 from pytest_miniwob_agent.cassettes.item_files import ItemFiles, without
 from pytest_miniwob_agent.cassettes.lock import digest_of_path, lock_item
+from pytest_miniwob_agent.cassettes.normalize import Normalize, normalized_request
 from pytest_miniwob_agent.core import secrets
 from pytest_miniwob_agent.core.case import Case
-from pytest_miniwob_agent.core.data import canonical_json
 from pytest_miniwob_agent.core.errors import CassetteError, NotRecorded, Pending
 from pytest_miniwob_agent.core.events import Origin
 from pytest_miniwob_agent.core.files import display_path, write_atomically
@@ -62,6 +62,7 @@ class ItemCassette(Observer):
         run: a folder of this run, which its processes share, for what they recorded; None if no
             other test of the run has the item.
         test: the id of the test that has the item.
+        normalize: the agent's, see `normalize.normalized_request`; None if it has none.
 
     Attributes:
         path: the cassette.
@@ -85,7 +86,9 @@ class ItemCassette(Observer):
         locks: Path | None = None,
         run: Path | None = None,
         test: str = "",
+        normalize: Normalize | None = None,
     ) -> None:
+        self._normalize = normalize
         self._files = ItemFiles(folder, stem, former)
         self.path = self._files.cassette
         self.partial_path = self._files.partial
@@ -202,12 +205,24 @@ class ItemCassette(Observer):
         """Note where the next call of this thread comes from."""
         self._thread.origin = origin
 
-    def replay(self, body: bytes) -> Call | None:
+    def request_of(self, path: str, body: Any) -> Request:
+        """Return a request as it is matched and stored.
+
+        Args:
+            path: that of its API.
+            body: the JSON that is posted.
+
+        Raises:
+            UsageError: the agent's `normalize` can't be used.
+        """
+        return normalized_request(path, body, self._normalize)
+
+    def replay(self, request: Request) -> Call | None:
         """Return the first unplayed call with this request, or None. Each is replayed once.
 
         While the item is recorded, an unused call may take its place; in mode `all` none does.
         """
-        key = canonical_json(json.loads(body))
+        key = request.key
         with self._mutex:
             lists = [self._unplayed]
             if self.writes and self.record is not Record.ALL:
@@ -220,7 +235,7 @@ class ItemCassette(Observer):
             self._thread.began = len(self._played)
             return None
 
-    def add(self, body: bytes, answer: Mapping[str, Any]) -> Call:
+    def add(self, request: Request, answer: Any) -> Call:
         """Record a call that was just made, and write the file.
 
         Calls that several threads made at the same time are sorted by their requests, so that
@@ -230,7 +245,7 @@ class ItemCassette(Observer):
             CassetteError: the completion holds a key; nothing of it is kept.
             CassetteNotWritten: there is no room, or no permission.
         """
-        call = Call(json.loads(body), answer, self._origin or OF_TEST)
+        call = Call(request, answer, self._origin or OF_TEST)
         with self._mutex:
             began = min(getattr(self._thread, "began", len(self._played)), len(self._played))
             others = self._played[began:]
@@ -243,7 +258,7 @@ class ItemCassette(Observer):
             self._recorded.append(call)
         return call
 
-    def rescue(self, body: bytes, answer: Mapping[str, Any], folder: Path) -> Path:
+    def rescue(self, request: Request, answer: Any, folder: Path) -> Path:
         """Write the recording, with a call that `add` could not keep, into another folder.
 
         The folder can be copied over the cassette folder, for the next recording to continue from.
@@ -251,7 +266,7 @@ class ItemCassette(Observer):
         Raises:
             CassetteNotWritten: there is no room, or no permission.
         """
-        call = Call(json.loads(body), answer, self._origin or OF_TEST)
+        call = Call(request, answer, self._origin or OF_TEST)
         with self._mutex:
             calls = [*self._played, call, *self._unplayed]
             return self._files.rescue(calls, folder, all_anew=self.record is Record.ALL)
@@ -261,13 +276,13 @@ class ItemCassette(Observer):
         with self._mutex:
             self.unusable[reason] = self.unusable.get(reason, Usage()) + usage
 
-    def add_for_next_run(self, body: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
+    def add_for_next_run(self, request: Request, answer: Any) -> None:
         """Record a call that the next run will make, and write the file.
 
         Raises:
             CassetteError: the completion holds a key; nothing of it is kept.
         """
-        call = Call(body, answer)
+        call = Call(request, answer)
         with self._mutex:
             self._save([*self.calls, call])
             self._unplayed.append(call)
@@ -356,23 +371,21 @@ class ItemCassette(Observer):
         """Return the id of a request in a batch file, after so many equal ones in this item."""
         return f"{self.stem}#{hashlib.sha256(key.encode()).hexdigest()[:16]}-{earlier}"
 
-    def missing_call(self, body: bytes) -> CassetteError:
+    def missing_call(self, request: Request) -> CassetteError:
         """Return the error for a call that is not recorded and may not be made.
 
         Raises:
             CassetteError: the call would be deferred, but holds a key.
         """
-        request = json.loads(body)
-        key = canonical_json(request)
         if self.record is Record.DEFER:
-            self.check_secrets(body)
-            earlier = sum(call.key == key for call in self.calls)
+            self.check_secrets(request)
+            earlier = sum(call.key == request.key for call in self.calls)
             return Pending(
                 {
-                    "custom_id": self._request_id(key, earlier),
+                    "custom_id": self._request_id(request.key, earlier),
                     "method": "POST",
-                    "url": URL,
-                    "body": request,
+                    "url": request.path,
+                    "body": request.body,
                 }
             )
         if not self._existed:
@@ -384,13 +397,13 @@ class ItemCassette(Observer):
         path = display_path(self._files.source)
         return drift_of_call(path, request, self._origin or OF_TEST, self.calls, len(self._played))
 
-    def check_secrets(self, body: bytes) -> None:
+    def check_secrets(self, request: Request) -> None:
         """Check that a request may leave this machine and be stored.
 
         Raises:
             CassetteError: it holds a key.
         """
-        if found := secrets.find(json.loads(body)):
+        if found := secrets.find(request.body):
             origin = f" ({self._origin})" if self._origin else ""
             raise CassetteError(
                 f"the call was not made{origin}: its request holds what looks like a secret "

@@ -93,7 +93,7 @@ def _check_file(path: Path, unused: bool, first_with: dict[str, Path]) -> Iterat
                 "does not say where its calls were made; a run with "
                 "--miniwob-record=new_episodes, or defer, updates it",
             )
-        content = canonical_json([(call.key, call.text) for call in calls])
+        content = canonical_json([(call.key, call.answer) for call in calls])
         if content in first_with:
             yield Finding("duplicate", path, f"the same calls as {first_with[content]}", note=True)
         first_with.setdefault(content, path)

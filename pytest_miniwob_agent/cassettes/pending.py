@@ -1,20 +1,24 @@
 """`pending.jsonl`: deferred recording writes requests into it and reads their completions.
 
-Both files are those of the OpenAI Batch API
-(https://platform.openai.com/docs/guides/batch): one JSON object a line, requests with `custom_id`,
-`method`, `url` and `body`, answers with `custom_id`, `response` and `error`.
+Both files are batch files, see `batch_file`.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pytest_miniwob_agent.cassettes.call import completion_of
+from pytest_miniwob_agent.cassettes.answers import error_of, is_completion, response_of
+from pytest_miniwob_agent.cassettes.batch_file import (
+    read_pending,
+    request_of,
+    split_lines,
+    write_pending,
+)
 from pytest_miniwob_agent.cassettes.item import ItemCassette, Record
 from pytest_miniwob_agent.cassettes.lock import LOCKS
 from pytest_miniwob_agent.cassettes.pending_state import (
@@ -23,61 +27,8 @@ from pytest_miniwob_agent.cassettes.pending_state import (
     refusal,
     stem_of_request,
 )
-from pytest_miniwob_agent.cassettes.unusable import describe_unusable
-from pytest_miniwob_agent.core.errors import CassetteError, MiniwobError, UsageError
-from pytest_miniwob_agent.core.files import write_atomically
-from pytest_miniwob_agent.core.secrets import redact
-from pytest_miniwob_agent.core.text import counted, shorten
-
-
-def read_pending(path: Path) -> dict[str, dict[str, Any]]:
-    """Return the waiting requests of a batch file, by their id; none if there is no file.
-
-    Raises:
-        UsageError: a line is not a request.
-    """
-    if not path.exists():
-        return {}
-    return lines_by_id(
-        path.read_text(encoding="utf-8"),
-        lambda number: UsageError(
-            f"{path}:{number} is not a request of a batch file; delete the file, the next run with "
-            "--miniwob-record=defer writes it again"
-        ),
-    )
-
-
-def lines_by_id(text: str, error_at: Callable[[int], MiniwobError]) -> dict[str, dict[str, Any]]:
-    """Return the lines of a batch file by `custom_id`.
-
-    Args:
-        text: the content of the file.
-        error_at: makes the error that is raised for an invalid line with this number.
-    """
-    found: dict[str, dict[str, Any]] = {}
-    for number, line in enumerate(_lines(text), start=1):
-        if not line.strip():
-            continue
-        try:
-            data = json.loads(line)
-            found[data["custom_id"]] = data
-        except (ValueError, KeyError, TypeError):
-            raise error_at(number) from None
-    return found
-
-
-def _lines(text: str) -> list[str]:
-    """Split JSON lines; only a line feed ends one, as others may be inside of a string."""
-    return text.removesuffix("\n").split("\n")
-
-
-def write_pending(path: Path, requests: Iterable[Mapping[str, Any]]) -> None:
-    """Write a batch file, sorted; remove it if there are no requests."""
-    lines = sorted(json.dumps(request, ensure_ascii=False) for request in requests)
-    if lines:
-        write_atomically(path, "\n".join(lines) + "\n")
-    else:
-        path.unlink(missing_ok=True)
+from pytest_miniwob_agent.core.errors import CassetteError, UsageError
+from pytest_miniwob_agent.core.text import counted
 
 
 def update_pending(
@@ -134,7 +85,7 @@ def take_answers(answers: Path, pending: Path, cassettes: Path) -> TakenAnswers:
     state = PendingState(pending)
     taken = TakenAnswers()
     locks = pending.with_name(LOCKS)
-    lines = _lines(answers.read_text(encoding="utf-8"))
+    lines = split_lines(answers.read_text(encoding="utf-8"))
     for number, line in enumerate(lines, start=1):
         location = f"{answers}:{number}"
         if not line.strip():
@@ -187,23 +138,14 @@ def _record_answer(
         return None
     if id_ not in waiting:
         return "no request with this id is waiting"
-    response = answer.get("response")
-    if not isinstance(response, dict):
-        response = {}
-    completion = completion_of(response.get("status_code", 0), response.get("body") or {})
-    if completion is None:
-        status, body = response.get("status_code", 0), response.get("body")
-        if status == 200 and body and not answer.get("error"):
-            report = describe_unusable(status, body, waiting[id_]["body"]).report
-            return f"{report}, still waiting"
-        reason = answer.get("error") or response.get("body") or "no response"
-        text = shorten(json.dumps(redact(reason), ensure_ascii=False))
-        return f"holds no completion ({text}), still waiting"
+    request = request_of(waiting[id_])
+    if not is_completion(answer, request.path):
+        return f"{error_of(answer, request)}, still waiting"
     if why := refusal(answer):
         state.refuse({id_: why})
         return f"refused: {why}; `{DROP_REFUSED}` has it asked again"
     try:
-        cassette.add_for_next_run(waiting[id_]["body"], completion)
+        cassette.add_for_next_run(request, response_of(answer)[1])
     except CassetteError as error:
         return f"{error}, still waiting"
     del waiting[id_]

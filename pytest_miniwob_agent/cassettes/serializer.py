@@ -13,44 +13,59 @@ from pytest_miniwob_agent.cassettes.validation import SCHEMA, InvalidCassette, c
 from pytest_miniwob_agent.core.data import to_data
 from pytest_miniwob_agent.core.events import Origin
 
+Source = tuple[Origin | None, tuple[str, ...]]
+"""The origin of a call, if it is known, and the parts of its request that were normalized."""
+
 
 class Serializer:
     """A vcrpy serializer, for `vcr.VCR.register_serializer`.
 
     Args:
-        origins: where the calls that are written were made.
+        sources: where the calls that are written were made, and what was normalized in them.
         metadata: further keys of the file.
+        schema: the schema of the file.
 
-    After `deserialize`, `origins` and `metadata` hold what was read.
+    After `deserialize`, `sources` and `metadata` hold what was read.
     """
 
     def __init__(
-        self, origins: Sequence[Origin | None] = (), metadata: Mapping[str, Any] | None = None
+        self,
+        sources: Sequence[Source] = (),
+        metadata: Mapping[str, Any] | None = None,
+        schema: int = SCHEMA,
     ) -> None:
-        self.origins = list(origins)
+        self.sources = list(sources)
         self.metadata = dict(metadata or {})
+        self._schema = schema
 
     def serialize(self, cassette: Mapping[str, Any]) -> str:
         """Return the YAML text of vcrpy's data; the data is not changed."""
         interactions = []
         for index, interaction in enumerate(cassette["interactions"]):
             request, response = interaction["request"], interaction["response"]
-            origin = self.origins[index] if index < len(self.origins) else None
             interactions.append(
-                ({"call": to_data(origin)} if origin else {})
+                self._call_of(index)
                 | {
                     "request": {**request, "body": json.loads(request["body"])},
                     "response": {**response, "body": json.loads(response["body"]["string"])},
                 }
             )
         return yaml.dump(
-            {"version": 1, "schema": SCHEMA, **self.metadata, "interactions": interactions},
+            {"version": 1, "schema": self._schema, **self.metadata, "interactions": interactions},
             Dumper=_Dumper,
             sort_keys=False,
             allow_unicode=True,
             width=1_000_000,
             explicit_end=True,
         )
+
+    def _call_of(self, index: int) -> dict[str, Any]:
+        """Return what a file says about a call, beside its request and its response."""
+        origin, normalized = self.sources[index] if index < len(self.sources) else (None, ())
+        call = (to_data(origin) if origin else {}) | (
+            {"normalized": list(normalized)} if normalized else {}
+        )
+        return {"call": call} if call else {}
 
     def deserialize(self, text: str) -> Any:
         """Return vcrpy's data of a YAML text.
@@ -62,10 +77,11 @@ class Serializer:
         data = _parse(text)
         check_cassette(data)
         self.metadata = {key: data[key] for key in data if key not in ("version", "interactions")}
-        self.origins = []
+        self.sources = []
         for interaction in data["interactions"]:
-            call = interaction.get("call")
-            self.origins.append(Origin(**call) if call else None)
+            call = dict(interaction.get("call") or {})
+            normalized = tuple(call.pop("normalized", ()))
+            self.sources.append((Origin(**call) if call else None, normalized))
             request, response = interaction["request"], interaction["response"]
             request["body"] = json.dumps(request["body"], ensure_ascii=False)
             response["body"] = {"string": json.dumps(response["body"], ensure_ascii=False)}

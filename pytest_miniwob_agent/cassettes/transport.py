@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Mapping
+import threading
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,10 @@ from typing import Any
 import httpx2
 
 from pytest_miniwob_agent.cassettes.bypass_vcr import bypass_vcr
-from pytest_miniwob_agent.cassettes.call import completion_of, usage_of_answer
+from pytest_miniwob_agent.cassettes.call import Call, Request, usage_of_answer
 from pytest_miniwob_agent.cassettes.item import ItemCassette
 from pytest_miniwob_agent.cassettes.unusable import describe_unusable
+from pytest_miniwob_agent.core.data import digest
 from pytest_miniwob_agent.core.errors import (
     CassetteError,
     CassetteNotWritten,
@@ -27,6 +28,8 @@ from pytest_miniwob_agent.core.errors import (
 )
 from pytest_miniwob_agent.core.files import check_writable, display_path
 from pytest_miniwob_agent.core.secrets import redact
+from pytest_miniwob_agent.models.apis import CHAT, api_of, path_of, sse
+from pytest_miniwob_agent.models.apis.answers import answer_of, completion_of
 from pytest_miniwob_agent.models.budget import Budget, Payment
 from pytest_miniwob_agent.models.client import http_client
 from pytest_miniwob_agent.models.params import shown_url
@@ -56,24 +59,35 @@ class CassetteTransport(httpx2.BaseTransport):
         self._cassette = cassette
         self._budget = budget
         self._server: httpx2.Client | None = None
+        self._mutex = threading.Lock()
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """Answer a request from the cassette, or record the server's answer in it."""
-        body = request.read()
-        if (call := self._cassette.replay(body)) is not None:
-            return httpx2.Response(200, json=call.answer)
+        asked = self._cassette.request_of(path_of(request.url.path), json.loads(request.read()))
+        if (call := self._cassette.replay(asked)) is not None:
+            return _response_of(call)
         if not self._cassette.live:
-            raise self._cassette.missing_call(body)
-        self._cassette.check_secrets(body)
-        if self._server is None:
-            self._check_writable()
-            self._server = http_client()
+            raise self._cassette.missing_call(asked)
+        self._cassette.check_secrets(asked)
+        server = self._connect()
         with nullcontext(Payment()) if self._budget is None else self._budget.call() as payment:
-            response = self._ask_server(self._server, request, payment)
+            response = self._ask_server(server, request, payment)
             if not payment.answered:
                 return response
             # Not the response itself: the agent gets now exactly what it will get in replay.
-            return httpx2.Response(200, json=self._record(body, response, payment))
+            return _response_of(self._record(asked, response, payment))
+
+    def _connect(self) -> httpx2.Client:
+        """Return the client of the server, made at the first call.
+
+        Raises:
+            CassetteNotWritten: completions can't be kept.
+        """
+        with self._mutex:
+            if self._server is None:
+                self._check_writable()
+                self._server = http_client()
+            return self._server
 
     def _check_writable(self) -> None:
         """Check that completions can be kept, before one is paid for.
@@ -115,45 +129,43 @@ class CassetteTransport(httpx2.BaseTransport):
             )
         return response
 
-    def _record(
-        self, body: bytes, response: httpx2.Response, payment: Payment
-    ) -> Mapping[str, Any]:
-        """Record a server's answer and return it; count it as unusable if that is not possible.
+    def _record(self, asked: Request, response: httpx2.Response, payment: Payment) -> Call:
+        """Record a server's answer and return the call; count it as unusable if it can't be kept.
 
         Raises:
             ModelError: it holds no completion.
             CassetteError: it holds a key.
             RecordingStopped: there is no room for it.
         """
-        answer = completion_of(response.status_code, response.content)
+        content_type = response.headers.get("content-type", "")
+        status, content = response.status_code, response.content
+        answer = answer_of(asked.path, content, content_type) if status == 200 else None
         if answer is None:
-            unusable = describe_unusable(response.status_code, response.content, json.loads(body))
+            unusable = describe_unusable(status, content, asked)
             payment.usage = unusable.usage
             self._cassette.add_unusable(unusable.reason, payment.usage)
             raise ModelError(unusable.report)
-        payment.usage = usage_of_answer(answer)
+        payment.usage = usage_of_answer(asked.path, answer)
         try:
-            self._cassette.add(body, answer)
+            return self._cassette.add(asked, answer)
         except CassetteNotWritten as error:
             self._cassette.add_unusable("not written", payment.usage)
-            raise self._stop(error, body, answer) from None
+            raise self._stop(error, asked, answer) from None
         except CassetteError:
             self._cassette.add_unusable("looks like a secret", payment.usage)
             raise
-        return answer
 
-    def _stop(
-        self, error: CassetteNotWritten, body: bytes, answer: Mapping[str, Any]
-    ) -> RecordingStopped:
+    def _stop(self, error: CassetteNotWritten, asked: Request, answer: Any) -> RecordingStopped:
         """Rescue a completion into a temporary folder, and stop the recording of all workers."""
         reason = f"a completion that was paid for could not be kept: {error}"
         if self._budget is not None:
             self._budget.stop(reason)
         try:
             folder = Path(tempfile.mkdtemp(prefix="miniwob-rescued-"))
-            path = self._cassette.rescue(body, answer, folder)
+            path = self._cassette.rescue(asked, answer, folder)
         except (CassetteNotWritten, OSError) as second:
-            text = answer["choices"][0]["message"]["content"]
+            said = completion_of(asked.path, answer)
+            text = "\n".join([said.text, *map(str, said.tool_calls)])
             return RecordingStopped(
                 f"{reason}. Nor could it be written to a temporary folder ({second}). This is its "
                 f"text:\n{redact(text)}"
@@ -167,3 +179,15 @@ class CassetteTransport(httpx2.BaseTransport):
         """Close the connection to the server."""
         if self._server is not None:
             self._server.close()
+
+
+def _response_of(call: Call) -> httpx2.Response:
+    """Return the answer of a call in the form that the request asks for."""
+    api, answer = api_of(call.request.path), call.answer
+    if not isinstance(answer, str):
+        answer = api.served(answer, digest(call.key))
+        if not call.request.streams:
+            return httpx2.Response(200, json=answer)
+        answer = sse.write_events(api.events(answer), named=call.request.path != CHAT)
+    headers = {"Content-Type": sse.CONTENT_TYPE}
+    return httpx2.Response(200, content=answer.encode(), headers=headers)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_miniwob_agent.cassettes.call import params_of, usage_of_answer
+from pytest_miniwob_agent.cassettes.call import Request, params_of, usage_of_answer
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import shorten
 from pytest_miniwob_agent.core.usage import Usage, token_count
@@ -37,20 +37,20 @@ class Unusable:
     usage: Usage
 
 
-def describe_unusable(status: int, body: object, request: Mapping[str, Any]) -> Unusable:
-    """Describe an answer for which `completion_of` returns None.
+def describe_unusable(status: int, body: object, request: Request) -> Unusable:
+    """Describe an answer for which `answer_of` returns None.
 
     Args:
         status: the status of the response.
         body: its body, as bytes or as parsed JSON.
-        request: the body of the request, for the limits that it sets.
+        request: what was asked, for the limits that it sets.
     """
     answer = _parsed(body) if isinstance(body, bytes) else body
-    reason, report = _reason_and_report(answer, request) if status == 200 else ("", "")
+    reason, report = _reason_and_report(answer, request.body) if status == 200 else ("", "")
     return Unusable(
         reason or "no chat completion",
         report or _report(status, body),
-        usage_of_answer(answer),
+        usage_of_answer(request.path, answer),
     )
 
 
@@ -68,13 +68,6 @@ def _reason_and_report(answer: object, request: Mapping[str, Any]) -> tuple[str,
             "held back by a content filter",
             f"{_NO_TEXT}: the server's content filter held it back",
         )
-    if isinstance(message.get("refusal"), str):
-        return (
-            "refused by the model",
-            f"{_NO_TEXT}: the model refused, {_quoted(message['refusal'])}",
-        )
-    if message.get("tool_calls") or message.get("function_call"):
-        return "a tool call", f"{_NO_TEXT}: the model calls a tool, and the agent offers none"
     return "no text", ""
 
 

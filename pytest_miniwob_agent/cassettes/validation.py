@@ -7,10 +7,14 @@ from typing import Any
 
 import yaml
 
-from pytest_miniwob_agent.cassettes.call import completion_of
+from pytest_miniwob_agent.models.apis import CHAT
+from pytest_miniwob_agent.models.apis.answers import is_answer
 
 SCHEMA = 1
-"""The schema that this package writes; older files lack the key and the origins of their calls."""
+"""The schema of cassettes of texts; older files lack the key and the origins of their calls."""
+
+NEWEST_SCHEMA = 2
+"""The schema of cassettes with other calls: tools, other APIs, streams, normalized requests."""
 
 _ORIGIN_FIELDS = {
     "purpose": str,
@@ -48,10 +52,10 @@ def check_cassette(data: Any) -> None:
         raise InvalidCassette(
             f"vcrpy cassettes have version 1, not {data.get('version')!r}", "version"
         )
-    if data.get("schema", SCHEMA) != SCHEMA:
+    if data.get("schema", SCHEMA) not in (SCHEMA, NEWEST_SCHEMA):
         raise InvalidCassette(
             f"its schema is {data['schema']!r}, but this version of pytest-miniwob-agent reads "
-            f"{SCHEMA}",
+            f"{SCHEMA} and {NEWEST_SCHEMA}",
             "schema",
         )
     if not data["interactions"]:
@@ -68,27 +72,44 @@ def _check_interaction(interaction: Any, index: int) -> None:
     request, response = interaction.get("request"), interaction.get("response")
     if not isinstance(request, dict) or not isinstance(response, dict):
         raise InvalidCassette(f"{call} lacks its request or its response", *keys)
-    body = request.get("body")
+    path, body = request.get("uri", CHAT), request.get("body")
+    if not isinstance(path, str):
+        raise InvalidCassette(f"the path of {call} is not a text", *keys, "request", "uri")
     messages = body.get("messages") if isinstance(body, dict) else None
-    if not isinstance(messages, list) or not all(isinstance(m, dict) for m in messages):
+    if path == CHAT and not (
+        isinstance(messages, list) and all(isinstance(each, dict) for each in messages)
+    ):
         raise InvalidCassette(
             f"the request of {call} has no chat messages", *keys, "request", "body"
         )
-    answer = response.get("body")
-    if not isinstance(answer, dict) or completion_of(200, answer) is None:
+    if not isinstance(body, dict):
+        raise InvalidCassette(f"the request of {call} has no body", *keys, "request")
+    if not is_answer(path, response.get("body")):
         raise InvalidCassette(
-            f"the response of {call} is not a chat completion with a text",
-            *keys, "response", "body",
-        )  # fmt: skip
+            f"the response of {call} is not an answer of a model", *keys, "response", "body"
+        )
     if "call" in interaction and not _is_origin(interaction["call"]):
         raise InvalidCassette(f"the origin of {call} is not valid", *keys, "call")
 
 
+def is_text_answer(answer: Any) -> bool:
+    """Return True for a chat completion whose first choice is a text and nothing else."""
+    try:
+        message = answer["choices"][0]["message"]
+        return isinstance(message["content"], str) and not message.get("tool_calls")
+    except (KeyError, IndexError, TypeError, AttributeError):
+        return False
+
+
 def _is_origin(data: Any) -> bool:
+    if isinstance(data, dict) and isinstance(normalized := data.get("normalized"), list):
+        data = {name: value for name, value in data.items() if name != "normalized"}
+        if not all(isinstance(each, str) for each in normalized):
+            return False
     return (
         isinstance(data, dict)
-        and data.keys() == _ORIGIN_FIELDS.keys()
-        and all(isinstance(data[name], kind) for name, kind in _ORIGIN_FIELDS.items())
+        and (data.keys() == _ORIGIN_FIELDS.keys() or not data)
+        and all(isinstance(data[name], _ORIGIN_FIELDS[name]) for name in data)
     )
 
 

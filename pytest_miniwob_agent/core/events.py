@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from pytest_miniwob_agent.core.actions import Action, action_from_data
 from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.core.chat import Message, ToolCall, tool_calls_from_data
 from pytest_miniwob_agent.core.data import to_data
 from pytest_miniwob_agent.core.observations import Observation, Transition
 from pytest_miniwob_agent.core.text import (
@@ -17,6 +18,9 @@ from pytest_miniwob_agent.core.text import (
     shorten_lines,
 )
 
+_OPTIONAL = {"optional": True}
+"""Metadata of a field that `core.data.to_data` leaves out where it is empty."""
+
 
 @dataclass(frozen=True, slots=True)
 class Completion:
@@ -24,6 +28,10 @@ class Completion:
 
     `model` and `system_fingerprint` name what really answered, as the server says: of the model
     that was asked for, an exact version, and the configuration behind it; None where it says none.
+
+    `text` is empty where the model only calls tools. `finish_reason` is the server's word for why
+    the answer ends, `reasoning` the model's thoughts where the server sends them, `refusal` its
+    reason not to answer, and `others` are further choices, where more than one was asked for.
     """
 
     text: str
@@ -31,6 +39,34 @@ class Completion:
     completion_tokens: int | None = None
     model: str | None = None
     system_fingerprint: str | None = None
+    tool_calls: tuple[ToolCall, ...] = field(default=(), metadata=_OPTIONAL)
+    finish_reason: str | None = field(default=None, metadata=_OPTIONAL)
+    reasoning: str | None = field(default=None, metadata=_OPTIONAL)
+    refusal: str | None = field(default=None, metadata=_OPTIONAL)
+    others: tuple[Completion, ...] = field(default=(), metadata=_OPTIONAL)
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Completion:
+        """Return the completion that `core.data.to_data` was called on."""
+        tool_calls = tool_calls_from_data(data.get("tool_calls", ()))
+        others = tuple(map(cls.from_data, data.get("others", ())))
+        return cls(**{**data, "tool_calls": tool_calls, "others": others})
+
+    @property
+    def message(self) -> dict[str, Any]:
+        """The answer as a message in the Chat Completions form, to go on with the conversation."""
+        message: dict[str, Any] = {"role": "assistant", "content": self.text}
+        if self.tool_calls:
+            message["content"] = self.text or None
+            message["tool_calls"] = [
+                {
+                    "id": call.id,
+                    "type": "function",
+                    "function": {"name": call.name, "arguments": call.arguments},
+                }
+                for call in self.tool_calls
+            ]
+        return message
 
 
 class Ending(StrEnum):
@@ -76,7 +112,11 @@ class TrialStarted:
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """A model call, made when the trial had taken `step` actions."""
+    """A model call, made when the trial had taken `step` actions.
+
+    In a conversation `messages` has all messages of the request, `prompt` is the text of those
+    that are new since the call before, and `tools` are the names of the tools that are offered.
+    """
 
     kind: ClassVar[str] = "call"
     trial: int
@@ -84,6 +124,8 @@ class Called:
     purpose: str
     prompt: str
     completion: Completion
+    messages: tuple[Message, ...] = field(default=(), metadata=_OPTIONAL)
+    tools: tuple[str, ...] = field(default=(), metadata=_OPTIONAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +188,9 @@ def event_from_data(data: Mapping[str, Any]) -> Event:
         case "trial":
             return TrialStarted(parts["trial"], Observation.from_data(parts["observation"]))
         case "call":
-            return Called(**{**parts, "completion": Completion(**parts["completion"])})
+            parts["completion"] = Completion.from_data(parts["completion"])
+            parts["messages"] = tuple(map(Message.from_data, parts.get("messages", ())))
+            return Called(**{**parts, "tools": tuple(parts.get("tools", ()))})
         case "act":
             action = action_from_data(parts["action"])
             transition = Transition.from_data(parts["transition"])

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Protocol, runtime_checkable
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from pytest_miniwob_agent.core.actions import Action
 from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.core.chat import ModelRequest, ModelResponse
 from pytest_miniwob_agent.core.events import Completion, Event, Note, Origin
 from pytest_miniwob_agent.core.observations import Observation, Shot, Transition
 from pytest_miniwob_agent.core.outcome import Outcome
+
+if TYPE_CHECKING:
+    import openai  # noqa: TID251 - for types alone
 
 
 class Environment(Protocol):
@@ -48,11 +52,89 @@ class Visible(Protocol):
         ...
 
 
-class LLM(Protocol):
-    """A language model behind one chat message."""
+class Model(Protocol):
+    """A language model: the least that is implemented, for agents that send texts."""
 
     def complete(self, prompt: str, purpose: str) -> Completion:
         """Answer a prompt; `purpose` says what the call is for (`plan`, `reflect`, ...)."""
+        ...
+
+
+class ChatModel(Model, Protocol):
+    """A language model that takes conversations."""
+
+    def chat(
+        self,
+        messages: Sequence[Any],
+        purpose: str,
+        *,
+        tools: Sequence[Any] | None = None,
+        tool_choice: Any = None,
+        response_format: Any = None,
+        **params: Any,
+    ) -> Completion:
+        """Answer a conversation.
+
+        Args:
+            messages: in the Chat Completions form: mappings such as
+                `{"role": "user", "content": "..."}`, or openai's own types.
+            purpose: what the call is for.
+            tools: the functions that the model may call, in the Chat Completions form.
+            tool_choice: which of them it must call.
+            response_format: the form of the answer, such as `{"type": "json_object"}`.
+            params: further parameters of the request.
+
+        Raises:
+            TypeError: the messages are not a list of messages.
+        """
+        ...
+
+
+@runtime_checkable
+class HTTPModel(ChatModel, Protocol):
+    """A language model that takes requests as they go over HTTP, so that any client can use it.
+
+    `live` is True if its answers may take long.
+    """
+
+    @property
+    def live(self) -> bool:  # noqa: D102
+        ...
+
+    def post(self, request: ModelRequest) -> ModelResponse:
+        """Answer a request of any API."""
+        ...
+
+
+class LLM(ChatModel, Protocol):
+    """The language model as an agent gets it, whatever way its calls take.
+
+    All calls are counted, limited, recorded and replayed alike. An error of one, such as drift, is
+    raised again by every later call and action, and ends the item, whatever a framework makes of
+    it.
+    """
+
+    @property
+    def model(self) -> str:
+        """The model's id, for clients that name it."""
+        ...
+
+    @property
+    def client(self) -> openai.OpenAI:
+        """A client of the item: Chat Completions, Responses, and any other, streamed or not."""
+        ...
+
+    @property
+    def async_client(self) -> openai.AsyncOpenAI:
+        """The asynchronous one."""
+        ...
+
+    @property
+    def base_url(self) -> str:
+        """The address of a server of the item's own, for frameworks; it ends in `/v1`.
+
+        It takes any JSON that is posted, with any key.
+        """
         ...
 
 
@@ -65,8 +147,10 @@ class Agent(Protocol):
 
     name: str
 
-    def solve(self, env: Environment, llm: LLM, note: Callable[[Note], None]) -> None:
-        """Play trials until the page is solved or a limit is reached.
+    def solve(
+        self, env: Environment, llm: LLM, note: Callable[[Note], None]
+    ) -> Awaitable[None] | None:
+        """Play trials until the page is solved or a limit is reached; `async def` is fine.
 
         Begin each trial with `env.reset()`. `note` is for what only the agent knows: how a trial
         ended, what a reflection changed, and what else is worth keeping. `LimitReached` may be
@@ -96,6 +180,18 @@ class ActionCounter(Protocol):
         """Return False for a helper of another action, such as clearing a field before typing.
 
         Each helper must belong to an action that counts, or a trial would never end.
+        """
+        ...
+
+
+@runtime_checkable
+class Normalizer(Protocol):
+    """An optional part of an `Agent`: leaves out of requests what differs at every run."""
+
+    def normalize(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Return a request's body as it is matched and stored.
+
+        It is for ids and the like that a framework makes up; the request is sent as it was.
         """
         ...
 

@@ -17,8 +17,11 @@ from typing import Any, TypeVar
 
 from pytest_miniwob_agent.core.secret_forms import FORMS
 
+KEY_VARIABLES = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY")
+"""The environment variables with keys of model servers."""
+
 _SHORTEST = 8
-"""Length from which a text can be a secret, also the value of `OPENAI_API_KEY`: a shorter one is a
+"""Length from which a text can be a secret, also the value of a `KEY_VARIABLES`: a shorter one is a
 placeholder, whose letters may be in any text."""
 
 _NAME = re.compile("key|token|secret|password|passwd|pwd|authorization", re.IGNORECASE)
@@ -65,9 +68,9 @@ def redact(data: Data, known: Collection[str] = ()) -> Data:
 
 
 def _known(values: Collection[str]) -> list[tuple[str, str]]:
-    """Return texts that are secrets by their kind: those given, and that in `OPENAI_API_KEY`."""
-    key = os.environ.get("OPENAI_API_KEY", "")
-    pairs = [("value of OPENAI_API_KEY", key), *(("not shown", value) for value in values)]
+    """Return texts that are secrets by their kind: those given, and those in `KEY_VARIABLES`."""
+    pairs = [(f"value of {name}", os.environ.get(name, "")) for name in KEY_VARIABLES]
+    pairs += [("not shown", value) for value in values]
     return [(kind, value) for kind, value in pairs if len(value) >= _SHORTEST]
 
 

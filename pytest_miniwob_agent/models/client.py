@@ -2,43 +2,34 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import httpx2
 import openai
 
+from pytest_miniwob_agent.core.chat import ModelRequest, ModelResponse
 from pytest_miniwob_agent.core.errors import MiniwobError, ModelError, UsageError
 from pytest_miniwob_agent.core.events import Completion
 from pytest_miniwob_agent.core.secrets import redact
-from pytest_miniwob_agent.core.text import sanitize_line
-from pytest_miniwob_agent.core.usage import token_count
+from pytest_miniwob_agent.core.text import sanitize_line, shorten
+from pytest_miniwob_agent.models.apis import CHAT, api_of
+from pytest_miniwob_agent.models.apis.chat_completions import messages_of_text, plain_messages
+from pytest_miniwob_agent.models.keys import Keys
 from pytest_miniwob_agent.models.params import OPTION, sent_only_texts, shown_url, split_url
 from pytest_miniwob_agent.models.refusals import advice_on_refusal
 
 RETRIES = 5
 """Default number of retries of a refused or dropped call; enough for a minute of rate limits."""
 
-
-def api_key(base_url: str | None, option: str) -> str:
-    """The key in `OPENAI_API_KEY`, or "none" for your own server, which may not need one.
-
-    Args:
-        base_url: the server, if the caller names one.
-        option: the option that names a server, for the message.
-
-    Raises:
-        UsageError: there is no key, and the server is OpenAI's.
-    """
-    key = os.environ.get("OPENAI_API_KEY")
-    if not key and not (base_url or os.environ.get("OPENAI_BASE_URL")):
-        raise UsageError(
-            "calling a model needs OPENAI_API_KEY in the environment, or a server of your own "
-            f"named by OPENAI_BASE_URL or {option}"
-        )
-    return key or "none"
+_OWN_HEADERS = (
+    "accept-encoding", "authorization", "connection", "content-length", "content-type", "cookie",
+    "host", "transfer-encoding", "user-agent", "x-api-key", "x-goog-api-key",
+)  # fmt: skip
+"""Headers of a request that are not sent on: those of its connection, and keys."""
 
 
 def http_client() -> httpx2.Client:
@@ -79,19 +70,17 @@ def checked_environment() -> Iterator[None]:
 
 
 class OpenAILLM:
-    """A model behind an OpenAI-compatible chat completions server.
+    """A model behind a server that speaks OpenAI's Chat Completions, or another API over `post`.
 
     Args:
         model: the model's id.
-        params: further parameters of every request, such as `temperature`.
+        params: further parameters of every chat call, such as `temperature`.
         base_url: the server; None leaves it to `OPENAI_BASE_URL` or the client's default.
-        transport: carries the requests, for instance `cassettes.item.CassetteTransport`.
+        transport: carries the requests, for instance `cassettes.transport.CassetteTransport`.
         live: True if calls may reach a server; otherwise no key is needed and nothing is retried.
         retries: number of times to send a refused or dropped call again, with the client's own
             back-off.
-
-    Raises:
-        UsageError: the model is live on OpenAI's server, and there is no `OPENAI_API_KEY`.
+        key_variable: the environment variable with the key; None for that of the API.
     """
 
     def __init__(
@@ -103,14 +92,17 @@ class OpenAILLM:
         transport: httpx2.BaseTransport | None = None,
         live: bool = True,
         retries: int = RETRIES,
+        key_variable: str | None = None,
     ) -> None:
         self.model = model
+        self.live = live
         self._params = dict(params)
-        address = base_url or os.environ.get("OPENAI_BASE_URL") or None
+        self._keys = Keys(base_url or os.environ.get("OPENAI_BASE_URL") or None, key_variable)
+        address = self._keys.address
         self._sent_only = sent_only_texts(params, address)
         server, query = split_url(address)
         self._client = openai.OpenAI(
-            api_key=api_key(base_url, "--miniwob-base-url") if live else "none",
+            api_key=self._keys.openai_key if live else "none",
             base_url=server,
             default_query=query,
             max_retries=retries if live else 0,
@@ -122,15 +114,105 @@ class OpenAILLM:
 
         Raises:
             ModelError: the server can't be reached, refuses the call, or its answer has no text.
+            TypeError: the prompt is not a text.
+            UsageError: the client does not know a parameter, or there is no key.
+            MiniwobError: any other that the transport raises.
+        """
+        completion = self.chat(messages_of_text(prompt), purpose)
+        if completion.refusal:
+            refusal = repr(shorten(completion.refusal))
+            raise self._failed(purpose, f"answered with no text: the model refused, {refusal}")
+        if completion.tool_calls and not completion.text:
+            reason = "answered with no text: the model calls a tool, and the agent offers none"
+            raise self._failed(purpose, reason)
+        return completion
+
+    def chat(
+        self,
+        messages: Sequence[Any],
+        purpose: str,
+        *,
+        tools: Sequence[Any] | None = None,
+        tool_choice: Any = None,
+        response_format: Any = None,
+        **params: Any,
+    ) -> Completion:
+        """Send a conversation, in the Chat Completions form.
+
+        Args:
+            messages: mappings such as `{"role": "user", "content": "..."}`, or openai's own types.
+            purpose: what the call is for.
+            tools: the functions that the model may call.
+            tool_choice: which of them it must call, in the server's words.
+            response_format: the form of the answer, such as `{"type": "json_object"}`.
+            params: further parameters, which replace those of the option.
+
+        Raises:
+            ModelError: the server can't be reached or refuses the call, or its answer says nothing.
+            TypeError: the messages are not a list of messages.
             UsageError: the client does not know a parameter.
             MiniwobError: any other that the transport raises.
         """
-        try:
-            answer = self._client.chat.completions.create(
-                model=self.model,
-                messages=[{"role": "user", "content": prompt}],
-                **self._params,
+        given = {"tools": tools, "tool_choice": tool_choice, "response_format": response_format}
+        params |= {name: value for name, value in given.items() if value is not None}
+        if params.get("stream"):
+            raise TypeError("llm.chat gives whole answers: llm.client streams them")
+        plain: Any = plain_messages(messages)
+        with self._errors(purpose):
+            answer = self._client.chat.completions.with_raw_response.create(
+                model=self.model, messages=plain, **{**self._params, **params}
             )
+        return self._completion(answer.content, purpose)
+
+    def _completion(self, content: bytes, purpose: str) -> Completion:
+        """Return what an answer says; that of a transport of one's own may be anything."""
+        api = api_of(CHAT)
+        try:
+            answer = json.loads(content)
+        except (ValueError, RecursionError):
+            answer = None
+        if not isinstance(answer, Mapping) or not api.is_answer(answer):
+            raise self._failed(purpose, "answered with no chat completion that has a text")
+        return api.completion(answer)
+
+    def post(self, request: ModelRequest) -> ModelResponse:
+        """Send a request of any API to the server, and return its answer as a whole.
+
+        Raises:
+            ModelError: the server can't be reached or refuses the call.
+            UsageError: there is no key for the server.
+            MiniwobError: any other that the transport raises.
+        """
+        purpose = request.path.removeprefix("/v1/")
+        query = self._params.get("extra_query")
+        options: Any = {"headers": self._headers(request)}
+        if query:
+            options["params"] = query
+        with self._errors(purpose):
+            answer = self._client.post(
+                self._keys.url_of(request.path),
+                cast_to=httpx2.Response,
+                body=dict(request.body),
+                options=options,
+            )
+            kind = answer.headers.get("content-type", "application/json")
+            return ModelResponse(answer.content, kind, answer.status_code)
+
+    def _headers(self, request: ModelRequest) -> dict[str, Any]:
+        """Return the headers of a request as they are sent on: with the key of the environment."""
+        headers: dict[str, Any] = {
+            name: value
+            for name, value in request.headers.items()
+            if name.lower() not in _OWN_HEADERS
+        }
+        headers |= self._params.get("extra_headers") or {}
+        return headers | (self._keys.headers(request.path) if self.live else {})
+
+    @contextmanager
+    def _errors(self, purpose: str) -> Iterator[None]:
+        """Turn the errors of a call into those of this package."""
+        try:
+            yield
         except ModelError as error:
             raise self._failed(purpose, str(error)) from None
         except openai.APIConnectionError as error:
@@ -153,35 +235,11 @@ class OpenAILLM:
             raise UsageError(f"{OPTION}: {reason}{hint}") from None
         except (openai.OpenAIError, ValueError) as error:
             raise self._failed(purpose, f"gave no completion: {error}") from None
-        try:
-            text = answer.choices[0].message.content
-        except (AttributeError, IndexError, TypeError):  # the client does not check what it reads
-            text = None
-        if not isinstance(text, str):
-            raise self._failed(purpose, "answered with no chat completion that has a text")
-        return Completion(
-            text,
-            _count(answer, "prompt_tokens"),
-            _count(answer, "completion_tokens"),
-            _name(answer, "model"),
-            _name(answer, "system_fingerprint"),
-        )
 
     def _failed(self, purpose: str, reason: str) -> ModelError:
         """An error without keys, even if the server's message contains one."""
         server = shown_url(str(self._client.base_url))
         return ModelError(f"{purpose} call: {server} {redact(reason, self._sent_only)}")
-
-
-def _count(answer: Any, name: str) -> int | None:
-    """A token count, or None where the server reports none, or not as a number."""
-    return token_count(getattr(getattr(answer, "usage", None), name, None))
-
-
-def _name(answer: Any, field: str) -> str | None:
-    """A name that the server gives itself, or None where it gives none, or not as a text."""
-    name = getattr(answer, field, None)
-    return name if isinstance(name, str) and name else None
 
 
 def advice_on_connection(cause: BaseException) -> str:

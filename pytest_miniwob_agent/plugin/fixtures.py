@@ -12,7 +12,7 @@ from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import MiniwobError, UsageError
 from pytest_miniwob_agent.core.events import Episode
 from pytest_miniwob_agent.core.limits import Limits
-from pytest_miniwob_agent.core.protocols import LLM, Agent, Environment
+from pytest_miniwob_agent.core.protocols import Agent, Environment, Model, Normalizer
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import sanitize_lines
 from pytest_miniwob_agent.plugin.collection import limits_of
@@ -89,7 +89,7 @@ def miniwob_llm(
     miniwob_agent: Agent,
     miniwob_case: Case,
     miniwob_limits: Limits,
-) -> Iterator[LLM]:
+) -> Iterator[Model]:
     """The model, behind the item's cassette. Override it for a model of your own.
 
     The item ends with this fixture: the cassette then holds what the episode and the test asked.
@@ -146,6 +146,7 @@ def _open_cassette(
         locks=settings.pending.with_name(LOCKS),
         run=request.config.stash[STATE].shared,
         test=request.node.nodeid,
+        normalize=agent.normalize if isinstance(agent, Normalizer) else None,
     )
     request.node.stash[CASSETTE] = cassette
     for remark in cassette.remarks:
@@ -159,7 +160,7 @@ def miniwob_episode(
     miniwob_case: Case,
     miniwob_limits: Limits,
     miniwob_agent: Agent,
-    miniwob_llm: LLM,
+    miniwob_llm: Model,
     miniwob_environment: Environment,
 ) -> Episode:
     """The agent's episode on the item's page: an `Episode` with `solved` and `explain()`.

@@ -98,7 +98,8 @@ def _take_answers(settings: Settings) -> str:
     """
     if settings.record != "defer":
         return ""
-    from pytest_miniwob_agent.cassettes.pending import read_pending, take_answers
+    from pytest_miniwob_agent.cassettes.batch_file import read_pending
+    from pytest_miniwob_agent.cassettes.pending import take_answers
 
     if settings.answers is None:
         read_pending(settings.pending)  # a damaged file is reported before the run

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from html import escape
+from typing import TYPE_CHECKING, Any
 
 from pytest_miniwob_agent.core.actions import Action, Click, Enter, elements_of
+from pytest_miniwob_agent.core.chat import ModelRequest, ModelResponse
 from pytest_miniwob_agent.core.events import Completion
 from pytest_miniwob_agent.core.observations import Element, Observation, Transition
+from pytest_miniwob_agent.models.apis import CHAT, api_of, sse
+from pytest_miniwob_agent.models.apis.chat_completions import messages_of_text, plain_messages
+
+if TYPE_CHECKING:
+    import openai
 
 _NO_FIELDS = ("button", "submit", "reset", "image", "checkbox", "radio")
 """Types of inputs that keys do not go to."""
@@ -112,17 +120,25 @@ def _markup(element: Element) -> str:
 
 
 class ScriptedLLM:
-    """A model that gives fixed replies.
+    """A model that gives fixed replies, to calls of all kinds.
 
     Args:
-        replies: the replies in order, or a function of prompt and purpose.
+        replies: the replies in order, or a function of prompt and purpose. Each is a text, or a
+            `Completion`, for instance with tool calls.
     """
 
-    def __init__(self, replies: Iterable[str] | Callable[[str, str], str]) -> None:
+    model = "scripted"
+    live = False
+
+    def __init__(
+        self, replies: Iterable[str | Completion] | Callable[[str, str], str | Completion]
+    ) -> None:
         self._reply = replies if callable(replies) else None
         self._replies = iter(()) if callable(replies) else iter(replies)
         self.prompts: list[tuple[str, str]] = []
-        """Purpose and prompt of each call so far."""
+        """Purpose and prompt of each call so far; of a conversation, all messages as a text."""
+        self.requests: list[ModelRequest] = []
+        """The requests of conversations so far, for instance to look at their tools."""
 
     @property
     def purposes(self) -> list[str]:
@@ -135,9 +151,70 @@ class ScriptedLLM:
         Raises:
             AssertionError: there is none left.
         """
+        messages_of_text(prompt)  # refuses what is not a text
+        return self._next(prompt, purpose)
+
+    def chat(
+        self,
+        messages: Sequence[Any],
+        purpose: str,
+        *,
+        tools: Sequence[Any] | None = None,
+        tool_choice: Any = None,
+        response_format: Any = None,
+        **params: Any,
+    ) -> Completion:
+        """Return the next reply to a conversation.
+
+        Raises:
+            AssertionError: there is none left.
+            TypeError: the messages are not a list of messages.
+        """
+        given = {"tools": tools, "tool_choice": tool_choice, "response_format": response_format}
+        params |= {name: value for name, value in given.items() if value is not None}
+        body = {"model": self.model, "messages": plain_messages(messages), **params}
+        return self._answer(ModelRequest(CHAT, body), purpose)
+
+    def post(self, request: ModelRequest) -> ModelResponse:
+        """Return the next reply in the form of the request's API, as a stream if it asks for one.
+
+        Raises:
+            AssertionError: there is none left.
+        """
+        api = api_of(request.path)
+        completion = self._answer(request, request.path.rpartition("/")[2])
+        answer = api.served(api.answer(completion), f"scripted{len(self.prompts)}")
+        if not request.body.get("stream"):
+            return ModelResponse(json.dumps(answer).encode())
+        stream = sse.write_events(api.events(answer), named=request.path != CHAT)
+        return ModelResponse(stream.encode(), sse.CONTENT_TYPE)
+
+    @property
+    def client(self) -> openai.OpenAI:
+        """A client whose requests get the next replies, for tests without `run_episode`."""
+        from pytest_miniwob_agent.models.openai_clients import openai_client
+
+        return openai_client(self.post)
+
+    @property
+    def async_client(self) -> openai.AsyncOpenAI:
+        """An asynchronous one."""
+        from pytest_miniwob_agent.models.openai_clients import async_openai_client
+
+        return async_openai_client(self.post, live=False)
+
+    @property
+    def base_url(self) -> str:
+        """Not here: a server belongs to an episode."""
+        raise RuntimeError("llm.base_url needs run_episode, which starts and stops its server")
+
+    def _answer(self, request: ModelRequest, purpose: str) -> Completion:
+        self.requests.append(request)
+        messages = api_of(request.path).messages(request.body)
+        return self._next("\n".join(f"[{each.role}]\n{each}" for each in messages), purpose)
+
+    def _next(self, prompt: str, purpose: str) -> Completion:
         self.prompts.append((purpose, prompt))
-        if self._reply:
-            return Completion(self._reply(prompt, purpose))
-        reply = next(self._replies, None)
+        reply = self._reply(prompt, purpose) if self._reply else next(self._replies, None)
         assert reply is not None, f"the script has no reply to this {purpose} call:\n{prompt}"
-        return Completion(reply)
+        return Completion(reply) if isinstance(reply, str) else reply

@@ -11,7 +11,6 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from pytest_miniwob_agent import CassetteError
-from pytest_miniwob_agent.cassettes.call import messages_text
 from pytest_miniwob_agent.cassettes.file import dump_cassette, read_cassette, write_cassette
 from pytest_miniwob_agent.cassettes.serializer import Serializer
 
@@ -229,7 +228,7 @@ def test_conflict_markers_inside_a_text_are_not_a_conflict(tmp_path):
     path = tmp_path / "1.yaml"
     prompt = "<<<<<<< HEAD\n=======\n>>>>>>> main"
     write_cassette(path, [make_call(prompt)])
-    assert messages_text(read_cassette(path)[0].body) == prompt
+    assert read_cassette(path)[0].request.text == prompt
 
 
 def test_a_file_without_a_schema_is_read_without_origins(tmp_path):

@@ -17,7 +17,6 @@ from pytest_miniwob_agent import (
     Pending,
     UsageError,
 )
-from pytest_miniwob_agent.cassettes.call import messages_text
 from pytest_miniwob_agent.cassettes.file import dump_cassette, read_cassette
 from pytest_miniwob_agent.cassettes.item import ItemCassette, Record
 from pytest_miniwob_agent.cassettes.transport import CassetteTransport
@@ -49,7 +48,7 @@ def play(folder, record, *prompts, url=None, limits=None, **options):
 
 
 def prompts_in(path):
-    return [messages_text(call.body) for call in read_cassette(path)]
+    return [call.request.text for call in read_cassette(path)]
 
 
 @pytest.fixture
@@ -440,7 +439,7 @@ class TestPartialOfAnotherCassette:
         recorded.write_bytes(recorded.read_bytes().replace(b"\n", b"\r\n"))  # git on Windows
         cassette, _ = model(tmp_path, record, chat_server.url)
         assert cassette.remarks == []
-        assert "three" in [messages_text(call.body) for call in cassette.calls]
+        assert "three" in [call.request.text for call in cassette.calls]
 
     def test_one_of_an_earlier_version_is_continued_if_it_holds_the_cassette(
         self, tmp_path, recorded, partial

@@ -6,8 +6,10 @@ import pytest
 from projects import solve_menu
 
 from pytest_miniwob_agent import UsageError
+from pytest_miniwob_agent.cassettes.batch_file import read_pending
+from pytest_miniwob_agent.cassettes.call import Request
 from pytest_miniwob_agent.cassettes.item import ItemCassette, Record
-from pytest_miniwob_agent.cassettes.pending import read_pending, take_answers, update_pending
+from pytest_miniwob_agent.cassettes.pending import take_answers, update_pending
 from pytest_miniwob_agent.cassettes.pending_state import PendingState
 
 STEM = "reflective/m/click-menu-2/1"
@@ -17,9 +19,13 @@ def body(prompt):
     return {"model": "m", "messages": [{"role": "user", "content": prompt}]}
 
 
+def request(prompt):
+    return Request("/v1/chat/completions", body(prompt))
+
+
 def pending(cassettes, prompt, stem=STEM):
     cassette = ItemCassette(cassettes, stem, Record.DEFER)
-    return cassette.missing_call(json.dumps(body(prompt)).encode()).request
+    return cassette.missing_call(request(prompt)).request
 
 
 def answer(request, text="DONE"):
@@ -59,7 +65,7 @@ def test_an_answer_is_recorded_in_its_cassette(files):
     assert (taken.recorded, taken.already, taken.problems) == (1, 0, [])
     assert not batch.exists()
     cassette = ItemCassette(cassettes, STEM, Record.DEFER)
-    assert cassette.replay(json.dumps(body("one")).encode()).text == "click id=1"
+    assert cassette.replay(request("one")).completion.text == "click id=1"
 
 
 def test_the_same_file_twice_records_nothing_twice(files):
@@ -221,7 +227,7 @@ def test_line_separators_inside_a_text_do_not_end_a_line(tmp_path):
     assert read_pending(batch) == {request["custom_id"]: request}
     answers.write_text(json.dumps(answer(request, text), ensure_ascii=False), encoding="utf-8")
     assert take_answers(answers, batch, tmp_path).recorded == 1
-    replayed = ItemCassette(tmp_path, STEM, Record.DEFER).replay(json.dumps(body(text)).encode())
+    replayed = ItemCassette(tmp_path, STEM, Record.DEFER).replay(request(text))
     assert replayed.text == text
 
 

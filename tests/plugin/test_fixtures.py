@@ -3,7 +3,6 @@
 import pytest
 from projects import recorded_files, solve_menu
 
-from pytest_miniwob_agent.cassettes.call import messages_text
 from pytest_miniwob_agent.cassettes.file import read_cassette
 
 NEW = "--miniwob-record=new_episodes"
@@ -52,7 +51,7 @@ MODEL_ONLY = """
 
 
 def prompts_in(path):
-    return [messages_text(call.body) for call in read_cassette(path)]
+    return [call.request.text for call in read_cassette(path)]
 
 
 @pytest.fixture

@@ -1,0 +1,68 @@
+"""Conversations with a model: requests and answers as they go over HTTP, and messages to read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """A request to a model's server, any JSON that is posted.
+
+    `path` has no host, such as `/v1/chat/completions`. `headers` are sent on but never stored, and
+    keys in them are replaced by those of the environment.
+    """
+
+    path: str
+    body: Mapping[str, Any]
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelResponse:
+    """The answer to a `ModelRequest`: JSON, or an event stream as a whole."""
+
+    content: bytes
+    content_type: str = "application/json"
+    status: int = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call of a tool; `arguments` is JSON as the model wrote it, so maybe not valid."""
+
+    id: str
+    name: str
+    arguments: str
+
+    def __str__(self) -> str:
+        return f"{self.name}({self.arguments})"
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message of a conversation, for people to read.
+
+    `role` is the server's word for who speaks. `tool_call_id` is that of the call which a tool's
+    result belongs to. A picture stands in the text as `[picture image/png, 1,234 bytes]`.
+    """
+
+    role: str
+    text: str
+    tool_calls: tuple[ToolCall, ...] = field(default=(), metadata={"optional": True})
+    tool_call_id: str | None = field(default=None, metadata={"optional": True})
+
+    def __str__(self) -> str:
+        return "\n".join([*([self.text] if self.text else []), *map(str, self.tool_calls)])
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Message:
+        """Return the message that `core.data.to_data` was called on."""
+        return cls(**{**data, "tool_calls": tool_calls_from_data(data.get("tool_calls", ()))})
+
+
+def tool_calls_from_data(data: Any) -> tuple[ToolCall, ...]:
+    """Return the tool calls that `core.data.to_data` was called on."""
+    return tuple(ToolCall(**each) for each in data)

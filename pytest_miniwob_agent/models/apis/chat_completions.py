@@ -1,0 +1,223 @@
+"""OpenAI's Chat Completions (https://platform.openai.com/docs/api-reference/chat)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pytest_miniwob_agent.core.chat import Message, ToolCall
+from pytest_miniwob_agent.core.events import Completion
+from pytest_miniwob_agent.core.usage import token_count
+from pytest_miniwob_agent.models.apis import parts
+from pytest_miniwob_agent.models.apis.api import CHAT
+
+
+class ChatCompletions:
+    """The API of `/v1/chat/completions`."""
+
+    path = CHAT
+
+    def messages(self, body: Mapping[str, Any]) -> list[Message]:
+        """Return the messages of a request."""
+        return [
+            Message(
+                parts.text(message.get("role")),
+                parts.content_text(message.get("content")),
+                _tool_calls(message),
+                parts.text_or_none(message.get("tool_call_id")),
+            )
+            for message in parts.mappings(body.get("messages"))
+        ]
+
+    def tools(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the functions that a request offers."""
+        functions = [
+            parts.mapping(tool.get("function")) for tool in parts.mappings(body.get("tools"))
+        ]
+        return {parts.text(each.get("name")): each for each in functions}
+
+    def is_answer(self, answer: Mapping[str, Any]) -> bool:
+        """Return True if the first choice has a text, calls a tool, or says why there is none."""
+        message = parts.mapping(
+            next(iter(parts.mappings(answer.get("choices"))), {}).get("message")
+        )
+        if isinstance(message.get("content"), str | list):
+            return True
+        said = ("tool_calls", "function_call", "refusal", "audio")
+        return any(message.get(name) for name in said)
+
+    def completion(self, answer: Mapping[str, Any]) -> Completion:
+        """Return what the first choice of an answer says, and the others behind it."""
+        usage = parts.mapping(answer.get("usage"))
+        found = []
+        for choice in parts.mappings(answer.get("choices")) or [{}]:
+            message = parts.mapping(choice.get("message"))
+            reasoning = message.get("reasoning_content") or message.get("reasoning")
+            found.append(
+                Completion(
+                    parts.content_text(message.get("content")),
+                    tool_calls=_tool_calls(message),
+                    finish_reason=parts.text_or_none(choice.get("finish_reason")),
+                    reasoning=parts.text_or_none(reasoning),
+                    refusal=parts.text_or_none(message.get("refusal")),
+                )
+            )
+        first = found[0]
+        return Completion(
+            first.text,
+            token_count(usage.get("prompt_tokens")),
+            token_count(usage.get("completion_tokens")),
+            parts.text_or_none(answer.get("model")),
+            parts.text_or_none(answer.get("system_fingerprint")),
+            first.tool_calls,
+            first.finish_reason,
+            first.reasoning,
+            first.refusal,
+            tuple(found[1:]),
+        )
+
+    def answer(self, completion: Completion) -> dict[str, Any]:
+        """Return an answer that says this."""
+        answer: dict[str, Any] = {"object": "chat.completion", "model": completion.model or "model"}
+        answer["choices"] = [
+            {
+                "index": index,
+                "finish_reason": each.finish_reason or _finish_reason(each),
+                "message": each.message
+                | ({"refusal": each.refusal} if each.refusal else {})
+                | ({"reasoning_content": each.reasoning} if each.reasoning else {}),
+            }
+            for index, each in enumerate((completion, *completion.others))
+        ]
+        if completion.prompt_tokens is not None and completion.completion_tokens is not None:
+            answer["usage"] = {
+                "prompt_tokens": completion.prompt_tokens,
+                "completion_tokens": completion.completion_tokens,
+                "total_tokens": completion.prompt_tokens + completion.completion_tokens,
+            }
+        return answer
+
+    def served(self, answer: Mapping[str, Any], digest: str) -> dict[str, Any]:
+        """Return an answer with an id and a time."""
+        return {"id": f"chatcmpl-{digest}", "created": 0, **answer}
+
+    def collect(self, events: Sequence[Any]) -> dict[str, Any]:
+        """Return the answer that the chunks of a stream add up to."""
+        answer: dict[str, Any] = {"object": "chat.completion"}
+        choices: dict[Any, dict[str, Any]] = {}
+        for chunk in parts.mappings(events):
+            for name in ("model", "system_fingerprint", "usage"):
+                if chunk.get(name) is not None:
+                    answer[name] = chunk[name]
+            for piece in parts.mappings(chunk.get("choices")):
+                index = piece.get("index")
+                key = index if isinstance(index, int) else 0
+                choice = choices.setdefault(
+                    key, {"index": key, "message": {"role": "assistant", "content": None}}
+                )
+                _add_delta(choice["message"], parts.mapping(piece.get("delta")))
+                if piece.get("finish_reason") is not None:
+                    choice["finish_reason"] = piece["finish_reason"]
+        answer["choices"] = [choices[index] for index in sorted(choices)]
+        whole = any("finish_reason" in choice for choice in choices.values())
+        return answer if whole else {}
+
+    def events(self, answer: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Return the chunks of a stream: one for each choice, one with its end, one with usage."""
+        head = {
+            "id": answer.get("id", ""),
+            "object": "chat.completion.chunk",
+            "created": answer.get("created", 0),
+            "model": answer.get("model", ""),
+        }
+        chunks = []
+        for choice in parts.mappings(answer.get("choices")):
+            index = choice.get("index", 0)
+            delta = dict(parts.mapping(choice.get("message")))
+            if delta.get("tool_calls"):
+                calls = parts.mappings(delta["tool_calls"])
+                delta["tool_calls"] = [{"index": n, **call} for n, call in enumerate(calls)]
+            end = choice.get("finish_reason", "stop")
+            for part, reason in ((delta, None), ({}, end)):
+                piece = {"index": index, "delta": part, "finish_reason": reason}
+                chunks.append({**head, "choices": [piece]})
+        if answer.get("usage") is not None:
+            chunks.append({**head, "choices": [], "usage": answer["usage"]})
+        return chunks
+
+
+def _finish_reason(completion: Completion) -> str:
+    return "tool_calls" if completion.tool_calls else "stop"
+
+
+def messages_of_text(text: str) -> list[dict[str, str]]:
+    """Return a conversation of one text.
+
+    Raises:
+        TypeError: it is not a text.
+    """
+    if not isinstance(text, str):
+        raise TypeError(
+            f"llm.complete takes a text, not {type(text).__name__}: llm.chat takes messages"
+        )
+    return [{"role": "user", "content": text}]
+
+
+def plain_messages(messages: Sequence[Any]) -> list[dict[str, Any]]:
+    """Return messages as mappings; openai's own types are turned into them.
+
+    Raises:
+        TypeError: they are not a list of messages.
+    """
+    if isinstance(messages, str | Mapping) or not isinstance(messages, Sequence) or not messages:
+        raise TypeError(
+            'llm.chat takes a list of messages such as {"role": "user", "content": "..."}, not '
+            + (type(messages).__name__ if messages else "an empty one")
+        )
+    plain = []
+    for number, message in enumerate(messages):
+        if hasattr(message, "model_dump"):
+            message = message.model_dump(mode="json", exclude_none=True)
+        if not isinstance(message, Mapping) or not isinstance(message.get("role"), str):
+            raise TypeError(
+                f'message {number} of llm.chat is not a mapping with a "role", but {message!r:.80}'
+            )
+        plain.append(dict(message))
+    return plain
+
+
+def _tool_calls(message: Mapping[str, Any]) -> tuple[ToolCall, ...]:
+    calls = []
+    for call in parts.mappings(message.get("tool_calls")):
+        function = parts.mapping(call.get("function") or call.get("custom"))
+        arguments = function.get("arguments", function.get("input", ""))
+        name = parts.text(function.get("name"))
+        calls.append(ToolCall(parts.text(call.get("id")), name, parts.json_text(arguments)))
+    if isinstance(old := message.get("function_call"), Mapping):
+        calls.append(
+            ToolCall("", parts.text(old.get("name")), parts.json_text(old.get("arguments")))
+        )
+    return tuple(calls)
+
+
+def _add_delta(message: dict[str, Any], delta: Mapping[str, Any]) -> None:
+    """Add a piece of a streamed message to the message."""
+    for name, part in delta.items():
+        if name == "tool_calls":
+            for piece in parts.mappings(part):
+                _add_tool_call(message.setdefault("tool_calls", []), piece)
+        elif name != "role" and isinstance(part, str):
+            message[name] = (message.get(name) or "") + part
+        elif part is not None:
+            message[name] = part
+
+
+def _add_tool_call(calls: list[dict[str, Any]], piece: Mapping[str, Any]) -> None:
+    index = piece.get("index")
+    number = index if isinstance(index, int) and 0 <= index <= len(calls) else len(calls)
+    if number == len(calls):
+        calls.append({"id": "", "type": "function", "function": {"name": "", "arguments": ""}})
+    call, function = calls[number], parts.mapping(piece.get("function"))
+    call["id"] = parts.text(piece.get("id")) or call["id"]
+    call["function"]["name"] += parts.text(function.get("name"))
+    call["function"]["arguments"] += parts.text(function.get("arguments"))

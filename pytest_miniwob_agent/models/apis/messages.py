@@ -1,0 +1,195 @@
+"""Anthropic's Messages (https://docs.anthropic.com/en/api/messages)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pytest_miniwob_agent.core.chat import Message, ToolCall
+from pytest_miniwob_agent.core.events import Completion
+from pytest_miniwob_agent.core.usage import token_count
+from pytest_miniwob_agent.models.apis import parts
+
+_INPUT_TOKENS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+
+
+class Messages:
+    """The API of `/v1/messages`."""
+
+    path = "/v1/messages"
+
+    def messages(self, body: Mapping[str, Any]) -> list[Message]:
+        """Return the system text and the messages of a request."""
+        found = []
+        if system := parts.content_text(body.get("system")):
+            found.append(Message("system", system))
+        for message in parts.mappings(body.get("messages")):
+            found += _messages(parts.text(message.get("role")), message.get("content"))
+        return found
+
+    def tools(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the tools that a request offers."""
+        return {parts.text(tool.get("name")): tool for tool in parts.mappings(body.get("tools"))}
+
+    def is_answer(self, answer: Mapping[str, Any]) -> bool:
+        """Return False for an error."""
+        return bool(answer) and answer.get("type") != "error"
+
+    def completion(self, answer: Mapping[str, Any]) -> Completion:
+        """Return what the content blocks of an answer say."""
+        usage = parts.mapping(answer.get("usage"))
+        counts = [token_count(usage.get(name)) for name in _INPUT_TOKENS]
+        blocks = parts.mappings(answer.get("content"))
+        reasoning = [parts.text(each.get("thinking")) for each in blocks]
+        return Completion(
+            "".join(parts.text(each.get("text")) for each in blocks),
+            None if counts[0] is None else sum(count or 0 for count in counts),
+            token_count(usage.get("output_tokens")),
+            parts.text_or_none(answer.get("model")),
+            None,
+            _tool_calls(blocks),
+            parts.text_or_none(answer.get("stop_reason")),
+            parts.text_or_none("\n".join(filter(None, reasoning))),
+        )
+
+    def answer(self, completion: Completion) -> dict[str, Any]:
+        """Return an answer that says this."""
+        content: list[dict[str, Any]] = []
+        if text := completion.text or completion.refusal:
+            content.append({"type": "text", "text": text})
+        content += [
+            {"type": "tool_use", "id": call.id, "name": call.name, "input": _input(call)}
+            for call in completion.tool_calls
+        ]
+        end = "refusal" if completion.refusal else "end_turn"
+        answer: dict[str, Any] = {
+            "type": "message",
+            "role": "assistant",
+            "model": completion.model or "model",
+            "content": content,
+            "stop_reason": "tool_use" if completion.tool_calls else end,
+            "stop_sequence": None,
+        }
+        if completion.prompt_tokens is not None and completion.completion_tokens is not None:
+            answer["usage"] = {
+                "input_tokens": completion.prompt_tokens,
+                "output_tokens": completion.completion_tokens,
+            }
+        return answer
+
+    def served(self, answer: Mapping[str, Any], digest: str) -> dict[str, Any]:
+        """Return an answer with an id, and with counts, which clients of this API can't miss."""
+        usage = {"input_tokens": 0, "output_tokens": 0}
+        return {"id": f"msg_{digest}", "usage": usage, **answer}
+
+    def collect(self, events: Sequence[Any]) -> dict[str, Any]:
+        """Return the answer that the events of a stream add up to."""
+        answer: dict[str, Any] = {}
+        blocks: dict[Any, dict[str, Any]] = {}
+        for event in parts.mappings(events):
+            kind, index = event.get("type"), event.get("index", 0)
+            if kind == "message_start":
+                answer.update(parts.mapping(event.get("message")))
+            elif kind == "content_block_start":
+                blocks[index] = dict(parts.mapping(event.get("content_block")))
+            elif kind == "content_block_delta" and index in blocks:
+                _add_delta(blocks[index], parts.mapping(event.get("delta")))
+            elif kind == "message_delta":
+                answer.update(parts.mapping(event.get("delta")))
+                usage = {**parts.mapping(answer.get("usage")), **parts.mapping(event.get("usage"))}
+                answer["usage"] = usage
+        for block in blocks.values():
+            if isinstance(block.get("partial_json"), str):
+                block["input"] = _parsed(block.pop("partial_json"))
+        answer["content"] = list(blocks.values())
+        return answer if answer.get("stop_reason") else {}
+
+    def events(self, answer: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Return the events of a stream: for each block its beginning, its content and its end."""
+        usage = parts.mapping(answer.get("usage"))
+        start = {
+            **answer,
+            "content": [],
+            "stop_reason": None,
+            "usage": {**usage, "output_tokens": 0},
+        }
+        events: list[dict[str, Any]] = [{"type": "message_start", "message": start}]
+        for index, block in enumerate(parts.mappings(answer.get("content"))):
+            empty, deltas = _pieces(block)
+            events.append({"type": "content_block_start", "index": index, "content_block": empty})
+            events += [
+                {"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas
+            ]
+            events.append({"type": "content_block_stop", "index": index})
+        end = {name: answer.get(name) for name in ("stop_reason", "stop_sequence")}
+        spent = {"output_tokens": usage.get("output_tokens", 0)}
+        events.append({"type": "message_delta", "delta": end, "usage": spent})
+        return [*events, {"type": "message_stop"}]
+
+
+def _messages(role: str, content: Any) -> list[Message]:
+    """Return a message, and each result of a tool in it as one of its own."""
+    if isinstance(content, str):
+        return [Message(role, content)]
+    found, others = [], []
+    for block in parts.mappings(content):
+        if block.get("type") == "tool_result":
+            result = parts.content_text(block.get("content"))
+            call = parts.text_or_none(block.get("tool_use_id"))
+            found.append(Message("tool", result, tool_call_id=call))
+        elif block.get("type") not in ("tool_use", "thinking", "redacted_thinking"):
+            others.append(block)
+    calls = _tool_calls(parts.mappings(content))
+    if others or calls or not found:
+        found.append(Message(role, parts.content_text(others), calls))
+    return found
+
+
+def _tool_calls(blocks: Sequence[Mapping[str, Any]]) -> tuple[ToolCall, ...]:
+    return tuple(
+        ToolCall(
+            parts.text(block.get("id")),
+            parts.text(block.get("name")),
+            parts.json_text(block.get("input")),
+        )
+        for block in blocks
+        if block.get("type") == "tool_use"
+    )
+
+
+def _input(call: ToolCall) -> Any:
+    """Return the arguments of a call as the object that this API has in their place."""
+    parsed = _parsed(call.arguments)
+    return parsed if isinstance(parsed, dict) else {"arguments": call.arguments}
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text or "{}")
+    except (ValueError, RecursionError):
+        return text
+
+
+def _add_delta(block: dict[str, Any], delta: Mapping[str, Any]) -> None:
+    """Add a piece of a streamed content block to the block."""
+    for name, part in delta.items():
+        if name != "type" and isinstance(part, str):
+            block[name] = parts.text(block.get(name)) + part
+
+
+def _pieces(block: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return a content block as a stream begins it, and what is then added."""
+    match block.get("type"):
+        case "text":
+            return {**block, "text": ""}, [{"type": "text_delta", "text": block.get("text", "")}]
+        case "tool_use":
+            given = json.dumps(block.get("input", {}), ensure_ascii=False)
+            delta = {"type": "input_json_delta", "partial_json": given}
+            return {**block, "input": {}}, [delta]
+        case "thinking":
+            return {**block, "thinking": ""}, [
+                {"type": "thinking_delta", "thinking": block.get("thinking", "")},
+                {"type": "signature_delta", "signature": block.get("signature", "")},
+            ]
+    return dict(block), []

@@ -1,0 +1,79 @@
+"""Parts of requests and answers that several APIs have in common, read with care.
+
+Servers and agents may send any JSON: what has another form than expected is read as empty.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pytest_miniwob_agent.core.data import canonical_json
+
+
+def mapping(value: Any) -> Mapping[str, Any]:
+    """Return the value if it is a mapping, otherwise an empty one."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def mappings(value: Any) -> list[Mapping[str, Any]]:
+    """Return the mappings in a list, none if it is not one."""
+    is_list = isinstance(value, Sequence) and not isinstance(value, str)
+    return [each for each in value if isinstance(each, Mapping)] if is_list else []
+
+
+def text(value: Any) -> str:
+    """Return the value if it is a text, otherwise an empty one."""
+    return value if isinstance(value, str) else ""
+
+
+def text_or_none(value: Any) -> str | None:
+    """Return the value if it is a text that is not empty, otherwise None."""
+    return value if isinstance(value, str) and value else None
+
+
+def json_text(value: Any) -> str:
+    """Return a text as it is, and all else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def content_text(content: Any) -> str:
+    """Return the content of a message, a text or a list of parts, as one text."""
+    if isinstance(content, str):
+        return content
+    if content is None:
+        return ""
+    if not isinstance(content, Sequence):
+        return canonical_json(content)
+    return "\n".join(part if isinstance(part, str) else _part_text(part) for part in content)
+
+
+def _part_text(part: Any) -> str:
+    if not isinstance(part, Mapping):
+        return canonical_json(part)
+    if isinstance(part.get("text"), str):
+        found: str = part["text"]
+        return found
+    if isinstance(part.get("refusal"), str):
+        return f"[refusal] {part['refusal']}"
+    if picture := _picture(part):
+        return picture
+    return canonical_json(part)
+
+
+def _picture(part: Mapping[str, Any]) -> str:
+    """Describe a picture; an empty text if the part is none."""
+    url = part.get("image_url")
+    url = url.get("url") if isinstance(url, Mapping) else url
+    source = mapping(part.get("source"))
+    if source.get("type") == "base64":
+        url = f"data:{source.get('media_type')};base64,{source.get('data')}"
+    elif source.get("type") == "url":
+        url = source.get("url")
+    if not isinstance(url, str):
+        return ""
+    kind, comma, data = url.removeprefix("data:").partition(";base64,")
+    if not comma:
+        return f"[picture {url}]"
+    return f"[picture {kind}, {len(data) * 3 // 4:,} bytes]"

@@ -1,0 +1,187 @@
+"""OpenAI's Responses (https://platform.openai.com/docs/api-reference/responses)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pytest_miniwob_agent.core.chat import Message, ToolCall
+from pytest_miniwob_agent.core.events import Completion
+from pytest_miniwob_agent.core.usage import token_count
+from pytest_miniwob_agent.models.apis import parts
+
+_ENDS = ("response.completed", "response.incomplete", "response.failed")
+
+
+class Responses:
+    """The API of `/v1/responses`."""
+
+    path = "/v1/responses"
+
+    def messages(self, body: Mapping[str, Any]) -> list[Message]:
+        """Return the instructions and the input items of a request."""
+        found = []
+        if instructions := parts.content_text(body.get("instructions")):
+            found.append(Message("system", instructions))
+        if previous := parts.text(body.get("previous_response_id")):
+            found.append(Message("earlier", f"[the conversation up to {previous}]"))
+        items = body.get("input")
+        if isinstance(items, str):
+            return [*found, Message("user", items)]
+        return found + [_message(item) for item in parts.mappings(items)]
+
+    def tools(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the tools that a request offers."""
+        tools = parts.mappings(body.get("tools"))
+        return {parts.text(tool.get("name") or tool.get("type")): tool for tool in tools}
+
+    def is_answer(self, answer: Mapping[str, Any]) -> bool:
+        """Return False for an error."""
+        return bool(answer) and not answer.get("error")
+
+    def completion(self, answer: Mapping[str, Any]) -> Completion:
+        """Return what the output items of an answer say."""
+        usage = parts.mapping(answer.get("usage"))
+        texts, reasoning, refusals, calls = [], [], [], []
+        for item in parts.mappings(answer.get("output")):
+            kind = item.get("type")
+            if kind == "message":
+                for part in parts.mappings(item.get("content")):
+                    texts.append(parts.text(part.get("text")))
+                    refusals.append(parts.text(part.get("refusal")))
+            elif kind == "reasoning":
+                reasoning.append(parts.content_text(item.get("summary") or item.get("content")))
+            elif call := _tool_call(item):
+                calls.append(call)
+        incomplete = parts.mapping(answer.get("incomplete_details")).get("reason")
+        return Completion(
+            "".join(texts),
+            token_count(usage.get("input_tokens")),
+            token_count(usage.get("output_tokens")),
+            parts.text_or_none(answer.get("model")),
+            None,
+            tuple(calls),
+            parts.text_or_none(incomplete or answer.get("status")),
+            parts.text_or_none("\n".join(reasoning)),
+            parts.text_or_none("".join(refusals)),
+        )
+
+    def answer(self, completion: Completion) -> dict[str, Any]:
+        """Return an answer that says this."""
+        output: list[dict[str, Any]] = []
+        if completion.text or completion.refusal or not completion.tool_calls:
+            content: dict[str, Any] = {
+                "type": "output_text", "text": completion.text, "annotations": [],
+            }  # fmt: skip
+            if completion.refusal:
+                content = {"type": "refusal", "refusal": completion.refusal}
+            message = {"id": "msg_1", "type": "message", "role": "assistant"}
+            output.append({**message, "status": "completed", "content": [content]})
+        output += [
+            {
+                "id": f"fc_{number}", "type": "function_call", "status": "completed",
+                "call_id": call.id, "name": call.name, "arguments": call.arguments,
+            }
+            for number, call in enumerate(completion.tool_calls, start=1)
+        ]  # fmt: skip
+        answer: dict[str, Any] = {
+            "object": "response",
+            "status": "completed",
+            "model": completion.model or "model",
+            "output": output,
+        }
+        if completion.prompt_tokens is not None and completion.completion_tokens is not None:
+            answer["usage"] = {
+                "input_tokens": completion.prompt_tokens,
+                "input_tokens_details": {"cached_tokens": 0},
+                "output_tokens": completion.completion_tokens,
+                "output_tokens_details": {"reasoning_tokens": 0},
+                "total_tokens": completion.prompt_tokens + completion.completion_tokens,
+            }
+        return answer
+
+    def served(self, answer: Mapping[str, Any], digest: str) -> dict[str, Any]:
+        """Return an answer with an id and with the fields that every response has."""
+        return {
+            "id": f"resp_{digest}", "created_at": 0, "error": None, "incomplete_details": None,
+            "instructions": None, "metadata": {}, "parallel_tool_calls": True,
+            "temperature": None, "tool_choice": "auto", "tools": [], "top_p": None, **answer,
+        }  # fmt: skip
+
+    def collect(self, events: Sequence[Any]) -> dict[str, Any]:
+        """Return the answer that the last event of a stream holds."""
+        for event in reversed(parts.mappings(events)):
+            if event.get("type") in _ENDS:
+                return dict(parts.mapping(event.get("response")))
+        return {}
+
+    def events(self, answer: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Return the events of a stream: for each item its beginning, its content and its end."""
+        events: list[dict[str, Any]] = []
+        for kind in ("response.created", "response.in_progress"):
+            response = {**answer, "status": "in_progress", "output": []}
+            events.append({"type": kind, "response": response})
+        for index, item in enumerate(parts.mappings(answer.get("output"))):
+            events += _item_events(index, item)
+        status = answer.get("status")
+        kind = f"response.{status}"
+        end = kind if kind in _ENDS else "response.completed"
+        events.append({"type": end, "response": dict(answer)})
+        return [{**event, "sequence_number": number} for number, event in enumerate(events)]
+
+
+def _item_events(index: int, item: Mapping[str, Any]) -> list[dict[str, Any]]:
+    place = {"output_index": index, "item_id": item.get("id", "")}
+    started = {**item, "status": "in_progress"}
+    middle: list[dict[str, Any]] = []
+    if item.get("type") == "message":
+        started["content"] = []
+        for number, part in enumerate(parts.mappings(item.get("content"))):
+            where = {**place, "content_index": number}
+            kind = "refusal" if part.get("type") == "refusal" else "output_text"
+            name = "refusal" if kind == "refusal" else "text"
+            said = parts.text(part.get(name))
+            empty = {**part, name: ""}
+            extra: dict[str, Any] = {} if kind == "refusal" else {"logprobs": []}
+            middle += [
+                {"type": "response.content_part.added", **where, "part": empty},
+                {"type": f"response.{kind}.delta", **where, "delta": said, **extra},
+                {"type": f"response.{kind}.done", **where, name: said, **extra},
+                {"type": "response.content_part.done", **where, "part": dict(part)},
+            ]
+    elif item.get("type") == "function_call":
+        started["arguments"] = ""
+        said = parts.text(item.get("arguments"))
+        kind = "response.function_call_arguments"
+        name = parts.text(item.get("name"))
+        middle = [
+            {"type": f"{kind}.delta", **place, "delta": said},
+            {"type": f"{kind}.done", **place, "arguments": said, "name": name},
+        ]
+    return [
+        {"type": "response.output_item.added", "output_index": index, "item": started},
+        *middle,
+        {"type": "response.output_item.done", "output_index": index, "item": dict(item)},
+    ]
+
+
+def _message(item: Mapping[str, Any]) -> Message:
+    kind = item.get("type", "message")
+    if call := _tool_call(item):
+        return Message("assistant", "", (call,))
+    if kind in ("function_call_output", "custom_tool_call_output"):
+        output = parts.content_text(item.get("output"))
+        return Message("tool", output, tool_call_id=parts.text_or_none(item.get("call_id")))
+    if kind == "message":
+        return Message(parts.text(item.get("role")), parts.content_text(item.get("content")))
+    if kind == "reasoning":
+        return Message("reasoning", parts.content_text(item.get("summary") or item.get("content")))
+    return Message(parts.text(kind), parts.json_text(dict(item)))
+
+
+def _tool_call(item: Mapping[str, Any]) -> ToolCall | None:
+    if item.get("type") not in ("function_call", "custom_tool_call"):
+        return None
+    arguments = item.get("arguments", item.get("input", ""))
+    name = parts.text(item.get("name"))
+    return ToolCall(parts.text(item.get("call_id")), name, parts.json_text(arguments))

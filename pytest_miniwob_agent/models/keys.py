@@ -1,0 +1,86 @@
+"""Servers and keys: where a request of each API goes, and the key that it gets there."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import openai
+
+from pytest_miniwob_agent.core.errors import UsageError
+
+_SERVERS = {
+    "ANTHROPIC_API_KEY": "https://api.anthropic.com/v1",
+    "GEMINI_API_KEY": "https://generativelanguage.googleapis.com/v1",
+}
+"""The provider's server for the requests whose key is in a variable; OpenAI's for all others."""
+
+
+class Keys:
+    """The server and the keys of a run.
+
+    Args:
+        address: the server that the user names; None for the provider of each API.
+        variable: the environment variable with the key of all requests; None for that of the API.
+        option: the option that names a server, for messages.
+    """
+
+    def __init__(
+        self, address: str | None, variable: str | None = None, option: str = "--miniwob-base-url"
+    ) -> None:
+        self.address = address
+        self._variable = variable
+        self._option = option
+
+    def openai_key(self) -> str:
+        """Return the key for OpenAI's client, or "none" for your own server, which may need none.
+
+        Raises:
+            UsageError: there is no key, and the server is OpenAI's.
+        """
+        return self._key("OPENAI_API_KEY")
+
+    def headers(self, path: str) -> dict[str, Any]:
+        """Return the headers with the key of a request.
+
+        Raises:
+            UsageError: there is no key, and the server is the provider's.
+        """
+        variable = _variable_of(path)
+        if variable == "OPENAI_API_KEY":
+            return {}  # the client adds it
+        header = "x-api-key" if variable == "ANTHROPIC_API_KEY" else "x-goog-api-key"
+        if self.address is not None:  # a gateway may take the one or the other
+            return {header: self._key(variable)}
+        return {header: self._key(variable), "Authorization": openai.Omit()}
+
+    def url_of(self, path: str) -> str:
+        """Return the address of a request: the server's own path takes the place of `/v1`."""
+        server = self.address or _SERVERS.get(_variable_of(path), "")
+        if path.startswith("/v1/"):
+            return server.rstrip("/") + path.removeprefix("/v1") if server else path[3:]
+        return server.rstrip("/").removesuffix("/v1") + path
+
+    def _key(self, variable: str) -> str:
+        names = [self._variable] if self._variable else [variable]
+        if not self._variable and self.address is not None:
+            names.append("OPENAI_API_KEY")  # that of a gateway
+        for name in names:
+            if key := os.environ.get(name):
+                return key
+        if self.address is None or self._variable:
+            own = f", or a server of your own named by OPENAI_BASE_URL or {self._option}"
+            raise UsageError(
+                f"calling a model needs {names[0]} in the environment"
+                + ("" if self._variable else own)
+            )
+        return "none"
+
+
+def _variable_of(path: str) -> str:
+    """Return the variable with the key of an API."""
+    if path.startswith("/v1/messages"):
+        return "ANTHROPIC_API_KEY"
+    if path.startswith("/v1beta/"):
+        return "GEMINI_API_KEY"
+    return "OPENAI_API_KEY"
