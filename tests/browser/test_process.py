@@ -11,6 +11,7 @@ import uuid
 from pathlib import Path
 
 import pytest
+from processes import kill
 from projects import ROOT
 
 from pytest_miniwob_agent.browser.process import Browser, find_browser, find_driver
@@ -82,12 +83,7 @@ class TestFailure:
         env = page("click-menu-2", browser=browser)
         before = env.reset()
         driver = browser.driver
-        pid = (
-            driver.capabilities["goog:processID"]
-            if victim == "browser"
-            else driver.service.process.pid
-        )
-        os.kill(pid, signal.SIGKILL)
+        kill(driver, victim)
         with pytest.raises(BrowserError, match="the browser failed while doing click id=1"):
             env.step(Click(1))
         assert page("click-menu-2", browser=browser).reset() == before

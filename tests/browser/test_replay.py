@@ -145,8 +145,9 @@ def test_all_43_tasks_have_a_solved_episode():
 
 
 CLUMSY = """
-    import os, signal
+    import os
     import pytest
+    from processes import kill
     from pytest_miniwob_agent import Click, Press
     from pytest_miniwob_agent.testing import ScriptedLLM
 
@@ -162,14 +163,7 @@ CLUMSY = """
             env.reset()
             llm.complete("first", "plan")
             if self.kills:
-                victim = self.kills.pop()
-                driver = self.browser.driver
-                pid = (
-                    driver.capabilities["goog:processID"]
-                    if victim == "browser"
-                    else driver.service.process.pid
-                )
-                os.kill(pid, signal.SIGKILL)
+                kill(self.browser.driver, self.kills.pop())
             env.step(Press("TAB"))
             llm.complete("second", "plan")
 
@@ -209,6 +203,7 @@ def test_an_item_whose_browser_dies_is_run_again_once_and_loses_no_completion(
 DOOMED = """
     import json, os, random, signal, threading
     import pytest
+    from processes import pid_of
     from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
 
     KILLED = []
@@ -230,11 +225,7 @@ DOOMED = """
             if self.calls != -1:
                 return method(*args)
             driver = self.browser.driver
-            pid = (
-                driver.capabilities["goog:processID"]
-                if self.victim == "browser"
-                else driver.service.process.pid
-            )
+            pid = pid_of(driver, self.victim)
             timer = threading.Timer(self.delay, os.kill, (pid, signal.SIGKILL))
             timer.start()
             try:

@@ -1,0 +1,24 @@
+"""Processes that tests kill."""
+
+import os
+import signal
+from pathlib import Path
+
+
+def pid_of(driver, victim):
+    """The process of a session's "browser" or of its "driver".
+
+    A browser may be started by a script that stays, as Debian's headless shell is: its child then.
+    """
+    if victim == "driver":
+        return driver.service.process.pid
+    pid = driver.capabilities["goog:processID"]
+    children = Path(f"/proc/{pid}/task/{pid}/children")
+    if Path(f"/proc/{pid}/comm").read_text().strip() == "sh":
+        pid = int(children.read_text().split()[0])
+    return pid
+
+
+def kill(driver, victim):
+    """Kill the browser or the driver of a session."""
+    os.kill(pid_of(driver, victim), signal.SIGKILL)
