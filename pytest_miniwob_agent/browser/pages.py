@@ -53,7 +53,7 @@ class PageServer:
         self._sockets: dict[int, Any] = {}
         try:
             # More threads than the browser has connections, or waitress warns of its queue.
-            self._server = create_server(
+            server: Any = create_server(
                 self._answer, self._sockets, host="127.0.0.1", port=0, threads=8
             )
         except OSError as error:
@@ -61,8 +61,9 @@ class PageServer:
                 f"the pages can't be served on 127.0.0.1: {error}; --miniwob-pages=file loads "
                 "them from disk"
             ) from error
-        self.port = int(self._server.effective_port)
-        self._thread = threading.Thread(target=self._server.run, name="miniwob-pages", daemon=True)
+        self._server = server
+        self.port = int(server.effective_port)
+        self._thread = threading.Thread(target=server.run, name="miniwob-pages", daemon=True)
         self._thread.start()
 
     def _answer(

@@ -87,6 +87,11 @@ DRIVER_HINT = (
     "the browser's version beside the browser or on PATH"
 )
 
+SHELL_HINT = (
+    "on Debian with `apt-get install chromium-headless-shell`, elsewhere the "
+    "chrome-headless-shell of chromedriver's version on PATH"
+)
+
 
 def is_shell(path: str) -> bool:
     """True if a browser is a headless shell, by its name or that of the file it links to."""

@@ -64,6 +64,18 @@ class TestFailure:
         with pytest.raises(BrowserError, match=r"no browser at '/no/such/chrome'"):
             find_browser("/no/such/chrome")
 
+    def test_a_headless_shell_is_preferred_but_not_for_a_window(self, monkeypatch, tmp_path):
+        monkeypatch.setenv("PATH", str(tmp_path))
+        monkeypatch.delenv("MINIWOB_BROWSER", raising=False)
+        for name in ("chromium", "chromium-headless-shell"):
+            tmp_path.joinpath(name).write_text("#!/bin/sh\n")
+            tmp_path.joinpath(name).chmod(0o755)
+        assert find_browser() == str(tmp_path / "chromium-headless-shell")
+        assert find_browser("chromium") == str(tmp_path / "chromium")
+        assert find_browser(headed=True) == str(tmp_path / "chromium")
+        with pytest.raises(BrowserError, match="shell has no window, which --miniwob-headed"):
+            find_browser("chromium-headless-shell", headed=True)
+
     def test_a_machine_without_a_browser_is_an_error_that_says_how_to_install_one(
         self, monkeypatch
     ):
