@@ -12,10 +12,9 @@ def pid_of(driver, victim):
     """
     if victim == "driver":
         return driver.service.process.pid
-    pid = driver.capabilities["goog:processID"]
-    children = Path(f"/proc/{pid}/task/{pid}/children")
-    if Path(f"/proc/{pid}/comm").read_text().strip() == "sh":
-        pid = int(children.read_text().split()[0])
+    pid: int = driver.capabilities["goog:processID"]
+    if "chrom" not in os.readlink(f"/proc/{pid}/exe"):
+        return int(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
     return pid
 
 

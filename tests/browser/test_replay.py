@@ -7,7 +7,7 @@ import sys
 import time
 
 import pytest
-from projects import ROOT
+from projects import ROOT, SUITE_RUNS
 
 pytestmark = pytest.mark.integration
 
@@ -31,6 +31,7 @@ def replay(folder, *args, start=("-m", "pytest"), **env):
         cwd=ROOT,
         env={
             **os.environ,
+            "PYTEST_ADDOPTS": SUITE_RUNS,
             "PYTHONPATH": str(ROOT / "tests"),
             "EVENTS": str(events),
             "SLEPT": str(slept),
