@@ -23,6 +23,10 @@ among all that the outer run holds."""
 INNER_RUNS = " ".join(f"-pno:{name}" for name in (*OTHERS, *SLOW))
 """The options of pytest runs within a test."""
 
+SUITE_RUNS = f"{INNER_RUNS} --noconftest"
+"""The same for runs of the shipped suites in processes of their own, which need nothing of
+conftest.py: it imports what all runs within this process use."""
+
 
 FAKE_PAGE = """
     import pytest

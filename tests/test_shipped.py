@@ -5,11 +5,12 @@ agent's suite, which pytest collects by itself.
 """
 
 import json
+import os
 import subprocess
 import sys
 
 import pytest
-from projects import ROOT
+from projects import ROOT, SUITE_RUNS
 
 SHIPPED = {
     "reflective": ("reflection.py", "reflective", {}),
@@ -36,7 +37,8 @@ def replay_to_the_bytes(expected, suite, agent, params, output):
             f"--miniwob-agent={agent}", f"--miniwob-agent-params={json.dumps(params)}",
             f"--miniwob-baseline={expected}", f"--miniwob-results={output}",
         ],
-        cwd=ROOT, capture_output=True, text=True,
+        cwd=ROOT, env={**os.environ, "PYTEST_ADDOPTS": SUITE_RUNS},
+        capture_output=True, text=True,
     )  # fmt: skip
     assert run.returncode == 0, run.stdout + run.stderr
     assert output.read_bytes() == expected.read_bytes()

@@ -14,11 +14,11 @@ from selenium import webdriver
 from selenium.webdriver import ActionChains
 
 from pytest_miniwob_agent.browser.input import KEY_CODES, NativeInput
+from pytest_miniwob_agent.browser.pages import page_url
 from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.core.actions import Action, Follow, Scroll, Wait
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.observations import Element, Observation, Shot, Transition
-from pytest_miniwob_agent.tasks.catalogue import page_path
 
 FONT = "Roboto"
 """The name, in its file, of the font of all text on a page."""
@@ -39,7 +39,7 @@ class MiniwobEnvironment:
         self._next: NativeInput | None = None
         """The input of an action that `look` has aimed and `step` has not carried out yet."""
         self._full = False
-        self._url = page_path(case.task).as_uri()
+        self._url = page_url(case.task, browser.pages)
 
     def reset(self, *, full: bool = False) -> Observation:
         """Load the page, set the seed, generate the problem, let it settle and read it.
@@ -54,10 +54,9 @@ class MiniwobEnvironment:
             self._next = None
             self._full = full
             self._release_keys(driver)
+            self._browser.forget_pages()
             driver.get(self._url)
-            read = driver.execute_script(
-                "return miniwobAgent.start(...arguments)", self._case.seed, full
-            )
+            read = self._browser.call("miniwobAgent.start", self._case.seed, full)
         return self._transition(read).observation
 
     def step(self, action: Action) -> Transition:
@@ -67,7 +66,7 @@ class MiniwobEnvironment:
             BrowserLost: the browser crashed or the page hangs.
         """
         with self._browser.guard(f"doing {action}") as driver:
-            planned = self._aim(action, driver)
+            planned = self._aim(action)
             self._next = None
             points = planned.pointed
             if planned.error is None:
@@ -76,14 +75,14 @@ class MiniwobEnvironment:
                 self._browser.linger()
                 for number, part in enumerate(planned.parts):
                     if number:
-                        driver.execute_script("return miniwobAgent.ask('frame')")
+                        self._browser.call("miniwobAgent.ask", "frame")
                     self._browser.perform(part)
                 self._pass_time(action, driver)
             if isinstance(action, Wait | Follow):
-                read = driver.execute_script("return miniwobAgent.readNow()")
+                read = self._browser.call("miniwobAgent.readNow")
             else:
                 wheel = isinstance(action, Scroll)
-                read = driver.execute_script("return miniwobAgent.read(...arguments)", wheel)
+                read = self._browser.call("miniwobAgent.read", wheel)
             for point in points[1:]:
                 self._browser.draw_pointer(point)
             self._browser.linger()
@@ -95,8 +94,8 @@ class MiniwobEnvironment:
         Raises:
             BrowserLost: the browser crashed or the page hangs.
         """
-        with self._browser.guard(f"reading {self._case.task}") as driver:
-            html, ids = driver.execute_script("return miniwobAgent.html()")
+        with self._browser.guard(f"reading {self._case.task}"):
+            html, ids = self._browser.call("miniwobAgent.html")
         for id_ in ids:
             self._points.setdefault(id_, None)
         return str(html)
@@ -139,10 +138,10 @@ class MiniwobEnvironment:
         with self._browser.guard(f"taking a picture of {self._case.task}") as driver:
             points: list[tuple[int, int]] = []
             if action is not None:
-                planned = self._aim(action, driver)
+                planned = self._aim(action)
                 if planned.error is None:
                     points = planned.pointed
-            view = driver.execute_script("return miniwobAgent.view(...arguments)", points)
+            view = self._browser.call("miniwobAgent.view", points)
             width, height = view["size"]
             clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
             picture = driver.execute_cdp_cmd(
@@ -155,25 +154,25 @@ class MiniwobEnvironment:
 
     def _pass_time(self, action: Action, driver: webdriver.Chrome) -> None:
         """Let the time of an action pass on the page's clock; the pointer follows an element."""
-        ask = "return miniwobAgent.ask(...arguments)"
+        call = self._browser.call
         if isinstance(action, Wait):
-            driver.execute_script(ask, "wait", round(action.seconds * 1000), self._full)
+            call("miniwobAgent.ask", "wait", round(action.seconds * 1000), self._full)
         elif isinstance(action, Follow):
             left = round(action.seconds * 1000)
             while left:
-                left, point = driver.execute_script(ask, "follow", action.element, left)
+                left, point = call("miniwobAgent.ask", "follow", action.element, left)
                 if point is None:
                     break
                 chain = ActionChains(driver, duration=0)
                 chain.w3c_actions.pointer_action.move_to_location(*point)
                 self._browser.perform(chain)
-            driver.execute_script(ask, "wait", left, self._full)
+            call("miniwobAgent.ask", "wait", left, self._full)
 
-    def _aim(self, action: Action, driver: webdriver.Chrome) -> NativeInput:
+    def _aim(self, action: Action) -> NativeInput:
         """The action's input, made once for `look` and `step`."""
         if self._next is None or self._next.action is not action:
-            slow = self._full and driver.execute_script("return miniwobAgent.ask('moves')")
-            self._next = NativeInput(action, driver, self._points, self._browser.held, slow)
+            slow = self._full and self._browser.call("miniwobAgent.ask", "moves")
+            self._next = NativeInput(action, self._browser, self._points, slow)
         return self._next
 
     def _transition(self, read: dict[str, Any], error: str | None = None) -> Transition:
@@ -185,7 +184,7 @@ class MiniwobEnvironment:
         return Transition(observation, float(read["reward"]), read["done"], error)
 
     def _release_keys(self, driver: webdriver.Chrome) -> None:
-        """Release every key. The pointer needs no reset: a new page does not know its position."""
+        """Release every key."""
         if self._browser.held:
             chain = ActionChains(driver, duration=0)
             for key in sorted(self._browser.held):

@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from selenium import webdriver
 from selenium.webdriver import ActionChains, Keys
 
-from pytest_miniwob_agent.browser.process import VIEWPORT
+from pytest_miniwob_agent.browser.process import VIEWPORT, Browser
 from pytest_miniwob_agent.core.actions import (
     Action,
     Choose,
@@ -87,27 +86,25 @@ class NativeInput:
 
     Args:
         action: the action to carry out.
-        driver: the browser.
+        browser: the browser; `Hold` and `Release` change the keys that are down in it.
         points: the points to click of the elements on the page, by id; None where unknown.
-        held: names of the keys that are down, which `Hold` and `Release` change.
         slow: True for a part for each move of a drag, so that time can pass between them.
     """
 
     def __init__(
         self,
         action: Action,
-        driver: webdriver.Chrome,
+        browser: Browser,
         points: Mapping[int, list[int] | None],
-        held: set[str],
         slow: bool = False,
     ) -> None:
         self.action = action
-        self.parts = [ActionChains(driver, duration=0)]
+        self.parts = [ActionChains(browser.driver, duration=0)]
         self.error: str | None = None
         """The reason why the action is impossible, or None."""
-        self._driver = driver
+        self._browser = browser
         self._points = points
-        self._held = held
+        self._held = browser.held
         self._slow = slow
         try:
             self._check()
@@ -252,10 +249,10 @@ class NativeInput:
             for step in range(1, DRAG_MOVES + 1):
                 share = step / DRAG_MOVES
                 if self._slow:
-                    self.parts.append(ActionChains(self._driver, duration=0))
+                    self.parts.append(ActionChains(self._browser.driver, duration=0))
                 self._move((round(x + (end_x - x) * share), round(y + (end_y - y) * share)))
         if self._slow:
-            self.parts.append(ActionChains(self._driver, duration=0))
+            self.parts.append(ActionChains(self._browser.driver, duration=0))
         self.chain.release()
 
     def _inside(self, point: Point) -> list[int]:
@@ -314,7 +311,7 @@ class NativeInput:
             _SURROGATES.sub("\ufffd", value) if isinstance(value, str) else value
             for value in values
         )
-        return self._driver.execute_script("return miniwobAgent.ask(...arguments)", name, *values)
+        return self._browser.call("miniwobAgent.ask", name, *values)
 
     def _move(self, point: Sequence[int]) -> None:
         self.chain.w3c_actions.pointer_action.move_to_location(*point)

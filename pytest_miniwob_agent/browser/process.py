@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from selenium import webdriver
-from selenium.common.exceptions import WebDriverException
+from selenium.common.exceptions import JavascriptException, WebDriverException
 from selenium.webdriver import ActionChains
 from selenium.webdriver.common.options import BaseOptions
 from urllib3.exceptions import HTTPError
 
 from pytest_miniwob_agent.browser.page import page_script
+from pytest_miniwob_agent.browser.pages import HOST, ORIGINS, PageServer
 from pytest_miniwob_agent.browser.watchdog import Watchdog
 from pytest_miniwob_agent.core.errors import BrowserError, BrowserLost
 
@@ -27,13 +30,33 @@ VIEWPORT = (640, 480)
 TIMEOUT = 30.0
 """Real seconds to wait for a page that does not answer."""
 
+SHELLS = ("chromium-headless-shell", "chrome-headless-shell")
+"""Names of Chromium's headless shell: the same engine without the parts that a window needs, which
+replays in about half the processor time."""
+
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-"""Names of executables that `find_browser` looks for."""
+"""Names of whole browsers."""
 
 BOUNDARY_EVENTS = "BoundaryEventDispatchTracksNodeRemoval"
 """Chromium's feature that sends events without end to an element that takes itself out of the page
 and in again when the pointer is over it, as in `click-pie`: a click would never land. It is off."""
 
+_FEATURES_OFF = (
+    BOUNDARY_EVENTS,
+    "BackForwardCache",  # would keep pages in memory to which nobody goes back
+    "PreloadTopChromeWebUI",  # with the two of the address bar: a renderer for a window's own parts
+    "RenderDocument",  # would make a frame anew for every page: a tenth of a fresh start
+    "SpareRendererForSitePerProcess",  # all pages are of one site, which has its renderer
+    "WebUIOmniboxAimPopup",
+    "WebUIOmniboxPopup",
+)
+"""Features that are off; chromedriver adds its own, such as `PaintHolding`."""
+
+# Of the switches that others recommend, some are chromedriver's own (`--disable-default-apps`,
+# `--disable-hang-monitor`); some gained nothing where they were measured (`--disable-extensions`,
+# `--disable-breakpad`, `--disable-ipc-flooding-protection`, `--metrics-recording-only`,
+# `--mute-audio`); `--no-zygote` needs a browser without a sandbox, and `--disable-frame-rate-limit`
+# draws so many frames that a fresh start takes a third more processor time. See docs/speed.md.
 _SWITCHES = (
     "--allow-file-access-from-files",  # the script of a flight task looks into the task's frame
     "--disable-background-networking",
@@ -41,7 +64,7 @@ _SWITCHES = (
     "--disable-component-update",
     "--disable-dev-shm-usage",
     "--disable-domain-reliability",
-    f"--disable-features={BOUNDARY_EVENTS}",  # chromedriver adds those that it disables itself
+    f"--disable-features={','.join(_FEATURES_OFF)}",
     "--disable-gpu",
     "--disable-partial-raster",  # a corner of a picture would differ by what was drawn before
     "--disable-smooth-scrolling",
@@ -50,7 +73,7 @@ _SWITCHES = (
     "--force-device-scale-factor=1",
     "--force-prefers-reduced-motion",
     "--hide-scrollbars",
-    "--host-resolver-rules=MAP * ~NOTFOUND",
+    "--in-process-gpu",  # it draws in software anyway; a process less
     "--lang=en-US",
     "--no-default-browser-check",
     "--no-first-run",
@@ -64,25 +87,46 @@ DRIVER_HINT = (
     "the browser's version beside the browser or on PATH"
 )
 
+SHELL_HINT = (
+    "on Debian with `apt-get install chromium-headless-shell`, elsewhere the "
+    "chrome-headless-shell of chromedriver's version on PATH"
+)
 
-def find_browser(path: str | None = None) -> str:
-    """The executable to start: `path`, `$MINIWOB_BROWSER`, or the first of `BROWSERS` on the path.
+
+def is_shell(path: str) -> bool:
+    """True if a browser is a headless shell, by its name or that of the file it links to."""
+    names = {Path(path).name, Path(path).resolve().name}
+    return any("headless-shell" in name or "headless_shell" in name for name in names)
+
+
+def find_browser(path: str | None = None, *, headed: bool = False) -> str:
+    """The executable to start: `path`, `$MINIWOB_BROWSER`, or the first that is found.
+
+    Looked for are the headless shells, which are faster, and then `BROWSERS`; for a window
+    (`headed`) only the latter.
 
     Raises:
-        BrowserError: there is none; the message says how to install one.
+        BrowserError: there is none, or it has no window; the message says what to do.
     """
     if path := path or os.environ.get("MINIWOB_BROWSER"):
-        if found := shutil.which(path):
-            return found
-        raise BrowserError(f"no browser at {path!r} (--miniwob-browser or MINIWOB_BROWSER)")
-    for name in BROWSERS:
+        found = shutil.which(path)
+        if found is None:
+            raise BrowserError(f"no browser at {path!r} (--miniwob-browser or MINIWOB_BROWSER)")
+        if headed and is_shell(found):
+            raise BrowserError(
+                f"{found} has no window, which --miniwob-headed shows: name a whole Chromium or "
+                "Chrome with --miniwob-browser, or leave that and MINIWOB_BROWSER out"
+            )
+        return found
+    names = BROWSERS if headed else (*SHELLS, *BROWSERS)
+    for name in names:
         if found := shutil.which(name):
             return found
     app = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
     if Path(app).exists():
         return app
     raise BrowserError(
-        f"no Chromium or Chrome found (looked for {', '.join(BROWSERS)}): install one, on Debian "
+        f"no Chromium or Chrome found (looked for {', '.join(names)}): install one, on Debian "
         "and Ubuntu with `apt-get install chromium chromium-driver`, or name it with "
         "--miniwob-browser PATH"
     )
@@ -108,6 +152,9 @@ def find_driver(browser: str) -> str:
     )
 
 
+STORAGE = "cookies,local_storage,indexeddb,cache_storage,service_workers,file_systems"
+"""What a page may store; the cache of the pages themselves stays."""
+
 _REINSERTED = """<p style="height: 100px; background: red"></p>
 <script>
   let clicked = false;
@@ -128,6 +175,7 @@ class Browser:
         headed: show the window.
         slowmo: real milliseconds to spend on every action, for people who watch the window; the
             pointer is then drawn in it. Behaviour and reading of the page do not change.
+        pages: "http" to serve the task pages on loopback, "file" to load them from disk.
         timeout: real seconds to wait for a page that does not answer.
         bypass_vcr: a context in which a user's vcrpy cassettes ignore HTTP: selenium talks to the
             driver over HTTP, which must neither be recorded nor replayed.
@@ -139,6 +187,7 @@ class Browser:
         *,
         headed: bool = False,
         slowmo: int | None = None,
+        pages: str = "http",
         timeout: float = TIMEOUT,
         bypass_vcr: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext,
     ) -> None:
@@ -146,10 +195,14 @@ class Browser:
         self._path = path
         self._headed = headed
         self._slowmo = slowmo
+        self.pages = pages
+        """The way in which task pages come: "http" or "file"."""
+        self._server: PageServer | None = None
         self._timeout = timeout
         self._driver: webdriver.Chrome | None = None
         self._service: webdriver.ChromeService | None = None
         self._watchdog: Watchdog | None = None
+        self._used = False  # since the pointer was taken away
         self.held: set[str] = set()
         """Names of the keys that are down."""
 
@@ -169,8 +222,9 @@ class Browser:
         except (WebDriverException, OSError) as error:
             self.kill()
             raise BrowserError(
-                f"{options.binary_location} did not start: {_first_line(error)}. Its driver must "
-                f"be of the same version: {DRIVER_HINT}"
+                f"{options.binary_location} did not start: {_first_line(error)}. {driver_path} "
+                f"must be of the same version: {DRIVER_HINT}, or name another browser with "
+                "--miniwob-browser PATH"
             ) from error
         driver.command_executor.client_config.timeout = self._timeout + 5  # type: ignore[union-attr]
         driver.set_page_load_timeout(self._timeout)
@@ -206,27 +260,77 @@ class Browser:
         options = webdriver.ChromeOptions()
         # The driver is on this machine; a proxy for HTTP would not reach it.
         BaseOptions.ignore_local_proxy_environment_variables(options)
-        options.binary_location = find_browser(self._path)
+        options.binary_location = find_browser(self._path, headed=self._headed)
         options.unhandled_prompt_behavior = "dismiss"
         for switch in _SWITCHES:
             options.add_argument(switch)
-        if not self._headed:
+        options.add_argument(f"--host-resolver-rules={self._reachable()}MAP * ~NOTFOUND")
+        if not self._headed and not is_shell(options.binary_location):
             options.add_argument("--headless=new")
         if hasattr(os, "geteuid") and os.geteuid() == 0:
             options.add_argument("--no-sandbox")  # Chromium refuses to sandbox itself for root
         return options
+
+    def _reachable(self) -> str:
+        """The rule for the one host that pages reach, which is started if it does not run."""
+        if self.pages == "file":
+            return ""
+        if self._server is None:
+            self._server = PageServer()
+        return f"MAP {HOST}:80 127.0.0.1:{self._server.port}, "
+
+    def call(self, function: str, *values: Any) -> Any:
+        """Call a function of the page, such as `miniwobAgent.read`; its result, once there is one.
+
+        By the browser's own protocol, which takes a third less time than the driver's scripts do.
+
+        Args:
+            function: JavaScript for the function.
+            values: arguments that JSON can hold.
+        """
+        answer = self.driver.execute_cdp_cmd(
+            "Runtime.evaluate",
+            {
+                "expression": f"{function}(...{json.dumps(values)})",
+                "awaitPromise": True,
+                "returnByValue": True,
+            },
+        )
+        if failure := answer.get("exceptionDetails"):
+            thrown = failure.get("exception", {}).get("description") or failure["text"]
+            raise JavascriptException(thrown)
+        return answer["result"].get("value")
 
     def perform(self, chain: ActionChains) -> None:
         """Carry out native input; a visible window ignores mouse and keyboard at all other times.
 
         So nobody who watches can interfere.
         """
+        self._used = True
         if not self._headed:
             chain.perform()
             return
         self._ignore_input(self.driver, False)
         chain.perform()
         self._ignore_input(self.driver, True)
+
+    def forget_pages(self) -> None:
+        """Leave nothing of the pages until now to the next one: neither storage nor the pointer.
+
+        Their session's storage is cleared by the next page's own script (page/storage.js).
+        """
+        self.driver.execute_cdp_cmd(
+            "Storage.clearDataForOrigin",
+            {"origin": ORIGINS[self.pages], "storageTypes": STORAGE},
+        )
+        if self._used:
+            self._used = False
+            # With `RenderDocument` off, the next page would know where the pointer is. A button is
+            # released beside the page: a mere move would wait for the next frame.
+            beside = {"x": -1, "y": -1, "button": "left", "clickCount": 1}
+            self.driver.execute_cdp_cmd(
+                "Input.dispatchMouseEvent", {"type": "mouseReleased", **beside}
+            )
 
     def clicks_what_reinserts_itself(self) -> bool:
         """True if a click lands on an element that the pointer makes take itself out and in again.
@@ -249,7 +353,7 @@ class Browser:
     def draw_pointer(self, point: Sequence[int]) -> None:
         """Draw the pointer in the window if `slowmo` is set."""
         if self._slowmo is not None:
-            self.driver.execute_script("miniwobAgent.point(...arguments)", *point)
+            self.call("miniwobAgent.point", *point)
 
     def linger(self) -> None:
         """Sleep for half of `slowmo`: once before an action, once after it."""
@@ -274,6 +378,7 @@ class Browser:
         """Kill the browser and its driver, in any state."""
         driver, service, watchdog = self._driver, self._service, self._watchdog
         self._driver = self._service = self._watchdog = None
+        self._used = False
         self.held.clear()
         if driver is not None and not isinstance(driver.command_executor, str):
             driver.command_executor.close()
@@ -291,11 +396,14 @@ class Browser:
         service.process = None  # type: ignore[assignment]
 
     def close(self) -> None:
-        """Quit the browser, and kill what is left of it."""
+        """Quit the browser, and kill what is left of it; end the server of its pages."""
         if self._driver is not None:
             with contextlib.suppress(WebDriverException, HTTPError, OSError):
                 self._driver.quit()
         self.kill()
+        if self._server is not None:
+            self._server.close()
+            self._server = None
 
 
 def _first_line(error: BaseException) -> str:

@@ -29,6 +29,12 @@ def add(commands: Commands) -> None:
         help="the screens to compare; full also tries actions at points and by the page's clock "
         "(%(default)s)",
     )
+    parser.add_argument(
+        "--pages",
+        choices=("http", "file"),
+        default="http",
+        help="how pages come to the browser, as with --miniwob-pages (%(default)s)",
+    )
     parser.add_argument("--output", type=Path, metavar="FILE", help="write the verdicts as JSON")
     parser.add_argument(
         "--browser",
@@ -50,9 +56,10 @@ def run(options: Namespace) -> int:
     verdicts: dict[str, dict[str, str | int]] = {}
     failed = 0
     first, *more = options.browser or [None]
-    others = {path: partial(Browser, path) for path in more if path != first}
+    start = partial(Browser, pages=options.pages)
+    others = {path: partial(start, path) for path in more if path != first}
     full = options.screen == "full"
-    verdicts_of = certify(cases, partial(Browser, first), show_progress, others=others, full=full)
+    verdicts_of = certify(cases, partial(start, first), show_progress, others=others, full=full)
     for verdict in verdicts_of:
         show_progress("")
         failed += bool(verdict.difference)

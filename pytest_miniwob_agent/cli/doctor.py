@@ -99,7 +99,13 @@ def check_versions() -> Iterator[Finding]:
 
 def check_browser(path: str | None) -> Iterator[Finding]:
     """Check browser and driver: their versions, and that they work together."""
-    from pytest_miniwob_agent.browser.process import DRIVER_HINT, find_browser, find_driver
+    from pytest_miniwob_agent.browser.process import (
+        DRIVER_HINT,
+        SHELL_HINT,
+        find_browser,
+        find_driver,
+        is_shell,
+    )
 
     try:
         chromium = find_browser(path)
@@ -108,7 +114,19 @@ def check_browser(path: str | None) -> Iterator[Finding]:
         yield Finding("Chromium", found, hint or "give the path of an existing one")
         return
     version = _version(chromium)
-    yield Finding("Chromium", f"{version} ({chromium})")
+    named = "--browser" if path else "MINIWOB_BROWSER" if os.environ.get("MINIWOB_BROWSER") else ""
+    shell = is_shell(chromium)
+    if named:
+        why = f"as {named} says"
+    elif shell:
+        why = f"the headless shell, as it is faster; for windows {_whole_browser()}"
+    else:
+        why = "as there is no headless shell"
+    yield Finding("Chromium", f"{version} ({chromium}), {why}")
+    if not named and not shell:
+        yield Finding(
+            "headless shell", "not installed; replays would be faster", SHELL_HINT, note=True
+        )
     try:
         driver = find_driver(chromium)
     except BrowserError as error:
@@ -120,6 +138,16 @@ def check_browser(path: str | None) -> Iterator[Finding]:
     fix = "" if same else f"install the one of Chromium's version, {version}: {DRIVER_HINT}"
     yield Finding("chromedriver", f"{of_driver} ({driver})", fix)
     yield from check_page(path)
+
+
+def _whole_browser() -> str:
+    """The browser that opens windows, as a text."""
+    from pytest_miniwob_agent.browser.process import find_browser
+
+    try:
+        return find_browser(headed=True)
+    except BrowserError:
+        return "none, and --miniwob-headed needs one"
 
 
 def check_page(path: str | None) -> Iterator[Finding]:

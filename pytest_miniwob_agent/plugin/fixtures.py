@@ -42,7 +42,11 @@ def miniwob_browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
 
     settings = settings_of(request.config)
     browser = Browser(
-        settings.browser, headed=settings.headed, slowmo=settings.slowmo, bypass_vcr=bypass_vcr
+        settings.browser,
+        headed=settings.headed,
+        slowmo=settings.slowmo,
+        pages=settings.pages,
+        bypass_vcr=bypass_vcr,
     )
     yield browser
     browser.close()

@@ -348,13 +348,22 @@ OPTIONS = (
     ),
     Option(
         "browser",
-        "the Chromium or Chrome to use (default: MINIWOB_BROWSER, or the first one found)",
+        "the Chromium or Chrome to use (default: MINIWOB_BROWSER, or the first one found; "
+        "chromium-headless-shell before the others, as it is faster)",
         metavar="PATH",
         parse=parse_optional_text,
     ),
     Option(
+        "pages",
+        "how task pages come to the browser: http = from a server on loopback, of which the "
+        "browser keeps compiled scripts; file = from disk",
+        "http",
+        choices=("http", "file"),
+    ),
+    Option(
         "headed",
-        "show the browser's window; without -n, as windows take each other's focus",
+        "show the browser's window, which takes a whole Chromium; without -n, as windows take each "
+        "other's focus",
         flag=True,
     ),
     Option(

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 REPLAYING = (
     "model", "llm-params", "agent", "agent-params", "prompts", "seeds", "trials", "steps",
-    "repeats", "cassettes", "browser",
+    "repeats", "cassettes", "browser", "pages",
 )  # fmt: skip
 """Options that decide which items there are, and what an item does when it is replayed."""
 
@@ -63,6 +63,7 @@ class Settings:
     report: Path | None
     trace: str
     browser: str | None
+    pages: str
     headed: bool
     slowmo: int | None
     """None where no window is shown."""

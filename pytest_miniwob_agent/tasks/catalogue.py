@@ -38,11 +38,11 @@ OTHER = "other"
 def page_path(task: str) -> Path:
     """The HTML file of a task. A flight task has a folder, named by the part after the dot."""
     if task.startswith("flight."):
-        return _html() / "flight" / task.removeprefix("flight.") / "wrapper.html"
-    return _html() / "miniwob" / f"{task}.html"
+        return pages_folder() / "flight" / task.removeprefix("flight.") / "wrapper.html"
+    return pages_folder() / "miniwob" / f"{task}.html"
 
 
-def _html() -> Path:
+def pages_folder() -> Path:
     """The folder of the installed `miniwob` package that holds all pages."""
     spec = importlib.util.find_spec("miniwob")
     if spec is None or spec.origin is None:
@@ -54,8 +54,8 @@ def _html() -> Path:
 def installed_tasks() -> dict[str, str]:
     """Every installed task and its category, by name."""
     category = {task: name for name, members in CATEGORIES.items() for task in members}
-    names = [path.stem for path in _html().glob("miniwob/*.html")]
-    names += [f"flight.{path.parent.name}" for path in _html().glob("flight/*/wrapper.html")]
+    names = [path.stem for path in pages_folder().glob("miniwob/*.html")]
+    names += [f"flight.{path.parent.name}" for path in pages_folder().glob("flight/*/wrapper.html")]
     return {name: category.get(name, OTHER) for name in sorted(names)}
 
 

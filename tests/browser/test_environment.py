@@ -383,14 +383,6 @@ class TestIsolation:
             browser.driver.execute_script("return document.querySelectorAll(':hover').length") == 0
         )
 
-    def test_a_trial_sees_nothing_of_an_earlier_one(self, page, browser):
-        env = page("click-menu-2")
-        first = env.reset()
-        opened = env.step(Click(1))
-        browser.driver.execute_script("localStorage.x = 1; document.cookie = 'x=1'")
-        assert env.reset() == first
-        assert env.step(Click(1)) == opened
-
     def test_the_clock_is_frozen(self, page, browser):
         page("click-button").reset()
         read = "return [Date.now(), new Date().getTimezoneOffset(), navigator.language]"

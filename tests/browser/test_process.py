@@ -11,6 +11,7 @@ import uuid
 from pathlib import Path
 
 import pytest
+from processes import kill
 from projects import ROOT
 
 from pytest_miniwob_agent.browser.process import Browser, find_browser, find_driver
@@ -58,10 +59,28 @@ def start_browser():
         browser.close()
 
 
+DID_NOT_START = (
+    "/bin/false did not start: .*chromedriver must be of the same version: .*"
+    "or name another browser with --miniwob-browser"
+)
+
+
 class TestFailure:
     def test_a_path_without_a_browser_is_an_error(self):
         with pytest.raises(BrowserError, match=r"no browser at '/no/such/chrome'"):
             find_browser("/no/such/chrome")
+
+    def test_a_headless_shell_is_preferred_but_not_for_a_window(self, monkeypatch, tmp_path):
+        monkeypatch.setenv("PATH", str(tmp_path))
+        monkeypatch.delenv("MINIWOB_BROWSER", raising=False)
+        for name in ("chromium", "chromium-headless-shell"):
+            tmp_path.joinpath(name).write_text("#!/bin/sh\n")
+            tmp_path.joinpath(name).chmod(0o755)
+        assert find_browser() == str(tmp_path / "chromium-headless-shell")
+        assert find_browser("chromium") == str(tmp_path / "chromium")
+        assert find_browser(headed=True) == str(tmp_path / "chromium")
+        with pytest.raises(BrowserError, match="shell has no window, which --miniwob-headed"):
+            find_browser("chromium-headless-shell", headed=True)
 
     def test_a_machine_without_a_browser_is_an_error_that_says_how_to_install_one(
         self, monkeypatch
@@ -73,7 +92,7 @@ class TestFailure:
 
     def test_a_browser_that_does_not_start_is_an_error(self, page, start_browser):
         broken = start_browser(path="/bin/false")
-        with pytest.raises(BrowserError, match="/bin/false did not start"):
+        with pytest.raises(BrowserError, match=DID_NOT_START):
             page("click-button", browser=broken).reset()
 
     @pytest.mark.parametrize("victim", ["browser", "driver"])
@@ -82,12 +101,7 @@ class TestFailure:
         env = page("click-menu-2", browser=browser)
         before = env.reset()
         driver = browser.driver
-        pid = (
-            driver.capabilities["goog:processID"]
-            if victim == "browser"
-            else driver.service.process.pid
-        )
-        os.kill(pid, signal.SIGKILL)
+        kill(driver, victim)
         with pytest.raises(BrowserError, match="the browser failed while doing click id=1"):
             env.step(Click(1))
         assert page("click-menu-2", browser=browser).reset() == before

@@ -7,7 +7,7 @@ import sys
 import time
 
 import pytest
-from projects import ROOT
+from projects import ROOT, SUITE_RUNS
 
 pytestmark = pytest.mark.integration
 
@@ -31,6 +31,7 @@ def replay(folder, *args, start=("-m", "pytest"), **env):
         cwd=ROOT,
         env={
             **os.environ,
+            "PYTEST_ADDOPTS": SUITE_RUNS,
             "PYTHONPATH": str(ROOT / "tests"),
             "EVENTS": str(events),
             "SLEPT": str(slept),
@@ -145,8 +146,9 @@ def test_all_43_tasks_have_a_solved_episode():
 
 
 CLUMSY = """
-    import os, signal
+    import os
     import pytest
+    from processes import kill
     from pytest_miniwob_agent import Click, Press
     from pytest_miniwob_agent.testing import ScriptedLLM
 
@@ -162,14 +164,7 @@ CLUMSY = """
             env.reset()
             llm.complete("first", "plan")
             if self.kills:
-                victim = self.kills.pop()
-                driver = self.browser.driver
-                pid = (
-                    driver.capabilities["goog:processID"]
-                    if victim == "browser"
-                    else driver.service.process.pid
-                )
-                os.kill(pid, signal.SIGKILL)
+                kill(self.browser.driver, self.kills.pop())
             env.step(Press("TAB"))
             llm.complete("second", "plan")
 
@@ -209,6 +204,7 @@ def test_an_item_whose_browser_dies_is_run_again_once_and_loses_no_completion(
 DOOMED = """
     import json, os, random, signal, threading
     import pytest
+    from processes import pid_of
     from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
 
     KILLED = []
@@ -230,11 +226,7 @@ DOOMED = """
             if self.calls != -1:
                 return method(*args)
             driver = self.browser.driver
-            pid = (
-                driver.capabilities["goog:processID"]
-                if self.victim == "browser"
-                else driver.service.process.pid
-            )
+            pid = pid_of(driver, self.victim)
             timer = threading.Timer(self.delay, os.kill, (pid, signal.SIGKILL))
             timer.start()
             try:

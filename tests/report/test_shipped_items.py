@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from made_report import content, items, pictures
-from projects import ROOT
+from projects import ROOT, SUITE_RUNS
 
 pytestmark = pytest.mark.integration
 
@@ -32,7 +32,8 @@ def replay(folder, selected, *args, status=pytest.ExitCode.OK):
         [sys.executable, "-m", "pytest", "tests/test_suite.py", "-k", selected,
          "-p", "events_plugin", *args],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "tests"), "EVENTS": str(events),
+        env={**os.environ, "PYTEST_ADDOPTS": SUITE_RUNS,
+             "PYTHONPATH": str(ROOT / "tests"), "EVENTS": str(events),
              "SLEPT": str(folder / "slept.txt")},
         capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip

@@ -21,6 +21,7 @@ EPOCH_MS = 1_600_000_000_000
 """Start of the page's clock in every trial, in milliseconds since 1970."""
 
 FILES = (
+    "storage",
     "clock",
     "random",
     "dialogs",

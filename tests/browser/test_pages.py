@@ -1,0 +1,89 @@
+"""The server of task pages, and what a page leaves behind."""
+
+import http.client
+import socket
+import threading
+from contextlib import closing
+
+import pytest
+
+from pytest_miniwob_agent.browser.pages import PageServer, page_url
+from pytest_miniwob_agent.browser.process import Browser
+from pytest_miniwob_agent.core.actions import Click
+from pytest_miniwob_agent.tasks.catalogue import pages_folder
+
+
+@pytest.fixture(scope="module")
+def server():
+    with closing(PageServer()) as server:
+        yield server
+
+
+def ask(server, path):
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+    with closing(connection):
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return answer.status, dict(answer.getheaders()), answer.read()
+
+
+def test_files_of_the_package_are_served_and_may_be_kept(server):
+    status, headers, body = ask(server, "/core/core.js?v=1")
+    assert status == 200
+    assert body == (pages_folder() / "core" / "core.js").read_bytes()
+    assert headers["Content-Type"].endswith("/javascript")  # by the version of Python
+    assert "immutable" in headers["Cache-Control"]
+    assert ask(server, "/miniwob/click-pie.html")[1]["Content-Type"] == "text/html"
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/core", "/core/", "/miniwob/none.html", "/../__init__.py", "/%2e%2e/__init__.py",
+     "//etc/passwd", "/core/..%2f..%2f__init__.py", "/%ff"],
+)  # fmt: skip
+def test_nothing_else_is_served(server, path):
+    assert ask(server, path)[::2] == (404, b"")
+
+
+def test_a_closed_server_leaves_neither_port_nor_thread():
+    before = set(threading.enumerate())
+    server = PageServer()
+    ask(server, "/core/core.js")
+    server.close()
+    assert set(threading.enumerate()) == before
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", server.port))
+
+
+STORE = """
+    localStorage.x = sessionStorage.x = 1;
+    document.cookie = "x=1";
+    return new Promise((done) => { indexedDB.open("x").onsuccess = ({ target }) => {
+      target.result.close();
+      done();
+    }; });
+"""
+
+STORED = """
+    return (async () => [localStorage.length, sessionStorage.length, document.cookie,
+      (await indexedDB.databases()).length, location.href])();
+"""
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("way", ["http", "file"])
+def test_a_page_finds_nothing_that_an_earlier_one_has_stored(page, browser, way):
+    with closing(Browser(pages=way)) as other:
+        env = page("click-menu-2", browser=other)
+        first = env.reset()
+        opened = env.step(Click(1))
+        other.driver.execute_script(STORE)
+        stored = other.driver.execute_script(STORED)
+        assert stored[:2] == [1, 1]
+        assert stored[3] == 1
+        assert env.reset() == first
+        address = page_url("click-menu-2", way)
+        assert other.driver.execute_script(STORED) == [0, 0, "", 0, address]
+        assert env.step(Click(1)) == opened
+        shared = page("click-menu-2")  # by HTTP, at another port
+        assert (shared.reset(), shared.step(Click(1))) == (first, opened)
