@@ -111,7 +111,7 @@ def check_round_trip(path, prompt, text):
     write_cassette(path, [make_call(prompt, text), make_call("last")])
     [back, _] = read_cassette(path)
     assert back.key == make_call(prompt, text).key
-    assert back.text == text
+    assert back.completion.text == text
     assert back.origin == ORIGIN
     # PyYAML's own parser, which is not the one that reads cassettes, sees the same.
     data = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
@@ -170,12 +170,12 @@ REQUEST, LAST = line_of("  request:"), GOOD.count("\n")
         (
             replaced("choices:", "choice:"),
             ANSWER,
-            "the response of call 1 is not a chat completion",
+            "the response of call 1 is not an answer of a model",
         ),
         (
             replaced("content: click id=1", "content: 7"),
             ANSWER,
-            "is not a chat completion with a text",
+            "is not an answer of a model",
         ),
         (replaced("purpose: plan", "porpoise: plan"), 4, "the origin of call 1 is not valid"),
         (replaced("trial: 1", "trial: one"), 4, "the origin of call 1 is not valid"),
@@ -237,4 +237,4 @@ def test_a_file_without_a_schema_is_read_without_origins(tmp_path):
     path.write_text(old, encoding="utf-8")
     [only] = read_cassette(path)
     assert only.origin is None
-    assert only.text == "click id=1"
+    assert only.completion.text == "click id=1"

@@ -185,7 +185,7 @@ class TestRecord:
     def test_all_records_every_call_again(self, tmp_path, recorded, chat_server):
         chat_server.reply = lambda prompt: "new answer"
         assert play(tmp_path, "all", "one", url=chat_server.url) == ["new answer"]
-        assert [call.text for call in read_cassette(recorded)] == ["new answer"]
+        assert [call.completion.text for call in read_cassette(recorded)] == ["new answer"]
 
     def test_once_records_only_items_without_a_cassette(self, tmp_path, chat_server):
         play(tmp_path, "once", "one", url=chat_server.url)
@@ -494,8 +494,9 @@ class TestServer:
             llm.complete("one", "plan")
 
     def test_a_live_model_without_an_address_needs_a_key(self, tmp_path):
+        _, llm = model(tmp_path, "new_episodes")
         with pytest.raises(UsageError, match="OPENAI_API_KEY"):
-            model(tmp_path, "new_episodes")
+            llm.complete("one", "plan")
 
 
 KEY = "sk-proj-" + "Ab1" * 12

@@ -19,13 +19,13 @@ def body(prompt):
     return {"model": "m", "messages": [{"role": "user", "content": prompt}]}
 
 
-def request(prompt):
+def asked(prompt):
     return Request("/v1/chat/completions", body(prompt))
 
 
 def pending(cassettes, prompt, stem=STEM):
     cassette = ItemCassette(cassettes, stem, Record.DEFER)
-    return cassette.missing_call(request(prompt)).request
+    return cassette.missing_call(asked(prompt)).request
 
 
 def answer(request, text="DONE"):
@@ -65,7 +65,7 @@ def test_an_answer_is_recorded_in_its_cassette(files):
     assert (taken.recorded, taken.already, taken.problems) == (1, 0, [])
     assert not batch.exists()
     cassette = ItemCassette(cassettes, STEM, Record.DEFER)
-    assert cassette.replay(request("one")).completion.text == "click id=1"
+    assert cassette.replay(asked("one")).completion.text == "click id=1"
 
 
 def test_the_same_file_twice_records_nothing_twice(files):
@@ -227,8 +227,8 @@ def test_line_separators_inside_a_text_do_not_end_a_line(tmp_path):
     assert read_pending(batch) == {request["custom_id"]: request}
     answers.write_text(json.dumps(answer(request, text), ensure_ascii=False), encoding="utf-8")
     assert take_answers(answers, batch, tmp_path).recorded == 1
-    replayed = ItemCassette(tmp_path, STEM, Record.DEFER).replay(request(text))
-    assert replayed.text == text
+    replayed = ItemCassette(tmp_path, STEM, Record.DEFER).replay(asked(text))
+    assert replayed.completion.text == text
 
 
 def test_a_damaged_batch_file_is_reported_before_the_run(project):

@@ -73,7 +73,7 @@ def test_a_completion_that_can_not_be_kept_is_rescued_and_stops_all_workers(
 
     rescued = list(project.path.glob("tmp/miniwob-rescued-*"))
     texts = [
-        call.text
+        call.completion.text
         for folder in rescued
         for path in folder.rglob("*.partial.yaml")
         for call in read_cassette(path)

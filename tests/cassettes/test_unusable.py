@@ -6,8 +6,10 @@ import pytest
 from answers import completion, completion_of, response
 from projects import recorded_files, solve_menu
 
+from pytest_miniwob_agent.cassettes.call import Request
 from pytest_miniwob_agent.cassettes.unusable import describe_unusable
 from pytest_miniwob_agent.core.usage import Usage
+from pytest_miniwob_agent.models.apis import CHAT
 
 PRICES = "--miniwob-prices=m 1e4 1e4"
 
@@ -109,19 +111,15 @@ def with_choice(**choice):
             with_choice(finish_reason="content_filter"), {},
             "held back by a content filter", "the server's content filter held it back",
         ),
-        (
-            with_choice(message={"content": None, "refusal": "I can't."}), {},
-            "refused by the model", "the model refused, \"I can't.\"",
-        ),
-        (with_choice(message={"content": None, "tool_calls": [{}]}), {}, "a tool call", "a tool"),
         (completion_of(None), {}, "no text", "no chat completion that has a text: "),
         ({"choices": "n/a"}, {}, "no chat completion", "no chat completion that has a text: "),
         (None, {}, "no chat completion", "'null'"),
     ],
 )  # fmt: skip
 def test_the_reason_is_named_and_the_option_that_helps(body, request_, reason, report):
-    unusable = describe_unusable(200, json.dumps(body).encode(), request_)
-    assert unusable == describe_unusable(200, body, request_)
+    request = Request(CHAT, request_)
+    unusable = describe_unusable(200, json.dumps(body).encode(), request)
+    assert unusable == describe_unusable(200, body, request)
     assert unusable.reason == reason
     assert report in unusable.report
     assert unusable.usage.calls == 1
@@ -130,4 +128,4 @@ def test_the_reason_is_named_and_the_option_that_helps(body, request_, reason, r
 @pytest.mark.parametrize("count", [-1, True, 1.5, "7", None, 10**400])
 def test_an_impossible_token_count_is_unknown(count):
     body = completion_of(None) | {"usage": {"prompt_tokens": 11, "completion_tokens": count}}
-    assert describe_unusable(200, body, {}).usage == Usage(1, uncounted=1)
+    assert describe_unusable(200, body, Request(CHAT, {})).usage == Usage(1, uncounted=1)

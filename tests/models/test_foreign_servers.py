@@ -132,7 +132,7 @@ def test_a_cassette_holds_the_completion_and_nothing_else_of_the_server(
     calls = read_cassette(one_item.cassette)
     body = json.loads(json.dumps(calls[0].body))
     answer = server.ask("/v1/chat/completions", body)
-    assert calls[0].text == answer["choices"][0]["message"]["content"]
+    assert calls[0].completion.text == answer["choices"][0]["message"]["content"]
     counts = (answer["usage"]["prompt_tokens"], answer["usage"]["completion_tokens"])
     assert calls[0].tokens == counts
     assert min(counts) > 0
