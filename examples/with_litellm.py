@@ -8,6 +8,8 @@ import litellm  # noqa: E402
 
 from pytest_miniwob_agent import Click, Enter, render, tools_of  # noqa: E402
 
+litellm.suppress_debug_info = True  # it is printed
+
 SYSTEM = "You work on a web page. Reach the user's goal with the tools, then stop."
 TOOLS = tools_of([Click, Enter])
 
@@ -29,13 +31,14 @@ class LiteLLM:
                 f"anthropic/{llm.model}",
                 messages,
                 tools=TOOLS,
+                max_tokens=1024,
                 api_base=llm.base_url,
                 api_key="any",
                 num_retries=0,
                 max_retries=0,
             )
             message = answer.choices[0].message
-            messages.append(message)
+            messages.append(message.model_dump(exclude_none=True))
             if not message.tool_calls:
                 return
             for call in message.tool_calls:

@@ -1,14 +1,23 @@
 """The `ToolCallingAgent` of smolagents, over `llm.base_url`."""
 
-from smolagents import LogLevel, OpenAIModel, ToolCallingAgent, tool
+import json
+import re
+
+from smolagents import AgentError, LogLevel, OpenAIModel, ToolCallingAgent, tool
 
 from pytest_miniwob_agent import Click, Enter, LimitReached, render
+
+UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 class Smolagents:
     """Runs an agent of smolagents until the page has judged, or the model gives a final answer."""
 
     name = "smolagents"
+
+    def normalize(self, request):
+        """Replace the ids of tool calls that the model wrote as text: smolagents makes them up."""
+        return json.loads(UUID.sub("made-up-id", json.dumps(request)))
 
     def solve(self, env, llm, note):
         """Play one trial."""
@@ -20,10 +29,13 @@ class Smolagents:
                 return "The page has judged."
             try:
                 transition = env.step(action)
-            except LimitReached as error:  # would be a text for the model
+            except LimitReached as error:  # smolagents would make it a text for the model
                 limit = error
+                agent.interrupt()
                 raise
             judged = transition.done
+            if judged:
+                agent.interrupt()
             return transition.error or render(transition.observation.elements)
 
         @tool
@@ -60,8 +72,10 @@ class Smolagents:
             max_tool_threads=1,
             verbosity_level=LogLevel.OFF,
         )
-        for _ in agent.run(f"{seen.goal}\nPage:\n{render(seen.elements)}", stream=True):
+        try:
+            agent.run(f"{seen.goal}\nPage:\n{render(seen.elements)}")
+        except AgentError:
             if limit:
-                raise limit
-            if judged:
-                return
+                raise limit from None
+            if not judged:
+                raise

@@ -1,0 +1,34 @@
+"""The agents of examples/ replay the items that they have solved."""
+
+import subprocess
+import sys
+from importlib.util import find_spec
+
+import pytest
+from projects import ROOT
+
+EXAMPLES = {
+    "plain:Plain": ("click-checkboxes", "openai"),
+    "with_langchain:LangChain": ("enter-text", "langchain_openai"),
+    "with_litellm:LiteLLM": ("login-user", "litellm"),
+    "with_openai_agents:OpenAIAgents": ("login-user", "agents"),
+    "with_smolagents:Smolagents": ("click-test-2", "smolagents"),
+}
+"""The recorded task of each agent, and the module that it needs."""
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("agent", EXAMPLES)
+def test_example_replays_the_item_that_it_solved(agent):
+    task, module = EXAMPLES[agent]
+    if find_spec(module) is None:
+        pytest.skip(f"{module} is not installed: pip install -e '.[examples]'")
+    run = subprocess.run(
+        [
+            sys.executable, "-m", "pytest", "examples", "-k", task, f"--miniwob-agent={agent}",
+            "-pno:cacheprovider",
+        ],
+        cwd=ROOT, capture_output=True, text=True,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "1 passed" in run.stdout
