@@ -6,7 +6,7 @@ from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
 from langsmith import tracing_context
 
-from pytest_miniwob_agent import Click, Enter, render
+from pytest_miniwob_agent import render
 
 SYSTEM = "You work on a web page. Reach the user's goal with the tools, then stop."
 
@@ -20,23 +20,21 @@ class LangChain:
         """Play one trial."""
         seen, judged = env.reset(), False
 
-        def act(action):
+        def act(name, **arguments):
             nonlocal judged
-            if judged:
-                return "The page has judged."
-            transition = env.step(action)
+            transition = env.call(name, arguments)
             judged = transition.done
             return transition.error or render(transition.observation.elements)
 
         @tool
         def click(element: int) -> str:
             """Click an element, by its id."""
-            return act(Click(element))
+            return act("click", element=element)
 
         @tool
         def enter(text: str, element: int) -> str:
             """Click a field, by its id, and type a text into it."""
-            return act(Enter(text, element))
+            return act("enter", text=text, element=element)
 
         @before_model(can_jump_to=["end"])
         def stop(state, runtime):

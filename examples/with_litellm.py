@@ -4,9 +4,9 @@ import os
 
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # the import would download one
 
-import litellm  # noqa: E402
+import litellm
 
-from pytest_miniwob_agent import Click, Enter, render, tools_of  # noqa: E402
+from pytest_miniwob_agent import Click, Enter, render, tools_of
 
 litellm.suppress_debug_info = True  # it is printed
 

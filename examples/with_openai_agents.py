@@ -2,6 +2,7 @@
 
 from agents import (
     Agent,
+    ModelBehaviorError,
     OpenAIResponsesModel,
     RunConfig,
     Runner,
@@ -9,9 +10,16 @@ from agents import (
     function_tool,
 )
 
-from pytest_miniwob_agent import Click, Enter, render
+from pytest_miniwob_agent import render
 
 INSTRUCTIONS = "You work on a web page. Reach the user's goal with the tools, then stop."
+
+
+def for_model(context, error):
+    """Give the model its own mistakes as a text; other errors are for the run."""
+    if isinstance(error, ModelBehaviorError):
+        return str(error)
+    raise error
 
 
 class OpenAIAgents:
@@ -23,24 +31,22 @@ class OpenAIAgents:
         """Play one trial."""
         seen, judged = env.reset(), False
 
-        def act(action):
+        def act(name, **arguments):
             nonlocal judged
-            if judged:
-                return "The page has judged."
-            transition = env.step(action)
+            transition = env.call(name, arguments)
             judged = transition.done
             return transition.error or render(transition.observation.elements)
 
-        # Functions that are not async run in threads, several at a time. Errors are for the run.
-        @function_tool(failure_error_function=None)
+        # Functions that are not async run in threads, several at a time.
+        @function_tool(failure_error_function=for_model)
         async def click(element: int) -> str:
             """Click an element, by its id."""
-            return act(Click(element))
+            return act("click", element=element)
 
-        @function_tool(failure_error_function=None)
+        @function_tool(failure_error_function=for_model)
         async def enter(text: str, element: int) -> str:
             """Click a field, by its id, and type a text into it."""
-            return act(Enter(text, element))
+            return act("enter", text=text, element=element)
 
         agent = Agent(
             name="web",
@@ -53,5 +59,7 @@ class OpenAIAgents:
             agent,
             f"Goal: {seen.goal}\nPage:\n{render(seen.elements)}",
             max_turns=None,  # the run has its own limits
-            run_config=RunConfig(tracing_disabled=True),
+            run_config=RunConfig(
+                tracing_disabled=True, tool_not_found_behavior="return_error_to_model"
+            ),
         )

@@ -5,9 +5,12 @@ import re
 
 from smolagents import AgentError, LogLevel, OpenAIModel, ToolCallingAgent, tool
 
-from pytest_miniwob_agent import Click, Enter, LimitReached, render
+from pytest_miniwob_agent import LimitReached, render
 
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+NO_RETRIES = {"retry": False, "client_kwargs": {"max_retries": 0}}
+# One tool at a time, in the model's order; the run has its own limits.
+SETTINGS = {"max_tool_threads": 1, "max_steps": 10_000, "verbosity_level": LogLevel.OFF}
 
 
 class Smolagents:
@@ -23,18 +26,16 @@ class Smolagents:
         """Play one trial."""
         seen, judged, limit = env.reset(), False, None
 
-        def act(action):
+        def act(name, **arguments):
             nonlocal judged, limit
-            if judged:
-                return "The page has judged."
             try:
-                transition = env.step(action)
+                transition = env.call(name, arguments)
             except LimitReached as error:  # smolagents would make it a text for the model
                 limit = error
                 agent.interrupt()
                 raise
-            judged = transition.done
-            if judged:
+            if transition.done:
+                judged = True
                 agent.interrupt()
             return transition.error or render(transition.observation.elements)
 
@@ -45,7 +46,7 @@ class Smolagents:
             Args:
                 element: id of the element
             """
-            return act(Click(element))
+            return act("click", element=element)
 
         @tool
         def enter(text: str, element: int) -> str:
@@ -55,23 +56,10 @@ class Smolagents:
                 text: the text to type
                 element: id of the field
             """
-            return act(Enter(text, element))
+            return act("enter", text=text, element=element)
 
-        model = OpenAIModel(
-            llm.model,
-            api_base=llm.base_url,
-            api_key="any",
-            client_kwargs={"max_retries": 0},
-            retry=False,
-        )
-        # One tool at a time, in the model's order; the run has its own limits.
-        agent = ToolCallingAgent(
-            [click, enter],
-            model,
-            max_steps=10_000,
-            max_tool_threads=1,
-            verbosity_level=LogLevel.OFF,
-        )
+        model = OpenAIModel(llm.model, api_base=llm.base_url, api_key="any", **NO_RETRIES)
+        agent = ToolCallingAgent([click, enter], model, **SETTINGS)
         try:
             agent.run(f"{seen.goal}\nPage:\n{render(seen.elements)}")
         except AgentError:
