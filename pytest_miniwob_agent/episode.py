@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from pytest_miniwob_agent.core.actions import Action
 from pytest_miniwob_agent.core.case import Case
@@ -35,17 +36,18 @@ from pytest_miniwob_agent.core.protocols import (
     LLM,
     ActionCounter,
     Agent,
-    Environment,
     Observer,
+    Page,
     Visible,
 )
 from pytest_miniwob_agent.core.secrets import redact
+from pytest_miniwob_agent.core.tools import carry_out_call
 
 
 def run_episode(
     case: Case,
     agent: Agent,
-    env: Environment,
+    env: Page,
     llm: LLM,
     limits: Limits,
     *,
@@ -87,7 +89,7 @@ class _Recorder:
 
     def __init__(
         self,
-        env: Environment,
+        env: Page,
         llm: LLM,
         limits: Limits,
         observers: Sequence[Observer],
@@ -139,6 +141,9 @@ class _Recorder:
         self._record(Acted(self._trial, self._step, action, self._last))
         self._step += 1
         return self._last
+
+    def call(self, name: str, arguments: str | Mapping[str, Any]) -> Transition:
+        return carry_out_call(name, arguments, self._last, self.step)
 
     def html(self) -> str:
         if self._last is None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
 
 from pytest_miniwob_agent.core.actions import Action
 from pytest_miniwob_agent.core.case import Case
@@ -12,7 +12,7 @@ from pytest_miniwob_agent.core.observations import Observation, Shot, Transition
 from pytest_miniwob_agent.core.outcome import Outcome
 
 
-class Environment(Protocol):
+class Page(Protocol):
     """A page that judges. A new trial is a `reset`."""
 
     def reset(self, *, full: bool = False) -> Observation:
@@ -36,9 +36,21 @@ class Environment(Protocol):
         ...
 
 
+class Environment(Page, Protocol):
+    """A `Page` as an agent gets it: it also takes tool calls of a model."""
+
+    def call(self, name: str, arguments: str | Mapping[str, Any]) -> Transition:
+        """Carry out a tool call: the action of that name (`core.tools.action_of_call`).
+
+        A bad call is a `Transition` with an `error` for the model; it is not an action. After the
+        page has judged every call is one.
+        """
+        ...
+
+
 @runtime_checkable
 class Visible(Protocol):
-    """An optional part of an `Environment`: pictures of the page."""
+    """An optional part of a `Page`: pictures of it."""
 
     def look(self, action: Action | None = None) -> Shot:
         """Take a picture of the page, with the points of the action that is to come.
@@ -103,7 +115,7 @@ class ActionCounter(Protocol):
 class Observer:
     """An observer of an episode; override the methods of interest, the others do nothing.
 
-    Set `wants_pictures` to have pictures taken of an environment that is `Visible`.
+    Set `wants_pictures` to have pictures taken of a page that is `Visible`.
     """
 
     wants_pictures: bool = False

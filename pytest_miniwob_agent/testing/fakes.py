@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from html import escape
+from typing import Any
 
 from pytest_miniwob_agent.core.actions import Action, Click, Enter, elements_of
 from pytest_miniwob_agent.core.events import Completion
 from pytest_miniwob_agent.core.observations import Element, Observation, Transition
+from pytest_miniwob_agent.core.tools import carry_out_call
 
 _NO_FIELDS = ("button", "submit", "reset", "image", "checkbox", "radio")
 """Types of inputs that keys do not go to."""
@@ -43,6 +45,7 @@ class FakeEnvironment:
         self._screen = ""
         self._focus: int | None = None
         self._done = False
+        self._last: Transition | None = None
         self._full = False
 
     def reset(self, *, full: bool = False) -> Observation:
@@ -52,10 +55,19 @@ class FakeEnvironment:
         self._focus = None
         self._done = False
         self.actions.append([])
-        return self._observation()
+        self._last = Transition(self._observation())
+        return self._last.observation
 
     def step(self, action: Action) -> Transition:
         """Follow `moves` and `rewards`; an element that is not on the screen is an error."""
+        self._last = self._take(action)
+        return self._last
+
+    def call(self, name: str, arguments: str | Mapping[str, Any]) -> Transition:
+        """Carry out a tool call of a model; a bad one is an error, and not an action."""
+        return carry_out_call(name, arguments, self._last, self.step)
+
+    def _take(self, action: Action) -> Transition:
         self.actions[-1].append(action)
         here = self._screen, str(action)
         shown = {element.id for element in self.screens[self._screen]}
