@@ -91,10 +91,15 @@ _TOOLS: Mapping[type[Action], tuple[str, Mapping[str, Schema]]] = {
         {"text": _field(_TEXT, "the text to type"), "element": _field(_ELEMENT, "id of the field")},
     ),
     Press: (
-        "Press and release a key. Keys go to the field or list that was used last.",
+        "Press and release a key. Keys go to the field or list that was used last; in a drop-down "
+        "list the arrow keys move to an entry, and ENTER takes it.",
         {"key": _KEY, "times": _field(_TIMES, "how many times; once if left out")},
     ),
-    Hold: ("Press a modifier key and keep it down until it is released.", {"key": _MODIFIER}),
+    Hold: (
+        "Press a modifier key and keep it down until it is released. To select several entries of "
+        "a list, hold CTRL, click each of them, and release CTRL.",
+        {"key": _MODIFIER},
+    ),
     Release: ("Release a modifier key that is held.", {"key": _MODIFIER}),
     Type: (
         "Type a text into the field that was used last.",
@@ -198,9 +203,7 @@ def action_of_call(name: str, arguments: str | Mapping[str, Any]) -> Action:
     action_type = _BY_NAME.get(name) if isinstance(name, str) else None
     if action_type is None:
         raise BadCall(f"there is no tool {_shown(name)}; the tools are {', '.join(_BY_NAME)}")
-    given = _parsed(arguments) if isinstance(arguments, str) else arguments
-    if not isinstance(given, Mapping):
-        raise BadCall(f"the arguments must be a JSON object, not {_shown(given)}")
+    given = parse_arguments(arguments)
     schemas = _TOOLS[action_type][1]
     for key in given:
         if key not in schemas:
@@ -264,12 +267,21 @@ def _required(action_type: type[Action]) -> list[str]:
     return [each.name for each in fields(action_type) if each.default is MISSING]
 
 
-def _parsed(text: str) -> Any:
-    """The value of a JSON text. The errors' texts are ours: Python's differ between its versions.
+def parse_arguments(arguments: str | Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the arguments of a call, whatever tool it is for. A blank text stands for none.
+
+    The errors have texts of our own, because Python's differ between its versions.
 
     Raises:
-        BadCall: the text is not JSON, or too long or too deep.
+        BadCall: they are not a JSON object, or too long or too deep.
     """
+    given = _parsed(arguments) if isinstance(arguments, str) else arguments
+    if not isinstance(given, Mapping):
+        raise BadCall(f"the arguments must be a JSON object, not {_shown(given)}")
+    return given
+
+
+def _parsed(text: str) -> Any:
     if len(text) > MAX_ARGUMENTS:
         raise BadCall(
             f"the arguments have {len(text):,} characters; there may be {MAX_ARGUMENTS:,}"

@@ -84,8 +84,7 @@ def test_a_tool_has_the_form_of_the_chat_completions_api():
         "type": "function",
         "function": {
             "name": "press",
-            "description": "Press and release a key. Keys go to the field or list that was used "
-            "last.",
+            "description": tool["function"]["description"],
             "parameters": {
                 "type": "object",
                 "properties": {
