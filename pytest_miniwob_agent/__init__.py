@@ -78,9 +78,11 @@ from pytest_miniwob_agent.core.protocols import (
     Agent,
     Environment,
     Observer,
+    Page,
     RunObserver,
     Visible,
 )
+from pytest_miniwob_agent.core.tools import BadCall, action_of_call, tools_of
 from pytest_miniwob_agent.core.usage import Usage
 from pytest_miniwob_agent.episode import run_episode
 
@@ -95,6 +97,7 @@ __all__ = [
     "Action",
     "ActionCounter",
     "Agent",
+    "BadCall",
     "BrowserError",
     "BrowserLost",
     "BudgetReached",
@@ -135,6 +138,7 @@ __all__ = [
     "Observer",
     "Origin",
     "Outcome",
+    "Page",
     "Paste",
     "Pending",
     "Picture",
@@ -163,9 +167,11 @@ __all__ = [
     "UsageError",
     "Visible",
     "Wait",
+    "action_of_call",
     "parse_action",
     "render",
     "run_episode",
+    "tools_of",
 ]
 
 

@@ -43,13 +43,14 @@ from pytest_miniwob_agent.core.observations import Observation, Transition
 from pytest_miniwob_agent.core.protocols import (
     ActionCounter,
     Agent,
-    Environment,
     HTTPModel,
     Model,
     Observer,
+    Page,
     Visible,
 )
 from pytest_miniwob_agent.core.secrets import redact
+from pytest_miniwob_agent.core.tools import carry_out_call
 from pytest_miniwob_agent.models.apis import CHAT, api_of
 from pytest_miniwob_agent.models.apis.answers import completion_in
 from pytest_miniwob_agent.models.apis.chat_completions import messages_of_text, plain_messages
@@ -63,7 +64,7 @@ if TYPE_CHECKING:
 def run_episode(
     case: Case,
     agent: Agent,
-    env: Environment,
+    env: Page,
     llm: Model,
     limits: Limits,
     *,
@@ -116,7 +117,7 @@ class _Recorder:
 
     def __init__(
         self,
-        env: Environment,
+        env: Page,
         llm: Model,
         limits: Limits,
         observers: Sequence[Observer],
@@ -208,6 +209,9 @@ class _Recorder:
         self._record(Acted(self._trial, self._step, action, self._last))
         self._step += 1
         return self._last
+
+    def call(self, name: str, arguments: str | Mapping[str, Any]) -> Transition:
+        return carry_out_call(name, arguments, self._last, self.step)
 
     def html(self) -> str:
         if self._last is None:

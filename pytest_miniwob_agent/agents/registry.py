@@ -17,6 +17,7 @@ BUILT_IN = {
     "reflective": "pytest_miniwob_agent.agents.reflective:ReflectiveAgent",
     "rci": "pytest_miniwob_agent.agents.rci:RCIAgent",
     "webwise": "pytest_miniwob_agent.agents.webwise:WebWISEAgent",
+    "tools": "pytest_miniwob_agent.agents.tools:ToolsAgent",
 }
 """The agents of this package, by the names that `--miniwob-agent` takes: `package.module:Class`."""
 

@@ -36,7 +36,7 @@ from pytest_miniwob_agent.core.actions import (
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import BrowserError
 from pytest_miniwob_agent.core.observations import Observation
-from pytest_miniwob_agent.core.protocols import Environment
+from pytest_miniwob_agent.core.protocols import Page
 
 STEPS = 12
 """Number of clicks, texts and keys to try on a case."""
@@ -79,9 +79,7 @@ class Seen:
         return [head, f"goal: {self.observation.goal}", *map(str, self.observation.elements)]
 
 
-def explore(
-    env: Environment, wait: Callable[[], None] = lambda: None, full: bool = False
-) -> list[Seen]:
+def explore(env: Page, wait: Callable[[], None] = lambda: None, full: bool = False) -> list[Seen]:
     """Try actions on a page; an observation for each.
 
     First elements are clicked, fields are written to and keys are pressed, an element once. Then,
@@ -102,7 +100,7 @@ def explore(
 
 
 def _play(
-    env: Environment,
+    env: Page,
     wait: Callable[[], None],
     full: bool,
     steps: int,
@@ -180,7 +178,7 @@ def certify(
     progress: Callable[[str], None] = lambda text: None,
     *,
     others: Mapping[str, Callable[[], Browser]] = MappingProxyType({}),
-    open_page: Callable[[Browser, Case], Environment] = MiniwobEnvironment,
+    open_page: Callable[[Browser, Case], Page] = MiniwobEnvironment,
     pause: float = PAUSE,
     full: bool = False,
 ) -> Iterator[Verdict]:
@@ -231,7 +229,7 @@ def certify(
 def _explored(
     browser: Browser,
     case: Case,
-    open_page: Callable[[Browser, Case], Environment],
+    open_page: Callable[[Browser, Case], Page],
     full: bool,
     wait: Callable[[], None] = lambda: None,
 ) -> list[Seen] | str:

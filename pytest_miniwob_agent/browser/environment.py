@@ -1,4 +1,4 @@
-"""The MiniWoB++ page in Chromium, as an `Environment`.
+"""The MiniWoB++ page in Chromium, as a `Page`.
 
 The page has a clock of its own (page/clock.js): it stands still while the agent thinks and is moved
 on after each action, so that animations and delays are over before the page is read, however fast
@@ -25,7 +25,7 @@ FONT = "Roboto"
 
 
 class MiniwobEnvironment:
-    """A case's page in a browser: the `Environment` of agents, with pictures (`Visible`).
+    """A case's page in a browser: the `Page` of an item, with pictures (`Visible`).
 
     `reset` loads the page afresh, so that no trial sees anything of an earlier one. Elements keep
     their ids for the length of a trial.

@@ -11,6 +11,11 @@ from selenium.webdriver import ActionChains, Keys
 
 from pytest_miniwob_agent.browser.process import VIEWPORT, Browser
 from pytest_miniwob_agent.core.actions import (
+    MAX_PIXELS,
+    MAX_POINTS,
+    MAX_PRESSES,
+    MAX_SECONDS,
+    MAX_TEXT,
     Action,
     Choose,
     Click,
@@ -37,25 +42,9 @@ from pytest_miniwob_agent.core.actions import (
 )
 from pytest_miniwob_agent.core.text import sanitize_line
 
-MAX_PRESSES = 100
-"""The most times that one `Press` may press its key: no list of a task is as long."""
-
-MAX_TEXT = 2000
-"""The longest text that may be typed, in characters: a longer one could exceed the timeout of the
-browser on a slow machine."""
-
-MAX_PIXELS = 100_000
-"""The largest offset of a place and the longest way: no page of a task is as large."""
-
 DRAG_MOVES = 10
 """Moves of the mouse from the start of a drag to its end. Pages recognise a drag by the first, and
 sort dragged elements by the others."""
-
-MAX_POINTS = 100
-"""The most points of one `DragFrom`."""
-
-MAX_SECONDS = 60
-"""The longest `Wait` and `Follow`: no task takes as long."""
 
 KEY_CODES = {
     **{name: getattr(Keys, name) for name in ("ENTER", "TAB", "SPACE", "ESCAPE", "BACKSPACE")},

@@ -15,6 +15,22 @@ KEYS = (
 MODIFIERS = ("CTRL", "SHIFT", "ALT")
 """Names of the keys for `Hold` and `Release`."""
 
+MAX_PRESSES = 100
+"""The most times that one `Press` may press its key: no list of a task is as long."""
+
+MAX_TEXT = 2000
+"""The longest text that may be typed, in characters: a longer one could exceed the timeout of the
+browser on a slow machine."""
+
+MAX_PIXELS = 100_000
+"""The largest offset of a place and the longest way: no page of a task is as large."""
+
+MAX_POINTS = 100
+"""The most points of one `DragFrom`."""
+
+MAX_SECONDS = 60
+"""The longest `Wait` and `Follow`: no task takes as long."""
+
 Place = tuple[float, float]
 """A place in an element: CSS pixels to the right of its top left corner, and below it."""
 

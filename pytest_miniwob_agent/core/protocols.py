@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from pytest_miniwob_agent.core.actions import Action
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import openai  # noqa: TID251 - for types alone
 
 
-class Environment(Protocol):
+class Page(Protocol):
     """A page that judges. A new trial is a `reset`."""
 
     def reset(self, *, full: bool = False) -> Observation:
@@ -40,9 +40,21 @@ class Environment(Protocol):
         ...
 
 
+class Environment(Page, Protocol):
+    """A `Page` as an agent gets it: it also takes tool calls of a model."""
+
+    def call(self, name: str, arguments: str | Mapping[str, Any]) -> Transition:
+        """Carry out a tool call: the action of that name (`core.tools.action_of_call`).
+
+        A bad call is a `Transition` with an `error` for the model; it is not an action. After the
+        page has judged every call is one.
+        """
+        ...
+
+
 @runtime_checkable
 class Visible(Protocol):
-    """An optional part of an `Environment`: pictures of the page."""
+    """An optional part of a `Page`: pictures of it."""
 
     def look(self, action: Action | None = None) -> Shot:
         """Take a picture of the page, with the points of the action that is to come.
@@ -199,7 +211,7 @@ class Normalizer(Protocol):
 class Observer:
     """An observer of an episode; override the methods of interest, the others do nothing.
 
-    Set `wants_pictures` to have pictures taken of an environment that is `Visible`.
+    Set `wants_pictures` to have pictures taken of a page that is `Visible`.
     """
 
     wants_pictures: bool = False

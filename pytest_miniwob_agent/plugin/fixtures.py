@@ -12,7 +12,7 @@ from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import MiniwobError, UsageError
 from pytest_miniwob_agent.core.events import Episode
 from pytest_miniwob_agent.core.limits import Limits
-from pytest_miniwob_agent.core.protocols import Agent, Environment, Model, Normalizer
+from pytest_miniwob_agent.core.protocols import Agent, Model, Normalizer, Page
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import sanitize_lines
 from pytest_miniwob_agent.plugin.collection import limits_of
@@ -66,7 +66,7 @@ def miniwob_limits(request: pytest.FixtureRequest, miniwob_case: Case) -> Limits
 
 
 @pytest.fixture
-def miniwob_environment(miniwob_browser: Browser, miniwob_case: Case) -> Environment:
+def miniwob_environment(miniwob_browser: Browser, miniwob_case: Case) -> Page:
     """The item's page. Override it to run agents on something else, for instance
     `testing.FakeEnvironment`.
     """
@@ -165,7 +165,7 @@ def miniwob_episode(
     miniwob_limits: Limits,
     miniwob_agent: Agent,
     miniwob_llm: Model,
-    miniwob_environment: Environment,
+    miniwob_environment: Page,
 ) -> Episode:
     """The agent's episode on the item's page: an `Episode` with `solved` and `explain()`.
 

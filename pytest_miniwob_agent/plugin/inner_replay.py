@@ -26,7 +26,7 @@ from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.events import Event, event_from_data
 from pytest_miniwob_agent.core.observations import Shot
 from pytest_miniwob_agent.core.outcome import Outcome
-from pytest_miniwob_agent.core.protocols import Environment, Observer, Visible
+from pytest_miniwob_agent.core.protocols import Observer, Page, Visible
 from pytest_miniwob_agent.core.text import listed, nearest
 from pytest_miniwob_agent.plugin.collection import case_of
 from pytest_miniwob_agent.plugin.state import STATE
@@ -127,7 +127,7 @@ class _Sender(Observer):
         self._case = case
         self.wants_pictures = stepwise  # there is one before each action, with the pointer in place
 
-    def observe(self, environment: Environment) -> Observer:
+    def observe(self, environment: Page) -> Observer:
         """Follow the item's run."""
         if self.wants_pictures and not isinstance(environment, Visible):
             self._send(

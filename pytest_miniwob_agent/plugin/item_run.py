@@ -21,7 +21,7 @@ from pytest_miniwob_agent.core.errors import (
 from pytest_miniwob_agent.core.events import Episode, Event, Origin
 from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.outcome import DriftDetails, Outcome, Status
-from pytest_miniwob_agent.core.protocols import Agent, Environment, Model, Observer
+from pytest_miniwob_agent.core.protocols import Agent, Model, Observer, Page
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import sanitize_lines
 from pytest_miniwob_agent.plugin.collection import limits_of
@@ -81,7 +81,7 @@ class ItemRun:
         limits: Limits,
         agent: Agent,
         llm: Model,
-        environment: Environment,
+        environment: Page,
     ) -> None:
         state = item.config.stash[STATE]
         self._item = item

@@ -222,7 +222,7 @@ OPTIONS = (
     ),
     Option(
         "agent",
-        "the agent: reflective, rci, webwise, one that an installed package registers, or "
+        "the agent: reflective, rci, webwise, tools, one that an installed package registers, or "
         "package.module:Class",
         "reflective",
         metavar="NAME",

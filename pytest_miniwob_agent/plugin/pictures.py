@@ -6,7 +6,7 @@ from pytest_miniwob_agent.core.actions import Action
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.observations import Shot
 from pytest_miniwob_agent.core.outcome import Outcome, Picture, Status
-from pytest_miniwob_agent.core.protocols import Environment, Observer, Visible
+from pytest_miniwob_agent.core.protocols import Observer, Page, Visible
 from pytest_miniwob_agent.plugin.settings import Settings
 
 
@@ -16,7 +16,7 @@ class PictureTaker(Observer):
     Set `wants_pictures` to have them taken of a replay.
     """
 
-    def __init__(self, settings: Settings, environment: Environment) -> None:
+    def __init__(self, settings: Settings, environment: Page) -> None:
         self._folder = settings.report if isinstance(environment, Visible) else None
         self._on_failure = settings.trace == "retain-on-failure"
         self.wants_pictures = settings.trace == "on" and self._folder is not None

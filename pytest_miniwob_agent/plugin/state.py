@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_miniwob_agent.core.protocols import Environment, Observer
+from pytest_miniwob_agent.core.protocols import Observer, Page
 from pytest_miniwob_agent.plugin.settings import Settings
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class State:
     baseline: Baseline | None = None
     exports: Exports | None = None
     shared: Path | None = None
-    observe: Callable[[Environment], Observer] | None = None
+    observe: Callable[[Page], Observer] | None = None
     selected: set[str] = field(default_factory=set)
     deselected: set[str] = field(default_factory=set)
     collected: tuple[set[str], set[str]] = field(default_factory=lambda: (set(), set()))

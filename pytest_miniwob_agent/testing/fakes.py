@@ -12,11 +12,13 @@ from pytest_miniwob_agent.core.actions import Action, Click, Enter, elements_of
 from pytest_miniwob_agent.core.chat import ModelRequest, ModelResponse
 from pytest_miniwob_agent.core.events import Completion
 from pytest_miniwob_agent.core.observations import Element, Observation, Transition
+from pytest_miniwob_agent.core.tools import carry_out_call
 from pytest_miniwob_agent.models.apis import CHAT, api_of, sse
 from pytest_miniwob_agent.models.apis.chat_completions import messages_of_text, plain_messages
 
 if TYPE_CHECKING:
     import openai
+
 
 _NO_FIELDS = ("button", "submit", "reset", "image", "checkbox", "radio")
 """Types of inputs that keys do not go to."""
@@ -51,6 +53,7 @@ class FakeEnvironment:
         self._screen = ""
         self._focus: int | None = None
         self._done = False
+        self._last: Transition | None = None
         self._full = False
 
     def reset(self, *, full: bool = False) -> Observation:
@@ -60,10 +63,19 @@ class FakeEnvironment:
         self._focus = None
         self._done = False
         self.actions.append([])
-        return self._observation()
+        self._last = Transition(self._observation())
+        return self._last.observation
 
     def step(self, action: Action) -> Transition:
         """Follow `moves` and `rewards`; an element that is not on the screen is an error."""
+        self._last = self._take(action)
+        return self._last
+
+    def call(self, name: str, arguments: str | Mapping[str, Any]) -> Transition:
+        """Carry out a tool call of a model; a bad one is an error, and not an action."""
+        return carry_out_call(name, arguments, self._last, self.step)
+
+    def _take(self, action: Action) -> Transition:
         self.actions[-1].append(action)
         here = self._screen, str(action)
         shown = {element.id for element in self.screens[self._screen]}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import partial
 from types import UnionType
@@ -127,6 +127,14 @@ class _Watch:
         self._last = self._use("step", self._env.step, action)
         return self._last
 
+    def call(self, name: str, arguments: str | Mapping[str, Any]) -> Transition:
+        __tracebackhide__ = True
+        self._need_page(f"called the tool {name!r:.100}")
+        if self._ended:
+            self._break(f"it called {name!r:.100} in a trial that it had noted as ended")
+        self._last = self._use("step", self._env.call, name, arguments)
+        return self._last
+
     def html(self) -> str:
         __tracebackhide__ = True
         self._need_page("read the page")
@@ -238,7 +246,7 @@ LIMITS = Limits(trials=3, steps=4, calls=40)
 
 def play(
     agent: Agent,
-    page: Environment,
+    page: Page,
     model: LLM,
     limits: Limits = LIMITS,
     fails: tuple[str, int, MiniwobError] | None = None,

@@ -77,7 +77,7 @@ def test_an_unknown_name_is_refused_with_the_known_ones(install):
     install("stubborn-agent", "stubborn = stubborn_agent:Stubborn")
     assert refuse("stuborn") == (
         "no agent is called 'stuborn' (did you mean stubborn?): give one of reflective, rci, "
-        "webwise, stubborn or package.module:Class"
+        "webwise, tools, stubborn or package.module:Class"
     )
 
 

@@ -1,14 +1,15 @@
-"""The example of docs/actions.md works."""
+"""The examples of docs/actions.md work."""
 
 import re
 
+import pytest
 from projects import ROOT
 
 TEXT = (ROOT / "docs" / "actions.md").read_text("utf-8")
 
 
-def test_the_example_prints_the_action_that_its_comment_shows(capsys):
-    [source] = re.findall(r"^```python\n(.*?)^```$", TEXT, re.M | re.S)
+@pytest.mark.parametrize("source", re.findall(r"^```python\n(.*?)^```$", TEXT, re.M | re.S))
+def test_an_example_prints_the_action_that_its_comment_shows(source, capsys):
     exec(source, {})
     [comment] = re.findall(r"# (.*)", source)
     assert capsys.readouterr().out == comment + "\n"

@@ -1,0 +1,194 @@
+"""The agent that works by native tool calls (`tools`): the actions are the model's tools.
+
+One conversation a trial. The model calls tools, several in one answer if it likes, and each call's
+result says what came of it; below the last result is the screen that the calls led to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pytest_miniwob_agent.agents.parameters import check_choice
+from pytest_miniwob_agent.agents.prompts import Prompt, Prompts
+from pytest_miniwob_agent.agents.tools.conversation import CALLS_LIMIT, Conversation
+from pytest_miniwob_agent.core.actions import (
+    Action,
+    Choose,
+    Click,
+    ClickAt,
+    Copy,
+    DoubleClick,
+    Drag,
+    DragFrom,
+    Enter,
+    Follow,
+    Hold,
+    Hover,
+    HoverAt,
+    Paste,
+    Press,
+    Release,
+    Scroll,
+    Select,
+    Type,
+    Wait,
+)
+from pytest_miniwob_agent.core.errors import StepLimit
+from pytest_miniwob_agent.core.events import Completion, Ending, Note, TrialEnded
+from pytest_miniwob_agent.core.observations import Transition
+from pytest_miniwob_agent.core.protocols import LLM, Environment
+from pytest_miniwob_agent.core.tools import tools_of
+from pytest_miniwob_agent.screen import render
+
+ACTIONS = ("paper", "all")
+SCREEN = ("compact", "full")
+
+PAPER_ACTIONS: tuple[type[Action], ...] = (Click, Enter, Press, Hold, Release)
+"""The actions of the reflective agent's paper."""
+
+MORE_ACTIONS: tuple[type[Action], ...] = (
+    Type, DoubleClick, Hover, Drag, Select, Scroll, Choose, Copy, Paste,
+)  # fmt: skip
+"""The actions that any screen allows to choose."""
+
+FULL_SCREEN_ACTIONS: tuple[type[Action], ...] = (ClickAt, HoverAt, DragFrom, Wait, Follow)
+"""The actions that need to be given boxes and to know what moves."""
+
+MISSES = 3
+"""Answers in a row after which a trial ends, if nothing of any of them could be carried out."""
+
+CALLS_SHOWN = 40
+"""Calls of a failed trial that the next trial's model is shown: the latest ones."""
+
+
+class ToolsAgent:
+    """Native tool calls, several in one answer, until the page judges.
+
+    Args:
+        prompts: a folder of texts that replace the built-in ones, file by file.
+        actions: `paper` for the actions of the reflective agent's paper, `all` for every action;
+            those at points and by the clock only together with the full screen.
+        screen: `compact`, or `full` for everything that shows.
+
+    Raises:
+        UsageError: an argument is none of these, or the folder of prompts is not right.
+    """
+
+    def __init__(
+        self, prompts: str | Path | None = None, *, actions: str = "paper", screen: str = "compact"
+    ) -> None:
+        self._prompts = Prompts(Path(__file__).with_name("prompts"), prompts)
+        offered = PAPER_ACTIONS
+        if check_choice("actions", actions, ACTIONS) == "all":
+            offered += MORE_ACTIONS
+        self._full_screen = check_choice("screen", screen, SCREEN) == "full"
+        if self._full_screen and actions == "all":
+            offered += FULL_SCREEN_ACTIONS
+        self._tools = tools_of(offered)
+        parts = {"full-screen": self._full_screen, "all-actions": actions == "all"}
+        self.name = "-".join(["tools", *(part for part, differs in parts.items() if differs)])
+
+    def solve(self, env: Environment, llm: LLM, note: Callable[[Note], None]) -> None:
+        """Play trials until the page is solved or the trials are used up."""
+        screen = self._prompts.fill("full-screen" if self._full_screen else "screen")
+        system = self._prompts.fill("system", screen=screen)
+        before: Prompt | None = None
+        while True:
+            start = env.reset(full=True) if self._full_screen else env.reset()
+            task = self._prompts.fill("task", goal=start.goal)
+            task = Prompt.joined([task, before]) if before else task
+            conversation = Conversation(self._prompts, system, task, render(start.elements))
+            trial = _Trial(self._prompts, self._tools, conversation, env, llm, Transition(start))
+            end = trial.play()
+            note(end)
+            if end.ending is Ending.CORRECT:
+                return
+            before = trial.report(end.ending)
+
+
+class _Trial:
+    """One trial: the model's answers, and the carrying out of their calls."""
+
+    def __init__(
+        self,
+        prompts: Prompts,
+        tools: list[dict[str, Any]],
+        conversation: Conversation,
+        env: Environment,
+        llm: LLM,
+        start: Transition,
+    ) -> None:
+        self._prompts = prompts
+        self._tools = tools
+        self._names = [tool["function"]["name"] for tool in tools]
+        self._conversation = conversation
+        self._env = env
+        self._llm = llm
+        self._last = start
+        self._calls: list[str] = []
+
+    def play(self) -> TrialEnded:
+        """Play the trial to its end."""
+        misses = 0
+        reminded = False
+        while not self._last.done:
+            completion = self._llm.chat(self._conversation.messages(), "act", tools=self._tools)
+            if not completion.tool_calls:
+                if reminded:
+                    return TrialEnded(Ending.INCOMPLETE, "the model calls no tool any more")
+                self._conversation.add(completion, [self._prompts.fill("reminder")])
+                reminded = True
+                continue
+            reminded = False
+            try:
+                done = self._carry_out(completion)
+            except StepLimit as limit:
+                return TrialEnded(Ending.STEP_LIMIT, str(limit))
+            misses = 0 if done else misses + 1
+            if misses == MISSES:
+                return TrialEnded(Ending.EXCEPTION, self._last.error or "")
+        if self._last.solved:
+            return TrialEnded(Ending.CORRECT)
+        return TrialEnded(Ending.FAILED, f"reward {self._last.reward:g}")
+
+    def report(self, ending: Ending) -> Prompt:
+        """Describe the trial, which has failed, to the model of the next one."""
+        calls = [f"- {call}" for call in self._calls[-CALLS_SHOWN:]] or ["- nothing"]
+        return self._prompts.fill(
+            "again", ending=self._prompts.fill(f"ending-{ending}"), calls="\n".join(calls)
+        )
+
+    def _carry_out(self, completion: Completion) -> int:
+        """Carry out the calls of an answer up to the first that fails; returns how many were."""
+        done = 0
+        results: list[Prompt] = []
+        calls = completion.tool_calls[:CALLS_LIMIT]
+        for call in calls:
+            if done < len(results):
+                results.append(self._prompts.fill("skipped"))
+                continue
+            results.append(self._call(call.name, call.arguments))
+            done += self._last.error is None
+            if self._last.done:
+                return done
+        if len(calls) < len(completion.tool_calls):
+            more = self._prompts.fill("too-many", most=str(CALLS_LIMIT))
+            results[-1] = Prompt.joined([results[-1], more])
+        self._conversation.add(completion, results, render(self._last.observation.elements))
+        return done
+
+    def _call(self, name: str, arguments: str) -> Prompt:
+        """Carry out a call; returns its result without the screen."""
+        before = self._last.observation
+        if name in self._names:
+            self._last = self._env.call(name, arguments)
+        else:
+            known = ", ".join(self._names)
+            self._last = Transition(before, error=f"there is no such tool; the tools are {known}")
+        if self._last.error is not None:
+            return self._prompts.fill("failed", error=self._last.error)
+        self._calls.append(f"{name} {' '.join(arguments.split())}"[:200])
+        same = render(before.elements) == render(self._last.observation.elements)
+        return self._prompts.fill("unchanged" if same else "changed")

@@ -1,0 +1,328 @@
+"""The agent of native tool calls: what it carries out, and what its conversation is."""
+
+import contextlib
+import json
+from dataclasses import dataclass, field
+from itertools import count
+
+import pytest
+
+from pytest_miniwob_agent import Click, Element, Ending, Enter, StepLimit, TrialLimit, UsageError
+from pytest_miniwob_agent.agents.registry import load_agent
+from pytest_miniwob_agent.agents.tools import ToolsAgent
+from pytest_miniwob_agent.agents.tools.conversation import (
+    ANSWERS_LIMIT,
+    CALLS_LIMIT,
+    SCREENS_LIMIT,
+)
+from pytest_miniwob_agent.testing import FakeEnvironment
+
+MENU, FIELD, SAVE = (
+    Element(1, "button", "Menu"),
+    Element(2, "input_text", value=""),
+    Element(3, "a", "Save"),
+)
+
+
+@dataclass
+class ToolCall:
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass
+class Answer:
+    text: str = ""
+    tool_calls: tuple = ()
+    refusal: str | None = None
+
+
+@dataclass
+class ScriptedChat:
+    """A model that gives fixed answers to conversations."""
+
+    answers: list
+    requests: list = field(default_factory=list)
+
+    def chat(self, messages, purpose, *, tools=None, **params):
+        self.requests.append((json.loads(json.dumps(messages)), tools))
+        return self.answers.pop(0)
+
+
+def calls(*made, text=""):
+    """An answer that calls tools, each a name and its arguments."""
+    ids = count(1)
+    return Answer(
+        text,
+        tuple(
+            ToolCall(
+                f"id-{next(ids)}", name, given if isinstance(given, str) else json.dumps(given)
+            )
+            for name, given in made
+        ),
+    )
+
+
+def click(element):
+    return "click", {"element": element}
+
+
+class Limited(FakeEnvironment):
+    """A page that a run would limit."""
+
+    trials = 1
+    steps = 30
+
+    def reset(self, *, full=False):
+        if len(self.actions) == self.trials:
+            raise TrialLimit(f"{self.trials} trials are used up")
+        return super().reset(full=full)
+
+    def step(self, action):
+        if len(self.actions[-1]) == self.steps:
+            raise StepLimit(f"{self.steps} actions are used up")
+        return super().step(action)
+
+
+def page():
+    return Limited(
+        "Save the file.",
+        screens={"closed": [MENU], "open": [MENU, FIELD, SAVE]},
+        moves={("closed", "click id=1"): "open", ("open", "click id=1"): "closed"},
+        rewards={("open", "click id=3"): 1.0, ("open", 'enter "x" to id=2'): -1.0},
+    )
+
+
+def play(answers, env=None, trials=1, steps=30, **params):
+    """Play the agent; returns the page, the model and the agent's notes."""
+    env = env or page()
+    env.trials, env.steps = trials, steps
+    llm = ScriptedChat(list(answers))
+    notes = []
+    with contextlib.suppress(TrialLimit):
+        ToolsAgent(**params).solve(env, llm, notes.append)
+    return env, llm, notes
+
+
+def contents(messages):
+    return [message["content"] for message in messages]
+
+
+def test_each_answer_leads_to_the_screen_that_the_next_one_is_made_for():
+    env, llm, notes = play([calls(click(1)), calls(click(3))])
+    assert env.actions == [[Click(1), Click(3)]]
+    assert [note.ending for note in notes] == [Ending.CORRECT]
+    first, second = (messages for messages, _ in llm.requests)
+    assert [message["role"] for message in first] == ["system", "user"]
+    assert first[1]["content"].startswith("The goal: Save the file.\n\nThe screen now:\n<button")
+    assert second[:2] == first
+    assert second[2] == {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [
+            {
+                "id": "call00001",
+                "type": "function",
+                "function": {"name": "click", "arguments": '{"element": 1}'},
+            }
+        ],
+    }
+    assert (second[3]["role"], second[3]["tool_call_id"]) == ("tool", "call00001")
+    assert second[3]["content"].startswith("Done. The screen has changed.\n\nThe screen now:\n<")
+    assert 'id="3"' in second[3]["content"]
+
+
+def test_calls_of_one_answer_are_carried_out_in_order_and_answered_one_by_one():
+    arguments = {"text": "y", "element": 2}
+    env, llm, _ = play([calls(click(1), ("enter", arguments), text="First this."), calls(click(3))])
+    assert env.actions == [[Click(1), Enter("y", 2), Click(3)]]
+    answer, *results = llm.requests[1][0][2:]
+    assert answer["content"] == "First this."
+    assert [result["tool_call_id"] for result in results] == ["call00001", "call00002"]
+    assert results[0]["content"] == "Done. The screen has changed."
+    assert results[1]["content"].startswith("Done. The screen has not changed.\n\nThe screen now:")
+
+
+def test_calls_after_one_that_fails_are_left_out_and_the_model_sees_why():
+    env, llm, _ = play(
+        [calls(click(1), click(9), click(3)), calls(click(3))],
+    )
+    assert env.actions == [[Click(1), Click(9), Click(3)]]
+    done, failed, skipped = contents(llm.requests[1][0][3:])
+    assert done == "Done. The screen has changed."
+    assert failed == "Not done: there is no element with id=9 on the screen."
+    assert skipped.startswith("Left out, because a call before it could not be carried out.\n\nThe")
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (("submit", "{}"), "there is no such tool; the tools are click, enter, press, hold, rel"),
+        (("wait", '{"seconds": 1}'), "there is no such tool; the tools are click,"),
+        (("click", "id=1"), "the arguments are not valid JSON"),
+        (("click", '{"element": "1"}'), "element must be an integer"),
+    ],
+)
+def test_a_bad_call_is_answered_with_its_error_and_is_not_an_action(call, error):
+    env, llm, _ = play([calls(call), calls(click(1), click(3))])
+    assert env.actions == [[Click(1), Click(3)]]
+    assert llm.requests[1][0][3]["content"].startswith(f"Not done: {error}")
+
+
+def test_calls_after_the_judgement_are_left_out():
+    env, _, notes = play([calls(click(1), click(3), click(1), ("submit", "{}"))])
+    assert env.actions == [[Click(1), Click(3)]]
+    assert notes[0].ending is Ending.CORRECT
+
+
+def test_an_answer_without_calls_gets_one_reminder():
+    env, llm, notes = play([Answer("Hm."), calls(click(1)), Answer(), calls(click(3))])
+    assert notes[0].ending is Ending.CORRECT
+    assert contents(llm.requests[1][0][2:])[0] == "Hm."
+    assert llm.requests[1][0][3]["content"].startswith("You called no tool")
+    assert contents(llm.requests[3][0])[-2] == "(no answer)"
+    env, llm, notes = play([Answer("Done."), Answer(refusal="No.")])
+    assert notes[0].ending is Ending.INCOMPLETE
+    assert env.actions == [[]]
+
+
+def test_a_trial_ends_where_nothing_can_be_carried_out_any_more():
+    good, bad = calls(click(1)), calls(("click", "[]"), click(1))
+    env, _llm, notes = play([bad, bad, good, bad, bad, bad])
+    assert notes[0].ending is Ending.EXCEPTION
+    assert notes[0].detail.startswith("the arguments must be a JSON object")
+    assert env.actions == [[Click(1)]]
+
+
+def test_a_second_trial_begins_with_what_the_first_one_did():
+    enter = ("enter", {"text": "x", "element": 2})
+    _env, llm, notes = play(
+        [calls(click(1), enter), Answer(), Answer(), calls(click(1), click(3))], trials=3
+    )
+    assert [note.ending for note in notes] == [Ending.FAILED, Ending.INCOMPLETE, Ending.CORRECT]
+    second = llm.requests[1][0]
+    assert len(second) == 2
+    assert "the page judged your work to be wrong" in second[1]["content"]
+    assert '- click {"element": 1}\n- enter {"text": "x", "element": 2}' in second[1]["content"]
+    assert "stopped calling tools" in llm.requests[3][0][1]["content"]
+    assert "- nothing" in llm.requests[3][0][1]["content"]
+
+
+def test_a_trial_whose_actions_are_used_up_is_followed_by_another():
+    _env, llm, notes = play(
+        [calls(*[click(1)] * 9), calls(click(1)), calls(click(3))], trials=2, steps=4
+    )
+    assert [note.ending for note in notes] == [Ending.STEP_LIMIT, Ending.CORRECT]
+    assert "you had used up all actions" in llm.requests[1][0][1]["content"]
+
+
+def test_an_answer_is_sent_back_in_a_form_that_servers_take():
+    """No invalid arguments, names, characters or ids, and no answer without end."""
+    answers = [
+        Answer(
+            "\ud800" + "x" * 9_000,
+            (
+                ToolCall("same", "click", '{"element": 1}'),
+                ToolCall("same", "a b\n\ud800", "{" * 9_000),
+                ToolCall("", "copy", ""),
+                ToolCall("", "press", '{"key": "\ud800"}'),
+            ),
+        ),
+        calls(("type", json.dumps({"text": "x" * 20_000}))),
+        calls(click(3)),
+    ]
+    _, llm, notes = play(answers)
+    assert notes[0].ending is Ending.CORRECT
+    messages = llm.requests[2][0]
+    json.dumps(messages, ensure_ascii=False).encode()
+    answer, second = (message for message in messages if message["role"] == "assistant")
+    assert answer["content"].startswith("?x")
+    assert len(answer["content"]) == 4_000
+    assert [call["id"] for call in answer["tool_calls"]] == [f"call0000{n}" for n in range(1, 5)]
+    assert [call["function"]["name"] for call in answer["tool_calls"]] == [
+        "click", "unknown", "copy", "press",
+    ]  # fmt: skip
+    for call in (*answer["tool_calls"], *second["tool_calls"]):
+        assert isinstance(json.loads(call["function"]["arguments"]), dict)
+        assert len(call["function"]["arguments"]) < 100
+
+
+def test_of_endless_calls_only_the_first_are_kept():
+    env, llm, _ = play(
+        [calls(*[click(1)] * 1_001), calls(click(1), click(3))], steps=CALLS_LIMIT + 9
+    )
+    assert len(env.actions[0]) == CALLS_LIMIT + 2
+    answer, *results = llm.requests[1][0][2:]
+    assert len(answer["tool_calls"]) == len(results) == CALLS_LIMIT
+    assert "Only the first 50 calls" in results[-1]["content"]
+
+
+def size(messages):
+    return len(json.dumps(messages))
+
+
+def test_a_long_conversation_stays_bounded():
+    """Older screens are left out, then the oldest answers; the goal and the latest ones stay."""
+    elements = [MENU, Element(None, "p", "x" * 5_000)]
+    env = Limited("Go on.", {"one": elements, "two": [*elements, FIELD]})
+    env.moves = {("one", "click id=1"): "two", ("two", "click id=1"): "one"}
+    answers = [calls(click(1), text=f"thought {number} " + "y" * 500) for number in range(60)]
+    _, llm, notes = play(answers, env, steps=59)
+    assert notes[0].ending is Ending.STEP_LIMIT
+    sizes = [size(messages) for messages, _ in llm.requests]
+    assert max(sizes) < SCREENS_LIMIT + 2 * ANSWERS_LIMIT
+    last = llm.requests[-1][0]
+    assert last[1]["content"].startswith("The goal: Go on.\n\n(The screen of that moment is left")
+    assert "Your first answers and their results are left out:" in last[1]["content"]
+    assert sum("The screen now:" in text for text in contents(last) if text) == 3
+    assert last[-2]["content"].startswith("thought 58 ")
+    assert "The screen now:" in last[-1]["content"]
+    ids = {call["id"] for each in last for call in each.get("tool_calls", ())}
+    assert ids == {each["tool_call_id"] for each in last if each["role"] == "tool"}
+
+
+def test_a_screen_without_end_is_cut():
+    env = Limited("Go on.", {"one": [Element(1, "p", "x" * 90_000)]})
+    _, llm, _ = play([Answer(), Answer()], env)
+    assert size(llm.requests[1][0]) < SCREENS_LIMIT + 9_000
+
+
+def names(**params):
+    _, llm, _ = play([Answer(), Answer()], **params)
+    return [tool["function"]["name"] for tool in llm.requests[0][1]]
+
+
+def test_the_tools_are_those_of_the_parameters():
+    paper = ["click", "enter", "press", "hold", "release"]
+    assert names() == names(screen="full") == paper
+    assert "drag" in names(actions="all")
+    assert "wait" not in names(actions="all")
+    assert {"drag", "wait"} < set(names(actions="all", screen="full"))
+
+
+def test_the_full_screen_is_asked_for_and_explained():
+    env = Limited("Go on.", {"one": [Element(1, "p", "x", details=(("box", "0,0,9,9"),))]})
+    _, llm, _ = play([Answer(), Answer()], env, screen="full")
+    system, user = contents(llm.requests[0][0])
+    assert '"box" is its place' in system
+    assert 'box="0,0,9,9"' in user
+
+
+@pytest.mark.parametrize(
+    ("params", "name"),
+    [
+        ({}, "tools"),
+        ({"actions": "all"}, "tools-all-actions"),
+        ({"screen": "full"}, "tools-full-screen"),
+        ({"screen": "full", "actions": "all"}, "tools-full-screen-all-actions"),
+    ],
+)
+def test_the_name_says_what_differs(params, name):
+    assert load_agent("tools", params=params).name == name
+
+
+@pytest.mark.parametrize("params", [{"actions": "some"}, {"screen": "none"}])
+def test_other_parameters_are_refused(params):
+    with pytest.raises(UsageError, match="is not one of"):
+        load_agent("tools", params=params)
