@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 from collections.abc import Callable, Iterable
@@ -45,10 +46,11 @@ class ModelServer:
 
     def close(self) -> None:
         """Stop the server and close its connections."""
-        self._closing = True
-        self._server.pull_trigger()
-        self._thread.join()
         self._server.task_dispatcher.shutdown(cancel_pending=True, timeout=1)
+        self._closing = True
+        with contextlib.suppress(OSError):  # the loop has just seen it and closed the trigger
+            self._server.pull_trigger()
+        self._thread.join()
 
     def _run(self) -> None:
         while not self._closing:
