@@ -13,10 +13,16 @@ from waitress.server import create_server
 
 from pytest_miniwob_agent.core.chat import ModelRequest, ModelResponse
 from pytest_miniwob_agent.core.secrets import redact
-from pytest_miniwob_agent.models.apis import path_of
+from pytest_miniwob_agent.models.apis import CHAT, path_of
 
 _THREADS = 16
 """Calls that may be under way at once; a framework rarely makes more."""
+
+_COUNTS = {
+    CHAT: ("prompt_tokens", "completion_tokens", "total_tokens"),
+    "/v1/messages": ("input_tokens", "output_tokens"),
+}
+"""The token counts in the answers of an API."""
 
 _REFUSED = "422 Unprocessable Entity"
 """The status of an answer to a call that fails: no client sends the same call again after it."""
@@ -77,11 +83,26 @@ class ModelServer:
             for name, value in environ.items()
             if name.startswith("HTTP_")
         }
+        path = path_of(environ["PATH_INFO"])
         try:
-            answer = self._post(ModelRequest(path_of(environ["PATH_INFO"]), body, headers))
+            answer = self._post(ModelRequest(path, body, headers))
         except Exception as error:  # noqa: BLE001 - whatever it is, the item gets it, too
             return _error(_REFUSED, redact(f"{type(error).__name__}: {error}"))
-        return f"{answer.status} OK", answer.content_type, answer.content
+        return f"{answer.status} OK", answer.content_type, _with_usage(path, answer)
+
+
+def _with_usage(path: str, answer: ModelResponse) -> bytes:
+    """Return the body of an answer; where the model gave no token counts they are 0 in it.
+
+    Some frameworks fail without counts. The item knows that there are none.
+    """
+    names = _COUNTS.get(path)
+    if names is None or answer.content_type != "application/json":
+        return answer.content
+    data = json.loads(answer.content)
+    if not isinstance(data, dict) or data.get("usage") is not None:
+        return answer.content
+    return json.dumps({**data, "usage": dict.fromkeys(names, 0)}).encode()
 
 
 def _error(status: str, message: str) -> tuple[str, str, bytes]:
