@@ -77,8 +77,7 @@ class PageServer:
         body = path.read_bytes()
         kind, _ = self._types.guess_type(path.name)
         headers = [
-            # Without a character set, which the page names itself, as from disk.
-            ("Content-Type", kind or "application/octet-stream"),
+            ("Content-Type", _with_charset(kind or "application/octet-stream")),
             ("Content-Length", str(len(body))),
             ("Cache-Control", "public, max-age=31536000, immutable"),
         ]
@@ -91,3 +90,9 @@ class PageServer:
         self._server.trigger.pull_trigger(lambda: close_all(self._sockets))
         self._thread.join()
         self._server.task_dispatcher.shutdown()
+
+
+def _with_charset(kind: str) -> str:
+    """Return a content type; texts are UTF-8, which Chromium finds out itself of a file."""
+    is_text = kind.startswith("text/") or kind == "application/javascript"
+    return f"{kind}; charset=utf-8" if is_text else kind
