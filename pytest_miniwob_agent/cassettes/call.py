@@ -47,6 +47,11 @@ class Request:
         return api_of(self.path).messages(self.body)
 
     @property
+    def tools(self) -> dict[str, Any]:
+        """The tools that the request offers, by their names."""
+        return api_of(self.path).tools(self.body)
+
+    @property
     def text(self) -> str:
         """The messages as one text; a role heads each if there are several."""
         messages = self.messages

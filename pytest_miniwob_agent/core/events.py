@@ -21,6 +21,9 @@ from pytest_miniwob_agent.core.text import (
 _OPTIONAL = {"optional": True}
 """Metadata of a field that `core.data.to_data` leaves out where it is empty."""
 
+_ORDINARY_ENDS = ("stop", "tool_calls", "function_call", "completed", "end_turn", "tool_use")
+"""Finish reasons of the APIs that add nothing to what an answer says."""
+
 
 @dataclass(frozen=True, slots=True)
 class Completion:
@@ -67,6 +70,39 @@ class Completion:
                 for call in self.tool_calls
             ]
         return message
+
+    @property
+    def sections(self) -> list[tuple[str, str]]:
+        """What the answer says, for people to read: names of its parts, and their texts.
+
+        The names are `text` and `calls`, and where an answer has them `reasoning`, `refusal`,
+        `finish reason`, unless that is an ordinary one, and `choice 2` and so on.
+        """
+        calls = "\n".join(map(str, self.tool_calls))
+        end = "" if self.finish_reason in _ORDINARY_ENDS else self.finish_reason
+        found = [
+            ("reasoning", self.reasoning),
+            ("text", self.text),
+            ("calls", calls),
+            ("refusal", self.refusal),
+            ("finish reason", end),
+        ]
+        for number, other in enumerate(self.others, start=2):
+            for name, text in other.sections:
+                shown = "" if name in ("text", "calls") else f", {name}"
+                found.append((f"choice {number}{shown}", text))
+        return [(name, text) for name, text in found if text]
+
+    def includes(self, message: Message) -> bool:
+        """Return True if a message of a request only repeats parts of this answer.
+
+        The ids of its tool calls may be others.
+        """
+        if message.role == "reasoning":
+            return message.text == self.reasoning
+        said = {(call.name, call.arguments) for call in self.tool_calls}
+        repeated = {(call.name, call.arguments) for call in message.tool_calls}
+        return message.role == "assistant" and message.text in ("", self.text) and repeated <= said
 
 
 class Ending(StrEnum):
