@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, ClassVar
 
 from pytest_miniwob_agent.core.actions import Action, action_from_data
 from pytest_miniwob_agent.core.case import Case
-from pytest_miniwob_agent.core.chat import Message, ToolCall, tool_calls_from_data
+from pytest_miniwob_agent.core.chat import Message, ToolCall, new_messages, tool_calls_from_data
 from pytest_miniwob_agent.core.data import to_data
 from pytest_miniwob_agent.core.observations import Observation, Transition
 from pytest_miniwob_agent.core.text import (
@@ -105,6 +105,20 @@ class Completion:
         return message.role == "assistant" and message.text in ("", self.text) and repeated <= said
 
 
+def unseen_messages(
+    messages: Sequence[Message], before: Sequence[Message], answer: Completion
+) -> tuple[Message, ...]:
+    """Return the messages of a request that a reader of the call before has not seen.
+
+    Args:
+        messages: all messages of the request.
+        before: those of the request before.
+        answer: the answer to that one.
+    """
+    new = new_messages(messages, before)
+    return tuple(each for each in new if not answer.includes(each))
+
+
 class Ending(StrEnum):
     """The ending of a trial (section 3.4 of the reflective agent's paper)."""
 
@@ -162,6 +176,12 @@ class Called:
     completion: Completion
     messages: tuple[Message, ...] = field(default=(), metadata=_OPTIONAL)
     tools: tuple[str, ...] = field(default=(), metadata=_OPTIONAL)
+
+    def new_since(self, before: Called | None) -> tuple[Message, ...]:
+        """Return the messages that the call before did not have, without its answer."""
+        if before is None:
+            return self.messages
+        return unseen_messages(self.messages, before.messages, before.completion)
 
 
 @dataclass(frozen=True, slots=True)

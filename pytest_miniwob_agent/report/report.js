@@ -49,6 +49,8 @@ const miniwobReport = (() => {
     "step-limit": "The trial used all its actions.",
   };
 
+  const SECTIONS = { text: "Completion", calls: "Tool calls", reasoning: "Reasoning", refusal: "Refusal", "finish reason": "Finish reason" };
+
   const result = (item) => {
     if (item.status === "solved") return item.solvedAt > 1 ? `solved, trial ${item.solvedAt}` : "solved";
     return item.status;
@@ -354,8 +356,15 @@ const miniwobReport = (() => {
     return h("details", { class: "call", open: true },
       h("summary", {}, h("span", { class: "purpose" }, plain(call.purpose)),
         h("span", { class: "hint" }, `call${all.length > 1 ? ` ${index + 1} of ${all.length}` : ""}`, tokens && ` · ${tokens}`)),
-      block("Completion", text, "said"), block("Prompt", call.prompt, "asked"));
+      (call.sections ?? [["text", text]]).map(([name, said]) => block(SECTIONS[name] ?? plain(name), said, "said")),
+      call.messages ? messagesOf(call) : block("Prompt", call.prompt, "asked"));
   };
+
+  // The part of a conversation that is new in a call.
+  const messagesOf = (call) => [
+    call.tools ? h("p", { class: "hint" }, "Tools offered: ", h("span", { class: "mono" }, plain(call.tools.join(", ") || "none"))) : null,
+    call.earlier ? h("p", { class: "hint" }, `${counted(call.earlier, "earlier message")}, as in the calls before`) : null,
+    call.messages.map((message) => block(`Message: ${plain(message.role)}`, message.text, "asked"))];
 
   const reflectionOf = ({ reflection, calls, end }) => {
     const suggested = [...calls].reverse().find((call) => call.purpose === "reflect");
