@@ -42,6 +42,11 @@ class Request:
         return key if self.path == CHAT else f"{self.path} {key}"
 
     @property
+    def is_known(self) -> bool:
+        """True if the API is one whose messages, tools and parameters can be read."""
+        return bool(api_of(self.path).path)
+
+    @property
     def messages(self) -> list[Message]:
         """The messages of the request, to read."""
         return api_of(self.path).messages(self.body)

@@ -44,8 +44,9 @@ def causes_of(request: Request, now: Origin | None, call: Call, changes: Changes
         changes: the differences between the texts of the two.
     """
     causes = [*_causes_of_model(request, call.request)]
-    if request.path == call.request.path:
-        causes += _causes_of_tools(request.tools, call.request.tools)
+    if request.path != call.request.path:
+        return [Cause("api", f"the API {call.request.path}, now {request.path}"), *causes]
+    causes += _causes_of_tools(request.tools, call.request.tools)
     if request.messages == call.request.messages:
         return causes or [_cause_of_the_rest(request, call.request)]
     if request.text == call.request.text and not changes.where:
@@ -55,10 +56,8 @@ def causes_of(request: Request, now: Origin | None, call: Call, changes: Changes
 
 def _causes_of_model(request: Request, recorded: Request) -> Iterator[Cause]:
     body, then = request.body, recorded.body
-    if request.path != recorded.path:
-        yield Cause("api", f"the API {recorded.path}, now {request.path}")
-        names = ["model"]  # the others have other names in another API
-    else:
+    names = ["model"]
+    if request.path == recorded.path and request.is_known:  # so that it is known what they are
         names = sorted((body.keys() | then.keys()) - CONVERSATION | {"model"})
     if params := [name for name in names if body.get(name) != then.get(name)]:
         yield Cause("model", ", ".join(_parameter(name, then, body) for name in params))

@@ -12,7 +12,8 @@ from typing import Any
 from pytest_miniwob_agent.cassettes.call import Request
 from pytest_miniwob_agent.cassettes.diff import diff
 from pytest_miniwob_agent.core.chat import Message
-from pytest_miniwob_agent.core.text import counted
+from pytest_miniwob_agent.core.data import changed_parts
+from pytest_miniwob_agent.core.text import counted, listed
 
 SHOWN = 3
 """Changed messages, and changed tools, whose lines are shown."""
@@ -24,7 +25,8 @@ class Changes:
 
     Args:
         lines: the lines of the texts, those that differ marked `- ` or `+ `.
-        where: the messages that differ, such as `message 3 (tool)`; empty for requests of one text.
+        where: the messages that differ, such as `message 3 (tool)`, of an unknown API the parts of
+            the JSON; empty for requests of one text.
         part: what is different of the first of these messages, such as `its tool calls`; empty if
             it is its text.
     """
@@ -43,6 +45,9 @@ def changes_of(recorded: Request, request: Request) -> Changes:
     """Compare two requests."""
     then, now = recorded.messages, request.messages
     lines = _lines_of_tools(recorded, request)
+    if not request.is_known:
+        parts = listed(changed_parts(dict(recorded.body), dict(request.body)))
+        return Changes(diff(recorded.text, request.text), parts)
     if recorded.path != request.path or max(len(then), len(now)) == 1:
         return Changes([*diff(recorded.text, request.text), *lines])
     changed = [*_changed(then, now)]
@@ -72,7 +77,7 @@ class _Changed:
 
     @property
     def part(self) -> str:
-        """What is different; empty if it is the text."""
+        """The part that is different; empty if it is the text."""
         if self.then is None:
             return "added"
         if self.now is None:

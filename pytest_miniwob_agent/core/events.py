@@ -73,7 +73,7 @@ class Completion:
 
     @property
     def sections(self) -> list[tuple[str, str]]:
-        """What the answer says, for people to read: names of its parts, and their texts.
+        """The parts of the answer for people to read: their names and their texts.
 
         The names are `text` and `calls`, and where an answer has them `reasoning`, `refusal`,
         `finish reason`, unless that is an ordinary one, and `choice 2` and so on.

@@ -115,8 +115,17 @@ def test_prompt_files_and_pages_are_named_with_their_message():
 def test_another_api_is_named():
     body = {"model": "m", "input": "Click Save.", "max_output_tokens": 9}
     causes = drift(body, path="/v1/responses").causes
-    assert causes[0].what == "the API /v1/chat/completions, now /v1/responses"
-    assert [cause.kind for cause in causes] == ["api", "agent"]
+    assert [(cause.kind, cause.what) for cause in causes] == [
+        ("api", "the API /v1/chat/completions, now /v1/responses")
+    ]
+
+
+def test_of_an_unknown_api_the_parts_of_its_json_are_named():
+    path, before = "/v1beta/m:go", {"contents": [{"text": "Go."}], "config": {"t": 0}}
+    after = changed(changed(before, ("contents", 0, "text"), "Stop."), ("config", "t"), 1)
+    calls = [Call(Request(path, before), {"a": 1}, ORIGIN)]
+    [cause] = drift_of_call(Path("1.yaml"), Request(path, after), ORIGIN, calls, 0).causes
+    assert (cause.kind, cause.what) == ("agent", f"config.t, contents[0].text: {TEXT}")
 
 
 def test_of_long_parameters_the_parts_that_changed_are_named():
