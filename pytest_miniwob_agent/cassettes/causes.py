@@ -51,7 +51,11 @@ def causes_of(request: Request, now: Origin | None, call: Call, changes: Changes
         return causes or [_cause_of_the_rest(request, call.request)]
     if request.text == call.request.text and not changes.where:
         return causes or [Cause("agent", "the roles of its messages changed")]
-    return causes + _causes_of_messages(now, call.origin, changes)
+    found = [*_causes_of_messages(now, call.origin, changes)]
+    if found or (causes and not changes.where):
+        return causes + found
+    what = changes.part or "another text from the same prompt files, actions and page"
+    return [*causes, Cause("agent", f"{changes.where}: {what}" if changes.where else what)]
 
 
 def _causes_of_model(request: Request, recorded: Request) -> Iterator[Cause]:
@@ -96,30 +100,29 @@ def _cause_of_the_rest(request: Request, recorded: Request) -> Cause:
     return Cause("agent", listed(parts) or "another form of the same request")
 
 
-def _causes_of_messages(now: Origin | None, then: Origin | None, changes: Changes) -> list[Cause]:
-    # Texts of one message have nothing to name.
+def _causes_of_messages(
+    now: Origin | None, then: Origin | None, changes: Changes
+) -> Iterator[Cause]:
+    """Yield the causes that the origins of the calls show, with the messages that changed."""
     before = f"{changes.where}: " if changes.where else ""
-    after = f", in {changes.where}" if changes.where else ""
+    after = f", see {changes.where}" if changes.where else ""
     if now is None or then is None:
-        what = "the cassette does not say how its prompts were made"
-        return [Cause("unknown", what + after)]
-    causes = []
+        yield Cause("unknown", "the cassette does not say how its prompts were made" + after)
+        return
     files = sorted(
         name
         for name in now.prompts.keys() | then.prompts.keys()
         if now.prompts.get(name) != then.prompts.get(name)
     )
     if files:
-        causes.append(Cause("prompt", ", ".join(files) + after))
+        yield Cause("prompt", ", ".join(files) + after)
     if now.actions != then.actions:
-        causes.append(Cause("agent", "its actions before this call" + after))
+        yield Cause("agent", "its actions before this call" + after)
     elif now.page != then.page:
         shown = [line for line in changes.marked if line.startswith("+ ")] or changes.marked
-        causes.append(Cause("page", before + "; ".join(line[2:].strip() for line in shown[:2])))
+        yield Cause("page", before + "; ".join(line[2:].strip() for line in shown[:2]))
     if now == then == OF_TEST:
-        causes.append(Cause("agent", before + (changes.part or "another text of the test")))
-    same = "another text from the same prompt files, actions and page"
-    return causes or [Cause("agent", before + (changes.part or same))]
+        yield Cause("agent", before + (changes.part or "another text of the test"))
 
 
 def options_of(request: Request, call: Call) -> str:

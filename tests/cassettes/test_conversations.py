@@ -104,12 +104,20 @@ def test_prompt_files_and_pages_are_named_with_their_message():
     body = changed(BODY, ("messages", 3, "content"), "one\n2\nthree")
     origin = Origin("act", 1, 1, {"system.txt": "0" * 12}, "a" * 12, "c" * 12)
     assert [(each.kind, each.what) for each in drift(body, origin=origin).causes] == [
-        ("prompt", "system.txt, in message 4 (tool)"),
+        ("prompt", "system.txt, see message 4 (tool)"),
         ("page", "message 4 (tool): 2"),
     ]
     of_test = Call(Request(CHAT, BODY), answer(), OF_TEST)
     [cause] = drift_of_call(Path("1.yaml"), Request(CHAT, body), OF_TEST, [of_test], 0).causes
     assert cause.what == "message 4 (tool): another text of the test"
+
+
+def test_tools_and_messages_are_both_named():
+    body = changed(BODY, ("messages", 0, "content"), "Be slow.")
+    causes = drift(changed(body, ("tools", 1), None)).causes
+    assert [each.what for each in causes] == [
+        "the tool enter: removed", f"message 1 (system): {TEXT}",
+    ]  # fmt: skip
 
 
 def test_another_api_is_named():
