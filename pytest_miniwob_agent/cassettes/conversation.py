@@ -33,17 +33,24 @@ def conversation(path: Path) -> Iterator[str]:
         for name, text in said.sections:
             lines += section_lines(name, text)
         yield "\n".join(lines)
-        before = call
+        if not _is_text(call):
+            before = call
+
+
+def _is_text(call: Call) -> bool:
+    request = call.request
+    return request.path == CHAT and not request.tools and len(request.messages) == 1
 
 
 def _request(call: Call, before: Call | None) -> Iterator[str]:
+    """Yield the lines of a request; `before` is the last call of a conversation."""
     request = call.request
     if request.path != CHAT:
         yield f"path: {request.path}"
     if request.normalized:
         yield f"normalized: {', '.join(request.normalized)}"
     tools = before.request.tools if before else {}
-    if request.tools != tools:
+    if request.tools != tools and not _is_text(call):
         yield "tools:" if request.tools else "tools: none"
         for name, tool in request.tools.items():
             yield f"  {_tool(name, tool)}"

@@ -174,17 +174,19 @@ def test_other_apis_streams_and_normalized_requests_are_shown_as_such(tmp_path):
         path,
         [
             Call(Request(CHAT, {**BODY, "stream": True}, normalized), stream, ORIGIN),
+            Call(Request(CHAT, {"messages": MESSAGES[1:2]}), answer(text="Yes."), ORIGIN),
             Call(Request(CHAT, BODY | {"n": 2, "tools": []}), refused, ORIGIN),
             Call(Request("/v1/responses", {"model": "m", "input": "Go on?"}), responses, ORIGIN),
         ],
     )
-    first, streamed, second, two, third, last = conversation(path)
+    first, streamed, text, _, second, two, third, last = conversation(path)
     assert "\nnormalized: messages[3].tool_call_id\n" in first
     assert streamed == "--- model, a stream ---\n [2JHi\nfinish reason: length"
+    assert "tools" not in text
     assert "\ntools: none\n… 4 earlier messages" in second
     assert two == (
         "--- m-2026-01-01, 11 + 3 tokens ---\nrefusal:\n  I can't\n  and won't.\n"
         "choice 2: Or so.\nchoice 2: click({})"
     )
-    assert third == "=== call 3: act, trial 1, step 1 ===\npath: /v1/responses\nGo on?"
+    assert third == "=== call 4: act, trial 1, step 1 ===\npath: /v1/responses\nGo on?"
     assert last == "--- r ---\nYes."
