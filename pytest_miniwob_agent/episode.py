@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_miniwob_agent.core.actions import Action
 from pytest_miniwob_agent.core.case import Case
-from pytest_miniwob_agent.core.chat import Message, ModelRequest, ModelResponse
+from pytest_miniwob_agent.core.chat import Message, ModelRequest, ModelResponse, new_messages
 from pytest_miniwob_agent.core.data import canonical_json, to_data
 from pytest_miniwob_agent.core.errors import (
     CallLimit,
@@ -336,8 +336,7 @@ class _Recorder:
         with self._mutex:
             known = self._conversation
             self._conversation = messages
-        new = messages[len(known) :] if known and messages[: len(known)] == known else messages
-        text = "\n".join(f"[{each.role}]\n{each}" for each in new)
+        text = "\n".join(f"[{each.role}]\n{each}" for each in new_messages(messages, known))
         return Called(
             self._trial, self._step, purpose, text, completion, messages, tuple(api.tools(body))
         )

@@ -42,9 +42,19 @@ class Request:
         return key if self.path == CHAT else f"{self.path} {key}"
 
     @property
+    def is_known(self) -> bool:
+        """True if the API is one whose messages, tools and parameters can be read."""
+        return bool(api_of(self.path).path)
+
+    @property
     def messages(self) -> list[Message]:
         """The messages of the request, to read."""
         return api_of(self.path).messages(self.body)
+
+    @property
+    def tools(self) -> dict[str, Any]:
+        """The tools that the request offers, by their names."""
+        return api_of(self.path).tools(self.body)
 
     @property
     def text(self) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 from typing import Any
 
 
@@ -66,3 +67,14 @@ class Message:
 def tool_calls_from_data(data: Any) -> tuple[ToolCall, ...]:
     """Return the tool calls that `core.data.to_data` was called on."""
     return tuple(ToolCall(**each) for each in data)
+
+
+def new_messages(messages: Sequence[Message], before: Sequence[Message]) -> tuple[Message, ...]:
+    """Return the messages of a request that the request before it did not have, in order."""
+    opcodes = SequenceMatcher(None, before, messages, autojunk=False).get_opcodes()
+    return tuple(
+        message
+        for tag, _, _, start, stop in opcodes
+        if tag != "equal"
+        for message in messages[start:stop]
+    )

@@ -6,7 +6,7 @@ import shutil
 import pytest
 from projects import FAKE_PAGE, REFLECTIVE_PROMPTS
 
-from pytest_miniwob_agent.cassettes.drift import diff
+from pytest_miniwob_agent.cassettes.diff import diff
 from pytest_miniwob_agent.cassettes.file import dump_cassette, read_cassette, write_cassette
 
 PLAN = REFLECTIVE_PROMPTS / "plan.txt"
