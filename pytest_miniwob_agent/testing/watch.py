@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import partial
 from types import UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 import pytest
 
@@ -23,6 +23,9 @@ from pytest_miniwob_agent.core.protocols import LLM, Agent, Environment
 from pytest_miniwob_agent.core.text import shorten
 from pytest_miniwob_agent.episode import run_episode
 from pytest_miniwob_agent.testing.fakes import FakeEnvironment
+
+if TYPE_CHECKING:
+    import openai
 
 PATIENCE = 10
 """Refusals at a limit after which an agent that asks again counts as endless."""
@@ -86,7 +89,7 @@ class _Watch:
         """The rule that was broken, also if the agent caught the failure."""
         self.raised: MiniwobError | None = None
         """The error of page or model, once it was raised."""
-        self._reply = "The model had not been asked yet."
+        self._answer: Completion | None = None
         self._situation = situation
         self._agent = agent
         self._fails = fails
@@ -97,11 +100,35 @@ class _Watch:
     @property
     def circumstances(self) -> str:
         """The situation, if it has a name, and the model's last reply."""
-        return f"Played with {self._situation}. {self._reply}" if self._situation else self._reply
+        reply = "The model had not been asked yet."
+        if self._answer is not None:
+            said = map(repr, [self._answer.text, *map(str, self._answer.tool_calls)])
+            reply = f"The model's last reply was {shorten(' '.join(said))}"
+        return f"Played with {self._situation}. {reply}" if self._situation else reply
 
-    def solve(self, env: Environment, llm: LLM, note: Callable[[Note], None]) -> None:
+    def solve(
+        self, env: Environment, llm: LLM, note: Callable[[Note], None]
+    ) -> Awaitable[None] | None:
         self._env, self._llm, self._note = env, llm, note
-        self._agent.solve(self, self, self.note)
+        return self._agent.solve(self, self, self.note)
+
+    # Calls by these are not looked at here, but the run counts, limits and records them too.
+
+    @property
+    def model(self) -> str:
+        return self._llm.model
+
+    @property
+    def client(self) -> openai.OpenAI:
+        return self._llm.client
+
+    @property
+    def async_client(self) -> openai.AsyncOpenAI:
+        return self._llm.async_client
+
+    @property
+    def base_url(self) -> str:
+        return self._llm.base_url
 
     def reset(self, *, full: bool = False) -> Observation:
         __tracebackhide__ = True
@@ -149,8 +176,23 @@ class _Watch:
                 self._break(
                     f"the {name} of its model call must be a text that is not blank: {text!r}"
                 )
-        completion: Completion = self._use("complete", self._llm.complete, prompt, purpose)
-        self._reply = f"The model's last reply was {shorten(repr(completion.text))}"
+        return self._ask(self._llm.complete, prompt, purpose)
+
+    def chat(self, messages: Sequence[Any], purpose: str, **given: Any) -> Completion:
+        __tracebackhide__ = True
+        self._need_page(f"asked the model (for {purpose!r})")
+        if not isinstance(purpose, str) or not purpose.strip():
+            self._break(
+                f"the purpose of its model call must be a text that is not blank: {purpose!r}"
+            )
+        if not messages:
+            self._break("it asked the model with a conversation that has no messages")
+        return self._ask(partial(self._llm.chat, **given), messages, purpose)
+
+    def _ask(self, call: Callable[..., Completion], *args: Any) -> Completion:
+        __tracebackhide__ = True
+        completion: Completion = self._use("complete", call, *args)
+        self._answer = completion
         return completion
 
     def note(self, note: Note) -> None:
