@@ -67,6 +67,7 @@ ERRORS: Mapping[str, tuple[str, Callable[[], MiniwobError]]] = {
     "a model that refuses": ("complete", lambda: ModelError("the server refused the call")),
     "a completion that is not there yet": ("complete", lambda: Pending({})),
     "a budget that is used up": ("complete", lambda: BudgetReached("no more calls")),
+    "an answer that is not there yet, to a client": ("post", lambda: Pending({})),
 }
 """Errors that are for the run and not for the agent: the method that raises one, and its maker."""
 
@@ -195,11 +196,13 @@ class AgentContract:
         if good is None:
             return
         for name, answer in hostile_answers(good).items():
-            for calls, turns in TURNS.items():
-                for reward in (None, -1.0):
-                    situation = f"{name} in the answer to {calls}, on {_page(reward)}"
-                    model = self.model(answer, turns)
-                    play(self.make(), Page(reward), model, situation=situation)
+            for calls, reward in (
+                ("every call", -1.0),
+                ("every second call, from the first", None),
+            ):
+                situation = f"{name} in the answer to {calls}, on {_page(reward)}"
+                model = self.model(answer, TURNS[calls])
+                play(self.make(), Page(reward), model, situation=situation)
         for seed in GENERATED:
             situation = f"the generated tool calls of seed {seed}"
             model = ScriptedLLM(generated_answers(seed, good))

@@ -104,9 +104,9 @@ ARGUMENTS: Mapping[str, str] = {
     "an unknown key": '{"key": "SUBMIT", "times": 999999999}',
     "half of a surrogate pair": '{"element": 1, "text": "\\ud800", "key": "\\udfff"}',
     "junk": '{"element": 1, "text": "\\u0000\\u001b[31m", "key": "\\u0000"}',
-    "a million characters": '{"element": 1, "text": "' + "x" * 1_000_000 + '"}',
-    "deep brackets": '{"element": ' + "[" * 100_000 + "]" * 100_000 + "}",
-    "deep braces": '{"element":' * 100_000,
+    "an endless text": '{"element": 1, "text": "' + "x" * 200_000 + '"}',
+    "deep brackets": '{"element": ' + "[" * 20_000 + "]" * 20_000 + "}",
+    "deep braces": '{"element":' * 20_000,
     "many points": '{"points": [' + "[1, 1], " * 20_000 + "[1, 1]]}",
 }
 """Arguments of tool calls, by what is wrong with them."""
@@ -121,7 +121,7 @@ def hostile_answers(good: Completion) -> dict[str, Completion]:
         "a call of a tool of this package": [("click_at", '{"point": [1, 1]}')],
         "a call without a name": [("", arguments)],
         "a call of a method": [("__init__", "{}"), ("reset", "{}"), ("step", arguments)],
-        "a call with an impossible name": [("\ud800 \x00/../" + "x" * 10_000, arguments)],
+        "a call with an impossible name": [("\x00/../ \u6f22" + "x" * 10_000, arguments)],
         "a call after one that fails": [(name, "{"), (name, arguments)],
         "three calls": [(name, arguments)] * 3,
         "a thousand calls": [(name, arguments)] * 1000,

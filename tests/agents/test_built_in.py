@@ -29,7 +29,7 @@ PARAMS = {
     "reflective-iterative": {"planning": "iterative", "memory": "traces", "constraint": "all"},
     "reflective-plan-then-adapt": {"planning": "plan-then-adapt", "memory": "plain"},
     "reflective-full-screen": {"screen": "full", "actions": "all", "constraint": "none"},
-    "tools-full-screen": {"screen": "full", "actions": "all"},
+    "tools": {"screen": "full", "actions": "all"},
     # Fewer programs a trial than by default, as it takes long to stop an endless one.
     "webwise": {"programs": 5},
 }
@@ -41,7 +41,6 @@ AGENTS = {
         "reflective-iterative",
         "reflective-plan-then-adapt",
         "reflective-full-screen",
-        "tools-full-screen",
     )
 }
 """Makers of each built-in agent, and of variants that cover the parameters' values."""
