@@ -143,7 +143,7 @@ def _spans(text: str, name: str, known: Sequence[tuple[str, str]]) -> list[tuple
             (kind, max(start - head, 0), end - head) for kind, start, end in found if end > head
         ]
     matches = []
-    for rank in _ranks_again(text) if len(text) <= _SHORT else _ranks(text):
+    for rank in (_ranks_again if len(text) <= _SHORT else _ranks_of_message)(text):
         form = FORMS[rank]
         for match in _pattern(form.pattern).finditer(text):
             start, end = match.span(match.lastindex or 0)
@@ -172,6 +172,9 @@ _SHORT = 100
 """Length up to which texts are those of elements, which are the same on screen after screen."""
 
 _ranks_again = lru_cache(maxsize=4096)(_ranks)
+
+# The messages of a conversation come again with every call.
+_ranks_of_message = lru_cache(maxsize=128)(_ranks)
 
 
 def _merge(matches: list[tuple[int, int, int, str]]) -> list[tuple[str, int, int]]:

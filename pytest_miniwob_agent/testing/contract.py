@@ -21,14 +21,24 @@ from pytest_miniwob_agent.core.errors import (
     ModelError,
     Pending,
 )
-from pytest_miniwob_agent.core.events import Episode
+from pytest_miniwob_agent.core.events import Called, Completion, Episode
 from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.protocols import Agent
 from pytest_miniwob_agent.testing.fakes import ScriptedLLM
-from pytest_miniwob_agent.testing.hostile import HOSTILE, PAGES, PROGRAMS, generated
+from pytest_miniwob_agent.testing.hostile import (
+    HOSTILE,
+    PAGES,
+    PROGRAMS,
+    generated,
+    generated_answers,
+    hostile_answers,
+)
 from pytest_miniwob_agent.testing.watch import Page, play
 
-Replies = Sequence[str] | Callable[[str, str], str]
+Reply = str | Completion
+"""A reply: a text, or a completion with tool calls."""
+
+Replies = Sequence[Reply] | Callable[[str, str], Reply]
 """Replies in turn, over and over, or a function of prompt and purpose."""
 
 GENERATED = range(30)
@@ -57,6 +67,7 @@ ERRORS: Mapping[str, tuple[str, Callable[[], MiniwobError]]] = {
     "a model that refuses": ("complete", lambda: ModelError("the server refused the call")),
     "a completion that is not there yet": ("complete", lambda: Pending({})),
     "a budget that is used up": ("complete", lambda: BudgetReached("no more calls")),
+    "an answer that is not there yet, to a client": ("post", lambda: Pending({})),
 }
 """Errors that are for the run and not for the agent: the method that raises one, and its maker."""
 
@@ -171,12 +182,31 @@ class AgentContract:
 
     def test_no_generated_reply_breaks_it(self) -> None:
         """Pieces of replies in any order, the same ones in every run."""
-        good = () if callable(self.replies) else self.replies
+        replies = () if callable(self.replies) else self.replies
+        good = [each if isinstance(each, str) else each.text for each in replies]
         for seed in GENERATED:
             for reward in (None, -1.0):
                 situation = f"the generated replies of seed {seed}, on {_page(reward)}"
                 model = ScriptedLLM(generated(seed, good))
                 play(self.make(), Page(reward), model, situation=situation)
+
+    def test_no_tool_call_breaks_it(self) -> None:
+        """Hostile tool calls at every call, and mixed with good ones; texts have none."""
+        good = self._answer_with_calls()
+        if good is None:
+            return
+        for name, answer in hostile_answers(good).items():
+            for calls, reward in (
+                ("every call", -1.0),
+                ("every second call, from the first", None),
+            ):
+                situation = f"{name} in the answer to {calls}, on {_page(reward)}"
+                model = self.model(answer, TURNS[calls])
+                play(self.make(), Page(reward), model, situation=situation)
+        for seed in GENERATED:
+            situation = f"the generated tool calls of seed {seed}"
+            model = ScriptedLLM(generated_answers(seed, good))
+            play(self.make(), Page(-1.0), model, situation=situation)
 
     def test_it_runs_no_code_of_a_reply(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -191,13 +221,19 @@ class AgentContract:
             if list(tmp_path.iterdir()):
                 pytest.fail(f"a program in a reply was run, and made a file:\n{program}")
 
-    def model(self, hostile: str = "", turns: Collection[int] = ()) -> ScriptedLLM:
+    def _answer_with_calls(self) -> Completion | None:
+        """Return the first good reply that calls a tool; None where there is none."""
+        episode = play(self.make(), Page(), self.model())
+        answers = [each.completion for each in episode.events if isinstance(each, Called)]
+        return next((answer for answer in answers if answer.tool_calls), None)
+
+    def model(self, hostile: Reply = "", turns: Collection[int] = ()) -> ScriptedLLM:
         """Make a model that gives good replies, and a hostile one at the calls of `turns`."""
         good = ScriptedLLM(self.replies if callable(self.replies) else cycle(self.replies))
         calls = count()
 
-        def reply(prompt: str, purpose: str) -> str:
-            return hostile if next(calls) % 2 in turns else good.complete(prompt, purpose).text
+        def reply(prompt: str, purpose: str) -> Reply:
+            return hostile if next(calls) % 2 in turns else good.complete(prompt, purpose)
 
         return ScriptedLLM(reply)
 
@@ -239,8 +275,9 @@ def agent_contract(
     Args:
         make: the agent's class, or a function that makes a new agent.
         replies: likely answers of a model to the agent, on a page with a button ONE of id 1 and a
-            button TWO of id 2, so that it acts: texts that are given in turn, over and over, or a
-            function of prompt and purpose. Hostile replies are made of pieces of these texts too.
+            button TWO of id 2, so that it acts: texts, or completions with tool calls, that are
+            given in turn, over and over, or a function of prompt and purpose. Hostile replies are
+            made of pieces of these too.
 
     Raises:
         TypeError: `make` is an agent.

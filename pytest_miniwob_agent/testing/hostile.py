@@ -1,11 +1,14 @@
-"""Replies, programs and pages that no agent may fail on."""
+"""Replies, tool calls, programs and pages that no agent may fail on."""
 
 from __future__ import annotations
 
 import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
+from pytest_miniwob_agent.core.chat import ToolCall
+from pytest_miniwob_agent.core.events import Completion
 from pytest_miniwob_agent.core.observations import Element
 
 HOSTILE: Mapping[str, str] = {
@@ -75,6 +78,85 @@ HOSTILE: Mapping[str, str] = {
 }
 """Replies that no agent may fail on, by name."""
 
+ARGUMENTS: Mapping[str, str] = {
+    "nothing": "",
+    "no JSON": "id=1",
+    "half a JSON": '{"element": 1',
+    "a JSON in a fence": '```json\n{"element": 1}\n```',
+    "two JSONs": '{"element": 1}{"element": 1}',
+    "a null": "null",
+    "a list": "[1]",
+    "a number": "1",
+    "a text": '"click id=1"',
+    "an empty object": "{}",
+    "unknown names": '{"": 1, "__class__": 1, "self": 1, "\u00e9": 1}',
+    "nulls": '{"element": null, "text": null, "key": null, "at": null}',
+    "texts for numbers": '{"element": "1", "at": "1,2", "times": "three"}',
+    "numbers for texts": '{"element": 1, "text": 1, "key": 1, "option": 1.5}',
+    "objects": '{"element": {"id": 1}, "text": ["a"], "key": {}, "at": {"x": 1}}',
+    "truth values": '{"element": true, "text": false, "at": [true, false]}',
+    "numbers that are none": '{"element": NaN, "at": [Infinity, -Infinity], "seconds": NaN}',
+    "a number of 400 digits": '{"element": ' + "9" * 400 + "}",
+    "a number of 5000 digits": '{"element": ' + "9" * 5000 + "}",
+    "an exponent": '{"element": 1e999, "at": [1e308, -1e308], "seconds": 1e308}',
+    "a missing element": '{"element": 12345}',
+    "an id below zero": '{"element": -1}',
+    "an unknown key": '{"key": "SUBMIT", "times": 999999999}',
+    "half of a surrogate pair": '{"element": 1, "text": "\\ud800", "key": "\\udfff"}',
+    "junk": '{"element": 1, "text": "\\u0000\\u001b[31m", "key": "\\u0000"}',
+    "an endless text": '{"element": 1, "text": "' + "x" * 200_000 + '"}',
+    "deep brackets": '{"element": ' + "[" * 20_000 + "]" * 20_000 + "}",
+    "deep braces": '{"element":' * 20_000,
+    "many points": '{"points": [' + "[1, 1], " * 20_000 + "[1, 1]]}",
+}
+"""Arguments of tool calls, by what is wrong with them."""
+
+
+def hostile_answers(good: Completion) -> dict[str, Completion]:
+    """Return answers with tool calls that no agent may fail on, made of a good one, by name."""
+    call = good.tool_calls[0]
+    name, arguments = call.name, call.arguments
+    answers = {f"a call with {what}": [(name, text)] for what, text in ARGUMENTS.items()} | {
+        "a call of an unknown tool": [("submit_everything", "{}")],
+        "a call of a tool of this package": [("click_at", '{"point": [1, 1]}')],
+        "a call without a name": [("", arguments)],
+        "a call of a method": [("__init__", "{}"), ("reset", "{}"), ("step", arguments)],
+        "a call with an impossible name": [("\x00/../ \u6f22" + "x" * 10_000, arguments)],
+        "a call after one that fails": [(name, "{"), (name, arguments)],
+        "three calls": [(name, arguments)] * 3,
+        "a thousand calls": [(name, arguments)] * 1000,
+        "a thousand calls with no JSON": [(name, "{")] * 1000,
+        "a thousand calls of unknown tools": [(f"tool-{number}", "{}") for number in range(1000)],
+    }
+    completions = {
+        what: Completion("", tool_calls=_numbered(calls), finish_reason="tool_calls")
+        for what, calls in answers.items()
+    }
+    twice = _numbered([(name, arguments), (name, arguments)])
+    return completions | {
+        "calls with one id": Completion(
+            "", tool_calls=tuple(replace(each, id="same") for each in twice)
+        ),
+        "calls without ids": Completion(
+            "", tool_calls=tuple(replace(each, id="") for each in twice)
+        ),
+        "calls beside a text": Completion("click id=1", tool_calls=twice),
+        "calls that are cut off": Completion(
+            "", tool_calls=_numbered([(name, arguments[:-2])]), finish_reason="length"
+        ),
+        "no choice at all": Completion("", finish_reason="content_filter"),
+        "a refusal": Completion("", refusal="I can't help with that.", finish_reason="stop"),
+        "thoughts alone": Completion("", reasoning="Which of the two?", finish_reason="stop"),
+    }
+
+
+def _numbered(calls: Sequence[tuple[str, str]]) -> tuple[ToolCall, ...]:
+    return tuple(
+        ToolCall(f"hostile-{number}", name, arguments)
+        for number, (name, arguments) in enumerate(calls)
+    )
+
+
 PROGRAMS: Mapping[str, str] = {
     "open": 'open("made", "w").close()',
     "import": 'import pathlib\npathlib.Path("made").touch()',
@@ -132,6 +214,24 @@ PAGES: Mapping[str, tuple[str, Sequence[Element]]] = {
     "many elements": ("Click ONE.", tuple(Element(id, "b", f"{id}") for id in range(1, 501))),
 }
 """Goal and elements of pages that no agent may fail on, by name."""
+
+
+def generated_answers(seed: int, good: Completion) -> Iterator[Completion]:
+    """Yield answers without end: good ones, and such with generated tool calls."""
+    chance = random.Random(seed)
+    call = good.tool_calls[0]
+    known = re.findall(r"\w+|\W", call.arguments) or [" "]
+    while True:
+        calls = []
+        for _ in range(chance.randrange(4)):
+            name = chance.choice([call.name] * 4 + ["", "submit"])
+            pieces = [*known] if chance.random() < 0.5 else list(chance.choices(known, k=9))
+            for _ in range(chance.randrange(3)):
+                pieces[chance.randrange(len(pieces))] = chance.choice(PIECES)
+            calls.append((name, "".join(pieces)))
+        yield Completion(chance.choice(["", "click id=1"]), tool_calls=_numbered(calls))
+        if chance.random() < 0.5:
+            yield good
 
 
 def generated(seed: int, good: Sequence[str]) -> Iterator[str]:

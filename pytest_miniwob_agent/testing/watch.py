@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import partial
 from types import UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 import pytest
 
 from pytest_miniwob_agent.core.actions import KEYS, MODIFIERS, Action, Hold, Press, Release
 from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.core.chat import ModelRequest, ModelResponse
 from pytest_miniwob_agent.core.data import to_data
 from pytest_miniwob_agent.core.errors import LimitReached, MiniwobError
 from pytest_miniwob_agent.core.events import Completion, Ending, Episode, Note, TrialEnded
 from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.observations import Element, Observation, Transition
-from pytest_miniwob_agent.core.protocols import LLM, Agent, Environment
+from pytest_miniwob_agent.core.protocols import LLM, Agent, Environment, HTTPModel
 from pytest_miniwob_agent.core.text import shorten
 from pytest_miniwob_agent.episode import run_episode
+from pytest_miniwob_agent.models.apis.answers import completion_in
 from pytest_miniwob_agent.testing.fakes import FakeEnvironment
+
+if TYPE_CHECKING:
+    import openai
 
 PATIENCE = 10
 """Refusals at a limit after which an agent that asks again counts as endless."""
@@ -67,18 +72,56 @@ class Page(FakeEnvironment):
         return Transition(self._observation())
 
 
+class _Model:
+    """The model of an episode, whose last answer is kept.
+
+    Args:
+        model: the model.
+        fails: an error that a client's request raises, as in `play`: the method is `post`.
+    """
+
+    live = False
+
+    def __init__(self, model: HTTPModel, fails: tuple[str, int, MiniwobError] | None) -> None:
+        self._model = model
+        self._fails = fails
+        self._posts = 0
+        self.answer: Completion | None = None
+
+    def complete(self, prompt: str, purpose: str) -> Completion:
+        self.answer = self._model.complete(prompt, purpose)
+        return self.answer
+
+    def chat(self, messages: Sequence[Any], purpose: str, **given: Any) -> Completion:
+        self.answer = self._model.chat(messages, purpose, **given)
+        return self.answer
+
+    def post(self, request: ModelRequest) -> ModelResponse:
+        self._posts += 1
+        if self._fails is not None and self._fails[:2] == ("post", self._posts - 1):
+            raise self._fails[2]
+        response = self._model.post(request)
+        self.answer = completion_in(request.path, response)
+        return response
+
+
 class _Watch:
     """An agent between whose calls and page and model the rules are checked.
 
     Args:
         agent: the agent.
+        asked: the model, for its last answer.
         fails: an error that the page or the model raises: the method (`reset`, `step`, `html` or
             `complete`), the number of its use, from 0, and the error.
         situation: what the agent is played with, for the message of a failure.
     """
 
     def __init__(
-        self, agent: Agent, fails: tuple[str, int, MiniwobError] | None, situation: str
+        self,
+        agent: Agent,
+        asked: _Model,
+        fails: tuple[str, int, MiniwobError] | None,
+        situation: str,
     ) -> None:
         self.name = agent.name
         self._uses = Counter[str]()
@@ -86,7 +129,7 @@ class _Watch:
         """The rule that was broken, also if the agent caught the failure."""
         self.raised: MiniwobError | None = None
         """The error of page or model, once it was raised."""
-        self._reply = "The model had not been asked yet."
+        self._asked = asked
         self._situation = situation
         self._agent = agent
         self._fails = fails
@@ -97,11 +140,35 @@ class _Watch:
     @property
     def circumstances(self) -> str:
         """The situation, if it has a name, and the model's last reply."""
-        return f"Played with {self._situation}. {self._reply}" if self._situation else self._reply
+        reply = "The model had not been asked yet."
+        if (answer := self._asked.answer) is not None:
+            said = map(repr, [answer.text, *map(str, answer.tool_calls)])
+            reply = f"The model's last reply was {shorten(' '.join(said))}"
+        return f"Played with {self._situation}. {reply}" if self._situation else reply
 
-    def solve(self, env: Environment, llm: LLM, note: Callable[[Note], None]) -> None:
+    def solve(
+        self, env: Environment, llm: LLM, note: Callable[[Note], None]
+    ) -> Awaitable[None] | None:
         self._env, self._llm, self._note = env, llm, note
-        self._agent.solve(self, self, self.note)
+        return self._agent.solve(self, self, self.note)
+
+    # Calls by these are not looked at here, but the run counts, limits and records them too.
+
+    @property
+    def model(self) -> str:
+        return self._llm.model
+
+    @property
+    def client(self) -> openai.OpenAI:
+        return self._llm.client
+
+    @property
+    def async_client(self) -> openai.AsyncOpenAI:
+        return self._llm.async_client
+
+    @property
+    def base_url(self) -> str:
+        return self._llm.base_url
 
     def reset(self, *, full: bool = False) -> Observation:
         __tracebackhide__ = True
@@ -150,7 +217,19 @@ class _Watch:
                     f"the {name} of its model call must be a text that is not blank: {text!r}"
                 )
         completion: Completion = self._use("complete", self._llm.complete, prompt, purpose)
-        self._reply = f"The model's last reply was {shorten(repr(completion.text))}"
+        return completion
+
+    def chat(self, messages: Sequence[Any], purpose: str, **given: Any) -> Completion:
+        __tracebackhide__ = True
+        self._need_page(f"asked the model (for {purpose!r})")
+        if not isinstance(purpose, str) or not purpose.strip():
+            self._break(
+                f"the purpose of its model call must be a text that is not blank: {purpose!r}"
+            )
+        if not messages:
+            self._break("it asked the model with a conversation that has no messages")
+        chat = partial(self._llm.chat, **given)
+        completion: Completion = self._use("complete", chat, messages, purpose)
         return completion
 
     def note(self, note: Note) -> None:
@@ -247,7 +326,7 @@ LIMITS = Limits(trials=3, steps=4, calls=40)
 def play(
     agent: Agent,
     page: Page,
-    model: LLM,
+    model: HTTPModel,
     limits: Limits = LIMITS,
     fails: tuple[str, int, MiniwobError] | None = None,
     situation: str = "",
@@ -259,15 +338,16 @@ def play(
         page: the page.
         model: the model.
         limits: the limits of the episode.
-        fails: an error that page or model raise: method, number of its use from 0, and the error,
-            which passes through.
+        fails: an error that page or model raise: method (`post` for a client's request), number of
+            its use from 0, and the error, which passes through.
         situation: what is played with, for the message of a failure.
     """
     __tracebackhide__ = True
-    watch = _Watch(agent, fails, situation)
+    asked = _Model(model, fails)
+    watch = _Watch(agent, asked, fails, situation)
     case = Case("contract", "other", 0)
     try:
-        episode = run_episode(case, watch, page, model, limits, model="scripted")
+        episode = run_episode(case, watch, page, asked, limits, model="scripted")
     except Exception as error:
         error.add_note(watch.circumstances)
         raise

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pytest_miniwob_agent
-from pytest_miniwob_agent import Element
+from pytest_miniwob_agent import Completion, Element
 from pytest_miniwob_agent.agents.registry import BUILT_IN, load_agent
+from pytest_miniwob_agent.core.chat import ToolCall
 from pytest_miniwob_agent.testing import ScriptedLLM, agent_contract
 from pytest_miniwob_agent.testing.hostile import PIECES
 from pytest_miniwob_agent.testing.watch import Page, play
@@ -19,13 +20,16 @@ from pytest_miniwob_agent.testing.watch import Page, play
 REPLIES = ['click id=1\nclickxpath //*[@data-ref="1"]']
 """Replies that make most agents act."""
 
-REPLIES_OF = {"webwise": ['```python\nclick("button", "ONE")\n```']}
+CLICK = Completion("", tool_calls=(ToolCall("1", "click", '{"element": 1}'),))
+
+REPLIES_OF = {"webwise": ['```python\nclick("button", "ONE")\n```'], "tools": [CLICK]}
 """Replies that make other agents act."""
 
 PARAMS = {
     "reflective-iterative": {"planning": "iterative", "memory": "traces", "constraint": "all"},
     "reflective-plan-then-adapt": {"planning": "plan-then-adapt", "memory": "plain"},
     "reflective-full-screen": {"screen": "full", "actions": "all", "constraint": "none"},
+    "tools": {"screen": "full", "actions": "all"},
     # Fewer programs a trial than by default, as it takes long to stop an endless one.
     "webwise": {"programs": 5},
 }
@@ -43,7 +47,7 @@ AGENTS = {
 
 
 def replies_of(name):
-    return REPLIES_OF.get(name, REPLIES)
+    return REPLIES_OF.get(name.partition("-")[0], REPLIES)
 
 
 # One class an agent, such as TestReflective, as a user's test module has for their agent.
