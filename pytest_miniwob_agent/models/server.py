@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Callable, Iterable
+from http import HTTPStatus
 from typing import Any
 
 from waitress import wasyncore
@@ -12,12 +12,12 @@ from waitress.server import create_server
 
 from pytest_miniwob_agent.core.chat import ModelRequest, ModelResponse
 from pytest_miniwob_agent.core.secrets import redact
-from pytest_miniwob_agent.models.apis import path_of
+from pytest_miniwob_agent.models.requests import BadRequest, error_response, request_of
 
 _THREADS = 16
 """Calls that may be under way at once; a framework rarely makes more."""
 
-_REFUSED = "422 Unprocessable Entity"
+_REFUSED = 422
 """The status of an answer to a call that fails: no client sends the same call again after it."""
 
 
@@ -57,31 +57,25 @@ class ModelServer:
 
     def _answer(self, environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
         """Answer one request, as a WSGI application (PEP 3333)."""
-        status, kind, content = self._outcome(environ)
-        start(status, [("Content-Type", kind), ("Content-Length", str(len(content)))])
-        return [content]
+        answer = self._outcome(environ)
+        size = str(len(answer.content))
+        start(
+            f"{answer.status} {HTTPStatus(answer.status).phrase}",
+            [("Content-Type", answer.content_type), ("Content-Length", size)],
+        )
+        return [answer.content]
 
-    def _outcome(self, environ: dict[str, Any]) -> tuple[str, str, bytes]:
-        if environ["REQUEST_METHOD"] != "POST":
-            return _error("405 Method Not Allowed", "only POST requests can be recorded")
-        try:
-            body = json.loads(environ["wsgi.input"].read())
-        except (ValueError, RecursionError):
-            body = None
-        if not isinstance(body, dict):
-            return _error("400 Bad Request", "the request is not a JSON object")
+    def _outcome(self, environ: dict[str, Any]) -> ModelResponse:
         headers = {
             name.removeprefix("HTTP_").replace("_", "-").lower(): value
             for name, value in environ.items()
             if name.startswith("HTTP_")
         }
+        path, query = environ["PATH_INFO"], environ.get("QUERY_STRING", "")
         try:
-            answer = self._post(ModelRequest(path_of(environ["PATH_INFO"]), body, headers))
-        except Exception as error:  # noqa: BLE001 - whatever it is, the item gets it, too
-            return _error(_REFUSED, redact(f"{type(error).__name__}: {error}"))
-        return f"{answer.status} OK", answer.content_type, answer.content
-
-
-def _error(status: str, message: str) -> tuple[str, str, bytes]:
-    error = {"type": "error", "error": {"type": "invalid_request_error", "message": message}}
-    return status, "application/json", json.dumps(error).encode()
+            content = environ["wsgi.input"].read()
+            return self._post(request_of(environ["REQUEST_METHOD"], path, query, headers, content))
+        except BadRequest as error:
+            return error.response
+        except BaseException as error:  # noqa: BLE001 - whatever it is, the item gets it, too
+            return error_response(_REFUSED, redact(f"{type(error).__name__}: {error}"))
