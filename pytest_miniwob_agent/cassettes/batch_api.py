@@ -6,7 +6,7 @@ import contextlib
 import os
 from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import openai
@@ -20,6 +20,11 @@ from pytest_miniwob_agent.core.text import shorten
 from pytest_miniwob_agent.models.client import advice_on_connection, checked_environment
 from pytest_miniwob_agent.models.keys import Keys
 from pytest_miniwob_agent.models.params import sent_only_texts, shown_url, split_url
+
+ENDPOINTS = (
+    "/v1/chat/completions", "/v1/responses", "/v1/embeddings", "/v1/completions", "/v1/moderations",
+)  # fmt: skip
+"""The paths that the Batch API takes requests for."""
 
 ENDED = ("completed", "failed", "expired", "cancelled")
 """The final statuses of a batch."""
@@ -92,8 +97,8 @@ class BatchApi:
             file = self._client.files.create(file=(name, content), purpose="batch")
             return _check_id(file).id
 
-    def create(self, file: str, name: str) -> str:
-        """Make a batch of an uploaded file, and return its id.
+    def create(self, file: str, name: str, url: Any) -> str:
+        """Make a batch of an uploaded file of requests to `url`, and return its id.
 
         The client does not repeat this call, as it can't know whether the first one succeeded.
         """
@@ -101,7 +106,7 @@ class BatchApi:
         with self._errors("the batch", hint):
             batch = self._client.with_options(max_retries=0).batches.create(
                 input_file_id=file,
-                endpoint="/v1/chat/completions",
+                endpoint=url,
                 completion_window="24h",
                 metadata={"file": name},
             )

@@ -27,6 +27,7 @@ from pytest_miniwob_agent.cassettes.answers import (
 )
 from pytest_miniwob_agent.cassettes.batch_api import (
     ENDED,
+    ENDPOINTS,
     BatchApi,
     counts_of,
     failure_of,
@@ -44,6 +45,7 @@ from pytest_miniwob_agent.core.data import canonical_json
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.secrets import find
 from pytest_miniwob_agent.core.text import counted, first_items
+from pytest_miniwob_agent.models.apis import CHAT
 from pytest_miniwob_agent.models.client import RETRIES
 
 MAX_REQUESTS = 50_000
@@ -59,6 +61,13 @@ PAUSE, LONGEST_PAUSE = 2, 60
 """Seconds between the first requests for a status and between later ones; batches take long."""
 
 _FOUND = "submitted before and found again"
+
+
+def _submitted(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a request as the Batch API takes it: it streams nothing."""
+    streaming = ("stream", "stream_options")
+    body = {name: value for name, value in request["body"].items() if name not in streaming}
+    return {**request, "body": body}
 
 
 class Batches:
@@ -124,8 +133,8 @@ class Batches:
             states.update(dict.fromkeys(asked.refused, "refused"))
             new = {id_: request for id_, request in waiting.items() if id_ not in states}
             fresh = [request for id_, request in new.items() if asked.is_wanted(id_)]
-            for model, lines in self._split(fresh):
-                self._make(model, lines)
+            for (model, url), lines in self._split(fresh):
+                self._make(model, url, lines)
         if not fresh:
             self._say("nothing to submit")
         for state, place, command in (
@@ -320,10 +329,14 @@ class Batches:
 
     def _split(
         self, requests: Iterable[Mapping[str, Any]]
-    ) -> Iterator[tuple[str, dict[str, bytes]]]:
-        """Split requests into files that the API takes: yield a model, and lines by request id."""
-        files: dict[str, dict[str, bytes]] = {}
-        sizes: Counter[str] = Counter()
+    ) -> Iterator[tuple[tuple[str, str], dict[str, bytes]]]:
+        """Split requests into files that the API takes.
+
+        Yields:
+            The model and the path of a file, and its lines by request id.
+        """
+        files: dict[tuple[str, str], dict[str, bytes]] = {}
+        sizes: Counter[tuple[str, str]] = Counter()
         for request in sorted(requests, key=lambda request: str(request["custom_id"])):
             try:
                 id_, model = str(request["custom_id"]), str(request["body"]["model"])
@@ -337,26 +350,33 @@ class Batches:
                     "nothing was submitted; `pytest --miniwob-record=defer` writes the file again "
                     "without such requests"
                 )
-            line = canonical_json(request).encode() + b"\n"
+            kind = model, request_of(request).path
+            if kind[1] not in ENDPOINTS:
+                raise UsageError(
+                    f"{self._pending}: {id_} is a request to {kind[1]}, which the Batch API does "
+                    f"not take: it takes {', '.join(ENDPOINTS)}; record this item with "
+                    "--miniwob-record=new_episodes"
+                )
+            line = canonical_json(_submitted(request)).encode() + b"\n"
             if len(line) > self._max_bytes:
                 raise UsageError(
                     f"{self._pending}: {id_} has {len(line):,} bytes, the Batch API takes "
                     f"{self._max_bytes:,}"
                 )
-            file = files.setdefault(model, {})
-            if len(file) == self._max_requests or sizes[model] + len(line) > self._max_bytes:
-                yield model, file
-                file = files[model] = {}
-                sizes[model] = 0
+            file = files.setdefault(kind, {})
+            if len(file) == self._max_requests or sizes[kind] + len(line) > self._max_bytes:
+                yield kind, file
+                file = files[kind] = {}
+                sizes[kind] = 0
             file[id_] = line
-            sizes[model] += len(line)
+            sizes[kind] += len(line)
         yield from files.items()
 
-    def _make(self, model: str, lines: Mapping[str, bytes]) -> None:
+    def _make(self, model: str, url: str, lines: Mapping[str, bytes]) -> None:
         """Make one batch on the server, unless it already has one of the same requests."""
         content = b"".join(lines.values())
         name = f"miniwob-{hashlib.sha256(content).hexdigest()[:32]}.jsonl"
-        batch = Batch(name, model, list(lines))
+        batch = Batch(name, model, list(lines), url=url)
         self._state.batches.append(batch)
         self._state.save()
         file, batch.id = self._find(name)
@@ -364,13 +384,14 @@ class Batches:
         if not batch.id:
             origin = "submitted"
             file = file or self._api.upload(name, content)
-            batch.id = self._api.create(file, name)
+            batch.id = self._api.create(file, name, url)
         self._state.save()
         self._say_made(batch, origin)
 
     def _say_made(self, batch: Batch, origin: str) -> None:
         count = counted(len(batch.requests), "request")
-        self._say(f"{batch.id}  {count} for {batch.model}, {origin}")
+        at = "" if batch.url == CHAT else f" at {batch.url}"
+        self._say(f"{batch.id}  {count} for {batch.model}{at}, {origin}")
 
     def _fetch(self, batch: Batch, remote: RemoteBatch) -> bool:
         """Merge the answers of one batch; return True if every request has one.

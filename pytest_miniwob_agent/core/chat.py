@@ -12,13 +12,14 @@ from typing import Any
 class ModelRequest:
     """A request to a model's server, any JSON that is posted.
 
-    `path` has no host, such as `/v1/chat/completions`. `headers` are sent on but never stored, and
-    keys in them are replaced by those of the environment.
+    `path` has no host, such as `/v1/chat/completions`. `headers` and `query` are sent on but never
+    stored, and keys in them are replaced by those of the environment.
     """
 
     path: str
     body: Mapping[str, Any]
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    query: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)

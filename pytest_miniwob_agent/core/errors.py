@@ -126,3 +126,18 @@ class TrialLimit(LimitReached):
 
 class CallLimit(LimitReached):
     """The episode has used its model calls."""
+
+
+def limit_in(error: BaseException) -> LimitReached | None:
+    """Return the limit among an error, its causes and those of its group; None if there is none."""
+    seen: list[BaseException] = []
+    causes: list[BaseException | None] = [error]
+    while causes:
+        cause = causes.pop()
+        if isinstance(cause, LimitReached):
+            return cause
+        if cause is not None and cause not in seen:
+            seen.append(cause)
+            causes += [cause.__cause__, cause.__context__]
+            causes += cause.exceptions if isinstance(cause, BaseExceptionGroup) else ()
+    return None

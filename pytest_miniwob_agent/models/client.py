@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import parse_qsl
 
 import httpx2
 import openai
@@ -26,8 +27,9 @@ RETRIES = 5
 """Default number of retries of a refused or dropped call; enough for a minute of rate limits."""
 
 _OWN_HEADERS = (
-    "accept-encoding", "authorization", "connection", "content-length", "content-type", "cookie",
-    "host", "transfer-encoding", "user-agent", "x-api-key", "x-goog-api-key",
+    "accept-encoding", "api-key", "authorization", "connection", "content-length", "content-type",
+    "cookie", "host", "proxy-authorization", "transfer-encoding", "user-agent", "x-api-key",
+    "x-goog-api-key",
 )  # fmt: skip
 """Headers of a request that are not sent on: those of its connection, and keys."""
 
@@ -98,9 +100,8 @@ class OpenAILLM:
         self.live = live
         self._params = dict(params)
         self._keys = Keys(base_url or os.environ.get("OPENAI_BASE_URL") or None, key_variable)
-        address = self._keys.address
-        self._sent_only = sent_only_texts(params, address)
-        server, query = split_url(address)
+        self._sent_only = sent_only_texts(params, self._keys.address)
+        server, query = split_url(self._keys.address)
         self._client = openai.OpenAI(
             api_key=self._keys.openai_key if live else "none",
             base_url=server,
@@ -184,12 +185,15 @@ class OpenAILLM:
             MiniwobError: any other that the transport raises.
         """
         purpose = request.path.removeprefix("/v1/")
-        query = self._params.get("extra_query")
-        options: Any = {"headers": self._headers(request)}
-        if query:
-            options["params"] = query
+        query = dict(parse_qsl(request.query)) | (self._params.get("extra_query") or {})
+        options: Any = {"headers": self._headers(request), "params": query}
+        if "timeout" in self._params:
+            options["timeout"] = self._params["timeout"]
+        client = self._client
+        if self.live and not self._keys.is_openai(request.path):
+            client = client.with_options(api_key="none")  # the key of the API is in the headers
         with self._errors(purpose):
-            answer = self._client.post(
+            answer = client.post(
                 self._keys.url_of(request.path),
                 cast_to=httpx2.Response,
                 body=dict(request.body),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,6 +49,19 @@ def parse_text(given: Given) -> str:
 
 def parse_optional_text(given: Given) -> str | None:
     """Return the text, None if it is empty, as is an unset variable of a script."""
+    return given.text or None
+
+
+def parse_variable(given: Given) -> str | None:
+    """Return the name of an environment variable, None if the text is empty.
+
+    Raises:
+        UsageError: the text can't be one; a key that was given in its place is not shown.
+    """
+    if given.text and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", given.text):
+        raise UsageError(
+            f"{given.name}: give the name of an environment variable, such as MY_KEY, not the key"
+        )
     return given.text or None
 
 
@@ -205,9 +219,16 @@ OPTIONS = (
     Option(
         "base-url",
         "any OpenAI-compatible server, such as http://127.0.0.1:8000/v1 (default: OPENAI_BASE_URL "
-        "or OpenAI's own; the key is in OPENAI_API_KEY)",
+        "or the API's own; see --miniwob-key-variable for the key)",
         metavar="URL",
         parse=parse_optional_text,
+    ),
+    Option(
+        "key-variable",
+        "the environment variable with the key, for all requests (default: OPENAI_API_KEY; "
+        "ANTHROPIC_API_KEY for /v1/messages, GEMINI_API_KEY for /v1beta)",
+        metavar="NAME",
+        parse=parse_variable,
     ),
     Option(
         "llm-params",

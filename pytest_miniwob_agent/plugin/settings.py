@@ -41,6 +41,7 @@ class Settings:
     record: str
     model: str | None
     base_url: str | None = field(repr=False)
+    key_variable: str | None
     llm_params: dict[str, Any] = field(repr=False)
     agent: str
     agent_params: dict[str, Any]

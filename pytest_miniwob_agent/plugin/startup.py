@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_miniwob_agent.core.errors import MiniwobError
-from pytest_miniwob_agent.core.secrets import redact
+from pytest_miniwob_agent.core.secrets import KEY_VARIABLE, redact
 from pytest_miniwob_agent.plugin.controller import Controller
 from pytest_miniwob_agent.plugin.settings import Settings, read_settings
 from pytest_miniwob_agent.plugin.state import STATE, State
@@ -29,6 +29,7 @@ def start(config: pytest.Config) -> None:
     """
     try:
         state = config.stash[STATE] = State(read_settings(config))
+        _name_key(config, state.settings)
         _load_baseline(state)
         _register_exports(config, state)
         if hasattr(config, "workerinput"):
@@ -38,6 +39,14 @@ def start(config: pytest.Config) -> None:
             _start_controller(config, state)
     except MiniwobError as error:
         raise pytest.UsageError(redact(str(error))) from None
+
+
+def _name_key(config: pytest.Config, settings: Settings) -> None:
+    """Have the value of `--miniwob-key-variable` known as a secret until the run is over."""
+    if settings.key_variable is not None:
+        patch = pytest.MonkeyPatch()
+        patch.setenv(KEY_VARIABLE, settings.key_variable)
+        config.add_cleanup(patch.undo)
 
 
 def _load_baseline(state: State) -> None:
