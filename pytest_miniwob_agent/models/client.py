@@ -16,6 +16,7 @@ from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import sanitize_line
 from pytest_miniwob_agent.core.usage import token_count
 from pytest_miniwob_agent.models.params import OPTION, sent_only_texts, shown_url, split_url
+from pytest_miniwob_agent.models.permanent import advice_on_connection, model_error
 from pytest_miniwob_agent.models.refusals import advice_on_refusal
 
 RETRIES = 5
@@ -132,18 +133,18 @@ class OpenAILLM:
                 **self._params,
             )
         except ModelError as error:
-            raise self._failed(purpose, str(error)) from None
+            raise self._failed(purpose, str(error), error) from None
         except openai.APIConnectionError as error:
             if isinstance(error.__cause__, MiniwobError):
                 raise error.__cause__ from None
             cause = error.__cause__ or error
             raise self._failed(
-                purpose, f"can't be reached: {cause}{advice_on_connection(cause)}"
+                purpose, f"can't be reached: {cause}{advice_on_connection(cause)}", cause
             ) from None
         except openai.APIStatusError as error:
             advice = advice_on_refusal(error, self.model, self._params)
             reason = f"refused the call: {sanitize_line(error)}" + (f"; {advice}" if advice else "")
-            raise self._failed(purpose, reason) from None
+            raise self._failed(purpose, reason, error) from None
         except TypeError as error:
             unknown = "unexpected keyword" in str(error)
             hint = (
@@ -152,13 +153,14 @@ class OpenAILLM:
             reason = redact(str(error), self._sent_only)
             raise UsageError(f"{OPTION}: {reason}{hint}") from None
         except (openai.OpenAIError, ValueError) as error:
-            raise self._failed(purpose, f"gave no completion: {error}") from None
+            raise self._failed(purpose, f"gave no completion: {error}", error) from None
         try:
             text = answer.choices[0].message.content
         except (AttributeError, IndexError, TypeError):  # the client does not check what it reads
             text = None
         if not isinstance(text, str):
-            raise self._failed(purpose, "answered with no chat completion that has a text")
+            unusable = ModelError("answered with no chat completion that has a text")
+            raise self._failed(purpose, str(unusable), unusable)
         return Completion(
             text,
             _count(answer, "prompt_tokens"),
@@ -167,10 +169,11 @@ class OpenAILLM:
             _name(answer, "system_fingerprint"),
         )
 
-    def _failed(self, purpose: str, reason: str) -> ModelError:
+    def _failed(self, purpose: str, reason: str, cause: BaseException) -> ModelError:
         """An error without keys, even if the server's message contains one."""
         server = shown_url(str(self._client.base_url))
-        return ModelError(f"{purpose} call: {server} {redact(reason, self._sent_only)}")
+        text = f"{purpose} call: {server} {redact(reason, self._sent_only)}"
+        return model_error(text, cause)
 
 
 def _count(answer: Any, name: str) -> int | None:
@@ -182,15 +185,3 @@ def _name(answer: Any, field: str) -> str | None:
     """A name that the server gives itself, or None where it gives none, or not as a text."""
     name = getattr(answer, field, None)
     return name if isinstance(name, str) and name else None
-
-
-def advice_on_connection(cause: BaseException) -> str:
-    """Return the variable of the environment that helps against a failed connection."""
-    if isinstance(cause, httpx2.ProxyError):
-        return (
-            " (by the proxy that HTTPS_PROXY, HTTP_PROXY or ALL_PROXY names; NO_PROXY lists hosts "
-            "that are reached without it)"
-        )
-    if "CERTIFICATE_VERIFY_FAILED" in str(cause):
-        return " (SSL_CERT_FILE names a file of further certificates to trust)"
-    return ""

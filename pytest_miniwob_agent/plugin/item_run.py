@@ -15,6 +15,7 @@ from pytest_miniwob_agent.core.errors import (
     MiniwobError,
     NotRecorded,
     Pending,
+    PermanentError,
     RecordingStopped,
     RefusedAnswer,
 )
@@ -151,8 +152,10 @@ class ItemRun:
             case BudgetReached():
                 self._outcome = replace(self._outcome, status=Status.BUDGET, message=str(error))
                 pytest.skip(f"{error}; run again to continue from here")
+            case PermanentError() if self._stops_run(error):
+                self._stop_run("every model call would fail; --miniwob-keep-going continues")
             case RecordingStopped():
-                self._item.session.shouldstop = str(error).splitlines()[0]
+                self._stop_run(str(error).splitlines()[0])
             case Drift():
                 self._outcome = replace(
                     self._outcome,
@@ -166,6 +169,23 @@ class ItemRun:
         message = sanitize_lines(redact(message))
         self._outcome = replace(self._outcome, error=type(error).__name__, message=message)
         raise pytest.fail.Exception(message, pytrace=False) from None
+
+    def _stops_run(self, error: PermanentError) -> bool:
+        """Return True if an error ends the run; the workers then make no more calls."""
+        state = self._item.config.stash[STATE]
+        if state.settings.keep_going or state.shared is None:
+            return False
+        from pytest_miniwob_agent.models.budget import Budget
+
+        budget = Budget(state.shared)
+        if error.of_call and budget.has_succeeded():
+            return False
+        budget.stop(str(error))
+        return True
+
+    def _stop_run(self, reason: str) -> None:
+        """Let this process run no further item, and with pytest-xdist no other one either."""
+        self._item.session.shouldstop = reason
 
     def _refused(self, pending: Pending) -> RefusedAnswer | None:
         """Return the error for a call whose answer was refused, None for one without an answer."""

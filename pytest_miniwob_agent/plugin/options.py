@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.text import nearest
-from pytest_miniwob_agent.models.params import shown_json
+from pytest_miniwob_agent.models.params import is_server, shown_json
 from pytest_miniwob_agent.models.prices import Price, parse_prices
 from pytest_miniwob_agent.tasks.selection import parse_seeds
 
@@ -48,6 +48,19 @@ def parse_text(given: Given) -> str:
 
 def parse_optional_text(given: Given) -> str | None:
     """Return the text, None if it is empty, as is an unset variable of a script."""
+    return given.text or None
+
+
+def parse_server(given: Given) -> str | None:
+    """Return the address of a server, None if it is empty, as is an unset variable of a script.
+
+    Raises:
+        UsageError: the text is not an address; the message does not hold it, as it may have a key.
+    """
+    if given.text and not is_server(given.text):
+        raise UsageError(
+            f"{given.name}: give the whole address of a server, such as http://127.0.0.1:8000/v1"
+        )
     return given.text or None
 
 
@@ -207,7 +220,7 @@ OPTIONS = (
         "any OpenAI-compatible server, such as http://127.0.0.1:8000/v1 (default: OPENAI_BASE_URL "
         "or OpenAI's own; the key is in OPENAI_API_KEY)",
         metavar="URL",
-        parse=parse_optional_text,
+        parse=parse_server,
     ),
     Option(
         "llm-params",
@@ -301,6 +314,13 @@ OPTIONS = (
         "at most N model calls at a time, over all workers (default: one each worker)",
         metavar="N",
         parse=parse_count,
+    ),
+    Option(
+        "keep-going",
+        "continue with the next item after an error of the model's server that all calls would "
+        "meet (a wrong key, a refused parameter, a server that is not there); otherwise the run "
+        "stops there",
+        flag=True,
     ),
     Option(
         "prices",

@@ -55,6 +55,7 @@ class Settings:
     max_calls: int | None
     max_cost: float | None
     concurrency: int | None
+    keep_going: bool
     prices: Mapping[str, Price]
     results: Path | None
     baseline: Path | str | None
