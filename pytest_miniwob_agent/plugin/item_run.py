@@ -29,6 +29,7 @@ from pytest_miniwob_agent.plugin.collection import limits_of
 from pytest_miniwob_agent.plugin.pictures import PictureTaker
 from pytest_miniwob_agent.plugin.settings import record_command
 from pytest_miniwob_agent.plugin.state import STATE, settings_of
+from pytest_miniwob_agent.terminal.errors import RECORD_IT
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.cassettes.item import ItemCassette
@@ -165,7 +166,7 @@ class ItemRun:
         message = str(error)
         if isinstance(error, NotRecorded):
             command = record_command(self._item.config, self._item.nodeid)
-            message = f"{message}\nRecord it with: {command}"
+            message = f"{message}{RECORD_IT}{command}"
         message = sanitize_lines(redact(message))
         self._outcome = replace(self._outcome, error=type(error).__name__, message=message)
         raise pytest.fail.Exception(message, pytrace=False) from None

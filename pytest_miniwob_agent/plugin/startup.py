@@ -11,8 +11,9 @@ import pytest
 from pytest_miniwob_agent.core.errors import MiniwobError
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.plugin.controller import Controller
-from pytest_miniwob_agent.plugin.settings import Settings, read_settings
+from pytest_miniwob_agent.plugin.settings import Settings, read_settings, record_command
 from pytest_miniwob_agent.plugin.state import STATE, State
+from pytest_miniwob_agent.terminal.errors import GroupedErrors
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.report.folder import Report
@@ -72,6 +73,8 @@ def _start_controller(config: pytest.Config, state: State) -> None:
         from pytest_miniwob_agent.terminal.progress import Progress
 
         config.pluginmanager.register(Progress(config, settings.price), "miniwob-progress")
+    errors = GroupedErrors(record_command(config))
+    config.pluginmanager.register(errors, "miniwob-errors")
     config.pluginmanager.register(controller, "miniwob-controller")
 
 
