@@ -398,7 +398,8 @@ def add_options(parser: pytest.Parser) -> None:
             parser.addini(option.ini, about, "bool", None)
             group.addoption(name, action="store_true", default=None, help=text)
         else:
-            parser.addini(option.ini, about, "string", None)
+            # Typed values of `[tool.pytest]` too; those of other files are texts.
+            parser.addini(option.ini, about, str | int | float, None)
             group.addoption(
                 name,
                 default=None,

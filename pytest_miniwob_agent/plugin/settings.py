@@ -133,7 +133,8 @@ def _on_command_line(config: pytest.Config, option: Option) -> Given | None:
 
 def _in_ini_file(config: pytest.Config, option: Option) -> Given | None:
     """Return what the ini file gives, or the option's default."""
-    text = config.getini(option.ini) or option.default
+    value = config.getini(option.ini)
+    text = option.default if value in (None, "") else str(value)
     return None if text is None else Given(option.ini, text, config.rootpath)
 
 
