@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -26,6 +27,9 @@ VIEWPORT = (640, 480)
 
 TIMEOUT = 30.0
 """Real seconds to wait for a page that does not answer."""
+
+LOOPBACK_TIMEOUT = 5.0
+"""Real seconds to wait for a connection to this machine itself, which takes microseconds."""
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 """Names of executables that `find_browser` looks for."""
@@ -63,6 +67,22 @@ DRIVER_HINT = (
     "on Debian and Ubuntu with `apt-get install chromium-driver`, elsewhere the chromedriver of "
     "the browser's version beside the browser or on PATH"
 )
+
+
+def check_loopback() -> None:
+    """Check that programs of this machine can talk to each other over TCP, as with the driver.
+
+    Raises:
+        BrowserError: they can't; without this check, the driver would be waited for in vain.
+    """
+    try:
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            socket.create_connection(server.getsockname(), timeout=LOOPBACK_TIMEOUT).close()
+    except OSError as error:
+        raise BrowserError(
+            f"the loopback interface of this machine (127.0.0.1) can't be used: {error}. The "
+            "browser's driver is reached through it: turn it on, on Linux with `ip link set lo up`"
+        ) from None
 
 
 def find_browser(path: str | None = None) -> str:
@@ -163,6 +183,7 @@ class Browser:
     def _start(self) -> webdriver.Chrome:
         options = self._options()
         driver_path = find_driver(options.binary_location)
+        check_loopback()
         try:
             self._service = self._driver_service(driver_path)
             driver = webdriver.Chrome(options=options, service=self._service)
