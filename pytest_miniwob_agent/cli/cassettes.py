@@ -74,8 +74,8 @@ def _add_show(steps: Commands) -> None:
     parser.add_argument(
         "case",
         metavar="CASE",
-        help="an item's id (n-screen-n-step/click-menu-2/1000), its end, or a file; of several agents "
-        "and models, those that pytest would use here",
+        help="an item's id (n-screen-n-step/click-menu-2/1000), its end, or a file; of several "
+        "agents and models, those that pytest would use here",
     )
     parser.set_defaults(run=show)
 

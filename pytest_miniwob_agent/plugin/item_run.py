@@ -27,7 +27,7 @@ from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import sanitize_lines
 from pytest_miniwob_agent.plugin.collection import limits_of
 from pytest_miniwob_agent.plugin.pictures import PictureTaker
-from pytest_miniwob_agent.plugin.settings import record_command
+from pytest_miniwob_agent.plugin.settings import id_from_here, record_command
 from pytest_miniwob_agent.plugin.state import STATE, settings_of
 from pytest_miniwob_agent.terminal.errors import RECORD_IT
 
@@ -165,7 +165,7 @@ class ItemRun:
                 )
         message = str(error)
         if isinstance(error, NotRecorded):
-            command = record_command(self._item.config, self._item.nodeid)
+            command = record_command(self._item.config, id_from_here(self._item))
             message = f"{message}{RECORD_IT}{command}"
         message = sanitize_lines(redact(message))
         self._outcome = replace(self._outcome, error=type(error).__name__, message=message)
