@@ -35,7 +35,7 @@ class Controller:
         state: the state of the run in this process.
         results: the results to write and to judge, if that is asked for.
         report: the HTML report to write, if one is asked for.
-        header: a line for the head of the run's output, if there is something to say.
+        header: lines for the head of the run's output.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Controller:
         state: State,
         results: RunResults | None,
         report: Report | None,
-        header: str,
+        header: list[str],
     ) -> None:
         self._config = config
         self._state = state
@@ -63,8 +63,8 @@ class Controller:
         self._running = True
 
     def pytest_report_header(self) -> list[str]:
-        """Show what became of an answer file."""
-        return [self._header] if self._header else []
+        """Show where cassettes lie, and what became of an answer file."""
+        return self._header
 
     def pytest_sessionstart(self) -> None:
         """Prepare the report's folder before pictures come in."""

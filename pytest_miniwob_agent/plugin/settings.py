@@ -21,6 +21,7 @@ from pytest_miniwob_agent.models.params import (
 )
 from pytest_miniwob_agent.models.prices import Price
 from pytest_miniwob_agent.plugin.options import BY_MARKER, OPTIONS, PENDING, Given, Option
+from pytest_miniwob_agent.plugin.project_folder import project_folder
 
 if TYPE_CHECKING:
     import pytest
@@ -114,12 +115,12 @@ def read_settings(config: pytest.Config) -> Settings:
         else:
             values[option.key] = option.read(on_line or in_file)
     _check(config, values)
-    file = config.getini("miniwob_baseline")
+    folder, file = project_folder(config), config.getini("miniwob_baseline")
     return Settings(
         **values,
-        pending=config.rootpath / PENDING,
+        pending=folder / PENDING,
         ini=ini,
-        ini_baseline=config.rootpath / file if file and not file.startswith("git:") else None,
+        ini_baseline=folder / file if file and not file.startswith("git:") else None,
     )
 
 
@@ -135,7 +136,7 @@ def _in_ini_file(config: pytest.Config, option: Option) -> Given | None:
     """Return what the ini file gives, or the option's default."""
     value = config.getini(option.ini)
     text = option.default if value in (None, "") else str(value)
-    return None if text is None else Given(option.ini, text, config.rootpath)
+    return None if text is None else Given(option.ini, text, project_folder(config))
 
 
 def _check(config: pytest.Config, values: dict[str, Any]) -> None:

@@ -17,6 +17,7 @@ class FakeConfig:
     """As much of pytest's configuration as settings are read from."""
 
     rootpath = ROOT
+    inipath = ROOT / "pytest.ini"
     invocation_params = SimpleNamespace(dir=BELOW)
 
     def __init__(self, line, ini):
