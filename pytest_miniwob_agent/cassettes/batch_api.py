@@ -17,9 +17,10 @@ from openai.types import FileObject
 from pytest_miniwob_agent.core.errors import ModelError, UsageError
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import shorten
-from pytest_miniwob_agent.models.client import advice_on_connection, checked_environment
+from pytest_miniwob_agent.models.client import checked_environment
 from pytest_miniwob_agent.models.keys import Keys
 from pytest_miniwob_agent.models.params import sent_only_texts, shown_url, split_url
+from pytest_miniwob_agent.models.permanent import advice_on_connection
 
 ENDPOINTS = (
     "/v1/chat/completions", "/v1/responses", "/v1/embeddings", "/v1/completions", "/v1/moderations",
@@ -134,7 +135,7 @@ class BatchApi:
         except openai.APIConnectionError as error:
             cause = error.__cause__ or error
             text, reason = "can't be reached", str(cause)
-            hint = advice_on_connection(cause) or hint
+            hint = advice_on_connection(cause, "--base-url") or hint
         except openai.APIStatusError as error:
             text, reason = f"refused {what}", str(error)
         except (openai.OpenAIError, ValueError, TypeError, AttributeError) as error:

@@ -42,7 +42,7 @@ from pytest_miniwob_agent.cassettes.pending_state import (
     stem_of_request,
 )
 from pytest_miniwob_agent.core.data import canonical_json
-from pytest_miniwob_agent.core.errors import UsageError
+from pytest_miniwob_agent.core.errors import ModelError, UsageError
 from pytest_miniwob_agent.core.secrets import find
 from pytest_miniwob_agent.core.text import counted, first_items
 from pytest_miniwob_agent.models.apis import CHAT
@@ -376,17 +376,27 @@ class Batches:
         """Make one batch on the server, unless it already has one of the same requests."""
         content = b"".join(lines.values())
         name = f"miniwob-{hashlib.sha256(content).hexdigest()[:32]}.jsonl"
-        batch = Batch(name, model, list(lines), url=url)
+        # First: it fails where the server is wrong, which must not be kept as that of the batches.
+        file, found = self._find(name)
+        batch = Batch(name, model, list(lines), found, url=url)
         self._state.batches.append(batch)
         self._state.save()
-        file, batch.id = self._find(name)
         origin = _FOUND
-        if not batch.id:
+        if not found:
             origin = "submitted"
-            file = file or self._api.upload(name, content)
+            file = file or self._upload(batch, content)
             batch.id = self._api.create(file, name, url)
-        self._state.save()
+            self._state.save()
         self._say_made(batch, origin)
+
+    def _upload(self, batch: Batch, content: bytes) -> str:
+        """Upload the requests of a batch; forget the batch if that fails, as it can't exist."""
+        try:
+            return self._api.upload(batch.name, content)
+        except ModelError:
+            self._state.batches.remove(batch)
+            self._state.save()
+            raise
 
     def _say_made(self, batch: Batch, origin: str) -> None:
         count = counted(len(batch.requests), "request")

@@ -13,8 +13,10 @@
     │   ├── Pending           deferred recording: the call waits for a completion (pytest: w)
     │   └── RefusedAnswer     deferred recording: the call's answer may not be stored
     ├── ModelError            the model's server could not be reached or refused the call
+    │   └── PermanentError    it would do so for every call, so that the run ends
     ├── BudgetReached         the run may make no more model calls (pytest: b)
-    └── RecordingStopped      a completion could not be kept, so that the run ends
+    └── RecordingStopped      the run makes no more calls: a completion could not be kept, or
+                              another call met a permanent error
 
     LimitReached              a limit of the episode; ends a trial or the episode, not an error
     ├── StepLimit             the trial has used its actions
@@ -104,12 +106,24 @@ class ModelError(MiniwobError):
     """The model's server could not be reached, refused the call or gave no usable completion."""
 
 
+class PermanentError(ModelError):
+    """The model's server can't be reached, or refuses the call for a reason that will last.
+
+    `of_call` is True if the reason may also be the content of this call: it is permanent only while
+    no call of the run has succeeded.
+    """
+
+    def __init__(self, text: str, *, of_call: bool = False) -> None:
+        super().__init__(text)
+        self.of_call = of_call
+
+
 class BudgetReached(MiniwobError):
     """The run may make no more model calls, or spend no more on them."""
 
 
 class RecordingStopped(MiniwobError):
-    """A completion that was paid for could not be kept, so that the run makes no more calls."""
+    """The run makes no more calls, as a completion could not be kept or all calls would fail."""
 
 
 class LimitReached(Exception):

@@ -21,6 +21,7 @@ from pytest_miniwob_agent.models.apis import CHAT, api_of
 from pytest_miniwob_agent.models.apis.chat_completions import messages_of_text, plain_messages
 from pytest_miniwob_agent.models.keys import Keys
 from pytest_miniwob_agent.models.params import OPTION, sent_only_texts, shown_url, split_url
+from pytest_miniwob_agent.models.permanent import advice_on_connection, model_error
 from pytest_miniwob_agent.models.refusals import advice_on_refusal
 
 RETRIES = 5
@@ -122,10 +123,11 @@ class OpenAILLM:
         completion = self.chat(messages_of_text(prompt), purpose)
         if completion.refusal:
             refusal = repr(shorten(completion.refusal))
-            raise self._failed(purpose, f"answered with no text: the model refused, {refusal}")
+            error = ModelError(f"answered with no text: the model refused, {refusal}")
+            raise self._failed(purpose, str(error), error)
         if completion.tool_calls and not completion.text:
             reason = "answered with no text: the model calls a tool, and the agent offers none"
-            raise self._failed(purpose, reason)
+            raise self._failed(purpose, reason, ModelError(reason))
         return completion
 
     def chat(
@@ -173,7 +175,8 @@ class OpenAILLM:
         except (ValueError, RecursionError):
             answer = None
         if not isinstance(answer, Mapping) or not api.is_answer(answer):
-            raise self._failed(purpose, "answered with no chat completion that has a text")
+            unusable = ModelError("answered with no chat completion that has a text")
+            raise self._failed(purpose, str(unusable), unusable)
         return api.completion(answer)
 
     def post(self, request: ModelRequest) -> ModelResponse:
@@ -218,18 +221,18 @@ class OpenAILLM:
         try:
             yield
         except ModelError as error:
-            raise self._failed(purpose, str(error)) from None
+            raise self._failed(purpose, str(error), error) from None
         except openai.APIConnectionError as error:
             if isinstance(error.__cause__, MiniwobError):
                 raise error.__cause__ from None
             cause = error.__cause__ or error
             raise self._failed(
-                purpose, f"can't be reached: {cause}{advice_on_connection(cause)}"
+                purpose, f"can't be reached: {cause}{advice_on_connection(cause)}", cause
             ) from None
         except openai.APIStatusError as error:
             advice = advice_on_refusal(error, self.model, self._params)
             reason = f"refused the call: {sanitize_line(error)}" + (f"; {advice}" if advice else "")
-            raise self._failed(purpose, reason) from None
+            raise self._failed(purpose, reason, error) from None
         except TypeError as error:
             unknown = "unexpected keyword" in str(error)
             hint = (
@@ -238,21 +241,10 @@ class OpenAILLM:
             reason = redact(str(error), self._sent_only)
             raise UsageError(f"{OPTION}: {reason}{hint}") from None
         except (openai.OpenAIError, ValueError) as error:
-            raise self._failed(purpose, f"gave no completion: {error}") from None
+            raise self._failed(purpose, f"gave no completion: {error}", error) from None
 
-    def _failed(self, purpose: str, reason: str) -> ModelError:
+    def _failed(self, purpose: str, reason: str, cause: BaseException) -> ModelError:
         """An error without keys, even if the server's message contains one."""
         server = shown_url(str(self._client.base_url))
-        return ModelError(f"{purpose} call: {server} {redact(reason, self._sent_only)}")
-
-
-def advice_on_connection(cause: BaseException) -> str:
-    """Return the variable of the environment that helps against a failed connection."""
-    if isinstance(cause, httpx2.ProxyError):
-        return (
-            " (by the proxy that HTTPS_PROXY, HTTP_PROXY or ALL_PROXY names; NO_PROXY lists hosts "
-            "that are reached without it)"
-        )
-    if "CERTIFICATE_VERIFY_FAILED" in str(cause):
-        return " (SSL_CERT_FILE names a file of further certificates to trust)"
-    return ""
+        text = f"{purpose} call: {server} {redact(reason, self._sent_only)}"
+        return model_error(text, cause)

@@ -144,12 +144,20 @@ def _describe(item: pytest.Item, call: pytest.CallInfo[None], report: Any) -> No
     if unsolved and call.excinfo and str(reason).partition("\n")[0] == verdict:
         failure = pytest.fail.Exception(text, pytrace=False).with_traceback(call.excinfo.tb)
         report.longrepr = item.repr_failure(pytest.ExceptionInfo.from_exception(failure))
-        if (crash := getattr(report.longrepr, "reprcrash", None)) is not None:
-            crash.message = verdict  # the reason in pytest's short summary
+        _set_reason(report.longrepr, verdict, alone=item.config.option.tbstyle == "line")
     elif unsolved:
         report.sections.append(("MiniWoB++ transcript", text))
     if state.exports is not None:
         state.exports.give(item, report, text, _last_picture(outcome, state.settings))
+
+
+def _set_reason(longrepr: Any, reason: str, *, alone: bool) -> None:
+    """Set the reason that pytest's short summary shows, and `--tb=line` alone."""
+    if (crash := getattr(longrepr, "reprcrash", None)) is not None:
+        crash.message = reason
+    if alone:
+        for traceback, *_ in getattr(longrepr, "chain", ()):
+            traceback.reprentries = []
 
 
 def _where_to_see_more(item: pytest.Item, outcome: Outcome, settings: Settings) -> dict[str, str]:

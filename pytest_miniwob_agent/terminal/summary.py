@@ -58,7 +58,8 @@ def show_drift(
         alike = groups.setdefault(_cause(outcome), {})
         alike.setdefault(outcome.drift.changes, []).append(outcome)
     terminal.section("MiniWoB++ drift", red=True)
-    terminal.line(f"{counted(len(drifted), 'item')} no longer fit the recorded model calls:")
+    fit = "fits" if len(drifted) == 1 else "fit"
+    terminal.line(f"{counted(len(drifted), 'item')} no longer {fit} the recorded model calls:")
     for cause, by_changes in groups.items():
         cases = sorted(outcome.case.id for same in by_changes.values() for outcome in same)
         terminal.line(sanitize(f"{len(cases):>6}  {cause}"), bold=True)
