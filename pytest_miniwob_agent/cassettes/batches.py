@@ -27,12 +27,12 @@ from pytest_miniwob_agent.cassettes.answers import (
 )
 from pytest_miniwob_agent.cassettes.batch_api import (
     ENDED,
-    ENDPOINTS,
     BatchApi,
     counts_of,
     failure_of,
 )
 from pytest_miniwob_agent.cassettes.batch_file import read_pending, request_of, write_pending
+from pytest_miniwob_agent.cassettes.batch_split import split_requests
 from pytest_miniwob_agent.cassettes.batch_state import Batch, BatchState
 from pytest_miniwob_agent.cassettes.folder import model_folder_of
 from pytest_miniwob_agent.cassettes.pending_state import (
@@ -41,9 +41,7 @@ from pytest_miniwob_agent.cassettes.pending_state import (
     refusal,
     stem_of_request,
 )
-from pytest_miniwob_agent.core.data import canonical_json
-from pytest_miniwob_agent.core.errors import ModelError, UsageError
-from pytest_miniwob_agent.core.secrets import find
+from pytest_miniwob_agent.core.errors import ModelError
 from pytest_miniwob_agent.core.text import counted, first_items
 from pytest_miniwob_agent.models.apis import CHAT
 from pytest_miniwob_agent.models.client import RETRIES
@@ -61,13 +59,6 @@ PAUSE, LONGEST_PAUSE = 2, 60
 """Seconds between the first requests for a status and between later ones; batches take long."""
 
 _FOUND = "submitted before and found again"
-
-
-def _submitted(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a request as the Batch API takes it: it streams nothing."""
-    streaming = ("stream", "stream_options")
-    body = {name: value for name, value in request["body"].items() if name not in streaming}
-    return {**request, "body": body}
 
 
 class Batches:
@@ -133,7 +124,9 @@ class Batches:
             states.update(dict.fromkeys(asked.refused, "refused"))
             new = {id_: request for id_, request in waiting.items() if id_ not in states}
             fresh = [request for id_, request in new.items() if asked.is_wanted(id_)]
-            for (model, url), lines in self._split(fresh):
+            for (model, url), lines in split_requests(
+                self._pending, fresh, self._max_requests, self._max_bytes
+            ):
                 self._make(model, url, lines)
         if not fresh:
             self._say("nothing to submit")
@@ -326,51 +319,6 @@ class Batches:
     def _find(self, name: str) -> tuple[str, str]:
         """Return the ids of an uploaded file and of a batch of it that the state does not know."""
         return self._api.find(name, {batch.id for batch in self._state.batches})
-
-    def _split(
-        self, requests: Iterable[Mapping[str, Any]]
-    ) -> Iterator[tuple[tuple[str, str], dict[str, bytes]]]:
-        """Split requests into files that the API takes.
-
-        Yields:
-            The model and the path of a file, and its lines by request id.
-        """
-        files: dict[tuple[str, str], dict[str, bytes]] = {}
-        sizes: Counter[tuple[str, str]] = Counter()
-        for request in sorted(requests, key=lambda request: str(request["custom_id"])):
-            try:
-                id_, model = str(request["custom_id"]), str(request["body"]["model"])
-            except (KeyError, TypeError):
-                raise UsageError(
-                    f"{self._pending}: {request['custom_id']} has no body with a model"
-                ) from None
-            if found := find(request["body"]):
-                raise UsageError(
-                    f"{self._pending}: {id_} holds what looks like a secret ({found[0].kind}): "
-                    "nothing was submitted; `pytest --miniwob-record=defer` writes the file again "
-                    "without such requests"
-                )
-            kind = model, request_of(request).path
-            if kind[1] not in ENDPOINTS:
-                raise UsageError(
-                    f"{self._pending}: {id_} is a request to {kind[1]}, which the Batch API does "
-                    f"not take: it takes {', '.join(ENDPOINTS)}; record this item with "
-                    "--miniwob-record=new_episodes"
-                )
-            line = canonical_json(_submitted(request)).encode() + b"\n"
-            if len(line) > self._max_bytes:
-                raise UsageError(
-                    f"{self._pending}: {id_} has {len(line):,} bytes, the Batch API takes "
-                    f"{self._max_bytes:,}"
-                )
-            file = files.setdefault(kind, {})
-            if len(file) == self._max_requests or sizes[kind] + len(line) > self._max_bytes:
-                yield kind, file
-                file = files[kind] = {}
-                sizes[kind] = 0
-            file[id_] = line
-            sizes[kind] += len(line)
-        yield from files.items()
 
     def _make(self, model: str, url: str, lines: Mapping[str, bytes]) -> None:
         """Make one batch on the server, unless it already has one of the same requests."""
