@@ -16,6 +16,7 @@ from pytest_miniwob_agent.core.outcome import Outcome, Status
 from pytest_miniwob_agent.core.protocols import RunObserver
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import counted, sanitize_line, sanitize_lines
+from pytest_miniwob_agent.core.usage import Usage
 from pytest_miniwob_agent.plugin.item_run import REMARK
 from pytest_miniwob_agent.plugin.settings import record_command
 from pytest_miniwob_agent.plugin.state import State
@@ -211,9 +212,11 @@ class Controller:
         drifted = any(outcome.status is Status.DRIFTED for outcome in self._outcomes)
         if drifted or self._failed or any(self._problems.values()):
             make_ending_red(terminal, ["gate failed"] if self._failed else [])
+        kept = self._kept()
         if self._outcomes:
             self._show_drift(terminal)
-            self._show_episodes(terminal)
+        if self._outcomes or (kept and kept.calls):
+            self._show_episodes(terminal, kept)
         if self._remarks:
             terminal.section("MiniWoB++ cassettes")
             for remark in sorted(map(sanitize_line, self._remarks)):
@@ -236,14 +239,23 @@ class Controller:
             command=record_command(self._config),
         )
 
-    def _show_episodes(self, terminal: pytest.TerminalReporter) -> None:
+    def _kept(self) -> Usage | None:
+        """Return what the calls have taken whose completions are kept, None without recording."""
+        if self._state.shared is None:
+            return None
+        from pytest_miniwob_agent.models.budget import Budget
+
+        return Budget(self._state.shared).recorded()
+
+    def _show_episodes(self, terminal: pytest.TerminalReporter, kept: Usage | None) -> None:
         """Show the table and the ledger, the agent's remark, and what went wrong with them."""
-        from pytest_miniwob_agent.terminal.summary import show_episodes, show_ledger
+        from pytest_miniwob_agent.terminal.summary import show_episodes, show_ledger, show_shared
 
         settings = self._state.settings
         if terminal.verbosity >= 0:
             terminal.section("MiniWoB++ episodes")
             show_episodes(terminal, self._outcomes)
+            show_shared(terminal, self._outcomes)
             show_ledger(
                 terminal,
                 self._outcomes,
@@ -251,6 +263,7 @@ class Controller:
                 price=settings.price,
                 waiting=self._waiting if settings.record == "defer" else None,
                 pending=display_path(settings.pending),
+                kept=kept,
             )
             if self._unwanted:
                 terminal.line(

@@ -60,6 +60,7 @@ def pytest_collection_modifyitems(
     state = config.stash[STATE]
     if state.settings.record == "defer":
         collection.remember_collected(state, items)
+    collection.check_parametrized(items)
     return (yield)
 
 

@@ -29,7 +29,7 @@ from pytest_miniwob_agent.plugin.collection import limits_of
 from pytest_miniwob_agent.plugin.pictures import PictureTaker
 from pytest_miniwob_agent.plugin.settings import id_from_here, record_command
 from pytest_miniwob_agent.plugin.state import STATE, settings_of
-from pytest_miniwob_agent.terminal.errors import RECORD_IT
+from pytest_miniwob_agent.terminal.shown_reports import RECORD_IT
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.cassettes.item import ItemCassette

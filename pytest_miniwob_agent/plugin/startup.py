@@ -14,7 +14,7 @@ from pytest_miniwob_agent.plugin.controller import Controller
 from pytest_miniwob_agent.plugin.project_folder import check_ini_file, describe_cassettes
 from pytest_miniwob_agent.plugin.settings import Settings, read_settings, record_command
 from pytest_miniwob_agent.plugin.state import STATE, State
-from pytest_miniwob_agent.terminal.errors import GroupedErrors
+from pytest_miniwob_agent.terminal.shown_reports import ShownReports
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.report.folder import Report
@@ -87,8 +87,8 @@ def _start_controller(config: pytest.Config, state: State) -> None:
         from pytest_miniwob_agent.terminal.progress import Progress
 
         config.pluginmanager.register(Progress(config, settings.price), "miniwob-progress")
-    errors = GroupedErrors(record_command(config))
-    config.pluginmanager.register(errors, "miniwob-errors")
+    reports = ShownReports(record_command(config))
+    config.pluginmanager.register(reports, "miniwob-shown-reports")
     config.pluginmanager.register(controller, "miniwob-controller")
 
 

@@ -39,6 +39,7 @@ class TestOutcomes:
                 "*MiniWoB++ episodes*",
                 "category         solved  T=1  T=3  T=5  calls  steps  tokens",
                 "n-screen-n-step     6/6  100  100  100     18     12     252",
+                "T=n: percent of the items solved in at most n trials",
                 "model calls: 36 replayed, 0 recorded",
             ]
         )

@@ -1,4 +1,7 @@
-"""Errors of a run, shown once for each cause; drift is shown by `summary`."""
+"""Failures and errors of items as pytest shows them at the end of a run.
+
+Transcripts are coloured, and errors are shown once for each cause; drift is shown by `summary`.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ import pytest
 
 from pytest_miniwob_agent.core.outcome import Outcome, Status
 from pytest_miniwob_agent.core.text import counted, first_items, sanitize_lines
+from pytest_miniwob_agent.terminal.transcript import ColouredTranscript
 
 NAMED = 3
 """Number of items that are named of a cause; all with -v."""
@@ -18,8 +22,10 @@ RECORD_IT = "\nRecord it with: "
 """Precedes the command that records an item, at the end of the message of a missing cassette."""
 
 
-class GroupedErrors:
-    """Has pytest show one error for all items with the same cause; a plugin of the controller.
+class ShownReports:
+    """Has pytest show one error for all items with the same cause, and transcripts in colour.
+
+    It is a plugin of the controller.
 
     Counts, and what other plugins write, stay as they are.
 
@@ -34,20 +40,23 @@ class GroupedErrors:
     def pytest_terminal_summary(
         self, terminalreporter: pytest.TerminalReporter
     ) -> Generator[None, None, None]:
-        """Replace the errors of each cause by one of them while pytest shows them."""
+        """Replace reports while pytest shows them: errors of one cause by one, and failures."""
         stats = terminalreporter.stats
-        errors = stats.get("error")
-        if errors:
-            most = None if terminalreporter.verbosity > 0 else NAMED
+        before: dict[str, list[Any]] = {
+            kind: stats[kind] for kind in ("error", "failed") if kind in stats
+        }
+        most = None if terminalreporter.verbosity > 0 else NAMED
+        if "error" in before:
             stats["error"] = [
                 reports[0] if len(reports) == 1 else self._of_group(reports, most)
-                for reports in by_cause(errors)
+                for reports in by_cause(before["error"])
             ]
+        if "failed" in before and terminalreporter.config.option.tbstyle != "line":
+            stats["failed"] = list(map(_coloured, before["failed"]))
         try:
             return (yield)
         finally:
-            if errors:
-                stats["error"] = errors
+            stats.update(before)
 
     def _of_group(self, reports: Sequence[Any], most: int | None) -> Any:
         """Return a report that stands for several, with the number and names of their items."""
@@ -62,6 +71,17 @@ class GroupedErrors:
             lines.append(f"Record them with: {self._command}")
         shown.longrepr = sanitize_lines("\n".join(lines))
         return shown
+
+
+def _coloured(report: Any) -> Any:
+    """Return a report whose transcript has colours; the report itself if it has no transcript."""
+    outcome: Outcome | None = getattr(report, "miniwob", None)
+    episode = outcome.episode if outcome is not None else None
+    if episode is None or not str(report.longrepr).startswith(episode.explain().partition("\n")[0]):
+        return report
+    shown = copy.copy(report)
+    shown.longrepr = ColouredTranscript(report.longrepr)
+    return shown
 
 
 def by_cause(reports: Iterable[Any]) -> list[list[Any]]:
