@@ -267,3 +267,81 @@ def test_a_server_of_the_item_takes_any_json_and_any_key(agents, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY")
     agents.run("Server", record="none").assert_outcomes(passed=1)
     assert len(server.paths) == 4
+
+
+SWALLOWING = """
+
+    class Swallowing:
+        '''Goes on after every error, as a framework may.'''
+        name = "swallowing"
+        def solve(self, env, llm, note):
+            env.reset()
+            client = llm.client
+            for step in range(30000):
+                try:
+                    stream = client.chat.completions.create(
+                        model=llm.model, messages=[{"role": "user", "content": f"step {step}"}],
+                        tools=TOOLS, stream=True)
+                    list(stream)
+                    env.step(Click(1))
+                except Exception:
+                    pass
+            raise AssertionError("it was never stopped")
+
+        def normalize(self, request):
+            return request | {"user": "anybody"} if "user" in request else request
+"""
+
+
+def test_an_agent_that_swallows_every_error_is_stopped(agents):
+    """Waiting for a completion, its answer as JSON, steps and calls used up, a budget."""
+    agents.makepyfile(agents=AGENTS + SWALLOWING)
+    waiting = agents.run("Swallowing", record="defer")
+    assert waiting.parseoutcomes() == {"waiting": 1}
+    [line] = (agents.path / ".miniwob/pending.jsonl").read_text().splitlines()
+    request = json.loads(line)
+    assert (request["url"], request["body"]["stream"]) == ("/v1/chat/completions", True)
+    assert agents.server.requests == []
+    assert not agents.file("swallowing").exists()
+    body = agents.server.completion("click")
+    answer = {"custom_id": request["custom_id"], "response": {"status_code": 200, "body": body}}
+    (agents.path / "answers.jsonl").write_text(json.dumps(answer) + "\n")
+    waiting = agents.run("Swallowing", "--miniwob-answers=answers.jsonl", record="defer")
+    assert waiting.parseoutcomes() == {"waiting": 1}
+    waiting.stdout.fnmatch_lines(["model calls: 1 replayed, 0 recorded, 1 waiting"])
+    assert "step 1" in (agents.path / ".miniwob/pending.jsonl").read_text()
+    budget = agents.run("Swallowing", "--miniwob-max-calls=2")
+    assert "passed" not in budget.parseoutcomes()
+    budget.stdout.fnmatch_lines(["budget: --miniwob-max-calls=2 is reached*"])
+    assert len(agents.server.requests) == 2
+
+
+def test_a_secret_in_the_arguments_of_a_tool_is_refused_plain_and_streamed(agents):
+    key = "gsk_" + "aB3z" * 13
+    call = ToolCall("c", "click", json.dumps({"text": key}))
+    agents.server.reply = lambda prompt: Completion("", tool_calls=(call,))
+    agents.makepyfile(agents=AGENTS + SWALLOWING)
+    for name in ("Chat", "Swallowing"):
+        result = agents.run(name)
+        result.assert_outcomes(errors=1)
+        result.stdout.fnmatch_lines(["*looks like a secret*"])
+        assert key not in str(result.stdout)
+        assert not agents.file(name.lower()).exists()
+
+
+def test_a_stream_that_is_cut_off_is_not_kept_and_the_named_key_is_sent(agents, monkeypatch):
+    monkeypatch.setenv("MY_KEY", "the-key-of-mine")
+    cut = 'data: {"choices": [{"index": 0, "delta": {"content": "cl"}}]}\n\n'
+    agents.server.reply = lambda prompt: cut.encode()
+    agents.makepyfile(agents=AGENTS + SWALLOWING)
+    result = agents.run("Swallowing", "--miniwob-key-variable=MY_KEY")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*answered with*"])
+    assert len(agents.server.requests) == 1
+    assert agents.server.headers[0]["authorization"] == "Bearer the-key-of-mine"
+    agents.server.reply = lambda prompt: "the-key-of-mine"
+    result = agents.run("Swallowing", "--miniwob-key-variable=MY_KEY")
+    result.stdout.fnmatch_lines(["*looks like a secret (value of MY_KEY)*"])
+    assert "the-key-of-mine" not in str(result.stdout)
+    wrong = agents.run("Swallowing", "--miniwob-key-variable=sk-123")
+    wrong.stderr.fnmatch_lines(["*give the name of an environment variable*"])
