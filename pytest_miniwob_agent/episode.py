@@ -107,7 +107,7 @@ def run_episode(
     return Episode(case, agent.name, model, tuple(recorder.events))
 
 
-_PATIENCE = 1000
+_PATIENCE = 200
 """How often an agent may go on after errors and limits before it is stopped."""
 
 

@@ -4,6 +4,8 @@ While an item is being recorded, its calls are in a file beside the cassette (`1
 which is complete after every call. At the end of the item the cassette is written, and the calls
 that the item did not make are set aside; see `item_files`. So a recording that is interrupted loses
 no completion and leaves the existing cassette as it was.
+
+In one file because all methods work on the same lists of calls, under one lock.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from pytest_miniwob_agent.cassettes.run_of_item import RunOfItem
 from pytest_miniwob_agent.core import secrets
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import CassetteError, NotRecorded, Pending
-from pytest_miniwob_agent.core.events import Origin
+from pytest_miniwob_agent.core.events import Called, Event, Origin
 from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.protocols import Observer
@@ -101,6 +103,7 @@ class ItemCassette(Observer):
         self._overlaps: dict[Call, int] = {}
         self._places: dict[Call, Place] = {}
         self._begun = 0
+        self._root = Place(self, None, 0, 0)
         self._stored: list[Call] = []
         self._unused: list[Call] = []
         self._episode_ended = False
@@ -183,6 +186,7 @@ class ItemCassette(Observer):
             self._unplayed = [*again, *self._unplayed]
             self._played = [call for call in self._played if call.of_test]
             self._overlaps.clear()
+            self._root = Place(self, None, 0, 0)
 
     @contextlib.contextmanager
     def replaying(self) -> Iterator[None]:
@@ -206,10 +210,16 @@ class ItemCassette(Observer):
         """Note where the next call of this thread or task comes from."""
         self._begin(origin)
 
+    def on_event(self, event: Event) -> None:
+        """End a call: the thread or task that made it goes on."""
+        if isinstance(event, Called) and (place := place_in(self)):
+            place.end()
+
     def _begin(self, origin: Origin | None) -> None:
         with self._mutex:
             self._begun += 1
-            set_place(self, origin, len(self._played), self._begun)
+            place = Place(self, origin, len(self._played), self._begun)
+            set_place(place, self._root)
 
     def request_of(self, path: str, body: Any) -> Request:
         """Return a request as it is matched and stored.
@@ -257,6 +267,8 @@ class ItemCassette(Observer):
             self._place(call)
             place = place_in(self)
             began = min(place.began if place else len(self._played), len(self._played))
+            while place and place.parent and began and self._in_task(self._played[began - 1]):
+                began -= 1
             others = self._played[began:]
             began = min([began, *(self._overlaps.get(other, began) for other in others)])
             overlapping = sorted([*self._played[began:], call], key=self._order)
@@ -432,6 +444,10 @@ class ItemCassette(Observer):
     def _place(self, call: Call) -> None:
         if place := place_in(self):
             self._places[call] = place
+
+    def _in_task(self, call: Call) -> bool:
+        place = self._places.get(call)
+        return place is not None and place.parent is not None
 
     def _order(self, call: Call) -> tuple[int, str, int]:
         """Return what a call is sorted by among those that were made at the same time."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
 
 from pytest_miniwob_agent.core.events import Origin
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Place:
     """The place of a call.
 
@@ -18,36 +19,63 @@ class Place:
         origin: where in the episode the call is made; None outside of it.
         began: how many calls of the item were over when it began.
         number: its number among the calls that were begun.
-        depth: how many calls its asyncio task, and those that started it, made before; 0 in a
-            thread without a task.
+        parent: in an asyncio task, the call that this task, or the one that started it, made
+            before.
+        depth: the number of calls that must come before it; 0 in a thread without a task.
+        deepest: the greatest depth of the calls that came of it.
+        open: how many of those are under way, itself included.
+        level: the depth of the next call that comes of it, while others are under way.
     """
 
     owner: object
     origin: Origin | None
     began: int
     number: int
-    depth: int
+    parent: Place | None = None
+    depth: int = 0
+    deepest: int = 0
+    open: int = 0
+    level: int = 0
 
     def order(self, key: str) -> tuple[int, str, int]:
         """Return what the call is sorted by among those that were made at the same time.
 
-        Tasks take turns in an order that depends on the server's speed. Sorted by depth first,
-        second calls come after first ones, as they do where every answer comes at once.
+        Tasks take turns in an order that depends on the server's speed. Their depth does not: it
+        follows from which call comes of which.
         """
         return self.depth, key, self.number
+
+    def begin(self, parent: Place) -> None:
+        """Begin a call of an asyncio task."""
+        self.parent = parent
+        if not parent.open:  # after the tasks that were waited for, otherwise beside them
+            parent.level = parent.deepest + 1
+        self.depth = self.deepest = parent.level
+        for each in self._line():
+            each.deepest = max(each.deepest, self.depth)
+            each.open += 1
+
+    def end(self) -> None:
+        """End the call."""
+        for each in self._line() if self.parent else ():
+            each.open -= 1
+
+    def _line(self) -> Iterator[Place]:
+        place: Place | None = self
+        while place is not None:
+            yield place
+            place = place.parent
 
 
 _PLACE: ContextVar[Place | None] = ContextVar("miniwob_place", default=None)
 """The place of the present call. `asyncio.to_thread` takes it along, a thread has its own."""
 
 
-def set_place(owner: object, origin: Origin | None, began: int, number: int) -> Place:
-    """Set the place of the next call of this thread or task, and return it."""
-    last = _PLACE.get()
-    in_task = last is not None and last.owner is owner and _in_task()
-    place = Place(owner, origin, began, number, last.depth + 1 if last and in_task else 0)
+def set_place(place: Place, root: Place) -> None:
+    """Begin a call of this thread or task; `root` stands for the beginning of the episode."""
+    if _in_task():
+        place.begin(place_in(place.owner) or root)
     _PLACE.set(place)
-    return place
 
 
 def place_in(owner: object) -> Place | None:

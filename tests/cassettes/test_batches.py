@@ -816,3 +816,33 @@ def test_a_completion_with_a_key_is_not_kept(folder, server, batch):
     assert answers(folder) == {first: "DONE"}
     for path in folder.rglob("*.*"):
         assert LEAK not in (path.read_text() if path.is_file() else "")
+
+
+def test_each_path_gets_a_batch_of_its_own_and_nothing_is_streamed(folder, server, batch):
+    chat, responses = request(1), request(2)
+    chat["body"] |= {"stream": True, "stream_options": {"include_usage": True}}
+    responses |= {"url": "/v1/responses", "body": {"model": "m", "input": "prompt", "stream": True}}
+    server.auto = False
+    write(folder, chat, responses)
+    code, out, _ = batch("submit")
+    assert (code, out) == (
+        0,
+        "batch_1  1 request for m, submitted\n"
+        "batch_2  1 request for m at /v1/responses, submitted\n",
+    )  # fmt: skip
+    endpoints = [each["endpoint"] for each in server.batches.values()]
+    assert endpoints == [chat["url"], responses["url"]]
+    state = folder / ".miniwob/batches.json"
+    data = json.loads(state.read_text())
+    for each in data["batches"]:  # as an earlier version has written it
+        del each["url"]
+    state.write_text(json.dumps(data))
+    assert batch("status")[0] == 0
+
+
+def test_a_path_that_the_batch_api_has_not_is_an_error(folder, server, batch):
+    write(folder, request(1) | {"url": "/v1/messages"})
+    code, _, err = batch("submit")
+    assert code == 2
+    assert "is a request to /v1/messages, which the Batch API does not take" in err
+    assert server.batches == {}
