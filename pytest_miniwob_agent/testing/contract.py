@@ -60,6 +60,9 @@ LIMITS: Mapping[str, Limits] = {
 }
 """Limits that are used up."""
 
+FEW_CALLS = Limits(2, 4, 4)
+"""Limits where an answer may have a thousand tool calls, which conversations keep."""
+
 ERRORS: Mapping[str, tuple[str, Callable[[], MiniwobError]]] = {
     "a page that does not load": ("reset", lambda: BrowserLost("the browser crashed")),
     "a page that is lost": ("step", lambda: BrowserLost("the browser crashed")),
@@ -202,7 +205,7 @@ class AgentContract:
             ):
                 situation = f"{name} in the answer to {calls}, on {_page(reward)}"
                 model = self.model(answer, TURNS[calls])
-                play(self.make(), Page(reward), model, situation=situation)
+                play(self.make(), Page(reward), model, FEW_CALLS, situation=situation)
         for seed in GENERATED:
             situation = f"the generated tool calls of seed {seed}"
             model = ScriptedLLM(generated_answers(seed, good))
