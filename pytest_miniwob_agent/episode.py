@@ -8,12 +8,11 @@ import inspect
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from pytest_miniwob_agent.core.actions import Action
 from pytest_miniwob_agent.core.case import Case
-from pytest_miniwob_agent.core.chat import Message, ModelRequest, ModelResponse
+from pytest_miniwob_agent.core.chat import Message, ModelRequest, ModelResponse, new_messages
 from pytest_miniwob_agent.core.data import canonical_json, to_data
 from pytest_miniwob_agent.core.errors import (
     CallLimit,
@@ -23,6 +22,7 @@ from pytest_miniwob_agent.core.errors import (
     StepLimit,
     TrialLimit,
     UsageError,
+    limit_in,
 )
 from pytest_miniwob_agent.core.events import (
     Acted,
@@ -54,11 +54,10 @@ from pytest_miniwob_agent.core.tools import carry_out_call
 from pytest_miniwob_agent.models.apis import CHAT, api_of
 from pytest_miniwob_agent.models.apis.answers import completion_in
 from pytest_miniwob_agent.models.apis.chat_completions import messages_of_text, plain_messages
+from pytest_miniwob_agent.models.clients import Clients
 
 if TYPE_CHECKING:
     import openai  # noqa: TID251 - for types alone
-
-    from pytest_miniwob_agent.models.server import ModelServer
 
 
 def run_episode(
@@ -94,7 +93,7 @@ def run_episode(
         solving = agent.solve(recorder, recorder, recorder.note)
         if inspect.isawaitable(solving):
             asyncio.run(_wait_for(solving))
-    except Exception as error:
+    except (Exception, BaseExceptionGroup, _Stopped) as error:
         limit = recorder.limit_behind(error)
         if limit is None and recorder.error is None:
             raise
@@ -104,8 +103,16 @@ def run_episode(
         if isinstance(recorder.error, CassetteError):
             recorder.take_picture()  # of what led to a call that is not recorded
         raise recorder.error
-    recorder.end_trial(limit)
+    recorder.end_trial(limit or recorder.limit)
     return Episode(case, agent.name, model, tuple(recorder.events))
+
+
+_PATIENCE = 200
+"""How often an agent may go on after errors and limits before it is stopped."""
+
+
+class _Stopped(BaseException):
+    """Ends an agent that goes on after errors for ever; no `except Exception` catches it."""
 
 
 async def _wait_for(solving: Awaitable[None]) -> None:
@@ -128,7 +135,10 @@ class _Recorder:
         self.model = model
         self.error: MiniwobError | None = None
         """The first error of page or model; the episode has ended with it."""
-        self._calls_used_up: CallLimit | None = None
+        self.limit: LimitReached | None = None
+        """The limit that ended the present trial, whatever the agent made of it."""
+        self._refusals = 0
+        self._clients = Clients(self.post, self.async_post)
         self._mutex = threading.RLock()
         self._started = 0
         self._order: dict[int, int] = {}
@@ -155,7 +165,7 @@ class _Recorder:
         A framework may make anything of an error: a text for the model, a second try, silence.
         """
         if self.error is not None:
-            raise self.error
+            self._refuse(self.error)
         try:
             yield
         except MiniwobError as error:
@@ -163,27 +173,28 @@ class _Recorder:
                 self.error = self.error or error
             raise
 
+    def _refuse(self, error: MiniwobError | LimitReached) -> NoReturn:
+        """Raise an error; end an agent that does not stop trying."""
+        if isinstance(error, LimitReached):
+            self.limit = error
+        self._refusals += 1
+        if self._refusals > _PATIENCE:
+            raise _Stopped(f"the agent went on after: {error}") from error
+        raise error
+
     def limit_behind(self, error: BaseException) -> LimitReached | None:
         """Return the limit that an error of the agent comes from; None for another cause."""
-        seen: list[BaseException] = []
-        causes: list[BaseException | None] = [error]
-        while causes:
-            cause = causes.pop()
-            if isinstance(cause, LimitReached):
-                return cause
-            if cause is not None and cause not in seen:
-                seen.append(cause)
-                causes += [cause.__cause__, cause.__context__]
-                causes += cause.exceptions if isinstance(cause, BaseExceptionGroup) else ()
-        return self._calls_used_up
+        return limit_in(error) or (self.limit if isinstance(self.limit, CallLimit) else None)
 
     def reset(self, *, full: bool = False) -> Observation:
-        self.end_trial()
+        self.end_trial(self.limit)
         if self._trial == self._limits.trials:
-            raise TrialLimit(f"{self._limits.trials} trials are used up")
+            self._refuse(TrialLimit(f"{self._limits.trials} trials are used up"))
         with self._keeping_errors():
             observation = self._env.reset(full=True) if full else self._env.reset()
         self._trial += 1
+        if isinstance(self.limit, StepLimit):
+            self.limit = None
         self._step = self._counted = 0
         self._last = Transition(observation)
         self._ended = False
@@ -199,7 +210,7 @@ class _Recorder:
             raise RuntimeError("the page has judged this trial: reset() begins another")
         if self._counts is None or self._counts(action):
             if self._counted == self._limits.steps:
-                raise StepLimit(f"{self._limits.steps} actions are used up")
+                self._refuse(StepLimit(f"{self._limits.steps} actions are used up"))
             self._counted += 1
         with self._keeping_errors():
             self.take_picture(action)
@@ -271,12 +282,38 @@ class _Recorder:
 
     def post(self, request: ModelRequest) -> ModelResponse:
         """Answer a request of a client or a framework."""
-        purpose = request.path.rpartition("/")[2] or "call"
-        with self._call(purpose, {}) as record:
-            response = self._http_model("client").post(request)
-            answer = completion_in(request.path, response)
-            record(self._conversation_of(request.path, request.body, purpose, answer))
+        with self._posted(request) as (model, record):
+            response = model.post(request)
+            record(response)
         return response
+
+    async def async_post(self, request: ModelRequest) -> ModelResponse:
+        """Answer a request of an asynchronous client.
+
+        Live calls are made in threads, so that several can be under way. Replayed ones are answered
+        at once, so that calls which were begun together are answered in the order they were begun.
+        """
+        with self._posted(request) as (model, record):
+            if model.live:
+                response = await asyncio.to_thread(model.post, request)
+            else:
+                response = model.post(request)
+            record(response)
+        return response
+
+    @contextmanager
+    def _posted(
+        self, request: ModelRequest
+    ) -> Iterator[tuple[HTTPModel, Callable[[ModelResponse], None]]]:
+        """Make one call of a client: yields the model, and what records its response."""
+        purpose = request.path.rpartition("/")[2] or "call"
+        with self._call(purpose, {}) as record_call:
+
+            def record(response: ModelResponse) -> None:
+                answer = completion_in(request.path, response)
+                record_call(self._conversation_of(request.path, request.body, purpose, answer))
+
+            yield self._http_model("client"), record
 
     @contextmanager
     def _call(self, purpose: str, files: Mapping[str, str]) -> Iterator[Callable[[Called], None]]:
@@ -286,10 +323,9 @@ class _Recorder:
         """
         with self._mutex:
             if self.error is not None:
-                raise self.error
+                self._refuse(self.error)
             if self._calls == self._limits.calls:
-                self._calls_used_up = CallLimit(f"{self._limits.calls} model calls are used up")
-                raise self._calls_used_up
+                self._refuse(CallLimit(f"{self._limits.calls} model calls are used up"))
             self._calls += 1
             self._started += 1
             number, began = self._started, len(self.events)
@@ -336,45 +372,32 @@ class _Recorder:
         with self._mutex:
             known = self._conversation
             self._conversation = messages
-        new = messages[len(known) :] if known and messages[: len(known)] == known else messages
-        text = "\n".join(f"[{each.role}]\n{each}" for each in new)
+        text = "\n".join(f"[{each.role}]\n{each}" for each in new_messages(messages, known))
         return Called(
             self._trial, self._step, purpose, text, completion, messages, tuple(api.tools(body))
         )
 
-    @cached_property
+    @property
     def client(self) -> openai.OpenAI:
         """An `openai` client whose requests are calls of the episode."""
-        from pytest_miniwob_agent.models.openai_clients import openai_client
-
         self._http_model("client")
-        return openai_client(self.post)
+        return self._clients.client
 
-    @cached_property
+    @property
     def async_client(self) -> openai.AsyncOpenAI:
         """An asynchronous one."""
-        from pytest_miniwob_agent.models.openai_clients import async_openai_client
-
-        return async_openai_client(self.post, live=self._http_model("async_client").live)
-
-    @cached_property
-    def _server(self) -> ModelServer:
-        from pytest_miniwob_agent.models.server import ModelServer
-
-        self._http_model("base_url")
-        return ModelServer(self.post)
+        self._http_model("async_client")
+        return self._clients.async_client
 
     @property
     def base_url(self) -> str:
         """The address of a server whose requests are calls of the episode."""
-        return self._server.base_url
+        self._http_model("base_url")
+        return self._clients.server.base_url
 
     def close(self) -> None:
         """Close the clients and the server that the agent used."""
-        if "client" in self.__dict__:
-            self.client.close()
-        if "_server" in self.__dict__:
-            self._server.close()
+        self._clients.close()
 
     def take_picture(self, action: Action | None = None) -> None:
         """Take a picture, if an observer wants it and there is something to see."""

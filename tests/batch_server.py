@@ -180,7 +180,9 @@ class BatchServer:
         return {k: v for k, v in self.files[id_].items() if k != "content"}
 
     def create(self, body):
-        assert body["endpoint"] == "/v1/chat/completions"
+        lines = self.requests(body["input_file_id"])
+        assert {line["url"] for line in lines} == {body["endpoint"]}
+        assert not any("stream" in line["body"] for line in lines)
         assert body["completion_window"] == "24h"
         requests = self.requests(body["input_file_id"])
         assert len({request["body"]["model"] for request in requests}) == 1

@@ -109,7 +109,8 @@ def chat_server():
 SURROUNDINGS = (
     "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy",
     "no_proxy",
-    "OPENAI_API_KEY", "OPENAI_BASE_URL", "CI", "BUILD_NUMBER", "GITHUB_ACTIONS",
+    "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENAI_BASE_URL", "CI",
+    "BUILD_NUMBER", "GITHUB_ACTIONS", "MINIWOB_KEY_VARIABLE",
     "PYTEST_XDIST_WORKER", "PYTHONDONTWRITEBYTECODE",
 )  # fmt: skip
 """Variables that change an inner run, its output or its speed; a test that wants one sets it."""

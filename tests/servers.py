@@ -5,13 +5,19 @@ import json
 import socketserver
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import urlsplit
+
+from pytest_miniwob_agent.core.events import Completion
+from pytest_miniwob_agent.models.apis import CHAT, api_of, path_of, sse
 
 
 class ChatServer:
     """An OpenAI-compatible server on loopback whose answers a test decides.
 
-    `reply` maps a prompt to a text, a ready body (dict or bytes), a status code, or a status code
-    with a body; `encode` compresses what is sent, and `retry_after` goes with refusals, in seconds.
+    `reply` maps a prompt to a text or a `Completion`, which is sent in the form of the API of the
+    path, as a stream if that is asked for; to a ready body (dict or bytes), a status code, or a
+    status code with a body. `encode` compresses what is sent, and `retry_after` goes with refusals,
+    in seconds. The prompt is the text of the last message.
     """
 
     def __init__(self):
@@ -29,14 +35,14 @@ class ChatServer:
                 server.requests.append(body)
                 server.paths.append(self.path)
                 server.headers.append({k.lower(): v for k, v in self.headers.items()})
-                answer = server.reply(body["messages"][0]["content"])
-                status = 200
+                answer = server.reply(server.prompt(self.path, body))
+                status, kind = 200, "application/json"
                 if isinstance(answer, int):
                     answer = (answer, {"error": {"message": f"status {answer}"}})
                 if isinstance(answer, tuple):
                     status, answer = answer
-                if isinstance(answer, str):
-                    answer = server.completion(answer, body["model"])
+                if isinstance(answer, str | Completion):
+                    kind, answer = server.answer(self.path, body, answer)
                 data = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
                 self.send_response(status)
                 if server.retry_after and status != 200:
@@ -44,7 +50,7 @@ class ChatServer:
                 if server.encode:
                     data = server.encode(data)
                     self.send_header("Content-Encoding", "gzip")
-                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Type", kind)
                 self.send_header("Content-Length", str(len(data)))
                 self.send_header("Set-Cookie", "session=secret-cookie")
                 with contextlib.suppress(ConnectionError):  # the client may be gone by now
@@ -60,6 +66,25 @@ class ChatServer:
         )
         self._thread.start()
         self.url = f"http://127.0.0.1:{self._server.server_port}/v1"
+
+    def prompt(self, path, body):
+        """The prompt of a request: its last message; of text agents, the only one."""
+        messages = api_of(path_of(urlsplit(path).path)).messages(body)
+        return messages[-1].text
+
+    def answer(self, path, body, said):
+        """The content type and the body of an answer that says this."""
+        path = path_of(urlsplit(path).path)
+        if isinstance(said, str):
+            if path == CHAT and not body.get("stream"):
+                return "application/json", self.completion(said, body["model"])
+            said = Completion(said, 11, 3, body.get("model"))
+        api = api_of(path)
+        answer = api.served(api.answer(said), str(len(self.requests)))
+        if not body.get("stream"):
+            return "application/json", answer
+        stream = sse.write_events(api.events(answer), named=path != CHAT)
+        return sse.CONTENT_TYPE, stream.encode()
 
     def completion(self, text, model="m"):
         return {

@@ -19,8 +19,11 @@ SHIPPED = {
     "reflective-plain-memory": ("reflection.py", "reflective", {"memory": "plain"}),
     "rci": ("ten_tasks.py", "rci", {}),
     "webwise": ("ten_tasks.py", "webwise", {}),
-}
-
+    "tools": ("ten_tasks.py", "tools", {}),
+    "reflective-full-screen-all-actions": (
+        "full_screen.py", "reflective", {"screen": "full", "actions": "all"},
+    ),
+}  # fmt: skip
 
 PAPERS = {
     "reflective": ("paper.py", "reflective"),
@@ -28,6 +31,9 @@ PAPERS = {
     "webwise": ("webwise.py", "webwise"),
 }
 """The recorded evaluations of the papers: the folder, its suite, and the agent."""
+
+SWEEPS = {*PAPERS, "reflective-full-screen-all-actions"}
+"""Folders that take long, and those whose agents other tests run."""
 
 
 def replay_to_the_bytes(expected, suite, agent, params, output):
@@ -46,7 +52,7 @@ def replay_to_the_bytes(expected, suite, agent, params, output):
 
 @pytest.mark.integration
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.sweep] * (name in PAPERS)) for name in SHIPPED]
+    "name", [pytest.param(name, marks=[pytest.mark.sweep] * (name in SWEEPS)) for name in SHIPPED]
 )
 def test_recorded_agent_replays_to_the_bytes_of_its_results(name, tmp_path):
     expected = ROOT / "cassettes" / name / "results.jsonl"

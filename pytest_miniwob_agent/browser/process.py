@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import shutil
+import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -33,6 +34,9 @@ TIMEOUT = 30.0
 SHELLS = ("chromium-headless-shell", "chrome-headless-shell")
 """Names of Chromium's headless shell: the same engine without the parts that a window needs, which
 replays in about half the processor time."""
+
+LOOPBACK_TIMEOUT = 5.0
+"""Real seconds to wait for a connection to this machine itself, which takes microseconds."""
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 """Names of whole browsers."""
@@ -91,6 +95,22 @@ SHELL_HINT = (
     "on Debian with `apt-get install chromium-headless-shell`, elsewhere the "
     "chrome-headless-shell of chromedriver's version on PATH"
 )
+
+
+def check_loopback() -> None:
+    """Check that programs of this machine can talk to each other over TCP, as with the driver.
+
+    Raises:
+        BrowserError: they can't; without this check, the driver would be waited for in vain.
+    """
+    try:
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            socket.create_connection(server.getsockname(), timeout=LOOPBACK_TIMEOUT).close()
+    except OSError as error:
+        raise BrowserError(
+            f"the loopback interface of this machine (127.0.0.1) can't be used: {error}. The "
+            "browser's driver is reached through it: turn it on, on Linux with `ip link set lo up`"
+        ) from None
 
 
 def is_shell(path: str) -> bool:
@@ -216,6 +236,7 @@ class Browser:
     def _start(self) -> webdriver.Chrome:
         options = self._options()
         driver_path = find_driver(options.binary_location)
+        check_loopback()
         try:
             self._service = self._driver_service(driver_path)
             driver = webdriver.Chrome(options=options, service=self._service)

@@ -6,7 +6,7 @@ import contextlib
 import os
 from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import openai
@@ -17,9 +17,15 @@ from openai.types import FileObject
 from pytest_miniwob_agent.core.errors import ModelError, UsageError
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import shorten
-from pytest_miniwob_agent.models.client import advice_on_connection, checked_environment
+from pytest_miniwob_agent.models.client import checked_environment
 from pytest_miniwob_agent.models.keys import Keys
 from pytest_miniwob_agent.models.params import sent_only_texts, shown_url, split_url
+from pytest_miniwob_agent.models.permanent import advice_on_connection
+
+ENDPOINTS = (
+    "/v1/chat/completions", "/v1/responses", "/v1/embeddings", "/v1/completions", "/v1/moderations",
+)  # fmt: skip
+"""The paths that the Batch API takes requests for."""
 
 ENDED = ("completed", "failed", "expired", "cancelled")
 """The final statuses of a batch."""
@@ -92,8 +98,8 @@ class BatchApi:
             file = self._client.files.create(file=(name, content), purpose="batch")
             return _check_id(file).id
 
-    def create(self, file: str, name: str) -> str:
-        """Make a batch of an uploaded file, and return its id.
+    def create(self, file: str, name: str, url: Any) -> str:
+        """Make a batch of an uploaded file of requests to `url`, and return its id.
 
         The client does not repeat this call, as it can't know whether the first one succeeded.
         """
@@ -101,7 +107,7 @@ class BatchApi:
         with self._errors("the batch", hint):
             batch = self._client.with_options(max_retries=0).batches.create(
                 input_file_id=file,
-                endpoint="/v1/chat/completions",
+                endpoint=url,
                 completion_window="24h",
                 metadata={"file": name},
             )
@@ -129,7 +135,7 @@ class BatchApi:
         except openai.APIConnectionError as error:
             cause = error.__cause__ or error
             text, reason = "can't be reached", str(cause)
-            hint = advice_on_connection(cause) or hint
+            hint = advice_on_connection(cause, "--base-url") or hint
         except openai.APIStatusError as error:
             text, reason = f"refused {what}", str(error)
         except (openai.OpenAIError, ValueError, TypeError, AttributeError) as error:

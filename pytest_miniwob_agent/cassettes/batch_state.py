@@ -16,6 +16,7 @@ import filelock
 
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.files import write_atomically
+from pytest_miniwob_agent.models.apis import CHAT
 
 
 @dataclass(slots=True)
@@ -28,6 +29,7 @@ class Batch:
         requests: their ids in the batch file.
         id: the server's id of it; empty until the server has made it.
         fetched: True if there is nothing more to get from it.
+        url: the path that its requests are for.
     """
 
     name: str
@@ -35,6 +37,7 @@ class Batch:
     requests: list[str]
     id: str = ""
     fetched: bool = False
+    url: str = CHAT
 
 
 class BatchState:

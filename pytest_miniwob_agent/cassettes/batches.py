@@ -32,6 +32,7 @@ from pytest_miniwob_agent.cassettes.batch_api import (
     failure_of,
 )
 from pytest_miniwob_agent.cassettes.batch_file import read_pending, request_of, write_pending
+from pytest_miniwob_agent.cassettes.batch_split import split_requests
 from pytest_miniwob_agent.cassettes.batch_state import Batch, BatchState
 from pytest_miniwob_agent.cassettes.folder import model_folder_of
 from pytest_miniwob_agent.cassettes.pending_state import (
@@ -40,10 +41,9 @@ from pytest_miniwob_agent.cassettes.pending_state import (
     refusal,
     stem_of_request,
 )
-from pytest_miniwob_agent.core.data import canonical_json
-from pytest_miniwob_agent.core.errors import UsageError
-from pytest_miniwob_agent.core.secrets import find
+from pytest_miniwob_agent.core.errors import ModelError
 from pytest_miniwob_agent.core.text import counted, first_items
+from pytest_miniwob_agent.models.apis import CHAT
 from pytest_miniwob_agent.models.client import RETRIES
 
 MAX_REQUESTS = 50_000
@@ -124,8 +124,10 @@ class Batches:
             states.update(dict.fromkeys(asked.refused, "refused"))
             new = {id_: request for id_, request in waiting.items() if id_ not in states}
             fresh = [request for id_, request in new.items() if asked.is_wanted(id_)]
-            for model, lines in self._split(fresh):
-                self._make(model, lines)
+            for (model, url), lines in split_requests(
+                self._pending, fresh, self._max_requests, self._max_bytes
+            ):
+                self._make(model, url, lines)
         if not fresh:
             self._say("nothing to submit")
         for state, place, command in (
@@ -318,59 +320,36 @@ class Batches:
         """Return the ids of an uploaded file and of a batch of it that the state does not know."""
         return self._api.find(name, {batch.id for batch in self._state.batches})
 
-    def _split(
-        self, requests: Iterable[Mapping[str, Any]]
-    ) -> Iterator[tuple[str, dict[str, bytes]]]:
-        """Split requests into files that the API takes: yield a model, and lines by request id."""
-        files: dict[str, dict[str, bytes]] = {}
-        sizes: Counter[str] = Counter()
-        for request in sorted(requests, key=lambda request: str(request["custom_id"])):
-            try:
-                id_, model = str(request["custom_id"]), str(request["body"]["model"])
-            except (KeyError, TypeError):
-                raise UsageError(
-                    f"{self._pending}: {request['custom_id']} has no body with a model"
-                ) from None
-            if found := find(request["body"]):
-                raise UsageError(
-                    f"{self._pending}: {id_} holds what looks like a secret ({found[0].kind}): "
-                    "nothing was submitted; `pytest --miniwob-record=defer` writes the file again "
-                    "without such requests"
-                )
-            line = canonical_json(request).encode() + b"\n"
-            if len(line) > self._max_bytes:
-                raise UsageError(
-                    f"{self._pending}: {id_} has {len(line):,} bytes, the Batch API takes "
-                    f"{self._max_bytes:,}"
-                )
-            file = files.setdefault(model, {})
-            if len(file) == self._max_requests or sizes[model] + len(line) > self._max_bytes:
-                yield model, file
-                file = files[model] = {}
-                sizes[model] = 0
-            file[id_] = line
-            sizes[model] += len(line)
-        yield from files.items()
-
-    def _make(self, model: str, lines: Mapping[str, bytes]) -> None:
+    def _make(self, model: str, url: str, lines: Mapping[str, bytes]) -> None:
         """Make one batch on the server, unless it already has one of the same requests."""
         content = b"".join(lines.values())
         name = f"miniwob-{hashlib.sha256(content).hexdigest()[:32]}.jsonl"
-        batch = Batch(name, model, list(lines))
+        # First: it fails where the server is wrong, which must not be kept as that of the batches.
+        file, found = self._find(name)
+        batch = Batch(name, model, list(lines), found, url=url)
         self._state.batches.append(batch)
         self._state.save()
-        file, batch.id = self._find(name)
         origin = _FOUND
-        if not batch.id:
+        if not found:
             origin = "submitted"
-            file = file or self._api.upload(name, content)
-            batch.id = self._api.create(file, name)
-        self._state.save()
+            file = file or self._upload(batch, content)
+            batch.id = self._api.create(file, name, url)
+            self._state.save()
         self._say_made(batch, origin)
+
+    def _upload(self, batch: Batch, content: bytes) -> str:
+        """Upload the requests of a batch; forget the batch if that fails, as it can't exist."""
+        try:
+            return self._api.upload(batch.name, content)
+        except ModelError:
+            self._state.batches.remove(batch)
+            self._state.save()
+            raise
 
     def _say_made(self, batch: Batch, origin: str) -> None:
         count = counted(len(batch.requests), "request")
-        self._say(f"{batch.id}  {count} for {batch.model}, {origin}")
+        at = "" if batch.url == CHAT else f" at {batch.url}"
+        self._say(f"{batch.id}  {count} for {batch.model}{at}, {origin}")
 
     def _fetch(self, batch: Batch, remote: RemoteBatch) -> bool:
         """Merge the answers of one batch; return True if every request has one.

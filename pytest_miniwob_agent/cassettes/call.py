@@ -10,12 +10,16 @@ from typing import Any
 from pytest_miniwob_agent.core.chat import Message
 from pytest_miniwob_agent.core.data import canonical_json
 from pytest_miniwob_agent.core.events import Completion, Origin
+from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.usage import Usage
 from pytest_miniwob_agent.models.apis import CHAT, api_of
 from pytest_miniwob_agent.models.apis.answers import completion_of
 
 OF_TEST = Origin("test", 0, 0, {}, "", "")
 """The origin of a call that a test makes outside of its episode."""
+
+RECORDED_FIELDS = ("object", "model", "system_fingerprint", "choices", "usage")
+"""The fields of a chat completion that are stored; the others (ids, times) differ at every call."""
 
 CHARACTERS_PER_TOKEN = 4
 """Roughly that of English texts; used where a server gave no token counts."""
@@ -42,9 +46,19 @@ class Request:
         return key if self.path == CHAT else f"{self.path} {key}"
 
     @property
+    def is_known(self) -> bool:
+        """True if the API is one whose messages, tools and parameters can be read."""
+        return bool(api_of(self.path).path)
+
+    @property
     def messages(self) -> list[Message]:
         """The messages of the request, to read."""
         return api_of(self.path).messages(self.body)
+
+    @property
+    def tools(self) -> dict[str, Any]:
+        """The tools that the request offers, by their names."""
+        return api_of(self.path).tools(self.body)
 
     @property
     def text(self) -> str:
@@ -84,6 +98,13 @@ class Call:
         """The body of the request."""
         return self.request.body
 
+    @property
+    def recorded(self) -> Any:
+        """The stored part of the answer: of a chat completion the `RECORDED_FIELDS`, else all."""
+        if self.request.path != CHAT or isinstance(self.answer, str):
+            return self.answer
+        return {name: self.answer[name] for name in RECORDED_FIELDS if name in self.answer}
+
     @cached_property
     def content(self) -> str:
         """The request and the response as one text, equal for equal calls."""
@@ -91,8 +112,18 @@ class Call:
 
     @cached_property
     def completion(self) -> Completion:
-        """What the answer says."""
+        """The completion that the answer holds."""
         return completion_of(self.request.path, self.answer)
+
+    @property
+    def of_test(self) -> bool:
+        """True if the test made this call outside of its episode."""
+        return self.origin == OF_TEST
+
+    def is_beyond(self, limits: Limits) -> bool:
+        """Return True if the call needs more trials or actions than the limits allow."""
+        origin = self.origin
+        return origin is not None and (origin.trial > limits.trials or origin.step > limits.steps)
 
     @property
     def tokens(self) -> tuple[int, int] | None:

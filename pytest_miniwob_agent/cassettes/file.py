@@ -31,9 +31,6 @@ from pytest_miniwob_agent.core.errors import CassetteError, CassetteNotWritten
 from pytest_miniwob_agent.core.files import display_path, write_atomically
 from pytest_miniwob_agent.models.apis import CHAT, sse
 
-RECORDED_FIELDS = ("object", "model", "system_fingerprint", "choices", "usage")
-"""The fields of a chat completion that are stored; the others (ids, times) differ at every call."""
-
 _END = "...\n"
 _CONFLICT = re.compile(r"^(?:<{7}|={7}|>{7}|\|{7})(?: |$)", re.M)
 
@@ -101,7 +98,7 @@ def write_cassette(path: Path, calls: Sequence[Call], **metadata: Any) -> None:
         CassetteNotWritten: there is no room, or no permission; the old file is unchanged.
     """
     for number, call in enumerate(calls, start=1):
-        if found := secrets.find([call.body, *answer_parts(_recorded_part(call)), call.origin]):
+        if found := secrets.find([call.body, *answer_parts(call.recorded), call.origin]):
             raise CassetteError(
                 f"{path} was not written: call {number} holds what looks like a secret "
                 f"({found[0].kind})"
@@ -123,7 +120,7 @@ def dump_cassette(calls: Sequence[Call], **metadata: Any) -> str:
             {
                 "status": {"code": 200, "message": "OK"},
                 "headers": {"Content-Type": [_content_type(call)]},
-                "body": {"string": json.dumps(_recorded_part(call))},
+                "body": {"string": json.dumps(call.recorded)},
             }
             for call in calls
         ],
@@ -132,13 +129,6 @@ def dump_cassette(calls: Sequence[Call], **metadata: Any) -> str:
     schema = max(map(_schema_of, calls), default=SCHEMA)
     text: str = serialize(data, Serializer(sources, metadata, schema))
     return text
-
-
-def _recorded_part(call: Call) -> Any:
-    """Return what is stored of an answer: of Chat Completions the `RECORDED_FIELDS`, else all."""
-    if call.request.path != CHAT or isinstance(call.answer, str):
-        return call.answer
-    return {name: call.answer[name] for name in RECORDED_FIELDS if name in call.answer}
 
 
 def _content_type(call: Call) -> str:

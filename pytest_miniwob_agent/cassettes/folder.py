@@ -7,7 +7,7 @@ unfinished recording and of unused calls, see `item_files`.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -84,8 +84,13 @@ def unused_calls_files(used: Used) -> list[Path]:
     ]
 
 
-def find_cassette(folder: Path, case: str) -> Path:
+def find_cassette(folder: Path, case: str, used: Callable[[], Collection[str]]) -> Path:
     """Return the cassette of a case: an item's id, task and seed, a stem, or the file itself.
+
+    Args:
+        folder: the cassette folder.
+        case: the case.
+        used: returns the stems that decide where several agents or models have the case.
 
     Raises:
         UsageError: there is none, or several agents or models have one.
@@ -100,6 +105,9 @@ def find_cassette(folder: Path, case: str) -> Path:
             f"{folder} has no cassette of {case}"
             + nearest(end, sorted({case_of(stem) for stem in stems}))
         )
+    if len(found) > 1:
+        decided = set(used()).intersection(found)
+        found = list(decided) if len(decided) == 1 else found
     if len(found) > 1:
         raise UsageError(f"{case} is recorded more than once; name one of {', '.join(found)}")
     return folder / f"{found[0]}.yaml"

@@ -4,17 +4,17 @@ While an item is being recorded, its calls are in a file beside the cassette (`1
 which is complete after every call. At the end of the item the cassette is written, and the calls
 that the item did not make are set aside; see `item_files`. So a recording that is interrupted loses
 no completion and leaves the existing cassette as it was.
+
+In one file because all methods work on the same lists of calls, under one lock.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,11 +24,13 @@ from pytest_miniwob_agent.cassettes.drift import drift_of_call, drift_of_unused_
 from pytest_miniwob_agent.cassettes.item_files import ItemFiles, without
 from pytest_miniwob_agent.cassettes.lock import digest_of_path, lock_item
 from pytest_miniwob_agent.cassettes.normalize import Normalize, normalized_request
+from pytest_miniwob_agent.cassettes.place import Place, clear_place, place_in, set_place
+from pytest_miniwob_agent.cassettes.run_of_item import RunOfItem
 from pytest_miniwob_agent.core import secrets
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import CassetteError, NotRecorded, Pending
-from pytest_miniwob_agent.core.events import Origin
-from pytest_miniwob_agent.core.files import display_path, write_atomically
+from pytest_miniwob_agent.core.events import Called, Event, Origin
+from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.protocols import Observer
 from pytest_miniwob_agent.core.text import counted
@@ -95,15 +97,17 @@ class ItemCassette(Observer):
         self.stem = stem
         self.remarks: list[str] = []
         self._mutex = threading.RLock()
-        self._thread = threading.local()
         self._played: list[Call] = []
         self._recorded: list[Call] = []
         self.unusable: dict[str, Usage] = {}
         self._overlaps: dict[Call, int] = {}
+        self._places: dict[Call, Place] = {}
+        self._begun = 0
+        self._root = Place(self, None, 0, 0)
         self._stored: list[Call] = []
         self._unused: list[Call] = []
         self._episode_ended = False
-        self._run = _RunOfItem(run / "recorded" / digest_of_path(self.path), test) if run else None
+        self._run = RunOfItem(run / "recorded" / digest_of_path(self.path), test) if run else None
         self._lock: BaseFileLock | None = None
         if locks is not None and self._may_write(record):
             self._lock = lock_item(locks, self.path)
@@ -167,21 +171,22 @@ class ItemCassette(Observer):
     @property
     def left(self) -> Usage:
         """The episode's recorded calls that were not made, with estimates for missing counts."""
-        return usage_of((call for call in self._unplayed if not _of_test(call)), estimate=True)
+        return usage_of((call for call in self._unplayed if not call.of_test), estimate=True)
 
     @property
     def _origin(self) -> Origin | None:
-        """The origin of this thread's next call; None outside of the episode."""
-        origin: Origin | None = getattr(self._thread, "origin", None)
-        return origin
+        """The origin of the present call; None outside of the episode."""
+        place = place_in(self)
+        return place.origin if place else None
 
     def rewind(self) -> None:
         """Replay the episode from the start again, with the calls that are recorded by now."""
         with self._mutex:
-            again = [call for call in self._played if not _of_test(call)]
+            again = [call for call in self._played if not call.of_test]
             self._unplayed = [*again, *self._unplayed]
-            self._played = [call for call in self._played if _of_test(call)]
+            self._played = [call for call in self._played if call.of_test]
             self._overlaps.clear()
+            self._root = Place(self, None, 0, 0)
 
     @contextlib.contextmanager
     def replaying(self) -> Iterator[None]:
@@ -195,15 +200,26 @@ class ItemCassette(Observer):
         finally:
             self._played, self._unplayed, self.record, self.writes, self.live = before
             self._overlaps = overlaps
-            self._thread.origin = None
+            clear_place()
 
     def before_episode(self, case: Case) -> None:
         """Replay from the start again, see `rewind`."""
         self.rewind()
 
     def before_call(self, origin: Origin) -> None:
-        """Note where the next call of this thread comes from."""
-        self._thread.origin = origin
+        """Note where the next call of this thread or task comes from."""
+        self._begin(origin)
+
+    def on_event(self, event: Event) -> None:
+        """End a call: the thread or task that made it goes on."""
+        if isinstance(event, Called) and (place := place_in(self)):
+            place.end()
+
+    def _begin(self, origin: Origin | None) -> None:
+        with self._mutex:
+            self._begun += 1
+            place = Place(self, origin, len(self._played), self._begun)
+            set_place(place, self._root)
 
     def request_of(self, path: str, body: Any) -> Request:
         """Return a request as it is matched and stored.
@@ -223,6 +239,8 @@ class ItemCassette(Observer):
         While the item is recorded, an unused call may take its place; in mode `all` none does.
         """
         key = request.key
+        if self._origin is None:
+            self._begin(None)
         with self._mutex:
             lists = [self._unplayed]
             if self.writes and self.record is not Record.ALL:
@@ -230,16 +248,15 @@ class ItemCassette(Observer):
             for calls in lists:
                 if call := next((call for call in calls if call.key == key), None):
                     calls.remove(call)
-                    self._play(call)
+                    self._play(call, request)
                     return call
-            self._thread.began = len(self._played)
             return None
 
     def add(self, request: Request, answer: Any) -> Call:
         """Record a call that was just made, and write the file.
 
         Calls that several threads made at the same time are sorted by their requests, so that
-        equal runs give equal files.
+        equal runs give equal files. Those of asyncio tasks are also sorted by their `Place`.
 
         Raises:
             CassetteError: the completion holds a key; nothing of it is kept.
@@ -247,10 +264,14 @@ class ItemCassette(Observer):
         """
         call = Call(request, answer, self._origin or OF_TEST)
         with self._mutex:
-            began = min(getattr(self._thread, "began", len(self._played)), len(self._played))
+            self._place(call)
+            place = place_in(self)
+            began = min(place.began if place else len(self._played), len(self._played))
+            while place and place.parent and began and self._in_task(self._played[began - 1]):
+                began -= 1
             others = self._played[began:]
             began = min([began, *(self._overlaps.get(other, began) for other in others)])
-            overlapping = sorted([*self._played[began:], call], key=lambda call: call.key)
+            overlapping = sorted([*self._played[began:], call], key=self._order)
             played = [*self._played[:began], *overlapping]
             self._save([*played, *self._unplayed])
             self._played = played
@@ -296,9 +317,9 @@ class ItemCassette(Observer):
             Drift: recorded calls of the episode were not made, and the cassette may not be changed.
         """
         self._episode_ended = True
-        self._thread.origin = None
+        clear_place()
         if not self.writes:
-            self._check_made([call for call in self._unplayed if not _of_test(call)], limits)
+            self._check_made([call for call in self._unplayed if not call.of_test], limits)
 
     def finish(self, limits: Limits, *, passed: bool | None = True) -> None:
         """End the item: write the cassette, without calls that were not made, if that is allowed.
@@ -335,14 +356,12 @@ class ItemCassette(Observer):
         return [
             call
             for number, call in enumerate(self._unplayed, start=len(self._played) + 1)
-            if number > limits.calls or _is_beyond(call, limits)
+            if number > limits.calls or call.is_beyond(limits)
         ]
 
     def _write(self, limits: Limits, passed: bool) -> None:
         beyond = [] if self._recorded and not self._again else self._beyond(limits)
-        stay = [
-            call for call in self._unplayed if call in beyond or (_of_test(call) and not passed)
-        ]
+        stay = [call for call in self._unplayed if call in beyond or (call.of_test and not passed)]
         kept = [*self._played, *stay]
         dropped = [call for call in self._unplayed if call not in stay]
         if dropped and self._again:
@@ -397,56 +416,43 @@ class ItemCassette(Observer):
         path = display_path(self._files.source)
         return drift_of_call(path, request, self._origin or OF_TEST, self.calls, len(self._played))
 
-    def check_secrets(self, request: Request) -> None:
+    def check_secrets(self, request: Request, sent: Any = None) -> None:
         """Check that a request may leave this machine and be stored.
+
+        Args:
+            request: the request as it is stored.
+            sent: its body as it is sent, where that is another one.
 
         Raises:
             CassetteError: it holds a key.
         """
-        if found := secrets.find(request.body):
+        if found := secrets.find([request.body, sent] if request.normalized else request.body):
             origin = f" ({self._origin})" if self._origin else ""
             raise CassetteError(
                 f"the call was not made{origin}: its request holds what looks like a secret "
                 f"({found[0].kind}), which would be stored in {self.path}"
             )
 
-    def _play(self, call: Call) -> None:
+    def _play(self, call: Call, request: Request) -> None:
         if self.writes:
             call.origin = self._origin or call.origin or OF_TEST
+            if request.normalized != call.request.normalized:
+                call.request = request
+        self._place(call)
         self._played.append(call)
+
+    def _place(self, call: Call) -> None:
+        if place := place_in(self):
+            self._places[call] = place
+
+    def _in_task(self, call: Call) -> bool:
+        place = self._places.get(call)
+        return place is not None and place.parent is not None
+
+    def _order(self, call: Call) -> tuple[int, str, int]:
+        """Return what a call is sorted by among those that were made at the same time."""
+        place = self._places.get(call)
+        return place.order(call.key) if place else (0, call.key, 0)
 
     def _save(self, calls: Sequence[Call]) -> None:
         self._files.save(calls, all_anew=self.record is Record.ALL)
-
-
-@dataclass(frozen=True, slots=True)
-class _RunOfItem:
-    """The tests of one run that recorded an item; used under the item's lock.
-
-    Args:
-        path: the file with their ids.
-        test: the id of the test that has the item now; plugins may run a test again.
-    """
-
-    path: Path
-    test: str
-
-    def has_another_test(self) -> bool:
-        return bool(self._tests() - {self.test})
-
-    def add_test(self) -> None:
-        write_atomically(self.path, json.dumps(sorted(self._tests() | {self.test})))
-
-    def _tests(self) -> set[str]:
-        return set(json.loads(self.path.read_text("utf-8"))) if self.path.exists() else set()
-
-
-def _is_beyond(call: Call, limits: Limits) -> bool:
-    """Return True if a recorded call needs more trials or actions than the limits allow."""
-    origin = call.origin
-    return origin is not None and (origin.trial > limits.trials or origin.step > limits.steps)
-
-
-def _of_test(call: Call) -> bool:
-    """Return True if the test made this call outside of its episode."""
-    return call.origin == OF_TEST

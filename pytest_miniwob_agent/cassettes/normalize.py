@@ -6,11 +6,12 @@ What was normalized is stored with the call, so that it can be seen what matchin
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from typing import Any
 
 from pytest_miniwob_agent.cassettes.call import Request
+from pytest_miniwob_agent.core.data import changed_parts
 from pytest_miniwob_agent.core.errors import UsageError
 
 Normalize = Callable[[dict[str, Any]], Mapping[str, Any]]
@@ -32,20 +33,4 @@ def normalized_request(path: str, body: Any, normalize: Normalize | None) -> Req
         raise UsageError(f"the agent's normalize() returns what is not JSON: {error}") from None
     if not isinstance(changed, dict):
         raise UsageError("the agent's normalize() must return the body of the request, an object")
-    return Request(path, changed, tuple(_changes("", body, changed)))
-
-
-def _changes(name: str, before: Any, after: Any) -> Iterator[str]:
-    """Yield the names of the parts that differ, such as `messages[1].id`."""
-    if isinstance(before, dict) and isinstance(after, dict):
-        for key in sorted(before.keys() | after.keys()):
-            inner = f"{name}.{key}" if name else str(key)
-            if key not in before or key not in after:
-                yield inner
-            else:
-                yield from _changes(inner, before[key], after[key])
-    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
-        for index, pair in enumerate(zip(before, after, strict=True)):
-            yield from _changes(f"{name}[{index}]", *pair)
-    elif before != after:
-        yield name
+    return Request(path, changed, tuple(changed_parts(body, changed)))

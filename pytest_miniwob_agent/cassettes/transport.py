@@ -24,6 +24,7 @@ from pytest_miniwob_agent.core.errors import (
     CassetteError,
     CassetteNotWritten,
     ModelError,
+    PermanentError,
     RecordingStopped,
 )
 from pytest_miniwob_agent.core.files import check_writable, display_path
@@ -33,6 +34,7 @@ from pytest_miniwob_agent.models.apis.answers import answer_of, completion_of
 from pytest_miniwob_agent.models.budget import Budget, Payment
 from pytest_miniwob_agent.models.client import http_client
 from pytest_miniwob_agent.models.params import shown_url
+from pytest_miniwob_agent.models.permanent import advice_on_connection, forbid_retry, is_hopeless
 
 _REDIRECTS = (301, 302, 303)
 """Those after which a client asks for a page and does not repeat the call."""
@@ -63,12 +65,13 @@ class CassetteTransport(httpx2.BaseTransport):
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """Answer a request from the cassette, or record the server's answer in it."""
-        asked = self._cassette.request_of(path_of(request.url.path), json.loads(request.read()))
+        body = json.loads(request.read())
+        asked = self._cassette.request_of(path_of(request.url.path), body)
         if (call := self._cassette.replay(asked)) is not None:
             return _response_of(call)
         if not self._cassette.live:
             raise self._cassette.missing_call(asked)
-        self._cassette.check_secrets(asked)
+        self._cassette.check_secrets(asked, body)
         server = self._connect()
         with nullcontext(Payment()) if self._budget is None else self._budget.call() as payment:
             response = self._ask_server(server, request, payment)
@@ -111,7 +114,14 @@ class CassetteTransport(httpx2.BaseTransport):
         """Return the response, read to its end; the payment says whether it counts."""
         complete = False
         with bypass_vcr():
-            response = server.send(request, stream=True, follow_redirects=False)
+            try:
+                response = server.send(request, stream=True, follow_redirects=False)
+            except httpx2.TransportError as error:
+                # Another attempt may help against the restart of a server that has worked before.
+                if not is_hopeless(error) or (self._budget and self._budget.has_succeeded()):
+                    raise
+                reason = f"can't be reached: {error}{advice_on_connection(error)}"
+                raise PermanentError(reason) from None
             payment.answered = response.is_success
             try:
                 response.read()
@@ -124,9 +134,10 @@ class CassetteTransport(httpx2.BaseTransport):
                     self._cassette.add_unusable("cut off or not decodable", payment.usage)
         if response.status_code in _REDIRECTS and "location" in response.headers:
             address = shown_url(str(request.url.join(response.headers["location"])))
-            raise ModelError(
+            raise PermanentError(
                 f"redirects calls to {address}; name that server with --miniwob-base-url"
             )
+        forbid_retry(response)
         return response
 
     def _record(self, asked: Request, response: httpx2.Response, payment: Payment) -> Call:
@@ -144,22 +155,26 @@ class CassetteTransport(httpx2.BaseTransport):
             unusable = describe_unusable(status, content, asked)
             payment.usage = unusable.usage
             self._cassette.add_unusable(unusable.reason, payment.usage)
+            if unusable.foreign:
+                raise PermanentError(unusable.report, of_call=True)
             raise ModelError(unusable.report)
         payment.usage = usage_of_answer(asked.path, answer)
         try:
-            return self._cassette.add(asked, answer)
+            call = self._cassette.add(asked, answer)
         except CassetteNotWritten as error:
             self._cassette.add_unusable("not written", payment.usage)
             raise self._stop(error, asked, answer) from None
         except CassetteError:
             self._cassette.add_unusable("looks like a secret", payment.usage)
             raise
+        payment.recorded = True
+        return call
 
     def _stop(self, error: CassetteNotWritten, asked: Request, answer: Any) -> RecordingStopped:
         """Rescue a completion into a temporary folder, and stop the recording of all workers."""
         reason = f"a completion that was paid for could not be kept: {error}"
         if self._budget is not None:
-            self._budget.stop(reason)
+            self._budget.stop(f"no more model calls are made: {reason}")
         try:
             folder = Path(tempfile.mkdtemp(prefix="miniwob-rescued-"))
             path = self._cassette.rescue(asked, answer, folder)
@@ -183,7 +198,9 @@ class CassetteTransport(httpx2.BaseTransport):
 
 def _response_of(call: Call) -> httpx2.Response:
     """Return the answer of a call in the form that the request asks for."""
-    api, answer = api_of(call.request.path), call.answer
+    api, answer = api_of(call.request.path), call.recorded
+    if isinstance(answer, list):
+        return httpx2.Response(200, json=answer)
     if not isinstance(answer, str):
         answer = api.served(answer, digest(call.key))
         if not call.request.streams:

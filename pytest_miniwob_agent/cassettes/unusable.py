@@ -30,11 +30,13 @@ class Unusable:
         reason: a few words, which the ledger counts answers by.
         report: what came back, and the option that helps if there is one; one line.
         usage: the call and its tokens, as far as the answer says.
+        foreign: True if the answer is a web page, as at a wrong address.
     """
 
     reason: str
     report: str
     usage: Usage
+    foreign: bool = False
 
 
 def describe_unusable(status: int, body: object, request: Request) -> Unusable:
@@ -47,10 +49,13 @@ def describe_unusable(status: int, body: object, request: Request) -> Unusable:
     """
     answer = _parsed(body) if isinstance(body, bytes) else body
     reason, report = _reason_and_report(answer, request.body) if status == 200 else ("", "")
+    foreign = isinstance(body, bytes) and body.lstrip().startswith(b"<")
+    hint = "; check --miniwob-base-url: most servers' addresses end in /v1" if foreign else ""
     return Unusable(
         reason or "no chat completion",
-        report or _report(status, body),
+        report or _report(status, body) + hint,
         usage_of_answer(request.path, answer),
+        foreign,
     )
 
 

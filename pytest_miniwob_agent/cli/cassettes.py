@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -73,7 +74,8 @@ def _add_show(steps: Commands) -> None:
     parser.add_argument(
         "case",
         metavar="CASE",
-        help="an item's id (n-screen-n-step/click-menu-2/1000), its end, or a file",
+        help="an item's id (n-screen-n-step/click-menu-2/1000), its end, or a file; of several "
+        "agents and models, those that pytest would use here",
     )
     parser.set_defaults(run=show)
 
@@ -165,12 +167,22 @@ def stats(options: Namespace) -> int:
     return 0
 
 
+def _used_here() -> Collection[str]:
+    """Return the cassettes of the items that pytest collects in this folder, if it can."""
+    from pytest_miniwob_agent.plugin.inner_collection import used_cassettes
+
+    try:
+        return used_cassettes([]).stems
+    except UsageError:
+        return []
+
+
 def show(options: Namespace) -> int:
     """Print the calls of an item's cassette."""
     from pytest_miniwob_agent.cassettes.conversation import conversation
     from pytest_miniwob_agent.cassettes.folder import find_cassette
 
-    path = find_cassette(options.cassettes, options.case)
+    path = find_cassette(options.cassettes, options.case, _used_here)
     print(display_path(path))
     for text in conversation(path):
         print(f"\n{text}")

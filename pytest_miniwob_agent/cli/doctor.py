@@ -15,7 +15,7 @@ from pytest_miniwob_agent.cli.arguments import Commands, add_browser, add_pytest
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import BrowserError, UsageError
 from pytest_miniwob_agent.core.files import display_path
-from pytest_miniwob_agent.core.secrets import redact
+from pytest_miniwob_agent.core.secrets import KEY_VARIABLE, KEY_VARIABLES, redact
 from pytest_miniwob_agent.core.text import counted, sanitize_line, sanitize_lines
 from pytest_miniwob_agent.tasks.catalogue import OTHER
 
@@ -68,7 +68,7 @@ def examine(browser: str | None, pytest_args: Sequence[str]) -> Iterator[Finding
     yield from check_versions()
     yield from check_browser(browser)
     yield from check_cassettes(pytest_args)
-    yield check_key()
+    yield check_key(_key_variable(pytest_args))
 
 
 def check_versions() -> Iterator[Finding]:
@@ -249,13 +249,26 @@ def check_cassettes(pytest_args: Sequence[str]) -> Iterator[Finding]:
         )
 
 
-def check_key() -> Finding:
-    """Check that there is a key, without showing it."""
-    if os.environ.get("OPENAI_API_KEY"):
-        return Finding("OPENAI_API_KEY", "is set")
+def _key_variable(pytest_args: Sequence[str]) -> str:
+    """Return what `--miniwob-key-variable` is among the arguments for pytest, or in the shell."""
+    name = "--miniwob-key-variable="
+    given = [each.removeprefix(name) for each in pytest_args if each.startswith(name)]
+    return given[-1] if given else os.environ.get(KEY_VARIABLE, "")
+
+
+def check_key(variable: str = "") -> Finding:
+    """Check that there is a key, without showing it.
+
+    Args:
+        variable: the variable with it; empty for that of any provider.
+    """
+    names = [variable] if variable else KEY_VARIABLES
+    found = [name for name in names if os.environ.get(name)]
+    if found:
+        return Finding(found[0], "is set" + "".join(f", {name} too" for name in found[1:]))
     return Finding(
-        "OPENAI_API_KEY",
+        names[0],
         "is not set, and only recording needs it",
-        "export OPENAI_API_KEY=..., or any text for your own server if it needs no key",
+        f"export {names[0]}=..., or any text for your own server if it needs no key",
         note=True,
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 from typing import Any
 
 
@@ -11,13 +12,14 @@ from typing import Any
 class ModelRequest:
     """A request to a model's server, any JSON that is posted.
 
-    `path` has no host, such as `/v1/chat/completions`. `headers` are sent on but never stored, and
-    keys in them are replaced by those of the environment.
+    `path` has no host, such as `/v1/chat/completions`. `headers` and `query` are sent on but never
+    stored, and keys in them are replaced by those of the environment.
     """
 
     path: str
     body: Mapping[str, Any]
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    query: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,3 +68,14 @@ class Message:
 def tool_calls_from_data(data: Any) -> tuple[ToolCall, ...]:
     """Return the tool calls that `core.data.to_data` was called on."""
     return tuple(ToolCall(**each) for each in data)
+
+
+def new_messages(messages: Sequence[Message], before: Sequence[Message]) -> tuple[Message, ...]:
+    """Return the messages of a request that the request before it did not have, in order."""
+    opcodes = SequenceMatcher(None, before, messages, autojunk=False).get_opcodes()
+    return tuple(
+        message
+        for tag, _, _, start, stop in opcodes
+        if tag != "equal"
+        for message in messages[start:stop]
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from enum import StrEnum
 from typing import Any
@@ -44,3 +44,19 @@ def canonical_json(data: Any) -> str:
 def digest(text: str) -> str:
     """The first 12 hexadecimal digits of a text's SHA-256."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+def changed_parts(before: Any, after: Any, name: str = "") -> Iterator[str]:
+    """Yield the names of the parts of two JSON values that differ, such as `messages[1].id`."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        for key in sorted(before.keys() | after.keys()):
+            inner = f"{name}.{key}" if name else str(key)
+            if key not in before or key not in after:
+                yield inner
+            else:
+                yield from changed_parts(before[key], after[key], inner)
+    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        for index, pair in enumerate(zip(before, after, strict=True)):
+            yield from changed_parts(*pair, f"{name}[{index}]")
+    elif before != after:
+        yield name

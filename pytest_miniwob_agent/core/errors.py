@@ -13,8 +13,10 @@
     │   ├── Pending           deferred recording: the call waits for a completion (pytest: w)
     │   └── RefusedAnswer     deferred recording: the call's answer may not be stored
     ├── ModelError            the model's server could not be reached or refused the call
+    │   └── PermanentError    it would do so for every call, so that the run ends
     ├── BudgetReached         the run may make no more model calls (pytest: b)
-    └── RecordingStopped      a completion could not be kept, so that the run ends
+    └── RecordingStopped      the run makes no more calls: a completion could not be kept, or
+                              another call met a permanent error
 
     LimitReached              a limit of the episode; ends a trial or the episode, not an error
     ├── StepLimit             the trial has used its actions
@@ -53,8 +55,9 @@ class CassetteError(MiniwobError):
 class Cause:
     """A reason why calls differ from the recorded ones.
 
-    `kind` is one of `prompt`, `page`, `agent`, `model`, `rest` (recorded calls were not made) and
-    `unknown`; `what` names the prompt files, the elements, the parameters or the calls.
+    `kind` is one of `prompt`, `page`, `agent`, `tools`, `api`, `model`, `rest` (recorded calls were
+    not made) and `unknown`; `what` names the prompt files, the messages, the elements, the tools,
+    the parameters or the calls.
     """
 
     kind: str
@@ -103,12 +106,24 @@ class ModelError(MiniwobError):
     """The model's server could not be reached, refused the call or gave no usable completion."""
 
 
+class PermanentError(ModelError):
+    """The model's server can't be reached, or refuses the call for a reason that will last.
+
+    `of_call` is True if the reason may also be the content of this call: it is permanent only while
+    no call of the run has succeeded.
+    """
+
+    def __init__(self, text: str, *, of_call: bool = False) -> None:
+        super().__init__(text)
+        self.of_call = of_call
+
+
 class BudgetReached(MiniwobError):
     """The run may make no more model calls, or spend no more on them."""
 
 
 class RecordingStopped(MiniwobError):
-    """A completion that was paid for could not be kept, so that the run makes no more calls."""
+    """The run makes no more calls, as a completion could not be kept or all calls would fail."""
 
 
 class LimitReached(Exception):
@@ -125,3 +140,18 @@ class TrialLimit(LimitReached):
 
 class CallLimit(LimitReached):
     """The episode has used its model calls."""
+
+
+def limit_in(error: BaseException) -> LimitReached | None:
+    """Return the limit among an error, its causes and those of its group; None if there is none."""
+    seen: list[BaseException] = []
+    causes: list[BaseException | None] = [error]
+    while causes:
+        cause = causes.pop()
+        if isinstance(cause, LimitReached):
+            return cause
+        if cause is not None and cause not in seen:
+            seen.append(cause)
+            causes += [cause.__cause__, cause.__context__]
+            causes += cause.exceptions if isinstance(cause, BaseExceptionGroup) else ()
+    return None

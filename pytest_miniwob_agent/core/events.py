@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, ClassVar
 
 from pytest_miniwob_agent.core.actions import Action, action_from_data
 from pytest_miniwob_agent.core.case import Case
-from pytest_miniwob_agent.core.chat import Message, ToolCall, tool_calls_from_data
+from pytest_miniwob_agent.core.chat import Message, ToolCall, new_messages, tool_calls_from_data
 from pytest_miniwob_agent.core.data import to_data
 from pytest_miniwob_agent.core.observations import Observation, Transition
 from pytest_miniwob_agent.core.text import (
@@ -20,6 +20,9 @@ from pytest_miniwob_agent.core.text import (
 
 _OPTIONAL = {"optional": True}
 """Metadata of a field that `core.data.to_data` leaves out where it is empty."""
+
+_ORDINARY_ENDS = ("stop", "tool_calls", "function_call", "completed", "end_turn", "tool_use")
+"""Finish reasons of the APIs that add nothing to what an answer says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,53 @@ class Completion:
                 for call in self.tool_calls
             ]
         return message
+
+    @property
+    def sections(self) -> list[tuple[str, str]]:
+        """The parts of the answer for people to read: their names and their texts.
+
+        The names are `text` and `calls`, and where an answer has them `reasoning`, `refusal`,
+        `finish reason`, unless that is an ordinary one, and `choice 2` and so on.
+        """
+        calls = "\n".join(map(str, self.tool_calls))
+        end = "" if self.finish_reason in _ORDINARY_ENDS else self.finish_reason
+        found = [
+            ("reasoning", self.reasoning),
+            ("text", self.text),
+            ("calls", calls),
+            ("refusal", self.refusal),
+            ("finish reason", end),
+        ]
+        for number, other in enumerate(self.others, start=2):
+            for name, text in other.sections:
+                shown = "" if name in ("text", "calls") else f", {name}"
+                found.append((f"choice {number}{shown}", text))
+        return [(name, text) for name, text in found if text]
+
+    def includes(self, message: Message) -> bool:
+        """Return True if a message of a request only repeats parts of this answer.
+
+        The ids of its tool calls may be others.
+        """
+        if message.role == "reasoning":
+            return message.text == self.reasoning
+        said = {(call.name, call.arguments) for call in self.tool_calls}
+        repeated = {(call.name, call.arguments) for call in message.tool_calls}
+        return message.role == "assistant" and message.text in ("", self.text) and repeated <= said
+
+
+def unseen_messages(
+    messages: Sequence[Message], before: Sequence[Message], answer: Completion
+) -> tuple[Message, ...]:
+    """Return the messages of a request that a reader of the call before has not seen.
+
+    Args:
+        messages: all messages of the request.
+        before: those of the request before.
+        answer: the answer to that one.
+    """
+    new = new_messages(messages, before)
+    return tuple(each for each in new if not answer.includes(each))
 
 
 class Ending(StrEnum):
@@ -126,6 +176,12 @@ class Called:
     completion: Completion
     messages: tuple[Message, ...] = field(default=(), metadata=_OPTIONAL)
     tools: tuple[str, ...] = field(default=(), metadata=_OPTIONAL)
+
+    def new_since(self, before: Called | None) -> tuple[Message, ...]:
+        """Return the messages that the call before did not have, without its answer."""
+        if before is None:
+            return self.messages
+        return unseen_messages(self.messages, before.messages, before.completion)
 
 
 @dataclass(frozen=True, slots=True)

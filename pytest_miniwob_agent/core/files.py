@@ -68,6 +68,18 @@ def check_writable(path: Path) -> None:
         os.fsync(file.fileno())
 
 
+def shown_from_here(path: Path) -> Path:
+    """The path to show in a command: relative to the working directory, also where it is beside.
+
+    A path that has nothing in common with the working directory stays absolute.
+    """
+    here = Path.cwd()
+    common = os.path.commonpath([here, path]) if path.is_absolute() else ""
+    if path.drive != here.drive or common == path.anchor:
+        return path
+    return Path(os.path.relpath(path, here))
+
+
 def display_path(path: Path) -> Path:
     """The path to show: relative to the working directory if it is below that."""
     here = Path.cwd()

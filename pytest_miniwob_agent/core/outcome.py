@@ -10,7 +10,7 @@ from typing import Any
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.data import to_data
 from pytest_miniwob_agent.core.errors import Cause
-from pytest_miniwob_agent.core.events import Episode, Event, event_from_data
+from pytest_miniwob_agent.core.events import Called, Episode, Event, event_from_data
 from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.usage import Usage
 
@@ -135,6 +135,16 @@ class Outcome:
     def history(self) -> Sequence[Event]:
         """The events of the episode, also of one that broke off."""
         return self.episode.events if self.episode is not None else self.events
+
+    @property
+    def answered_by(self) -> list[str]:
+        """The models that answered, as their servers name them, with their fingerprints."""
+        names = set()
+        for event in self.history:
+            if isinstance(event, Called) and (model := event.completion.model):
+                fingerprint = event.completion.system_fingerprint
+                names.add(f"{model} ({fingerprint})" if fingerprint else model)
+        return sorted(names)
 
     def after(self, earlier: Outcome) -> Outcome:
         """Return this outcome with the calls that an earlier run of the item recorded, too.

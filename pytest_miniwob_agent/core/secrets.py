@@ -20,6 +20,9 @@ from pytest_miniwob_agent.core.secret_forms import FORMS
 KEY_VARIABLES = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY")
 """The environment variables with keys of model servers."""
 
+KEY_VARIABLE = "MINIWOB_KEY_VARIABLE"
+"""The environment variable with the name of a further one, which `--miniwob-key-variable` sets."""
+
 _SHORTEST = 8
 """Length from which a text can be a secret, also the value of a `KEY_VARIABLES`: a shorter one is a
 placeholder, whose letters may be in any text."""
@@ -69,7 +72,8 @@ def redact(data: Data, known: Collection[str] = ()) -> Data:
 
 def _known(values: Collection[str]) -> list[tuple[str, str]]:
     """Return texts that are secrets by their kind: those given, and those in `KEY_VARIABLES`."""
-    pairs = [(f"value of {name}", os.environ.get(name, "")) for name in KEY_VARIABLES]
+    names = [*KEY_VARIABLES, *filter(None, [os.environ.get(KEY_VARIABLE)])]
+    pairs = [(f"value of {name}", os.environ.get(name, "")) for name in names]
     pairs += [("not shown", value) for value in values]
     return [(kind, value) for kind, value in pairs if len(value) >= _SHORTEST]
 

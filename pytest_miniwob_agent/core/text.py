@@ -45,6 +45,27 @@ def shorten_lines(lines: Sequence[str]) -> list[str]:
     return [*lines[:half], f"  … {len(lines) - 2 * half} more …", *lines[-half:]]
 
 
+def section_lines(name: str, text: str, *, full: bool = True) -> list[str]:
+    """The harmless lines of a part of a model's answer: `refusal: ...`.
+
+    Several lines are indented below the name. A text and tool calls need none.
+
+    Args:
+        name: the part's name, of those in `Completion.sections`.
+        text: the part.
+        full: False shortens long lines, and leaves the middle of many out.
+    """
+    lines = text.splitlines()
+    if not full:
+        lines = shorten_lines([shorten(line) for line in lines])
+    lines = [sanitize(line) for line in lines]
+    if name in ("text", "calls"):
+        return lines
+    if len(lines) == 1:
+        return [f"{name}: {lines[0]}"]
+    return [f"{name}:", *(f"  {line}" for line in lines)]
+
+
 def counted(number: int, noun: str, plural: str = "s") -> str:
     """A number and its noun: `1 item`, `2 items`."""
     return f"{number} {noun}{plural if number != 1 else ''}"

@@ -33,13 +33,14 @@ class _Ledger:
     """The live calls of a run so far.
 
     `unknown` is set once a call's cost could not be computed, `stopped` to the reason for which no
-    more calls may be made.
+    more calls may be made, `recorded` to what the calls whose completions are kept have taken.
     """
 
     calls: int = 0
     cost: float = 0.0
     unknown: bool = False
     stopped: str = ""
+    recorded: dict[str, int] = field(default_factory=lambda: Usage().to_data())
 
 
 @dataclass(slots=True)
@@ -50,10 +51,12 @@ class Payment:
         answered: True once the server has begun to answer: the call is paid for, whatever the
             answer is worth.
         usage: the call and its tokens, as far as they are known.
+        recorded: True once the completion is kept.
     """
 
     answered: bool = False
     usage: Usage = field(default_factory=lambda: Usage(calls=1, uncounted=1))
+    recorded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,15 +104,27 @@ class Budget:
                         ledger.cost += cost or 0.0
                     else:
                         ledger.calls -= 1
+                    if payment.recorded:
+                        recorded = Usage(**ledger.recorded) + payment.usage
+                        ledger.recorded = recorded.to_data()
 
     def stop(self, reason: str) -> None:
         """Let no worker make another call."""
         with self._ledger() as ledger:
             ledger.stopped = ledger.stopped or reason
 
+    def recorded(self) -> Usage:
+        """Return what the calls of all workers have taken whose completions are kept."""
+        with self._ledger() as ledger:
+            return Usage(**ledger.recorded)
+
+    def has_succeeded(self) -> bool:
+        """Return True if a completion of this run is kept, in any worker."""
+        return self.recorded().calls > 0
+
     def _check(self, ledger: _Ledger) -> None:
         if ledger.stopped:
-            raise RecordingStopped(f"no more model calls are made: {ledger.stopped}")
+            raise RecordingStopped(ledger.stopped)
         if self.calls is not None and ledger.calls >= self.calls:
             raise BudgetReached(f"--miniwob-max-calls={self.calls} is reached")
         if self.cost is not None:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import parse_qsl
 
 import httpx2
 import openai
@@ -20,14 +21,16 @@ from pytest_miniwob_agent.models.apis import CHAT, api_of
 from pytest_miniwob_agent.models.apis.chat_completions import messages_of_text, plain_messages
 from pytest_miniwob_agent.models.keys import Keys
 from pytest_miniwob_agent.models.params import OPTION, sent_only_texts, shown_url, split_url
+from pytest_miniwob_agent.models.permanent import advice_on_connection, model_error
 from pytest_miniwob_agent.models.refusals import advice_on_refusal
 
 RETRIES = 5
 """Default number of retries of a refused or dropped call; enough for a minute of rate limits."""
 
 _OWN_HEADERS = (
-    "accept-encoding", "authorization", "connection", "content-length", "content-type", "cookie",
-    "host", "transfer-encoding", "user-agent", "x-api-key", "x-goog-api-key",
+    "accept-encoding", "api-key", "authorization", "connection", "content-length", "content-type",
+    "cookie", "host", "proxy-authorization", "transfer-encoding", "user-agent", "x-api-key",
+    "x-goog-api-key",
 )  # fmt: skip
 """Headers of a request that are not sent on: those of its connection, and keys."""
 
@@ -98,9 +101,8 @@ class OpenAILLM:
         self.live = live
         self._params = dict(params)
         self._keys = Keys(base_url or os.environ.get("OPENAI_BASE_URL") or None, key_variable)
-        address = self._keys.address
-        self._sent_only = sent_only_texts(params, address)
-        server, query = split_url(address)
+        self._sent_only = sent_only_texts(params, self._keys.address)
+        server, query = split_url(self._keys.address)
         self._client = openai.OpenAI(
             api_key=self._keys.openai_key if live else "none",
             base_url=server,
@@ -121,10 +123,11 @@ class OpenAILLM:
         completion = self.chat(messages_of_text(prompt), purpose)
         if completion.refusal:
             refusal = repr(shorten(completion.refusal))
-            raise self._failed(purpose, f"answered with no text: the model refused, {refusal}")
+            error = ModelError(f"answered with no text: the model refused, {refusal}")
+            raise self._failed(purpose, str(error), error)
         if completion.tool_calls and not completion.text:
             reason = "answered with no text: the model calls a tool, and the agent offers none"
-            raise self._failed(purpose, reason)
+            raise self._failed(purpose, reason, ModelError(reason))
         return completion
 
     def chat(
@@ -172,7 +175,8 @@ class OpenAILLM:
         except (ValueError, RecursionError):
             answer = None
         if not isinstance(answer, Mapping) or not api.is_answer(answer):
-            raise self._failed(purpose, "answered with no chat completion that has a text")
+            unusable = ModelError("answered with no chat completion that has a text")
+            raise self._failed(purpose, str(unusable), unusable)
         return api.completion(answer)
 
     def post(self, request: ModelRequest) -> ModelResponse:
@@ -184,12 +188,15 @@ class OpenAILLM:
             MiniwobError: any other that the transport raises.
         """
         purpose = request.path.removeprefix("/v1/")
-        query = self._params.get("extra_query")
-        options: Any = {"headers": self._headers(request)}
-        if query:
-            options["params"] = query
+        query = dict(parse_qsl(request.query)) | (self._params.get("extra_query") or {})
+        options: Any = {"headers": self._headers(request), "params": query}
+        if "timeout" in self._params:
+            options["timeout"] = self._params["timeout"]
+        client = self._client
+        if self.live and not self._keys.is_openai(request.path):
+            client = client.with_options(api_key="none")  # the key of the API is in the headers
         with self._errors(purpose):
-            answer = self._client.post(
+            answer = client.post(
                 self._keys.url_of(request.path),
                 cast_to=httpx2.Response,
                 body=dict(request.body),
@@ -214,18 +221,18 @@ class OpenAILLM:
         try:
             yield
         except ModelError as error:
-            raise self._failed(purpose, str(error)) from None
+            raise self._failed(purpose, str(error), error) from None
         except openai.APIConnectionError as error:
             if isinstance(error.__cause__, MiniwobError):
                 raise error.__cause__ from None
             cause = error.__cause__ or error
             raise self._failed(
-                purpose, f"can't be reached: {cause}{advice_on_connection(cause)}"
+                purpose, f"can't be reached: {cause}{advice_on_connection(cause)}", cause
             ) from None
         except openai.APIStatusError as error:
             advice = advice_on_refusal(error, self.model, self._params)
             reason = f"refused the call: {sanitize_line(error)}" + (f"; {advice}" if advice else "")
-            raise self._failed(purpose, reason) from None
+            raise self._failed(purpose, reason, error) from None
         except TypeError as error:
             unknown = "unexpected keyword" in str(error)
             hint = (
@@ -234,21 +241,10 @@ class OpenAILLM:
             reason = redact(str(error), self._sent_only)
             raise UsageError(f"{OPTION}: {reason}{hint}") from None
         except (openai.OpenAIError, ValueError) as error:
-            raise self._failed(purpose, f"gave no completion: {error}") from None
+            raise self._failed(purpose, f"gave no completion: {error}", error) from None
 
-    def _failed(self, purpose: str, reason: str) -> ModelError:
+    def _failed(self, purpose: str, reason: str, cause: BaseException) -> ModelError:
         """An error without keys, even if the server's message contains one."""
         server = shown_url(str(self._client.base_url))
-        return ModelError(f"{purpose} call: {server} {redact(reason, self._sent_only)}")
-
-
-def advice_on_connection(cause: BaseException) -> str:
-    """Return the variable of the environment that helps against a failed connection."""
-    if isinstance(cause, httpx2.ProxyError):
-        return (
-            " (by the proxy that HTTPS_PROXY, HTTP_PROXY or ALL_PROXY names; NO_PROXY lists hosts "
-            "that are reached without it)"
-        )
-    if "CERTIFICATE_VERIFY_FAILED" in str(cause):
-        return " (SSL_CERT_FILE names a file of further certificates to trust)"
-    return ""
+        text = f"{purpose} call: {server} {redact(reason, self._sent_only)}"
+        return model_error(text, cause)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import httpx2
 import openai
 
 from pytest_miniwob_agent.core.chat import ModelRequest, ModelResponse
-from pytest_miniwob_agent.models.apis import path_of
+from pytest_miniwob_agent.models.requests import BadRequest, request_of
 
 Post = Callable[[ModelRequest], ModelResponse]
+AsyncPost = Callable[[ModelRequest], Awaitable[ModelResponse]]
 
 _BASE_URL = "http://model.invalid/v1"
 """Stands for the server, which the function knows."""
@@ -28,19 +27,17 @@ def openai_client(post: Post) -> openai.OpenAI:
     )
 
 
-def async_openai_client(post: Post, *, live: bool) -> openai.AsyncOpenAI:
-    """Return an asynchronous client whose requests go through `post`.
-
-    Live calls are made in threads, so that several can be under way. Replayed ones are answered at
-    once, so that calls which were begun together are answered in the order of their beginning.
-    """
-    transport = _AsyncTransport(post, live=live)
-    return openai.AsyncOpenAI(
+def async_openai_client(post: AsyncPost) -> openai.AsyncOpenAI:
+    """Return an asynchronous client whose requests go through `post`."""
+    client = openai.AsyncOpenAI(
         api_key="none",
         base_url=_BASE_URL,
         max_retries=0,
-        http_client=openai.DefaultAsyncHttpxClient(transport=transport),
+        http_client=openai.DefaultAsyncHttpxClient(transport=_AsyncTransport(post)),
     )
+    # Otherwise the first calls wait for a thread that finds it out, and go on in any order.
+    client._platform = "Unknown"
+    return client
 
 
 class _Transport(httpx2.BaseTransport):
@@ -48,23 +45,26 @@ class _Transport(httpx2.BaseTransport):
         self._post = post
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        return _response_of(self._post(_request_of(request, request.read())))
+        try:
+            return _response_of(self._post(_request_of(request, request.read())))
+        except BadRequest as error:
+            return _response_of(error.response)
 
 
 class _AsyncTransport(httpx2.AsyncBaseTransport):
-    def __init__(self, post: Post, *, live: bool) -> None:
+    def __init__(self, post: AsyncPost) -> None:
         self._post = post
-        self._live = live
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        asked = _request_of(request, await request.aread())
-        if self._live:
-            return _response_of(await asyncio.to_thread(self._post, asked))
-        return _response_of(self._post(asked))
+        try:
+            return _response_of(await self._post(_request_of(request, await request.aread())))
+        except BadRequest as error:
+            return _response_of(error.response)
 
 
 def _request_of(request: httpx2.Request, content: bytes) -> ModelRequest:
-    return ModelRequest(path_of(request.url.path), json.loads(content), dict(request.headers))
+    url = request.url
+    return request_of(request.method, url.path, url.query.decode(), request.headers, content)
 
 
 def _response_of(response: ModelResponse) -> httpx2.Response:

@@ -81,6 +81,15 @@ def split_url(url: str | None) -> tuple[str | None, dict[str, str]]:
     return urlunsplit(parts._replace(query="")), dict(parse_qsl(parts.query))
 
 
+def is_server(url: str) -> bool:
+    """Return True if a text is the address of an HTTP server."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # of an address that can't be split, or of its port
+        return False
+
+
 def shown_url(url: str, omitted: str = "***") -> str:
     """Return an address whose user and query are omitted.
 

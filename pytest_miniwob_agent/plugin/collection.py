@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from _pytest.unittest import TestCaseFunction
 
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import UsageError
@@ -96,6 +97,21 @@ def limits_of(item: Any) -> Limits:
     return limits
 
 
+def check_parametrized(items: Iterable[pytest.Item]) -> None:
+    """Check that no test of `unittest` is marked: pytest does not parametrize it.
+
+    Raises:
+        pytest.UsageError: one is.
+    """
+    for item in items:
+        if isinstance(item, TestCaseFunction) and item.get_closest_marker("miniwob"):
+            raise pytest.UsageError(
+                f"{item.nodeid} has a miniwob marker, but pytest gives the methods of a "
+                "unittest.TestCase no parameters: make it a function, or a method of a class "
+                "without that base, with the parameter miniwob_episode"
+            )
+
+
 @contextmanager
 def garbage_collection_resumed() -> Generator[None]:
     """Turn garbage collection on again at the end, if `parametrize` turned it off."""
@@ -117,7 +133,8 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
     markers = list(metafunc.definition.iter_markers("miniwob"))
     test = metafunc.definition.nodeid
     if "miniwob_case" not in metafunc.fixturenames:
-        if markers:
+        # One of the module or the class is for those of its tests that ask for a fixture.
+        if any(marker.name == "miniwob" for marker in metafunc.definition.own_markers):
             raise pytest.Collector.CollectError(
                 f"{test} has a miniwob marker but asks for no miniwob fixture: give it the "
                 "parameter miniwob_episode"

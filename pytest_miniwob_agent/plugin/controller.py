@@ -12,14 +12,16 @@ import pytest
 
 from pytest_miniwob_agent.core.errors import MiniwobError
 from pytest_miniwob_agent.core.files import display_path
-from pytest_miniwob_agent.core.outcome import Outcome
+from pytest_miniwob_agent.core.outcome import Outcome, Status
 from pytest_miniwob_agent.core.protocols import RunObserver
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import counted, sanitize_line, sanitize_lines
+from pytest_miniwob_agent.core.usage import Usage
 from pytest_miniwob_agent.plugin.item_run import REMARK
 from pytest_miniwob_agent.plugin.settings import record_command
 from pytest_miniwob_agent.plugin.state import State
 from pytest_miniwob_agent.terminal import statuses
+from pytest_miniwob_agent.terminal.ending import make_ending_red, show_failure
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.plugin.run_results import RunResults
@@ -34,7 +36,7 @@ class Controller:
         state: the state of the run in this process.
         results: the results to write and to judge, if that is asked for.
         report: the HTML report to write, if one is asked for.
-        header: a line for the head of the run's output, if there is something to say.
+        header: lines for the head of the run's output.
     """
 
     def __init__(
@@ -43,7 +45,7 @@ class Controller:
         state: State,
         results: RunResults | None,
         report: Report | None,
-        header: str,
+        header: list[str],
     ) -> None:
         self._config = config
         self._state = state
@@ -62,8 +64,8 @@ class Controller:
         self._running = True
 
     def pytest_report_header(self) -> list[str]:
-        """Show what became of an answer file."""
-        return [self._header] if self._header else []
+        """Show where cassettes lie, and what became of an answer file."""
+        return self._header
 
     def pytest_sessionstart(self) -> None:
         """Prepare the report's folder before pictures come in."""
@@ -82,6 +84,9 @@ class Controller:
             self._setup_seconds[report.nodeid] = report.duration
             self._remarks |= {text for name, text in report.user_properties if name == REMARK}
         if (outcome := getattr(report, "miniwob", None)) is not None:
+            terminal = self._config.pluginmanager.get_plugin("terminalreporter")
+            if outcome.status is Status.DRIFTED and terminal is not None:
+                show_failure(terminal)
             key = getattr(report, "worker_id", ""), report.nodeid
             earlier = self._last_runs.get(key)
             self._last_runs[key] = outcome if earlier is None else outcome.after(earlier)
@@ -190,19 +195,28 @@ class Controller:
         )
         self._report_written = True
 
+    @property
+    def _failed(self) -> bool:
+        """True if the gate failed."""
+        return self._results is not None and self._results.failed
+
     def _decide_exit_status(self, session: pytest.Session) -> None:
         """Fail the run if a step failed, or the gate; pytest has counted failed items."""
-        failed = self._results is not None and self._results.failed
-        if failed or any(self._problems.values()):
+        if self._failed or any(self._problems.values()):
             session.exitstatus = max(session.exitstatus, pytest.ExitCode.TESTS_FAILED)
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Show drift, episodes, the ledger of calls, the gate, and where files were written."""
         terminal = terminalreporter
+        drifted = any(outcome.status is Status.DRIFTED for outcome in self._outcomes)
+        if drifted or self._failed or any(self._problems.values()):
+            make_ending_red(terminal, ["gate failed"] if self._failed else [])
+        kept = self._kept()
         if self._outcomes:
             self._show_drift(terminal)
-            self._show_episodes(terminal)
+        if self._outcomes or (kept and kept.calls):
+            self._show_episodes(terminal, kept)
         if self._remarks:
             terminal.section("MiniWoB++ cassettes")
             for remark in sorted(map(sanitize_line, self._remarks)):
@@ -217,23 +231,31 @@ class Controller:
     def _show_drift(self, terminal: pytest.TerminalReporter) -> None:
         from pytest_miniwob_agent.terminal.summary import show_drift
 
-        if self._config.option.tbstyle != "no":
-            show_drift(
-                terminal,
-                self._outcomes,
-                verbose=terminal.verbosity > 0,
-                price=self._state.settings.price,
-                command=record_command(self._config),
-            )
+        show_drift(
+            terminal,
+            self._outcomes,
+            verbose=terminal.verbosity > 0,
+            price=self._state.settings.price,
+            command=record_command(self._config),
+        )
 
-    def _show_episodes(self, terminal: pytest.TerminalReporter) -> None:
+    def _kept(self) -> Usage | None:
+        """Return what the calls have taken whose completions are kept, None without recording."""
+        if self._state.shared is None:
+            return None
+        from pytest_miniwob_agent.models.budget import Budget
+
+        return Budget(self._state.shared).recorded()
+
+    def _show_episodes(self, terminal: pytest.TerminalReporter, kept: Usage | None) -> None:
         """Show the table and the ledger, the agent's remark, and what went wrong with them."""
-        from pytest_miniwob_agent.terminal.summary import show_episodes, show_ledger
+        from pytest_miniwob_agent.terminal.summary import show_episodes, show_ledger, show_shared
 
         settings = self._state.settings
         if terminal.verbosity >= 0:
             terminal.section("MiniWoB++ episodes")
             show_episodes(terminal, self._outcomes)
+            show_shared(terminal, self._outcomes)
             show_ledger(
                 terminal,
                 self._outcomes,
@@ -241,6 +263,7 @@ class Controller:
                 price=settings.price,
                 waiting=self._waiting if settings.record == "defer" else None,
                 pending=display_path(settings.pending),
+                kept=kept,
             )
             if self._unwanted:
                 terminal.line(

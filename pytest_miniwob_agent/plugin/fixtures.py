@@ -129,6 +129,7 @@ def miniwob_llm(
                     base_url=settings.base_url,
                     transport=transport,
                     live=cassette.live,
+                    key_variable=settings.key_variable,
                 )
             cassette.finish(miniwob_limits, passed=request.node.stash.get(BODY_PASSED, None))
 

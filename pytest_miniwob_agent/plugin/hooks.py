@@ -15,6 +15,7 @@ import pytest
 
 from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.plugin import collection, item_report, options, startup
+from pytest_miniwob_agent.plugin.project_folder import project_folder
 from pytest_miniwob_agent.plugin.state import STATE
 from pytest_miniwob_agent.terminal import statuses
 
@@ -34,7 +35,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """Pass on the folder that the workers of pytest-xdist share."""
+    """Pass on the project's folder, and the one that the workers of pytest-xdist share."""
+    node.workerinput["miniwob_folder"] = str(project_folder(node.config))
     node.workerinput["miniwob_shared"] = str(node.config.stash[STATE].shared or "")
 
 
@@ -58,6 +60,7 @@ def pytest_collection_modifyitems(
     state = config.stash[STATE]
     if state.settings.record == "defer":
         collection.remember_collected(state, items)
+    collection.check_parametrized(items)
     return (yield)
 
 

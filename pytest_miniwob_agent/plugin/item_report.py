@@ -64,6 +64,8 @@ def attach_outcome(item: pytest.Item, call: pytest.CallInfo[None], report: Any) 
         outcome = outcome_without_run(item, case)
     if report.failed and call.excinfo and outcome.episode is None and not outcome.error:
         outcome = replace(outcome, error=call.excinfo.typename, message=call.excinfo.exconly())
+    if call.excinfo and isinstance(call.excinfo.value, pytest.fail.Exception) and outcome.error:
+        _set_reason(report.longrepr, outcome.message.partition("\n")[0], alone=False)
     outcome = replace(outcome, test=test_of(item))
     report.miniwob = outcome = _without_secrets(outcome, settings.sent_only_texts)
     _describe(item, call, report)
@@ -144,12 +146,22 @@ def _describe(item: pytest.Item, call: pytest.CallInfo[None], report: Any) -> No
     if unsolved and call.excinfo and str(reason).partition("\n")[0] == verdict:
         failure = pytest.fail.Exception(text, pytrace=False).with_traceback(call.excinfo.tb)
         report.longrepr = item.repr_failure(pytest.ExceptionInfo.from_exception(failure))
-        if (crash := getattr(report.longrepr, "reprcrash", None)) is not None:
-            crash.message = verdict  # the reason in pytest's short summary
+        alone = item.config.option.tbstyle == "line"
+        # The short summary has room for a few words only, a line of its own for all of them.
+        _set_reason(report.longrepr, verdict if alone else verdict.partition(",")[0], alone=alone)
     elif unsolved:
         report.sections.append(("MiniWoB++ transcript", text))
     if state.exports is not None:
         state.exports.give(item, report, text, _last_picture(outcome, state.settings))
+
+
+def _set_reason(longrepr: Any, reason: str, *, alone: bool) -> None:
+    """Set the reason that pytest's short summary shows, and `--tb=line` shows alone."""
+    if (crash := getattr(longrepr, "reprcrash", None)) is not None:
+        crash.message = reason
+    if alone:
+        for traceback, *_ in getattr(longrepr, "chain", ()):
+            traceback.reprentries = []
 
 
 def _where_to_see_more(item: pytest.Item, outcome: Outcome, settings: Settings) -> dict[str, str]:

@@ -15,6 +15,7 @@ from pytest_miniwob_agent.core.errors import (
     MiniwobError,
     NotRecorded,
     Pending,
+    PermanentError,
     RecordingStopped,
     RefusedAnswer,
 )
@@ -26,8 +27,9 @@ from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import sanitize_lines
 from pytest_miniwob_agent.plugin.collection import limits_of
 from pytest_miniwob_agent.plugin.pictures import PictureTaker
-from pytest_miniwob_agent.plugin.settings import record_command
+from pytest_miniwob_agent.plugin.settings import id_from_here, record_command
 from pytest_miniwob_agent.plugin.state import STATE, settings_of
+from pytest_miniwob_agent.terminal.shown_reports import RECORD_IT
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.cassettes.item import ItemCassette
@@ -151,8 +153,10 @@ class ItemRun:
             case BudgetReached():
                 self._outcome = replace(self._outcome, status=Status.BUDGET, message=str(error))
                 pytest.skip(f"{error}; run again to continue from here")
+            case PermanentError() if self._stops_run(error):
+                self._stop_run("every model call would fail; --miniwob-keep-going continues")
             case RecordingStopped():
-                self._item.session.shouldstop = str(error).splitlines()[0]
+                self._stop_run(str(error).splitlines()[0])
             case Drift():
                 self._outcome = replace(
                     self._outcome,
@@ -161,11 +165,28 @@ class ItemRun:
                 )
         message = str(error)
         if isinstance(error, NotRecorded):
-            command = record_command(self._item.config, self._item.nodeid)
-            message = f"{message}\nRecord it with: {command}"
+            command = record_command(self._item.config, id_from_here(self._item))
+            message = f"{message}{RECORD_IT}{command}"
         message = sanitize_lines(redact(message))
         self._outcome = replace(self._outcome, error=type(error).__name__, message=message)
         raise pytest.fail.Exception(message, pytrace=False) from None
+
+    def _stops_run(self, error: PermanentError) -> bool:
+        """Return True if an error ends the run; the workers then make no more calls."""
+        state = self._item.config.stash[STATE]
+        if state.settings.keep_going or state.shared is None:
+            return False
+        from pytest_miniwob_agent.models.budget import Budget
+
+        budget = Budget(state.shared)
+        if error.of_call and budget.has_succeeded():
+            return False
+        budget.stop(str(error))
+        return True
+
+    def _stop_run(self, reason: str) -> None:
+        """Let this process run no further item, and with pytest-xdist no other one either."""
+        self._item.session.shouldstop = reason
 
     def _refused(self, pending: Pending) -> RefusedAnswer | None:
         """Return the error for a call whose answer was refused, None for one without an answer."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.text import nearest
-from pytest_miniwob_agent.models.params import shown_json
+from pytest_miniwob_agent.models.params import is_server, shown_json
 from pytest_miniwob_agent.models.prices import Price, parse_prices
 from pytest_miniwob_agent.tasks.selection import parse_seeds
 
@@ -48,6 +49,32 @@ def parse_text(given: Given) -> str:
 
 def parse_optional_text(given: Given) -> str | None:
     """Return the text, None if it is empty, as is an unset variable of a script."""
+    return given.text or None
+
+
+def parse_variable(given: Given) -> str | None:
+    """Return the name of an environment variable, None if the text is empty.
+
+    Raises:
+        UsageError: the text can't be one; a key that was given in its place is not shown.
+    """
+    if given.text and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", given.text):
+        raise UsageError(
+            f"{given.name}: give the name of an environment variable, such as MY_KEY, not the key"
+        )
+    return given.text or None
+
+
+def parse_server(given: Given) -> str | None:
+    """Return the address of a server, None if it is empty, as is an unset variable of a script.
+
+    Raises:
+        UsageError: the text is not an address; the message does not hold it, as it may have a key.
+    """
+    if given.text and not is_server(given.text):
+        raise UsageError(
+            f"{given.name}: give the whole address of a server, such as http://127.0.0.1:8000/v1"
+        )
     return given.text or None
 
 
@@ -205,9 +232,16 @@ OPTIONS = (
     Option(
         "base-url",
         "any OpenAI-compatible server, such as http://127.0.0.1:8000/v1 (default: OPENAI_BASE_URL "
-        "or OpenAI's own; the key is in OPENAI_API_KEY)",
+        "or the API's own; see --miniwob-key-variable for the key)",
         metavar="URL",
-        parse=parse_optional_text,
+        parse=parse_server,
+    ),
+    Option(
+        "key-variable",
+        "the environment variable with the key, for all requests (default: OPENAI_API_KEY; "
+        "ANTHROPIC_API_KEY for /v1/messages, GEMINI_API_KEY for /v1beta)",
+        metavar="NAME",
+        parse=parse_variable,
     ),
     Option(
         "llm-params",
@@ -303,6 +337,13 @@ OPTIONS = (
         parse=parse_count,
     ),
     Option(
+        "keep-going",
+        "continue with the next item after an error of the model's server that all calls would "
+        "meet (a wrong key, a refused parameter, a server that is not there); otherwise the run "
+        "stops there",
+        flag=True,
+    ),
+    Option(
         "prices",
         "what models cost: 'MODEL PROMPT COMPLETION', US dollars for a million tokens; several "
         "with commas, in the ini file one a line",
@@ -387,7 +428,8 @@ def add_options(parser: pytest.Parser) -> None:
             parser.addini(option.ini, about, "bool", None)
             group.addoption(name, action="store_true", default=None, help=text)
         else:
-            parser.addini(option.ini, about, "string", None)
+            # Typed values of `[tool.pytest]` too; those of other files are texts.
+            parser.addini(option.ini, about, str | int | float, None)
             group.addoption(
                 name,
                 default=None,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_miniwob_agent.core.errors import UsageError
-from pytest_miniwob_agent.core.files import display_path
+from pytest_miniwob_agent.core.files import shown_from_here
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.models.params import (
     check_params,
@@ -21,6 +21,7 @@ from pytest_miniwob_agent.models.params import (
 )
 from pytest_miniwob_agent.models.prices import Price
 from pytest_miniwob_agent.plugin.options import BY_MARKER, OPTIONS, PENDING, Given, Option
+from pytest_miniwob_agent.plugin.project_folder import project_folder
 
 if TYPE_CHECKING:
     import pytest
@@ -41,6 +42,7 @@ class Settings:
     record: str
     model: str | None
     base_url: str | None = field(repr=False)
+    key_variable: str | None
     llm_params: dict[str, Any] = field(repr=False)
     agent: str
     agent_params: dict[str, Any]
@@ -55,6 +57,7 @@ class Settings:
     max_calls: int | None
     max_cost: float | None
     concurrency: int | None
+    keep_going: bool
     prices: Mapping[str, Price]
     results: Path | None
     baseline: Path | str | None
@@ -114,12 +117,12 @@ def read_settings(config: pytest.Config) -> Settings:
         else:
             values[option.key] = option.read(on_line or in_file)
     _check(config, values)
-    file = config.getini("miniwob_baseline")
+    folder, file = project_folder(config), config.getini("miniwob_baseline")
     return Settings(
         **values,
-        pending=config.rootpath / PENDING,
+        pending=folder / PENDING,
         ini=ini,
-        ini_baseline=config.rootpath / file if file and not file.startswith("git:") else None,
+        ini_baseline=folder / file if file and not file.startswith("git:") else None,
     )
 
 
@@ -133,8 +136,9 @@ def _on_command_line(config: pytest.Config, option: Option) -> Given | None:
 
 def _in_ini_file(config: pytest.Config, option: Option) -> Given | None:
     """Return what the ini file gives, or the option's default."""
-    text = config.getini(option.ini) or option.default
-    return None if text is None else Given(option.ini, text, config.rootpath)
+    value = config.getini(option.ini)
+    text = option.default if value in (None, "") else str(value)
+    return None if text is None else Given(option.ini, text, project_folder(config))
 
 
 def _check(config: pytest.Config, values: dict[str, Any]) -> None:
@@ -182,18 +186,34 @@ def reruns_option(config: pytest.Config) -> str:
 
 
 def record_command(config: pytest.Config, item: str | None = None) -> str:
-    """Return the pytest command that records what this run lacks, for one item or for all."""
+    """Return the pytest command that records what this run lacks, for one item or for all.
+
+    Args:
+        config: pytest's configuration.
+        item: pytest's id of the item, as of `id_from_here`; None for all items of the run.
+    """
     if item is None:
         arguments = list(map(str, config.invocation_params.args))
     else:
-        arguments = [item, *_arguments(config, lambda name: name not in _NOT_RECORDING)]
+        wanted = _arguments(config, lambda name: name not in _NOT_RECORDING)
+        arguments = [item, *_of_pytest(config), *wanted]
     return shlex.join(["pytest", *_shown(arguments), "--miniwob-record=new_episodes"])
+
+
+def id_from_here(item: pytest.Item) -> str:
+    """Return pytest's id of an item, whose path counts from the working directory."""
+    _, separator, name = item.nodeid.partition("::")
+    return f"{shown_from_here(item.path)}{separator}{name}"
 
 
 def show_command(config: pytest.Config, case: str, item: pytest.Item) -> str:
     """Return the command that shows all of an item's episode."""
     test, _, _ = item.nodeid.partition("::")[2].partition("[")
-    where = [f"{display_path(item.path)}::{test}", *_arguments(config, REPLAYING.__contains__)]
+    where = [
+        f"{shown_from_here(item.path)}::{test}",
+        *_of_pytest(config),
+        *_arguments(config, REPLAYING.__contains__),
+    ]
     return shlex.join(["miniwob-agent", "show", case, "--", *_shown(where, complete=True)])
 
 
@@ -239,6 +259,31 @@ _HIDING: tuple[tuple[tuple[str, ...], Callable[[str, bool], str]], ...] = (
     (("miniwob-base-url", "miniwob_base_url"), lambda text, complete: shown_url(text)),
 )
 """Ends of arguments whose value is partly hidden, and the function that hides it."""
+
+
+_OF_PYTEST = {
+    "-c": "-c", "--config-file": "-c", "-o": "-o", "--override-ini": "-o", "-p": "-p",
+    "--rootdir": "--rootdir", "--confcutdir": "--confcutdir", "--import-mode": "--import-mode",
+}  # fmt: skip
+"""Options of pytest that decide which files and plugins an item is run with, and their names in
+commands that are shown."""
+
+
+def _of_pytest(config: pytest.Config) -> list[str]:
+    """Return the options of `_OF_PYTEST` of this run's command line."""
+    found: list[str] = []
+    arguments = iter(map(str, config.invocation_params.args))
+    for argument in arguments:
+        if argument.startswith("--"):
+            name, equals, value = argument.partition("=")
+        else:
+            name, value = argument[:2], argument[2:].removeprefix("=")
+            equals = value
+        if name in _OF_PYTEST:
+            value = value if equals else next(arguments, "")
+            shown = _OF_PYTEST[name]
+            found += [f"{shown}={value}"] if shown.startswith("--") else [shown, value]
+    return found
 
 
 def _arguments(config: pytest.Config, wanted: Callable[[str], bool]) -> list[str]:

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_miniwob_agent.core.errors import MiniwobError
-from pytest_miniwob_agent.core.secrets import redact
+from pytest_miniwob_agent.core.secrets import KEY_VARIABLE, redact
 from pytest_miniwob_agent.plugin.controller import Controller
-from pytest_miniwob_agent.plugin.settings import Settings, read_settings
+from pytest_miniwob_agent.plugin.project_folder import check_ini_file, describe_cassettes
+from pytest_miniwob_agent.plugin.settings import Settings, read_settings, record_command
 from pytest_miniwob_agent.plugin.state import STATE, State
+from pytest_miniwob_agent.terminal.shown_reports import ShownReports
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.report.folder import Report
@@ -29,6 +31,7 @@ def start(config: pytest.Config) -> None:
     """
     try:
         state = config.stash[STATE] = State(read_settings(config))
+        _name_key(config, state.settings)
         _load_baseline(state)
         _register_exports(config, state)
         if hasattr(config, "workerinput"):
@@ -38,6 +41,14 @@ def start(config: pytest.Config) -> None:
             _start_controller(config, state)
     except MiniwobError as error:
         raise pytest.UsageError(redact(str(error))) from None
+
+
+def _name_key(config: pytest.Config, settings: Settings) -> None:
+    """Have the value of `--miniwob-key-variable` known as a secret until the run is over."""
+    if settings.key_variable is not None:
+        patch = pytest.MonkeyPatch()
+        patch.setenv(KEY_VARIABLE, settings.key_variable)
+        config.add_cleanup(patch.undo)
 
 
 def _load_baseline(state: State) -> None:
@@ -58,13 +69,17 @@ def _register_exports(config: pytest.Config, state: State) -> None:
 
 def _start_controller(config: pytest.Config, state: State) -> None:
     settings = state.settings
+    check_ini_file(config)
     report = _open_report(config, settings)
     results = None
     if settings.results or settings.baseline:
         from pytest_miniwob_agent.plugin.run_results import RunResults
 
         results = RunResults(config, state)
-    controller = Controller(config, state, results, report, _take_answers(settings))
+    header = [_take_answers(settings)]
+    if settings.model is not None:
+        header.insert(0, describe_cassettes(config, settings.cassettes))
+    controller = Controller(config, state, results, report, [line for line in header if line])
     if settings.record not in ("none", "defer"):
         folder = tempfile.TemporaryDirectory(prefix="miniwob-")
         config.add_cleanup(folder.cleanup)
@@ -72,6 +87,8 @@ def _start_controller(config: pytest.Config, state: State) -> None:
         from pytest_miniwob_agent.terminal.progress import Progress
 
         config.pluginmanager.register(Progress(config, settings.price), "miniwob-progress")
+    reports = ShownReports(record_command(config))
+    config.pluginmanager.register(reports, "miniwob-shown-reports")
     config.pluginmanager.register(controller, "miniwob-controller")
 
 

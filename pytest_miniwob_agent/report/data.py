@@ -74,6 +74,7 @@ def item_page(outcome: Outcome) -> dict[str, Any]:
         "about": [
             ["agent", outcome.agent],
             ["model", outcome.model],
+            ["answered by", ", ".join(outcome.answered_by)],
             ["parameters", canonical_json(outcome.params)],
             ["cassette", f"{outcome.cassette}.yaml" if outcome.cassette else ""],
             ["prompts", prompts],
@@ -99,6 +100,7 @@ class _Frames:
         self._trial = 0
         self._step = 0
         self._observation: Observation | None = None
+        self._before: Called | None = None
 
     def fill(self, events: Sequence[Event]) -> dict[str, Any]:
         """Return the frames of the events, and the screens."""
@@ -127,10 +129,8 @@ class _Frames:
             case TrialStarted(trial=trial, observation=observation):
                 self._trial, self._step, self._observation = trial, 0, observation
                 self._current()
-            case Called(purpose=purpose, prompt=prompt, completion=completion):
-                self._current()["calls"].append(
-                    {"purpose": purpose, "prompt": prompt, "completion": to_data(completion)}
-                )
+            case Called():
+                self._current()["calls"].append(self._call(event))
             case Acted():
                 self._add_action(event)
             case TrialEnded(ending=ending, detail=detail):
@@ -142,6 +142,22 @@ class _Frames:
                 }
             case Remark():
                 self._current()["other"].append(to_data(event))
+
+    def _call(self, call: Called) -> dict[str, Any]:
+        """Return a call; one of a conversation with the messages that are new in it."""
+        completion = call.completion
+        data: dict[str, Any] = {"purpose": call.purpose, "completion": to_data(completion)}
+        if (sections := completion.sections) not in ([], [("text", completion.text)]):
+            data["sections"] = sections
+        if not call.messages:
+            return {**data, "prompt": call.prompt}
+        new = call.new_since(self._before)
+        data["messages"] = [{"role": each.role, "text": str(each)} for each in new]
+        data["earlier"] = len(call.messages) - len(new)
+        if call.tools != (self._before.tools if self._before else ()):
+            data["tools"] = list(call.tools)
+        self._before = call
+        return data
 
     def _add_action(self, acted: Acted) -> None:
         transition = acted.transition

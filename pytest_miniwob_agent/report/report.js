@@ -49,6 +49,8 @@ const miniwobReport = (() => {
     "step-limit": "The trial used all its actions.",
   };
 
+  const SECTIONS = { text: "Completion", calls: "Tool calls", reasoning: "Reasoning", refusal: "Refusal" };
+
   const result = (item) => {
     if (item.status === "solved") return item.solvedAt > 1 ? `solved, trial ${item.solvedAt}` : "solved";
     return item.status;
@@ -350,11 +352,23 @@ const miniwobReport = (() => {
 
   const callOf = (call, index, all) => {
     const { text, prompt_tokens: asked, completion_tokens: answered } = call.completion;
-    const tokens = asked === null ? "" : `${count(asked)} + ${count(answered)} tokens`;
+    const sections = call.sections ?? [["text", text]];
+    const end = sections.find(([name]) => name === "finish reason");
+    const facts = [`call${all.length > 1 ? ` ${index + 1} of ${all.length}` : ""}`,
+      asked === null ? "" : `${count(asked)} + ${count(answered)} tokens`, end ? `finish reason: ${plain(end[1])}` : ""];
     return h("details", { class: "call", open: true },
       h("summary", {}, h("span", { class: "purpose" }, plain(call.purpose)),
-        h("span", { class: "hint" }, `call${all.length > 1 ? ` ${index + 1} of ${all.length}` : ""}`, tokens && ` · ${tokens}`)),
-      block("Completion", text, "said"), block("Prompt", call.prompt, "asked"));
+        h("span", { class: "hint" }, facts.filter(Boolean).join(" · "))),
+      sections.filter((section) => section !== end).map(([name, said]) => block(SECTIONS[name] ?? plain(name).replace(/^c/, "C"), said, "said")),
+      call.messages ? messagesOf(call) : block("Prompt", call.prompt, "asked"));
+  };
+
+  // The part of a conversation that is new in a call.
+  const messagesOf = (call) => {
+    const asBefore = call.messages.length ? counted(call.earlier, "earlier message") : "The same messages as in the call before";
+    const facts = [call.tools ? `Tools offered: ${plain(call.tools.join(", ")) || "none"}` : "", call.earlier ? asBefore : ""];
+    return [facts.filter(Boolean).map((fact) => h("p", { class: "hint" }, fact)),
+      call.messages.map((message) => block(`Message: ${plain(message.role)}`, message.text, "asked"))];
   };
 
   const reflectionOf = ({ reflection, calls, end }) => {

@@ -18,9 +18,12 @@ from pytest_miniwob_agent.core.observations import Observation
 from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.core.protocols import Observer
 from pytest_miniwob_agent.core.text import (
+    counted,
+    listed,
     sanitize,
     sanitize_line,
     sanitize_lines,
+    section_lines,
     shorten,
     shorten_lines,
 )
@@ -39,8 +42,14 @@ class EpisodePrinter(Observer):
         """The item's outcome, once it has come to its end."""
         self._full = full
         self._begun = False
-        self._calls = 0
         self._screen = ""
+        self._begin()
+
+    def _begin(self) -> None:
+        self._calls = 0
+        self._tools: tuple[str, ...] = ()
+        self._before: Called | None = None
+        """The last call of a conversation."""
 
     def before_episode(self, case: Case) -> None:
         """Print the item's id; a second time, that the episode begins again."""
@@ -49,7 +58,7 @@ class EpisodePrinter(Observer):
         else:
             _print([f"item: {case}"])
         self._begun = True
-        self._calls = 0
+        self._begin()
 
     def on_event(self, event: Event) -> None:
         """Print an event."""
@@ -67,6 +76,8 @@ class EpisodePrinter(Observer):
         else:
             reason = outcome.message or "a completion is missing"
             _print([f"\nit goes no further: {who}", sanitize_lines(reason)])
+        if (names := outcome.answered_by) and names != [outcome.model]:
+            _print([f"answered by: {sanitize_line(listed(names))}"])
 
     def _lines(self, event: Event) -> Iterator[str]:
         match event:
@@ -110,11 +121,30 @@ class EpisodePrinter(Observer):
         counts = call.completion.prompt_tokens, call.completion.completion_tokens
         tokens = "" if None in counts else f", {counts[0]:,} + {counts[1]:,} tokens"
         yield f"\ncall {self._calls}, {sanitize_line(call.purpose)}{tokens}"
+        if call.messages and call.tools != self._tools:
+            self._tools = call.tools
+            yield f"  tools: {self._line(', '.join(call.tools) or 'none')}"
         if self._full:
-            yield "  prompt:"
-            yield from self._text_lines(call.prompt)
+            yield from self._prompt_lines(call)
             yield "  completion:"
-        yield from self._text_lines(call.completion.text)
+        for name, text in call.completion.sections:
+            for line in section_lines(name, text, full=self._full):
+                yield f"    {line}"
+        if call.messages:
+            self._before = call
+
+    def _prompt_lines(self, call: Called) -> Iterator[str]:
+        """Yield the prompt; of a conversation, what is new in it since the call before."""
+        yield "  prompt:"
+        if not call.messages:
+            yield from self._text_lines(call.prompt)
+            return
+        new = call.new_since(self._before)
+        if earlier := len(call.messages) - len(new):
+            yield f"    … {counted(earlier, 'earlier message')}"
+        for message in new:
+            yield f"    [{sanitize_line(message.role)}]"
+            yield from self._text_lines(str(message))
 
     def _text_lines(self, text: str) -> Iterator[str]:
         """Yield the indented lines of a prompt or completion; of a long one the two ends."""

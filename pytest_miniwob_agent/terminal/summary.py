@@ -20,7 +20,7 @@ from pytest_miniwob_agent.core.text import (
 from pytest_miniwob_agent.core.usage import Usage
 from pytest_miniwob_agent.models.prices import Price, cost_of, money, tokens
 from pytest_miniwob_agent.tasks.catalogue import CATEGORIES, OTHER
-from pytest_miniwob_agent.terminal.layout import fitting_table
+from pytest_miniwob_agent.terminal.layout import fitting_table, wrap
 
 NAMED = 3
 """Number of items that are named of a group; all with -v."""
@@ -58,7 +58,8 @@ def show_drift(
         alike = groups.setdefault(_cause(outcome), {})
         alike.setdefault(outcome.drift.changes, []).append(outcome)
     terminal.section("MiniWoB++ drift", red=True)
-    terminal.line(f"{counted(len(drifted), 'item')} no longer fit the recorded model calls:")
+    fit = "fits" if len(drifted) == 1 else "fit"
+    terminal.line(f"{counted(len(drifted), 'item')} no longer {fit} the recorded model calls:")
     for cause, by_changes in groups.items():
         cases = sorted(outcome.case.id for same in by_changes.values() for outcome in same)
         terminal.line(sanitize(f"{len(cases):>6}  {cause}"), bold=True)
@@ -120,7 +121,6 @@ def show_episodes(terminal: pytest.TerminalReporter, outcomes: Iterable[Outcome]
     for outcome in outcomes:
         if outcome.episode is not None:
             runs.setdefault((outcome.agent, outcome.model), []).append(outcome)
-    head = ("category", "solved", *(f"T={t}" for t in TRIALS), "calls", "steps", "tokens")
     for (agent, model), of_run in sorted(runs.items()):
         groups = {
             category: [outcome for outcome in of_run if outcome.case.category == category]
@@ -131,19 +131,24 @@ def show_episodes(terminal: pytest.TerminalReporter, outcomes: Iterable[Outcome]
             groups["all"] = of_run
         if len(runs) > 1:
             terminal.line(sanitize_line(f"{agent} with {model}"), bold=True)
-        rows = [head, *(_row(name, group) for name, group in groups.items())]
-        lines = fitting_table(rows, terminal._tw.fullwidth, 2 + len(TRIALS))
+        most = max(outcome.limits.trials if outcome.limits else 0 for outcome in of_run)
+        columns = [trials for trials in TRIALS if trials <= most]
+        head = ("category", "solved", *(f"T={t}" for t in columns), "calls", "steps", "tokens")
+        rows = [head, *(_row(name, group, columns) for name, group in groups.items())]
+        lines = fitting_table(rows, terminal._tw.fullwidth, 2 + len(columns))
         terminal.line(lines[0], bold=True)
         for line, group in zip(lines[1:], groups.values(), strict=True):
             all_solved = all(outcome.solved for outcome in group)
             terminal.line(line, green=all_solved, yellow=not all_solved)
+    if runs:
+        terminal.line("T=n: percent of the items solved in at most n trials")
 
 
-def _row(name: str, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
+def _row(name: str, outcomes: Sequence[Outcome], columns: Sequence[int]) -> tuple[str, ...]:
     """Return a row of the table; each rate is of the items that were allowed so many trials."""
     episodes = [outcome.episode for outcome in outcomes if outcome.episode is not None]
     rates = []
-    for trials in TRIALS:
+    for trials in columns:
         allowed = [
             outcome.episode.solved_at
             for outcome in outcomes
@@ -163,6 +168,21 @@ def _row(name: str, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
     )
 
 
+def show_shared(terminal: pytest.TerminalReporter, outcomes: Iterable[Outcome]) -> None:
+    """Show that items are in several tests, as each of these counts."""
+    tests: dict[str, set[str]] = {}
+    for outcome in outcomes:
+        tests.setdefault(outcome.case.id, set()).add(outcome.test)
+    shared = {case: names for case, names in tests.items() if len(names) > 1}
+    if shared:
+        case, names = min(shared.items())
+        count = counted(len(shared), "item")
+        verb = "is" if len(shared) == 1 else "are"
+        text = f"{count} {verb} in several tests and counted in each: {case} in "
+        for line in wrap(text + " and ".join(sorted(names)), terminal._tw.fullwidth):
+            terminal.line(line, yellow=True)
+
+
 def show_ledger(
     terminal: pytest.TerminalReporter,
     outcomes: Sequence[Outcome],
@@ -171,6 +191,7 @@ def show_ledger(
     price: Price | None,
     waiting: int | None,
     pending: Path,
+    kept: Usage | None = None,
 ) -> None:
     """Show calls, tokens and money of the run.
 
@@ -181,9 +202,15 @@ def show_ledger(
         price: the price of its calls, if it is known.
         waiting: the number of requests that wait for a completion; None where nothing is deferred.
         pending: the batch file that holds these requests.
+        kept: the completions that the run recorded, of items that broke off too; None where it
+            recorded nothing.
     """
     recorded = sum((outcome.recorded for outcome in outcomes), Usage())
-    spent = sum((outcome.spent for outcome in outcomes), Usage())
+    broken_off = Usage()
+    if kept is not None and kept.calls > recorded.calls:
+        broken_off = kept - recorded
+    recorded += broken_off
+    spent = sum((outcome.spent for outcome in outcomes), broken_off)
     replayed = sum((outcome.replayed for outcome in outcomes), Usage())
     left = sum((outcome.left for outcome in outcomes), Usage())
     drifted = sum(outcome.status is Status.DRIFTED for outcome in outcomes)
@@ -197,6 +224,9 @@ def show_ledger(
     if left.calls:
         parts.append(f"{left.calls} left over")
     terminal.line("model calls: " + ", ".join(parts))
+    if broken_off.calls:
+        count = counted(broken_off.calls, "call")
+        terminal.line(f"{count} of items that broke off: kept, the next recording continues there")
     _show_unusable(terminal, outcomes)
     if spent.calls or replayed.calls:
         terminal.line(f"tokens: {tokens(spent)} spent, {tokens(replayed)} avoided")

@@ -213,7 +213,10 @@ class ScriptedLLM:
         """An asynchronous one."""
         from pytest_miniwob_agent.models.openai_clients import async_openai_client
 
-        return async_openai_client(self.post, live=False)
+        async def post(request: ModelRequest) -> ModelResponse:
+            return self.post(request)
+
+        return async_openai_client(post)
 
     @property
     def base_url(self) -> str:

@@ -31,9 +31,10 @@ def test_files_of_the_package_are_served_and_may_be_kept(server):
     status, headers, body = ask(server, "/core/core.js?v=1")
     assert status == 200
     assert body == (pages_folder() / "core" / "core.js").read_bytes()
-    assert headers["Content-Type"].endswith("/javascript")  # by the version of Python
+    # By the version of Python, application/javascript or text/javascript.
+    assert headers["Content-Type"].endswith("/javascript; charset=utf-8")
     assert "immutable" in headers["Cache-Control"]
-    assert ask(server, "/miniwob/click-pie.html")[1]["Content-Type"] == "text/html"
+    assert ask(server, "/miniwob/click-pie.html")[1]["Content-Type"] == "text/html; charset=utf-8"
 
 
 @pytest.mark.parametrize(
@@ -53,6 +54,12 @@ def test_a_closed_server_leaves_neither_port_nor_thread():
     assert set(threading.enumerate()) == before
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", server.port))
+
+
+@pytest.mark.integration
+def test_a_page_without_a_declared_character_set_is_read_as_utf_8(page):
+    seen = page("unicode-test", 1000).reset()
+    assert "\u2665" in seen.goal
 
 
 STORE = """

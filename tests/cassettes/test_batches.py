@@ -279,8 +279,12 @@ def test_a_killed_submit_is_continued_without_submitting_twice(
         ids = write(folder, request(1), request(2), request(3))
 
     code, out, _ = batch("status")
-    assert code == 1
-    assert out == "(no id)  not made yet: `miniwob-agent batch submit` continues it\n"
+    if call == "GET /v1/files":  # nothing is kept before it is known that the server is there
+        assert code == 0
+        assert out.startswith("nothing was submitted")
+    else:
+        assert code == 1
+        assert out == "(no id)  not made yet: `miniwob-agent batch submit` continues it\n"
     code, out, _ = batch("submit")
     assert code == 0
     assert out.count("found again") == made
@@ -715,13 +719,17 @@ def test_an_invalid_address_is_an_error(folder, batch, url):
     assert "must be an http or https address" in err
 
 
-def test_a_server_that_does_not_listen_is_an_error(folder, batch):
+def test_a_server_that_does_not_listen_is_an_error_and_not_kept_as_that_of_the_batches(
+    folder, server, batch
+):
     closed = BatchServer()
     closed.close()
     write(folder, request(1))
     batches = Batches(folder / ".miniwob/pending.jsonl", closed.url, print, retries=0)
     with pytest.raises(ModelError, match=r"can't be reached: .*refused"):
         batches.submit()
+    assert not (folder / ".miniwob/batches.json").exists()
+    assert batch("submit")[0] == 0
 
 
 def test_unfetched_batches_of_another_server_are_an_error(folder, server, batch):
@@ -808,3 +816,33 @@ def test_a_completion_with_a_key_is_not_kept(folder, server, batch):
     assert answers(folder) == {first: "DONE"}
     for path in folder.rglob("*.*"):
         assert LEAK not in (path.read_text() if path.is_file() else "")
+
+
+def test_each_path_gets_a_batch_of_its_own_and_nothing_is_streamed(folder, server, batch):
+    chat, responses = request(1), request(2)
+    chat["body"] |= {"stream": True, "stream_options": {"include_usage": True}}
+    responses |= {"url": "/v1/responses", "body": {"model": "m", "input": "prompt", "stream": True}}
+    server.auto = False
+    write(folder, chat, responses)
+    code, out, _ = batch("submit")
+    assert (code, out) == (
+        0,
+        "batch_1  1 request for m, submitted\n"
+        "batch_2  1 request for m at /v1/responses, submitted\n",
+    )  # fmt: skip
+    endpoints = [each["endpoint"] for each in server.batches.values()]
+    assert endpoints == [chat["url"], responses["url"]]
+    state = folder / ".miniwob/batches.json"
+    data = json.loads(state.read_text())
+    for each in data["batches"]:  # as an earlier version has written it
+        del each["url"]
+    state.write_text(json.dumps(data))
+    assert batch("status")[0] == 0
+
+
+def test_a_path_that_the_batch_api_has_not_is_an_error(folder, server, batch):
+    write(folder, request(1) | {"url": "/v1/messages"})
+    code, _, err = batch("submit")
+    assert code == 2
+    assert "is a request to /v1/messages, which the Batch API does not take" in err
+    assert server.batches == {}

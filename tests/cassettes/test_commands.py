@@ -4,7 +4,7 @@ import io
 
 import pytest
 from cassette_files import ORIGIN, make_call, plant
-from projects import FAKE_PAGE
+from projects import FAKE_PAGE, INNER_RUNS
 
 from pytest_miniwob_agent.cassettes.file import write_cassette
 from pytest_miniwob_agent.cli import main
@@ -196,6 +196,20 @@ def test_show_names_the_cassettes_of_an_ambiguous_case(folder, run):
     status, _, err = run("show", "click-menu-2/1")
     assert status == 2
     assert "name one of reflective/m/click-menu-2/1, reflective/other/click-menu-2/1" in err
+
+
+@pytest.mark.integration
+def test_show_takes_the_model_of_the_ini_file_of_several(folder, run, monkeypatch):
+    monkeypatch.setenv("PYTEST_ADDOPTS", INNER_RUNS)
+    plant(folder, "cassettes/reflective/other/click-menu-2/1.yaml")
+    (folder / "pytest.ini").write_text("[pytest]\nminiwob_model = other\nminiwob_seeds = 1\n")
+    (folder / "test_one.py").write_text(
+        "import pytest\n\n@pytest.mark.miniwob('click-menu-2')\n"
+        "def test_solves(miniwob_episode): pass\n"
+    )
+    status, out, _ = run("show", "click-menu-2/1")
+    assert status == 0
+    assert out.startswith("cassettes/reflective/other/click-menu-2/1.yaml\n")
 
 
 def test_show_of_a_damaged_cassette_is_an_error(folder, run):

@@ -87,11 +87,6 @@ class TestItem:
             case = f"{module}::test_solves[{case}]"
         assert call("show", case) == (0, EPISODE, "")
 
-    def test_full_is_passed_to_the_printer(self, recorded, call):
-        status, out, _ = call("show", "click-menu-2/1", "--full")
-        assert status == 0
-        assert out.count("  prompt:\n") == 4
-
     @pytest.mark.parametrize(
         ("case", "message"),
         [

@@ -74,7 +74,10 @@ class TestMalformed:
         )
         raw_server.answer = lambda number: [list(MALFORMED.values())[number - 1][0]]
         result = project.runpytest(
-            "--miniwob-record=new_episodes", f"--miniwob-base-url={raw_server.url}", "--tb=short"
+            "--miniwob-record=new_episodes",
+            f"--miniwob-base-url={raw_server.url}",
+            "--tb=short",
+            "--miniwob-keep-going",
         )
         result.assert_outcomes(errors=len(MALFORMED))
         assert raw_server.requests == len(MALFORMED)

@@ -259,3 +259,37 @@ class TestAgent:
         )  # fmt: skip
         assert {request["messages"][0]["content"] for request in chat_server.requests} == {"red?"}
         assert (painter.path / "cassettes/painter-red/m/click-menu-2/1.yaml").exists()
+
+
+def test_a_mark_of_the_module_is_for_the_tests_that_ask_for_a_fixture(project):
+    project.makepyfile(
+        """
+        import pytest
+
+        pytestmark = pytest.mark.miniwob("click-menu-2", seeds=[1])
+
+        def test_goal(miniwob_case):
+            assert miniwob_case.seed == 1
+
+        def test_helper():
+            pass
+        """
+    )
+    project.runpytest().assert_outcomes(passed=2)
+
+
+def test_a_mark_on_a_method_of_unittest_is_an_error(project):
+    project.makepyfile(
+        """
+        import unittest
+        import pytest
+
+        class TestMenu(unittest.TestCase):
+            @pytest.mark.miniwob("click-menu-2", seeds=[1])
+            def test_it(self):
+                pass
+        """
+    )
+    result = project.runpytest()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*::TestMenu::test_it has a miniwob marker, but *unittest*"])

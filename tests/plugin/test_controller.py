@@ -123,6 +123,26 @@ class TestReportFolder:
         assert not (run.path / "new").exists()
 
 
+def test_a_keyboard_interrupt_in_an_item_counts_the_calls_that_are_kept(run, chat_server):
+    lines = """
+        def solve(self, env, llm, note):
+            env.reset()
+            llm.complete("Hello", "plan")
+            raise KeyboardInterrupt
+"""
+    result = run.in_subprocess(
+        lines, "--miniwob-record=once", f"--miniwob-base-url={chat_server.url}"
+    )
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(
+        [
+            "model calls: 0 replayed, 1 recorded",
+            "1 call of items that broke off: kept, the next recording continues there",
+            "tokens: 14 spent, 0 avoided",
+        ]
+    )
+
+
 def test_a_keyboard_interrupt_leaves_the_results_of_the_items_that_ran(run):
     lines = """
         def solve(self, env, llm, note):

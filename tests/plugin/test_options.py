@@ -17,6 +17,7 @@ class FakeConfig:
     """As much of pytest's configuration as settings are read from."""
 
     rootpath = ROOT
+    inipath = ROOT / "pytest.ini"
     invocation_params = SimpleNamespace(dir=BELOW)
 
     def __init__(self, line, ini):
@@ -154,7 +155,7 @@ def test_an_option_of_the_ini_file_that_is_not_used_is_no_error():
 
 def test_every_option_has_an_ini_twin_and_help(pytester):
     text = pytester.runpytest("--help").stdout.str()
-    assert len(OPTIONS) == 26
+    assert len(OPTIONS) == 27
     for option in OPTIONS:
         assert f"--miniwob-{option.name}" in text
         assert f"miniwob_{option.name.replace('-', '_')} (" in text
@@ -173,3 +174,15 @@ def test_a_wrong_option_is_a_usage_error_of_pytest(project, args, message):
     result = project.runpytest(*args)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([message])
+
+
+def test_typed_values_of_tool_pytest_are_read(project):
+    (project.path / "tox.ini").unlink()
+    (project.path / "pyproject.toml").write_text(
+        '[tool.pytest]\nminiwob_trials = 3\nminiwob_seeds = 7\nminiwob_model = "m"\n'
+        "miniwob_max_cost = 2.5\nminiwob_keep_going = true\n"
+        'miniwob_prices = "m 1 1"\n'
+    )
+    settings = read_settings(project.parseconfigure())
+    assert (settings.ini["trials"], settings.ini["seeds"]) == (3, [7])
+    assert (settings.max_cost, settings.keep_going) == (2.5, True)

@@ -39,6 +39,7 @@ class TestOutcomes:
                 "*MiniWoB++ episodes*",
                 "category         solved  T=1  T=3  T=5  calls  steps  tokens",
                 "n-screen-n-step     6/6  100  100  100     18     12     252",
+                "T=n: percent of the items solved in at most n trials",
                 "model calls: 36 replayed, 0 recorded",
             ]
         )
@@ -275,3 +276,22 @@ class TestSettings:
 """
         )
         project.runpytest().assert_outcomes(passed=12)
+
+
+def test_the_command_that_records_an_item_works_from_where_it_is_shown(project, monkeypatch):
+    """In another folder, and with what the item is run with."""
+    project.path.joinpath("other.ini").write_text("[pytest]\n")
+    tests = project.mkdir("tests")
+    for path in project.path.glob("test_*.py"):
+        path.rename(tests / "test_x.py")
+    below = project.mkdir("below")
+    monkeypatch.chdir(below)
+    result = project.runpytest(
+        "../tests", "-k", "click-menu-2/1", "-c", "../other.ini", "-ominiwob_model=n", "-p", "no:x",
+    )  # fmt: skip
+    result.stdout.fnmatch_lines(
+        [
+            "Record it with: pytest '../tests/test_x.py::test_solves?n-screen-n-step/*-2/1]' "
+            "-c ../other.ini -o miniwob_model=n -p no:x --miniwob-record=new_episodes"
+        ]
+    )

@@ -9,7 +9,8 @@ from selenium.webdriver import Keys
 from selenium.webdriver.common.by import By
 
 from pytest_miniwob_agent.core.case import Case
-from pytest_miniwob_agent.core.events import Remark
+from pytest_miniwob_agent.core.chat import Message, ToolCall
+from pytest_miniwob_agent.core.events import Called, Completion, Remark
 from pytest_miniwob_agent.core.outcome import Change, Status
 from pytest_miniwob_agent.report.folder import Report
 from pytest_miniwob_agent.tasks.catalogue import CATEGORIES
@@ -289,3 +290,55 @@ def test_an_accessibility_checker_finds_nothing(window, made, width, theme, name
         window.open(made, PLACES[name])
         assert window.violations() == [], name
         assert window.wide() == width, name
+
+
+def conversation():
+    """The outcome of an item whose agent calls tools, with all that an answer may hold."""
+    case = Case("click-test", "1-screen-1-step", 1)
+    outcome = made_up(case)
+    started, plan, *rest = outcome.history
+    click = ToolCall("c1", "click", '{"element": 1}')
+    first = (Message("system", "You work on a web page."), Message("user", "Click Save."))
+    result = Message("tool", "It is grey now.", (), "c1")
+    second = (*first, Message("assistant", "", (click,)), result)
+    calls = (
+        Called(1, 0, "act", "", replace(
+            plan.completion, text="", tool_calls=(click, ToolCall("c2", "<b>", "{")),
+            reasoning="Save is grey.\nIt may be too early.", model="m-2026-01-01",
+        ), first, ("click", "enter")),
+        Called(1, 0, "act", "", replace(
+            plan.completion, text="", tool_calls=(click,),
+        ), first, ("click", "enter")),
+        Called(1, 1, "act", "", Completion(
+            "Done", 40, 5, refusal="I can't go on.", finish_reason="length",
+            others=(Completion("Or not."),),
+        ), second, ("click", "enter")),
+    )  # fmt: skip
+    events = (started, *calls[:2], rest[0], calls[2], *rest[1:])
+    return replace(outcome, episode=replace(outcome.episode, events=events))
+
+
+def test_a_conversation_shows_what_is_new_and_its_tool_calls(window, tmp_path):
+    Report(tmp_path).write([conversation()], judged=False)
+    window.open(tmp_path, "#/item/1-screen-1-step/click-test/1/1/0")
+    assert window.texts("pre.said") == [
+        "Save is grey.\nIt may be too early.", 'click({"element": 1})\n<b>({)',
+        'click({"element": 1})',
+    ]  # fmt: skip
+    assert window.texts(".call .label") == [
+        "Reasoning", "Tool calls", "Message: system", "Message: user", "Tool calls",
+    ]  # fmt: skip
+    assert window.texts(".call p.hint") == [
+        "Tools offered: click, enter",
+        "The same messages as in the call before",
+    ]
+    window.open(tmp_path, "#/item/1-screen-1-step/click-test/1/1/1")
+    assert window.texts(".call pre") == [
+        "Done", "I can't go on.", "Or not.", "It is grey now.",
+    ]  # fmt: skip
+    assert window.texts(".call .hint") == [
+        "call · 40 + 5 tokens · finish reason: length", "3 earlier messages",
+    ]  # fmt: skip
+    window.find(".about summary").click()
+    assert "answered by\nm-2026-01-01" in window.find(".about").text
+    assert window.violations() == []

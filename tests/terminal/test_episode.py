@@ -8,6 +8,7 @@ from shown_episode import EPISODE, click_quit_first
 from pytest_miniwob_agent.agents.registry import load_agent
 from pytest_miniwob_agent.core.actions import Click
 from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.core.chat import Message, ToolCall
 from pytest_miniwob_agent.core.errors import Cause
 from pytest_miniwob_agent.core.events import (
     Acted,
@@ -157,14 +158,35 @@ def test_an_episode_that_begins_again_counts_its_calls_anew(capsys):
     assert f"item: {CASE}\n{again}" == EPISODE
 
 
+def test_an_answer_is_printed_again_only_if_the_agent_changed_it(capsys):
+    asked = (Message("user", "Go."),)
+    click = ToolCall("c1", "click", "{}")
+    first = Called(1, 0, "act", "", Completion("Now.", tool_calls=(click,)), asked, ("click",))
+    for arguments, shown in (("{}", ""), ("{1}", "    [assistant]\n    Now.\n    click({1})\n")):
+        echo = Message("assistant", "Now.", (ToolCall("c7", "click", arguments),))
+        result = Message("tool", "Done.", (), "c7")
+        second = Called(1, 0, "act", "", Completion("Yes."), (*asked, echo, result), ("click",))
+        out = printed(capsys, first, second, full=True).partition("call 2, act\n")[2]
+        earlier = "1 earlier message" if shown else "2 earlier messages"
+        assert out == (
+            f"  prompt:\n    … {earlier}\n{shown}    [tool]\n    Done.\n  completion:\n    Yes.\n"
+        )
+
+
 def test_no_text_of_a_page_or_a_model_moves_the_cursor(capsys):
     evil = "\x1b[2J\u202e\n::error::x\ud800"
     screen = Observation(evil, (Element(1, "button", evil),))
+    calls = (ToolCall(evil, evil, evil),)
+    said = Completion(
+        evil, tool_calls=calls, finish_reason=evil, reasoning=evil, refusal=evil,
+        others=(Completion(evil),),
+    )  # fmt: skip
     for full in (False, True):
         out = printed(
             capsys,
             TrialStarted(1, screen),
             Called(1, 0, evil, evil, Completion(evil)),
+            Called(1, 0, evil, evil, said, (Message(evil, evil, calls),), (evil,)),
             Acted(1, 0, Click(1), Transition(screen, error=evil)),
             Reflected(0, evil, (), 1),
             Remark(evil, evil, 1, 0),

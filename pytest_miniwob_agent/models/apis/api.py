@@ -114,7 +114,8 @@ def path_of(url_path: str) -> str:
     """
     _, version, rest = url_path.rpartition("/v1/")
     if version:
-        return f"/v1/{rest}"
+        # An address that ends in /v1, and a path that begins with a version of its own.
+        return f"/{rest}" if rest.startswith("v1beta/") else f"/v1/{rest}"
     for path in (CHAT, "/v1/responses", "/v1/messages"):
         if url_path.endswith(path.removeprefix("/v1")):
             return path

@@ -79,9 +79,8 @@ class Messages:
         return answer
 
     def served(self, answer: Mapping[str, Any], digest: str) -> dict[str, Any]:
-        """Return an answer with an id, and with counts, which clients of this API can't miss."""
-        usage = {"input_tokens": 0, "output_tokens": 0}
-        return {"id": f"msg_{digest}", "usage": usage, **answer}
+        """Return an answer with an id."""
+        return {"id": f"msg_{digest}", **answer}
 
     def collect(self, events: Sequence[Any]) -> dict[str, Any]:
         """Return the answer that the events of a stream add up to."""

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 CONTENT_TYPE = "text/event-stream"
+
+_LINE_END = re.compile(r"\r\n|\n|\r")
 
 
 def read_events(text: str) -> list[Any]:
     """Return the JSON data of a stream's events, without what is not JSON, such as `[DONE]`."""
     events = []
     data: list[str] = []
-    for line in [*text.splitlines(), ""]:
+    for line in [*_LINE_END.split(text), ""]:
         if line.startswith("data:"):
             data.append(line.removeprefix("data:").removeprefix(" "))
         elif not line and data:

@@ -1,0 +1,108 @@
+"""Errors of a model's side that every call of a run would meet: classified, with what helps.
+
+A wrong key, a parameter that the model refuses, or a server that is not there fails all items
+alike, so that a run stops at the first such error and does not wait for further attempts.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import socket
+
+import httpx2
+import openai
+
+from pytest_miniwob_agent.core.errors import ModelError, PermanentError
+
+_OF_RUN = (401, 402, 403, 404, 405, 410)
+"""Statuses that say nothing of the single call: its key, its account, its address, its model."""
+
+_OF_CALL = (400, 413, 422)
+"""Statuses that a call may get for its own content, such as a context that is too long."""
+
+_NO_CREDIT = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
+"""Codes of refusals that last until somebody pays, though their status is that of a rate limit."""
+
+_NO_SUCH_HOST = (socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME))
+
+
+def model_error(text: str, cause: BaseException) -> ModelError:
+    """Return the error of a call, a `PermanentError` if other calls would fail by its cause too.
+
+    Args:
+        text: the message.
+        cause: the error of the client, or of the item's transport.
+    """
+    match cause:
+        case PermanentError():
+            return PermanentError(text, of_call=cause.of_call)
+        case openai.APIStatusError() if cause.status_code in _OF_RUN or _lacks_credit(cause.body):
+            return PermanentError(text)
+        case openai.APIStatusError() if cause.status_code in _OF_CALL:
+            return PermanentError(text, of_call=True)
+        case httpx2.ConnectTimeout():
+            return ModelError(text)
+        case httpx2.ConnectError() | httpx2.ProxyError() | httpx2.UnsupportedProtocol():
+            return PermanentError(text)
+    return ModelError(text)
+
+
+def is_hopeless(error: httpx2.TransportError) -> bool:
+    """Return True for a failed connection that a second attempt would not change.
+
+    A name that can't be looked up for now, or a network that is down, is worth another attempt.
+    """
+    if isinstance(error, httpx2.UnsupportedProtocol):
+        return True
+    if not isinstance(error, httpx2.ConnectError):
+        return False
+    root: BaseException = error
+    while root.__cause__ or root.__context__:
+        root = root.__cause__ or root.__context__ or root
+    if isinstance(root, socket.gaierror):
+        return root.errno in _NO_SUCH_HOST
+    refused = isinstance(root, OSError) and root.errno == errno.ECONNREFUSED
+    return refused or "CERTIFICATE_VERIFY_FAILED" in str(error)
+
+
+def forbid_retry(response: httpx2.Response) -> None:
+    """Keep the client from repeating a call that is refused for want of credit.
+
+    The header is the client's own: https://github.com/openai/openai-python
+    """
+    if response.status_code == 429:
+        try:
+            body = json.loads(response.content)
+        except ValueError:
+            return
+        if isinstance(body, dict) and _lacks_credit(body.get("error")):
+            response.headers["x-should-retry"] = "false"
+
+
+def _lacks_credit(error: object) -> bool:
+    """Return True if the `error` of a refusal's body has one of the codes of `_NO_CREDIT`."""
+    return isinstance(error, dict) and not {error.get("code"), error.get("type")}.isdisjoint(
+        _NO_CREDIT
+    )
+
+
+def advice_on_connection(cause: BaseException, option: str = "--miniwob-base-url") -> str:
+    """Return what helps against a failed connection; an empty text if that is not known.
+
+    Args:
+        cause: the error.
+        option: the option that names the server.
+    """
+    if isinstance(cause, httpx2.ProxyError):
+        return (
+            " (by the proxy that HTTPS_PROXY, HTTP_PROXY or ALL_PROXY names; NO_PROXY lists hosts "
+            "that are reached without it)"
+        )
+    if "CERTIFICATE_VERIFY_FAILED" in str(cause):
+        return " (SSL_CERT_FILE names a file of further certificates to trust)"
+    if isinstance(cause, httpx2.UnsupportedProtocol):
+        return f" (give the whole address, such as {option}=http://127.0.0.1:8000/v1)"
+    if isinstance(cause, httpx2.TransportError) and is_hopeless(cause):
+        return f" (start the server, or name another with {option} or OPENAI_BASE_URL)"
+    return ""

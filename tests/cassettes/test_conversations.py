@@ -1,0 +1,192 @@
+"""Conversations in cassettes: why they drift, and how they are printed."""
+
+import json
+from pathlib import Path
+
+import pytest
+from chatting import answer
+
+from pytest_miniwob_agent.cassettes.call import OF_TEST, Call, Request
+from pytest_miniwob_agent.cassettes.conversation import conversation
+from pytest_miniwob_agent.cassettes.drift import drift_of_call
+from pytest_miniwob_agent.cassettes.file import write_cassette
+from pytest_miniwob_agent.core.events import Origin
+from pytest_miniwob_agent.models.apis import CHAT
+
+TOOL = {
+    "type": "function",
+    "function": {
+        "name": "click",
+        "description": "Click an element.",
+        "parameters": {"type": "object", "properties": {"element": {"type": "integer"}}},
+    },
+}
+ENTER = {"type": "function", "function": {"name": "enter", "description": "Enter a text."}}
+CALL = {"id": "c1", "type": "function", "function": {"name": "click", "arguments": '{"element":1}'}}
+MESSAGES = [
+    {"role": "system", "content": "Be quick."},
+    {"role": "user", "content": [{"type": "text", "text": "Click Save."}, {"picture": "a"}]},
+    {"role": "assistant", "content": None, "tool_calls": [CALL]},
+    {"role": "tool", "tool_call_id": "c1", "content": "one\ntwo\nthree"},
+]
+BODY = {"model": "m", "messages": MESSAGES, "tools": [TOOL, ENTER], "temperature": 0}
+ORIGIN = Origin("act", 1, 1, {}, "a" * 12, "b" * 12)
+
+
+def changed(body, place, value):
+    """A copy of a body with another value at a place; None takes it out."""
+    body = json.loads(json.dumps(body))
+    part = body
+    for key in place[:-1]:
+        part = part[key]
+    if value is None:
+        del part[place[-1]]
+    elif isinstance(part, list) and place[-1] == len(part):
+        part.append(value)
+    else:
+        part[place[-1]] = value
+    return body
+
+
+def drift(body, *, path=CHAT, origin=ORIGIN, calls=()):
+    """The drift of a request, against these bodies or the one above."""
+    recorded = [Call(Request(CHAT, each), answer(), ORIGIN) for each in calls or [BODY]]
+    return drift_of_call(Path("1.yaml"), Request(path, body), origin, recorded, 0)
+
+
+TEXT = "another text from the same prompt files, actions and page"
+FUNCTION = ("tools", 0, "function")
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "kind", "what"),
+    [
+        (("messages", 0, "content"), "Be slow.", "agent", f"message 1 (system): {TEXT}"),
+        (("messages", 3, "content"), "one\n2", "agent", f"message 4 (tool): {TEXT}"),
+        (("messages", 0, "role"), "developer", "agent",
+         "message 1 (developer): its role system, now developer"),
+        (("messages", 2, "tool_calls", 0, "function", "name"), "tap", "agent",
+         "message 3 (assistant): its tool calls"),
+        (("messages", 2, "tool_calls", 0, "id"), "c2", "agent",
+         "message 3 (assistant): the ids of its tool calls"),
+        (("messages", 3, "tool_call_id"), "c2", "agent",
+         "message 4 (tool): the id of its tool call"),
+        (("messages", 4), {"role": "user", "content": "On."}, "agent", "message 5 (user): added"),
+        (("messages", 3), None, "agent", "message 4 (tool): removed"),
+        (("messages", 0, "name"), "me", "agent", "messages[0].name"),
+        ((*FUNCTION, "description"), "Tap it.", "tools", "the tool click: its description"),
+        ((*FUNCTION, "parameters", "properties", "element", "type"), "string", "tools",
+         "the tool click: parameters.properties.element.type"),
+        ((*FUNCTION, "name"), "tap", "tools", "the tool click: removed, the tool tap: added"),
+        (("tools", 1), None, "tools", "the tool enter: removed"),
+        (("tools",), [ENTER, TOOL], "tools", "the order of its tools"),
+        (("tools", 0, "strict"), True, "agent", "tools[0].strict"),
+        (("tool_choice",), "required", "model", 'tool_choice not given, now "required"'),
+        (("temperature",), 1, "model", "temperature 0, now 1"),
+    ],
+)  # fmt: skip
+def test_the_cause_names_what_changed(place, value, kind, what):
+    [cause] = drift(changed(BODY, place, value)).causes
+    assert (cause.kind, cause.what) == (kind, what)
+
+
+def test_the_lines_that_changed_are_shown_below_their_message():
+    found = drift(changed(BODY, ("messages", 3, "content"), "one\n2\nthree"))
+    assert str(found).endswith(
+        "What changed (- recorded, + now):\nmessage 4 (tool):\n  one\n- two\n+ 2\n  three"
+    )
+    assert found.changes == ("- two", "+ 2")
+    ids = drift(changed(BODY, ("messages", 3, "tool_call_id"), "c2"))
+    assert ids.changes == ("- c1", "+ c2")
+
+
+def test_prompt_files_and_pages_are_named_with_their_message():
+    body = changed(BODY, ("messages", 3, "content"), "one\n2\nthree")
+    origin = Origin("act", 1, 1, {"system.txt": "0" * 12}, "a" * 12, "c" * 12)
+    assert [(each.kind, each.what) for each in drift(body, origin=origin).causes] == [
+        ("prompt", "system.txt, see message 4 (tool)"),
+        ("page", "message 4 (tool): 2"),
+    ]
+    of_test = Call(Request(CHAT, BODY), answer(), OF_TEST)
+    [cause] = drift_of_call(Path("1.yaml"), Request(CHAT, body), OF_TEST, [of_test], 0).causes
+    assert cause.what == "message 4 (tool): another text of the test"
+
+
+def test_tools_and_messages_are_both_named():
+    body = changed(BODY, ("messages", 0, "content"), "Be slow.")
+    causes = drift(changed(body, ("tools", 1), None)).causes
+    assert [each.what for each in causes] == [
+        "the tool enter: removed", f"message 1 (system): {TEXT}",
+    ]  # fmt: skip
+
+
+def test_another_api_is_named():
+    body = {"model": "m", "input": "Click Save.", "max_output_tokens": 9}
+    causes = drift(body, path="/v1/responses").causes
+    assert [(cause.kind, cause.what) for cause in causes] == [
+        ("api", "the API /v1/chat/completions, now /v1/responses")
+    ]
+
+
+def test_of_an_unknown_api_the_parts_of_its_json_are_named():
+    path, before = "/v1beta/m:go", {"contents": [{"text": "Go."}], "config": {"t": 0}}
+    after = changed(changed(before, ("contents", 0, "text"), "Stop."), ("config", "t"), 1)
+    calls = [Call(Request(path, before), {"a": 1}, ORIGIN)]
+    [cause] = drift_of_call(Path("1.yaml"), Request(path, after), ORIGIN, calls, 0).causes
+    assert (cause.kind, cause.what) == ("agent", f"config.t, contents[0].text: {TEXT}")
+
+
+def test_of_long_parameters_the_parts_that_changed_are_named():
+    schema = {"type": "object", "properties": {str(n): {"type": "string"} for n in range(20)}}
+    before = changed(BODY, ("response_format",), schema)
+    after = changed(before, ("response_format", "properties", "7", "type"), "integer")
+    [cause] = drift(after, calls=[before]).causes
+    assert cause.what == "response_format.properties.7.type"
+
+
+def test_an_option_is_advised_for_parameters_that_the_agent_does_not_give_itself():
+    required = changed(BODY, ("tool_choice",), "required")
+    advice = "It is replayed with: --miniwob-llm-params='{\"temperature\": 0}' "
+    assert advice in str(drift(changed(required, ("temperature",), 1), calls=[required]))
+    assert "It is replayed with" not in str(drift(required))
+
+
+def test_the_nearest_call_is_the_one_with_the_most_messages_in_common():
+    first = changed(changed(BODY, ("messages", 3), None), ("messages", 2), None)
+    third = changed(BODY, ("messages", 4), {"role": "user", "content": "Go on."})
+    bodies = [first, BODY, third]
+    for number, body in enumerate(bodies, start=1):
+        now = changed(body, ("messages", 0, "content"), "Be slow.")
+        assert f"The most similar is call {number} (" in str(drift(now, calls=bodies))
+    without_tools = changed(BODY, ("tools",), None)
+    now = changed(without_tools, ("messages", 3, "content"), "one\n2\nthree")
+    assert "The most similar is call 2 (" in str(drift(now, calls=[BODY, without_tools]))
+
+
+def test_other_apis_streams_and_normalized_requests_are_shown_as_such(tmp_path):
+    path = tmp_path / "1.yaml"
+    stream = 'data: {"choices": [{"index": 0, "delta": {"content": "\\u001b[2JHi"}, "finish_reason": "length"}]}\n\ndata: [DONE]\n\n'  # noqa: E501
+    normalized = ("messages[3].tool_call_id",)
+    refused = answer(message={"refusal": "I can't\nand won't."}, text="")
+    refused["choices"].append(answer(("click", {}), text="Or so.")["choices"][0] | {"index": 1})
+    responses = {"output": [{"type": "message", "content": [{"text": "Yes."}]}], "model": "r"}
+    write_cassette(
+        path,
+        [
+            Call(Request(CHAT, {**BODY, "stream": True}, normalized), stream, ORIGIN),
+            Call(Request(CHAT, {"messages": MESSAGES[1:2]}), answer(text="Yes."), ORIGIN),
+            Call(Request(CHAT, BODY | {"n": 2, "tools": []}), refused, ORIGIN),
+            Call(Request("/v1/responses", {"model": "m", "input": "Go on?"}), responses, ORIGIN),
+        ],
+    )
+    first, streamed, text, _, second, two, third, last = conversation(path)
+    assert "\nnormalized: messages[3].tool_call_id\n" in first
+    assert streamed == "--- model, a stream ---\n [2JHi\nfinish reason: length"
+    assert "tools" not in text
+    assert "\ntools: none\n… 4 earlier messages" in second
+    assert two == (
+        "--- m-2026-01-01, 11 + 3 tokens ---\nrefusal:\n  I can't\n  and won't.\n"
+        "choice 2: Or so.\nchoice 2: click({})"
+    )
+    assert third == "=== call 4: act, trial 1, step 1 ===\npath: /v1/responses\nGo on?"
+    assert last == "--- r ---\nYes."

@@ -1,0 +1,151 @@
+"""The forms of Chat Completions, Responses and Messages: answers, streams, paths."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_miniwob_agent.core.chat import ToolCall
+from pytest_miniwob_agent.core.events import Completion
+from pytest_miniwob_agent.models.apis import CHAT, api_of, path_of, sse
+from pytest_miniwob_agent.models.apis.answers import answer_of, completion_of, is_answer
+
+APIS = (CHAT, "/v1/responses", "/v1/messages")
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+CALLS = st.builds(
+    ToolCall,
+    st.text("abc123", min_size=1, max_size=5),
+    st.sampled_from(["click", "enter"]),
+    st.dictionaries(TEXTS, TEXTS | st.integers(), max_size=2).map(
+        lambda each: json.dumps(each, ensure_ascii=False)
+    ),
+)
+COUNTS = st.none() | st.integers(0, 9)
+
+
+@st.composite
+def completions(draw):
+    calls = draw(st.lists(CALLS, max_size=2, unique_by=lambda call: call.id))
+    text = draw(TEXTS if calls else TEXTS.filter(bool))
+    count = draw(COUNTS)
+    return Completion(text, count, count, "m", tool_calls=tuple(calls))
+
+
+@pytest.mark.parametrize("path", APIS)
+@given(completions())
+def test_a_stream_of_an_answer_adds_up_to_the_answer(path, said):
+    api = api_of(path)
+    answer = api.served(api.answer(said), "1")
+    stream = sse.write_events(api.events(answer), named=path != CHAT)
+    collected = api.collect(sse.read_events(stream))
+    ends = {"usage"} if path == "/v1/messages" else {"id", "created"}  # zero counts; not in chunks
+    for name in answer.keys() - (ends if path != "/v1/responses" else set()):
+        assert collected[name] == answer[name], name
+    for each in (completion_of(path, answer), completion_of(path, stream)):
+        assert (each.text, each.tool_calls, each.model) == (said.text, said.tool_calls, "m")
+        if path != "/v1/messages":
+            assert each.completion_tokens == said.completion_tokens
+
+
+@pytest.mark.parametrize("path", APIS)
+def test_a_stream_that_is_cut_off_at_any_line_before_its_end_is_not_an_answer(path):
+    api = api_of(path)
+    said = Completion("Hello.", 1, 2, "m", tool_calls=(ToolCall("c", "click", '{"id": 1}'),))
+    events = api.events(api.served(api.answer(said), "1"))
+    ends = {CHAT: 2, "/v1/responses": 1, "/v1/messages": 2}[path]
+    for length in range(len(events) - ends + 1):
+        cut = sse.write_events(events[:length], named=True)
+        assert answer_of(path, cut.encode(), "text/event-stream; charset=utf-8") is None, length
+    assert is_answer(path, sse.write_events(events, named=True))
+    error = {"type": "error", "error": {"type": "overloaded_error", "message": "busy"}}
+    assert not is_answer(path, sse.write_events([*events[:1], error], named=True))
+    assert not is_answer(path, error)
+
+
+def test_an_answer_is_read_whole():
+    """Reasoning, refusals, several choices, blocks of thoughts, cached tokens."""
+    chat = {
+        "model": "m",
+        "system_fingerprint": "fp",
+        "choices": [
+            {"message": {"content": None, "reasoning_content": "Hm.", "refusal": "No."}},
+            {"message": {"content": "Second."}, "finish_reason": "stop"},
+        ],
+        "usage": {"prompt_tokens": 1, "completion_tokens": 2},
+    }
+    said = completion_of(CHAT, chat)
+    assert (said.text, said.reasoning, said.refusal) == ("", "Hm.", "No.")
+    assert said.others == (Completion("Second.", finish_reason="stop"),)
+    messages = {
+        "content": [
+            {"type": "thinking", "thinking": "Hm.", "signature": "s"},
+            {"type": "text", "text": "Yes."},
+            {"type": "tool_use", "id": "t", "name": "click", "input": {"id": 1}},
+        ],
+        "stop_reason": "tool_use",
+        "usage": {"input_tokens": 1, "cache_read_input_tokens": 4, "output_tokens": 2},
+    }
+    said = completion_of("/v1/messages", messages)
+    assert (said.text, said.reasoning, said.prompt_tokens) == ("Yes.", "Hm.", 5)
+    assert said.tool_calls == (ToolCall("t", "click", '{"id": 1}'),)
+    stream = sse.write_events(api_of("/v1/messages").events(messages), named=True)
+    assert completion_of("/v1/messages", stream) == said
+    responses = {
+        "status": "incomplete",
+        "incomplete_details": {"reason": "max_output_tokens"},
+        "output": [
+            {"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm."}]},
+            {"type": "message", "content": [{"type": "refusal", "refusal": "No."}]},
+            {"type": "function_call", "call_id": "c", "name": "click", "arguments": "{"},
+        ],
+    }
+    said = completion_of("/v1/responses", responses)
+    assert (said.reasoning, said.refusal, said.finish_reason) == ("Hm.", "No.", "max_output_tokens")
+    assert said.tool_calls == (ToolCall("c", "click", "{"),)
+    stream = sse.write_events(api_of("/v1/responses").events(responses), named=True)
+    assert completion_of("/v1/responses", stream) == said
+
+
+ODD = [None, 1, "x", [], [None], {}, {"type": "message"}, {"content": 3}, {"content": [3, {}]}]
+
+
+@pytest.mark.parametrize("path", [*APIS, "/v1/other"])
+def test_requests_and_answers_of_any_form_are_read_without_an_error(path):
+    api = api_of(path)
+    for odd in ODD:
+        for name in ("messages", "input", "system", "instructions", "tools"):
+            api.messages({name: odd})
+            api.messages({name: [odd]})
+            api.tools({name: [odd]})
+        for name in ("choices", "output", "content", "usage", "model", "delta", "message"):
+            for answer in ({name: odd}, {name: [odd]}, {name: {"message": odd, "delta": odd}}):
+                api.completion(answer)
+                api.collect([answer, odd])
+                api.events(answer)
+                is_answer(path, answer)
+
+
+def test_other_json_is_an_answer_as_it_is():
+    assert answer_of("/v1/embeddings", b'[{"a": 1}]') == [{"a": 1}]
+    assert completion_of("/v1/embeddings", [{"a": 1}]).text == '{"answer":[{"a":1}]}'
+    assert answer_of("/v1/embeddings", b'{"a": NaN}') is None
+    assert answer_of("/v1/embeddings", b"<html>") is None
+    assert answer_of(CHAT, b"[]") is None
+
+
+@pytest.mark.parametrize(
+    ("url", "path"),
+    [
+        ("/v1/chat/completions", CHAT),
+        ("/v1/v1/messages", "/v1/messages"),
+        ("/openai/v1/responses", "/v1/responses"),
+        ("/deployments/x/chat/completions", CHAT),
+        ("/v1/v1beta/models/g:generateContent", "/v1beta/models/g:generateContent"),
+        ("/v1beta/models/g:generateContent", "/v1beta/models/g:generateContent"),
+        ("/rerank", "/rerank"),
+    ],
+)
+def test_the_path_of_a_request_is_without_the_part_of_its_server(url, path):
+    assert path_of(url) == path

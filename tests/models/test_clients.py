@@ -1,0 +1,347 @@
+"""All ways to the model, recorded from a server over HTTP and replayed: chat, clients, a server."""
+
+import json
+import re
+import threading
+
+import pytest
+import yaml
+
+from pytest_miniwob_agent.core.chat import ToolCall
+from pytest_miniwob_agent.core.events import Completion
+
+AGENTS = '''
+    import asyncio, json, urllib.error, urllib.request
+    from concurrent.futures import ThreadPoolExecutor
+    from pytest_miniwob_agent import Click, tools_of
+
+    TOOLS = tools_of([Click])
+
+    def act(env, llm, answer):
+        """Carry out the calls of an answer in the Chat Completions form."""
+        for call in answer.tool_calls or []:
+            function = getattr(call, "function", call)
+            transition = env.call(function.name, function.arguments)
+        return transition
+
+    class Chat:
+        name = "chat"
+        def solve(self, env, llm, note):
+            messages = [{"role": "user", "content": env.reset().goal}]
+            done = False
+            while not done:
+                answer = llm.chat(messages, "act", tools=TOOLS, temperature=0)
+                messages.append(answer.message)
+                for call in answer.tool_calls:
+                    transition = env.call(call.name, call.arguments)
+                    done = transition.done
+                    text = str([each.text for each in transition.observation.elements])
+                    messages.append({"role": "tool", "tool_call_id": call.id, "content": text})
+
+    class Client:
+        """Plain and streamed, Chat Completions and Responses, and an unknown path."""
+        name = "client"
+        def solve(self, env, llm, note):
+            env.reset()
+            ask = [{"role": "user", "content": "open"}]
+            plain = llm.client.chat.completions.create(model=llm.model, messages=ask, tools=TOOLS)
+            call = plain.choices[0].message.tool_calls[0].function
+            env.call(call.name, call.arguments)
+            ids = [plain.id]
+            with llm.client.responses.stream(model=llm.model, input="say") as stream:
+                text = "".join(e.delta for e in stream if e.type == "response.output_text.delta")
+                ids.append(stream.get_final_response().output_text)
+            response = llm.client.responses.create(model=llm.model, input="say", instructions="Be.")
+            assert response.output_text == text == "said"
+            embedded = llm.client.embeddings.create(model="e", input=text, encoding_format="float")
+            assert embedded.data[0].embedding == [0.5]
+            ask = [{"role": "user", "content": "save " + " ".join(ids)}]
+            arguments = ""
+            for chunk in llm.client.chat.completions.create(
+                model=llm.model, messages=ask, tools=TOOLS, stream=True,
+                stream_options={"include_usage": True},
+            ):
+                for choice in chunk.choices:
+                    for call in choice.delta.tool_calls or []:
+                        arguments += call.function.arguments or ""
+            env.call("click", arguments)
+
+    class Async:
+        """Equal and unequal calls at the same time, twice; each task makes a second call."""
+        name = "async"
+        async def ask(self, llm, text):
+            answer = await llm.async_client.chat.completions.create(
+                model=llm.model, messages=[{"role": "user", "content": text}])
+            return answer.choices[0].message.content
+        async def twice(self, llm, text):
+            return await self.ask(llm, f"again {await self.ask(llm, text)}")
+        async def solve(self, env, llm, note):
+            env.reset()
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(self.twice(llm, f"word {n}")) for n in (3, 1, 2)]
+            texts = await asyncio.gather(*(self.ask(llm, "sample") for _ in range(4)))
+            await self.ask(llm, str([task.result() for task in tasks] + texts))
+            env.step(Click(1))
+            env.step(Click(2))
+
+    class Server:
+        """Raw requests: Messages under a doubled /v1, unknown JSON, and what can't be recorded."""
+        name = "server"
+        def ask(self, llm, path, body, method="POST"):
+            headers = {"Content-Type": "application/json", "Authorization": "Bearer of-framework",
+                       "x-api-key": "of-framework", "x-goog-api-key": "of-framework"}
+            data = body if isinstance(body, bytes) else json.dumps(body).encode()
+            asked = urllib.request.Request(
+                llm.base_url + path, data, headers, method=method)
+            try:
+                with urllib.request.urlopen(asked) as answer:
+                    return answer.status, answer.read().decode()
+            except urllib.error.HTTPError as error:
+                return error.code, error.read().decode()
+        def solve(self, env, llm, note):
+            env.reset()
+            ask = [{"role": "user", "content": "say"}]
+            for path, body in [
+                ("/v1/messages?beta=true", {"max_tokens": 9, "messages": ask}),
+                ("/messages", {"max_tokens": 9, "messages": ask, "stream": True}),
+                ("/v1beta/models/g:generateContent?key=of-framework", {"contents": []}),
+                ("/chat/completions", {"messages": ask}),
+            ]:
+                status, text = self.ask(llm, path, {"model": llm.model, **body})
+                assert status == 200 and "said" in text, text
+            assert self.ask(llm, "/models", None, "GET")[0] == 405
+            status, text = self.ask(llm, "/chat/completions", b"[]")
+            assert (status, "not a JSON object" in text) == (400, True)
+            env.step(Click(1))
+            env.step(Click(2))
+'''
+
+TEST = """
+    import pytest
+
+    @pytest.mark.miniwob("click-menu-2", seeds=[1])
+    def test_solves(miniwob_episode):
+        assert miniwob_episode.solved, miniwob_episode.explain()
+"""
+
+
+@pytest.fixture
+def agents(project, chat_server, monkeypatch):
+    """A project with the agents of above; `run` takes one's name, and records or replays."""
+    monkeypatch.setenv("OPENAI_API_KEY", "key-of-openai")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "key-of-anthropic")
+    monkeypatch.setenv("GEMINI_API_KEY", "key-of-gemini")
+    project.makepyfile(TEST)
+    project.makepyfile(agents=AGENTS)
+    project.syspathinsert()
+    chat_server.reply = reply
+
+    def run(name, *args, record="new_episodes"):
+        server = [] if record == "none" else [f"--miniwob-base-url={chat_server.url}"]
+        agent = f"--miniwob-agent=agents:{name}"
+        return project.runpytest(
+            f"--miniwob-record={record}",
+            agent,
+            "--miniwob-trials=1",
+            "--miniwob-steps=5",
+            *server,
+            *args,
+        )
+
+    project.run = run
+    project.calls = lambda name: yaml.safe_load(project.file(name).read_text())["interactions"]
+    project.file = lambda name: project.path / f"cassettes/{name}/m/click-menu-2/1.yaml"
+    project.server = chat_server
+    return project
+
+
+def click(id_):
+    call = ToolCall(f"call_{id_}", "click", json.dumps({"element": id_}))
+    return Completion("", 11, 3, "m", tool_calls=(call,))
+
+
+def reply(prompt):
+    if prompt.startswith("say"):
+        return "said"
+    if "contents" in prompt:
+        return {"candidates": [{"content": {"parts": [{"text": "said"}]}}]}
+    if "encoding_format" in prompt:
+        return {"data": [{"embedding": [0.5], "index": 0, "object": "embedding"}]}
+    return click(2) if ("Save" in prompt and "Quit" in prompt) or "save" in prompt else click(1)
+
+
+def test_a_conversation_with_tools_is_recorded_and_replayed(agents):
+    agents.run("Chat").assert_outcomes(passed=1)
+    first, second = agents.calls("chat")
+    assert agents.file("chat").read_text().startswith("version: 1\nschema: 2\n")
+    assert first["call"]["purpose"] == "act"
+    assert [each["role"] for each in second["request"]["body"]["messages"]] == [
+        "user", "assistant", "tool",
+    ]  # fmt: skip
+    assert second["request"]["body"]["temperature"] == 0
+    asked = len(agents.server.requests)
+    result = agents.run("Chat", record="none")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["model calls: 2 replayed, 0 recorded", "tokens: *28 avoided"])
+    agents.makepyfile(agents=AGENTS.replace("temperature=0", "temperature=0.25"))
+    drifted = agents.run("Chat", "-p", "no:cacheprovider", record="none")
+    assert drifted.ret == pytest.ExitCode.TESTS_FAILED
+    drifted.stdout.fnmatch_lines(["*1 item* no longer fit*", "*temperature*"])
+    assert len(agents.server.requests) == asked
+
+
+def test_the_client_is_recorded_and_replayed_plain_and_streamed(agents, monkeypatch):
+    agents.run("Client").assert_outcomes(passed=1)
+    calls = agents.calls("client")
+    assert [call["request"]["uri"] for call in calls] == [
+        "/v1/chat/completions", "/v1/responses", "/v1/responses", "/v1/embeddings",
+        "/v1/chat/completions",
+    ]  # fmt: skip
+    streams = [isinstance(call["response"]["body"], str) for call in calls]
+    assert streams == [False, True, False, False, True]
+    types = [call["response"]["headers"]["Content-Type"] for call in calls]
+    assert types[1] == types[4] == ["text/event-stream"]
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"):
+        monkeypatch.delenv(name)
+    asked = len(agents.server.requests)
+    result = agents.run("Client", record="none")
+    result.assert_outcomes(passed=1)
+    assert len(agents.server.requests) == asked
+    result.stdout.fnmatch_lines(["tokens: 0 spent, 56 and unknown avoided"])  # that of embeddings
+
+
+def test_calls_at_the_same_time_give_equal_cassettes_and_replays(agents):
+    """The server holds answers back: the first time, the calls that were begun first."""
+    files = []
+    for record, last in (("new_episodes", "word 3"), ("all", "word 2"), ("none", "")):
+        others = threading.Semaphore(0)
+        samples = iter(range(1, 5))
+        lock = threading.Lock()
+
+        def answer(prompt, last=last, others=others, samples=samples, lock=lock):
+            if prompt == last:
+                for _ in range(4):
+                    others.acquire(timeout=3)
+            elif "word" in prompt:
+                others.release()
+            with lock:
+                return f"sample {next(samples)}" if prompt == "sample" else f"<{prompt}>"
+
+        agents.server.reply = answer
+        agents.run("Async", record=record).assert_outcomes(passed=1)
+        files.append(re.sub(r"sample \d", "sample", agents.file("async").read_text()))
+        texts = [
+            call["request"]["body"]["messages"][0]["content"] for call in agents.calls("async")
+        ]
+        assert texts[:3] == ["word 1", "word 2", "word 3"], record
+        assert texts[3:6] == [f"again <word {n}>" for n in (1, 2, 3)]
+        assert texts[6:10] == ["sample"] * 4
+    assert files[0] == files[1] == files[2]
+
+
+def test_a_server_of_the_item_takes_any_json_and_any_key(agents, monkeypatch):
+    agents.run("Server").assert_outcomes(passed=1)
+    server = agents.server
+    assert server.paths == [
+        "/v1/messages?beta=true", "/v1/messages", "/v1beta/models/g:generateContent",
+        "/v1/chat/completions",
+    ]  # fmt: skip
+    keys = [
+        {
+            name: value
+            for name, value in headers.items()
+            if value.rpartition(" ")[2].startswith("key-")
+        }
+        for headers in server.headers
+    ]
+    anthropic = {"authorization": "Bearer key-of-anthropic", "x-api-key": "key-of-anthropic"}
+    assert keys == [
+        anthropic, anthropic,
+        {"authorization": "Bearer key-of-gemini", "x-goog-api-key": "key-of-gemini"},
+        {"authorization": "Bearer key-of-openai"},
+    ]  # fmt: skip
+    assert "of-framework" not in str(server.headers) + str(server.paths)
+    stored = agents.file("server").read_text()
+    assert "key-of" not in stored
+    assert "of-framework" not in stored
+    monkeypatch.delenv("OPENAI_API_KEY")
+    agents.run("Server", record="none").assert_outcomes(passed=1)
+    assert len(server.paths) == 4
+
+
+SWALLOWING = """
+
+    class Swallowing:
+        '''Goes on after every error, as a framework may.'''
+        name = "swallowing"
+        def solve(self, env, llm, note):
+            env.reset()
+            client = llm.client
+            for step in range(30000):
+                try:
+                    stream = client.chat.completions.create(
+                        model=llm.model, messages=[{"role": "user", "content": f"step {step}"}],
+                        tools=TOOLS, stream=True)
+                    list(stream)
+                    env.step(Click(1))
+                except Exception:
+                    pass
+            raise AssertionError("it was never stopped")
+
+        def normalize(self, request):
+            return request | {"user": "anybody"} if "user" in request else request
+"""
+
+
+def test_an_agent_that_swallows_every_error_is_stopped(agents):
+    """Waiting for a completion, its answer as JSON, steps and calls used up, a budget."""
+    agents.makepyfile(agents=AGENTS + SWALLOWING)
+    waiting = agents.run("Swallowing", record="defer")
+    assert waiting.parseoutcomes() == {"waiting": 1}
+    [line] = (agents.path / ".miniwob/pending.jsonl").read_text().splitlines()
+    request = json.loads(line)
+    assert (request["url"], request["body"]["stream"]) == ("/v1/chat/completions", True)
+    assert agents.server.requests == []
+    assert not agents.file("swallowing").exists()
+    body = agents.server.completion("click")
+    answer = {"custom_id": request["custom_id"], "response": {"status_code": 200, "body": body}}
+    (agents.path / "answers.jsonl").write_text(json.dumps(answer) + "\n")
+    waiting = agents.run("Swallowing", "--miniwob-answers=answers.jsonl", record="defer")
+    assert waiting.parseoutcomes() == {"waiting": 1}
+    waiting.stdout.fnmatch_lines(["model calls: 1 replayed, 0 recorded, 1 waiting"])
+    assert "step 1" in (agents.path / ".miniwob/pending.jsonl").read_text()
+    budget = agents.run("Swallowing", "--miniwob-max-calls=2")
+    assert "passed" not in budget.parseoutcomes()
+    budget.stdout.fnmatch_lines(["budget: --miniwob-max-calls=2 is reached*"])
+    assert len(agents.server.requests) == 2
+
+
+def test_a_secret_in_the_arguments_of_a_tool_is_refused_plain_and_streamed(agents):
+    key = "gsk_" + "aB3z" * 13
+    call = ToolCall("c", "click", json.dumps({"text": key}))
+    agents.server.reply = lambda prompt: Completion("", tool_calls=(call,))
+    agents.makepyfile(agents=AGENTS + SWALLOWING)
+    for name in ("Chat", "Swallowing"):
+        result = agents.run(name)
+        result.assert_outcomes(errors=1)
+        result.stdout.fnmatch_lines(["*looks like a secret*"])
+        assert key not in str(result.stdout)
+        assert not agents.file(name.lower()).exists()
+
+
+def test_a_stream_that_is_cut_off_is_not_kept_and_the_named_key_is_sent(agents, monkeypatch):
+    monkeypatch.setenv("MY_KEY", "the-key-of-mine")
+    cut = 'data: {"choices": [{"index": 0, "delta": {"content": "cl"}}]}\n\n'
+    agents.server.reply = lambda prompt: cut.encode()
+    agents.makepyfile(agents=AGENTS + SWALLOWING)
+    result = agents.run("Swallowing", "--miniwob-key-variable=MY_KEY")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*answered with*"])
+    assert len(agents.server.requests) == 1
+    assert agents.server.headers[0]["authorization"] == "Bearer the-key-of-mine"
+    agents.server.reply = lambda prompt: "the-key-of-mine"
+    result = agents.run("Swallowing", "--miniwob-key-variable=MY_KEY")
+    result.stdout.fnmatch_lines(["*looks like a secret (value of MY_KEY)*"])
+    assert "the-key-of-mine" not in str(result.stdout)
+    wrong = agents.run("Swallowing", "--miniwob-key-variable=sk-123")
+    wrong.stderr.fnmatch_lines(["*give the name of an environment variable*"])
