@@ -60,7 +60,7 @@ LIMITS: Mapping[str, Limits] = {
 }
 """Limits that are used up."""
 
-FEW_CALLS = Limits(2, 4, 4)
+FEW_CALLS = Limits(2, 4, 3)
 """Limits where an answer may have a thousand tool calls, which conversations keep."""
 
 ERRORS: Mapping[str, tuple[str, Callable[[], MiniwobError]]] = {
@@ -209,7 +209,7 @@ class AgentContract:
         for seed in GENERATED:
             situation = f"the generated tool calls of seed {seed}"
             model = ScriptedLLM(generated_answers(seed, good))
-            play(self.make(), Page(-1.0), model, situation=situation)
+            play(self.make(), Page(-1.0), model, LIMITS["few of each"], situation=situation)
 
     def test_it_runs_no_code_of_a_reply(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

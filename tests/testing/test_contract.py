@@ -15,10 +15,10 @@ from pytest_miniwob_agent import (
     MiniwobError,
     Press,
     Reflected,
+    ToolCall,
     TrialEnded,
     tools_of,
 )
-from pytest_miniwob_agent.core.chat import ToolCall
 from pytest_miniwob_agent.testing import agent_contract
 
 TOOLS = tools_of([Click])
