@@ -10,6 +10,9 @@ from urllib.parse import urlsplit
 from pytest_miniwob_agent.core.events import Completion
 from pytest_miniwob_agent.models.apis import CHAT, api_of, path_of, sse
 
+OTHER_APIS = ("/v1/responses", "/v1/messages")
+"""The paths whose answers are no chat completions."""
+
 
 class ChatServer:
     """An OpenAI-compatible server on loopback whose answers a test decides.
@@ -69,14 +72,17 @@ class ChatServer:
 
     def prompt(self, path, body):
         """The prompt of a request: its last message; of text agents, the only one."""
-        messages = api_of(path_of(urlsplit(path).path)).messages(body)
+        path = path_of(urlsplit(path).path)
+        messages = api_of(CHAT if "messages" in body and path not in OTHER_APIS else path).messages(
+            body
+        )
         return messages[-1].text
 
     def answer(self, path, body, said):
         """The content type and the body of an answer that says this."""
         path = path_of(urlsplit(path).path)
         if isinstance(said, str):
-            if path == CHAT and not body.get("stream"):
+            if path not in OTHER_APIS and not body.get("stream"):
                 return "application/json", self.completion(said, body["model"])
             said = Completion(said, 11, 3, body.get("model"))
         api = api_of(path)

@@ -70,7 +70,7 @@ class Recording:
         return {
             str(path.relative_to(top)): path.read_bytes()
             for path in top.rglob("*")
-            if path.is_file()
+            if path.is_file() and not path.name.startswith(".")  # half a file, of the kill
         }
 
 

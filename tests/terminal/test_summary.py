@@ -167,12 +167,12 @@ def test_each_agent_has_a_table(project):
 """
     )
     lines = project.runpytest("-k", "click-menu-2", "--miniwob-trials=1").outlines
-    begin = lines.index("bad with ScriptedLLM")
+    begin = lines.index("bad with scripted")
     assert lines[begin - 3 : begin + 3] == [
-        "[2Jgood with ScriptedLLM",
+        "[2Jgood with scripted",
         "category         solved  T=1  calls  steps  tokens",
         "n-screen-n-step     2/2  100      0      4       0",
-        "bad with ScriptedLLM",
+        "bad with scripted",
         "category         solved  T=1  calls  steps  tokens",
         "n-screen-n-step     0/2    0      0      4       0",
     ]
