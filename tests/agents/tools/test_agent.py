@@ -1,13 +1,23 @@
 """The agent of native tool calls: what it carries out, and what its conversation is."""
 
-import contextlib
 import json
-from dataclasses import dataclass, field
 from itertools import count
 
 import pytest
 
-from pytest_miniwob_agent import Click, Element, Ending, Enter, StepLimit, TrialLimit, UsageError
+from pytest_miniwob_agent import (
+    Case,
+    Click,
+    Completion,
+    Element,
+    Ending,
+    Enter,
+    Limits,
+    ToolCall,
+    TrialEnded,
+    UsageError,
+    run_episode,
+)
 from pytest_miniwob_agent.agents.registry import load_agent
 from pytest_miniwob_agent.agents.tools import ToolsAgent
 from pytest_miniwob_agent.agents.tools.conversation import (
@@ -15,7 +25,7 @@ from pytest_miniwob_agent.agents.tools.conversation import (
     CALLS_LIMIT,
     SCREENS_LIMIT,
 )
-from pytest_miniwob_agent.testing import FakeEnvironment
+from pytest_miniwob_agent.testing import FakeEnvironment, ScriptedLLM
 
 MENU, FIELD, SAVE = (
     Element(1, "button", "Menu"),
@@ -24,38 +34,16 @@ MENU, FIELD, SAVE = (
 )
 
 
-@dataclass
-class ToolCall:
-    id: str
-    name: str
-    arguments: str
-
-
-@dataclass
-class Answer:
-    text: str = ""
-    tool_calls: tuple = ()
-    refusal: str | None = None
-
-
-@dataclass
-class ScriptedChat:
-    """A model that gives fixed answers to conversations."""
-
-    answers: list
-    requests: list = field(default_factory=list)
-
-    def chat(self, messages, purpose, *, tools=None, **params):
-        self.requests.append((json.loads(json.dumps(messages)), tools))
-        return self.answers.pop(0)
+def answer(text=""):
+    return Completion(text)
 
 
 def calls(*made, text=""):
     """An answer that calls tools, each a name and its arguments."""
     ids = count(1)
-    return Answer(
+    return Completion(
         text,
-        tuple(
+        tool_calls=tuple(
             ToolCall(
                 f"id-{next(ids)}", name, given if isinstance(given, str) else json.dumps(given)
             )
@@ -68,25 +56,8 @@ def click(element):
     return "click", {"element": element}
 
 
-class Limited(FakeEnvironment):
-    """A page that a run would limit."""
-
-    trials = 1
-    steps = 30
-
-    def reset(self, *, full=False):
-        if len(self.actions) == self.trials:
-            raise TrialLimit(f"{self.trials} trials are used up")
-        return super().reset(full=full)
-
-    def step(self, action):
-        if len(self.actions[-1]) == self.steps:
-            raise StepLimit(f"{self.steps} actions are used up")
-        return super().step(action)
-
-
 def page():
-    return Limited(
+    return FakeEnvironment(
         "Save the file.",
         screens={"closed": [MENU], "open": [MENU, FIELD, SAVE]},
         moves={("closed", "click id=1"): "open", ("open", "click id=1"): "closed"},
@@ -95,14 +66,13 @@ def page():
 
 
 def play(answers, env=None, trials=1, steps=30, **params):
-    """Play the agent; returns the page, the model and the agent's notes."""
+    """Play the agent; returns the page, the messages of each call, and the ends of the trials."""
     env = env or page()
-    env.trials, env.steps = trials, steps
-    llm = ScriptedChat(list(answers))
-    notes = []
-    with contextlib.suppress(TrialLimit):
-        ToolsAgent(**params).solve(env, llm, notes.append)
-    return env, llm, notes
+    llm = ScriptedLLM(answers)
+    case, limits = Case("any", "other", 0), Limits(trials=trials, steps=steps)
+    episode = run_episode(case, ToolsAgent(**params), env, llm, limits, model="scripted")
+    ends = [event for event in episode.events if isinstance(event, TrialEnded)]
+    return env, [json.loads(json.dumps(each.body)) for each in llm.requests], ends
 
 
 def contents(messages):
@@ -110,10 +80,10 @@ def contents(messages):
 
 
 def test_each_answer_leads_to_the_screen_that_the_next_one_is_made_for():
-    env, llm, notes = play([calls(click(1)), calls(click(3))])
+    env, requests, ends = play([calls(click(1)), calls(click(3))])
     assert env.actions == [[Click(1), Click(3)]]
-    assert [note.ending for note in notes] == [Ending.CORRECT]
-    first, second = (messages for messages, _ in llm.requests)
+    assert [end.ending for end in ends] == [Ending.CORRECT]
+    first, second = (each["messages"] for each in requests)
     assert [message["role"] for message in first] == ["system", "user"]
     assert first[1]["content"].startswith("The goal: Save the file.\n\nThe screen now:\n<button")
     assert second[:2] == first
@@ -135,9 +105,11 @@ def test_each_answer_leads_to_the_screen_that_the_next_one_is_made_for():
 
 def test_calls_of_one_answer_are_carried_out_in_order_and_answered_one_by_one():
     arguments = {"text": "y", "element": 2}
-    env, llm, _ = play([calls(click(1), ("enter", arguments), text="First this."), calls(click(3))])
+    env, requests, _ = play(
+        [calls(click(1), ("enter", arguments), text="First this."), calls(click(3))]
+    )
     assert env.actions == [[Click(1), Enter("y", 2), Click(3)]]
-    answer, *results = llm.requests[1][0][2:]
+    answer, *results = requests[1]["messages"][2:]
     assert answer["content"] == "First this."
     assert [result["tool_call_id"] for result in results] == ["call00001", "call00002"]
     assert results[0]["content"] == "Done. The screen has changed."
@@ -145,11 +117,11 @@ def test_calls_of_one_answer_are_carried_out_in_order_and_answered_one_by_one():
 
 
 def test_calls_after_one_that_fails_are_left_out_and_the_model_sees_why():
-    env, llm, _ = play(
+    env, requests, _ = play(
         [calls(click(1), click(9), click(3)), calls(click(3))],
     )
     assert env.actions == [[Click(1), Click(9), Click(3)]]
-    done, failed, skipped = contents(llm.requests[1][0][3:])
+    done, failed, skipped = contents(requests[1]["messages"][3:])
     assert done == "Done. The screen has changed."
     assert failed == "Not done: there is no element with id=9 on the screen."
     assert skipped.startswith("Left out, because a call before it could not be carried out.\n\nThe")
@@ -165,64 +137,64 @@ def test_calls_after_one_that_fails_are_left_out_and_the_model_sees_why():
     ],
 )
 def test_a_bad_call_is_answered_with_its_error_and_is_not_an_action(call, error):
-    env, llm, _ = play([calls(call), calls(click(1), click(3))])
+    env, requests, _ = play([calls(call), calls(click(1), click(3))])
     assert env.actions == [[Click(1), Click(3)]]
-    assert llm.requests[1][0][3]["content"].startswith(f"Not done: {error}")
+    assert requests[1]["messages"][3]["content"].startswith(f"Not done: {error}")
 
 
 def test_calls_after_the_judgement_are_left_out():
-    env, _, notes = play([calls(click(1), click(3), click(1), ("submit", "{}"))])
+    env, _, ends = play([calls(click(1), click(3), click(1), ("submit", "{}"))])
     assert env.actions == [[Click(1), Click(3)]]
-    assert notes[0].ending is Ending.CORRECT
+    assert ends[0].ending is Ending.CORRECT
 
 
 def test_an_answer_without_calls_gets_one_reminder():
-    env, llm, notes = play([Answer("Hm."), calls(click(1)), Answer(), calls(click(3))])
-    assert notes[0].ending is Ending.CORRECT
-    assert contents(llm.requests[1][0][2:])[0] == "Hm."
-    assert llm.requests[1][0][3]["content"].startswith("You called no tool")
-    assert contents(llm.requests[3][0])[-2] == "(no answer)"
-    env, llm, notes = play([Answer("Done."), Answer(refusal="No.")])
-    assert notes[0].ending is Ending.INCOMPLETE
+    env, requests, ends = play([answer("Hm."), calls(click(1)), answer(), calls(click(3))])
+    assert ends[0].ending is Ending.CORRECT
+    assert contents(requests[1]["messages"][2:])[0] == "Hm."
+    assert requests[1]["messages"][3]["content"].startswith("You called no tool")
+    assert contents(requests[3]["messages"])[-2] == "(no answer)"
+    env, requests, ends = play([answer("Done."), Completion("", refusal="No.")])
+    assert ends[0].ending is Ending.INCOMPLETE
     assert env.actions == [[]]
 
 
 def test_a_trial_ends_where_nothing_can_be_carried_out_any_more():
     good, bad = calls(click(1)), calls(("click", "[]"), click(1))
-    env, _llm, notes = play([bad, bad, good, bad, bad, bad])
-    assert notes[0].ending is Ending.EXCEPTION
-    assert notes[0].detail.startswith("the arguments must be a JSON object")
+    env, _, ends = play([bad, bad, good, bad, bad, bad])
+    assert ends[0].ending is Ending.EXCEPTION
+    assert ends[0].detail.startswith("the arguments must be a JSON object")
     assert env.actions == [[Click(1)]]
 
 
 def test_a_second_trial_begins_with_what_the_first_one_did():
     enter = ("enter", {"text": "x", "element": 2})
-    _env, llm, notes = play(
-        [calls(click(1), enter), Answer(), Answer(), calls(click(1), click(3))], trials=3
+    _env, requests, ends = play(
+        [calls(click(1), enter), answer(), answer(), calls(click(1), click(3))], trials=3
     )
-    assert [note.ending for note in notes] == [Ending.FAILED, Ending.INCOMPLETE, Ending.CORRECT]
-    second = llm.requests[1][0]
+    assert [end.ending for end in ends] == [Ending.FAILED, Ending.INCOMPLETE, Ending.CORRECT]
+    second = requests[1]["messages"]
     assert len(second) == 2
     assert "the page judged your work to be wrong" in second[1]["content"]
     assert '- click {"element": 1}\n- enter {"text": "x", "element": 2}' in second[1]["content"]
-    assert "stopped calling tools" in llm.requests[3][0][1]["content"]
-    assert "- nothing" in llm.requests[3][0][1]["content"]
+    assert "stopped calling tools" in requests[3]["messages"][1]["content"]
+    assert "- nothing" in requests[3]["messages"][1]["content"]
 
 
 def test_a_trial_whose_actions_are_used_up_is_followed_by_another():
-    _env, llm, notes = play(
+    _env, requests, ends = play(
         [calls(*[click(1)] * 9), calls(click(1)), calls(click(3))], trials=2, steps=4
     )
-    assert [note.ending for note in notes] == [Ending.STEP_LIMIT, Ending.CORRECT]
-    assert "you had used up all actions" in llm.requests[1][0][1]["content"]
+    assert [end.ending for end in ends] == [Ending.STEP_LIMIT, Ending.CORRECT]
+    assert "you had used up all actions" in requests[1]["messages"][1]["content"]
 
 
 def test_an_answer_is_sent_back_in_a_form_that_servers_take():
     """No invalid arguments, names, characters or ids, and no answer without end."""
     answers = [
-        Answer(
+        Completion(
             "\ud800" + "x" * 9_000,
-            (
+            tool_calls=(
                 ToolCall("same", "click", '{"element": 1}'),
                 ToolCall("same", "a b\n\ud800", "{" * 9_000),
                 ToolCall("", "copy", ""),
@@ -232,9 +204,9 @@ def test_an_answer_is_sent_back_in_a_form_that_servers_take():
         calls(("type", json.dumps({"text": "x" * 20_000}))),
         calls(click(3)),
     ]
-    _, llm, notes = play(answers)
-    assert notes[0].ending is Ending.CORRECT
-    messages = llm.requests[2][0]
+    _, requests, ends = play(answers)
+    assert ends[0].ending is Ending.CORRECT
+    messages = requests[2]["messages"]
     json.dumps(messages, ensure_ascii=False).encode()
     answer, second = (message for message in messages if message["role"] == "assistant")
     assert answer["content"].startswith("?x")
@@ -249,11 +221,11 @@ def test_an_answer_is_sent_back_in_a_form_that_servers_take():
 
 
 def test_of_endless_calls_only_the_first_are_kept():
-    env, llm, _ = play(
+    env, requests, _ = play(
         [calls(*[click(1)] * 1_001), calls(click(1), click(3))], steps=CALLS_LIMIT + 9
     )
     assert len(env.actions[0]) == CALLS_LIMIT + 2
-    answer, *results = llm.requests[1][0][2:]
+    answer, *results = requests[1]["messages"][2:]
     assert len(answer["tool_calls"]) == len(results) == CALLS_LIMIT
     assert "Only the first 50 calls" in results[-1]["content"]
 
@@ -265,14 +237,14 @@ def size(messages):
 def test_a_long_conversation_stays_bounded():
     """Older screens are left out, then the oldest answers; the goal and the latest ones stay."""
     elements = [MENU, Element(None, "p", "x" * 5_000)]
-    env = Limited("Go on.", {"one": elements, "two": [*elements, FIELD]})
+    env = FakeEnvironment("Go on.", {"one": elements, "two": [*elements, FIELD]})
     env.moves = {("one", "click id=1"): "two", ("two", "click id=1"): "one"}
     answers = [calls(click(1), text=f"thought {number} " + "y" * 500) for number in range(60)]
-    _, llm, notes = play(answers, env, steps=59)
-    assert notes[0].ending is Ending.STEP_LIMIT
-    sizes = [size(messages) for messages, _ in llm.requests]
+    _, requests, ends = play(answers, env, steps=59)
+    assert ends[0].ending is Ending.STEP_LIMIT
+    sizes = [size(each["messages"]) for each in requests]
     assert max(sizes) < SCREENS_LIMIT + 2 * ANSWERS_LIMIT
-    last = llm.requests[-1][0]
+    last = requests[-1]["messages"]
     assert last[1]["content"].startswith("The goal: Go on.\n\n(The screen of that moment is left")
     assert "Your first answers and their results are left out:" in last[1]["content"]
     assert sum("The screen now:" in text for text in contents(last) if text) == 3
@@ -283,14 +255,14 @@ def test_a_long_conversation_stays_bounded():
 
 
 def test_a_screen_without_end_is_cut():
-    env = Limited("Go on.", {"one": [Element(1, "p", "x" * 90_000)]})
-    _, llm, _ = play([Answer(), Answer()], env)
-    assert size(llm.requests[1][0]) < SCREENS_LIMIT + 9_000
+    env = FakeEnvironment("Go on.", {"one": [Element(1, "p", "x" * 90_000)]})
+    _, requests, _ = play([answer(), answer()], env)
+    assert size(requests[1]["messages"]) < SCREENS_LIMIT + 9_000
 
 
 def names(**params):
-    _, llm, _ = play([Answer(), Answer()], **params)
-    return [tool["function"]["name"] for tool in llm.requests[0][1]]
+    _, requests, _ = play([answer(), answer()], **params)
+    return [tool["function"]["name"] for tool in requests[0]["tools"]]
 
 
 def test_the_tools_are_those_of_the_parameters():
@@ -302,9 +274,9 @@ def test_the_tools_are_those_of_the_parameters():
 
 
 def test_the_full_screen_is_asked_for_and_explained():
-    env = Limited("Go on.", {"one": [Element(1, "p", "x", details=(("box", "0,0,9,9"),))]})
-    _, llm, _ = play([Answer(), Answer()], env, screen="full")
-    system, user = contents(llm.requests[0][0])
+    env = FakeEnvironment("Go on.", {"one": [Element(1, "p", "x", details=(("box", "0,0,9,9"),))]})
+    _, requests, _ = play([answer(), answer()], env, screen="full")
+    system, user = contents(requests[0]["messages"])
     assert '"box" is its place' in system
     assert 'box="0,0,9,9"' in user
 
