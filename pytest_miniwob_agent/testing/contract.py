@@ -60,6 +60,9 @@ LIMITS: Mapping[str, Limits] = {
 }
 """Limits that are used up."""
 
+FEW_CALLS = Limits(2, 4, 3)
+"""Limits where an answer may have a thousand tool calls, which conversations keep."""
+
 ERRORS: Mapping[str, tuple[str, Callable[[], MiniwobError]]] = {
     "a page that does not load": ("reset", lambda: BrowserLost("the browser crashed")),
     "a page that is lost": ("step", lambda: BrowserLost("the browser crashed")),
@@ -202,11 +205,11 @@ class AgentContract:
             ):
                 situation = f"{name} in the answer to {calls}, on {_page(reward)}"
                 model = self.model(answer, TURNS[calls])
-                play(self.make(), Page(reward), model, situation=situation)
+                play(self.make(), Page(reward), model, FEW_CALLS, situation=situation)
         for seed in GENERATED:
             situation = f"the generated tool calls of seed {seed}"
             model = ScriptedLLM(generated_answers(seed, good))
-            play(self.make(), Page(-1.0), model, situation=situation)
+            play(self.make(), Page(-1.0), model, LIMITS["few of each"], situation=situation)
 
     def test_it_runs_no_code_of_a_reply(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -197,9 +197,9 @@ class ScriptedLLM:
         completion = self._answer(request, request.path.rpartition("/")[2])
         answer = api.served(api.answer(completion), f"scripted{len(self.prompts)}")
         if not request.body.get("stream"):
-            return ModelResponse(json.dumps(answer).encode())
+            return ModelResponse(_sent(json.dumps(answer, ensure_ascii=False)))
         stream = sse.write_events(api.events(answer), named=request.path != CHAT)
-        return ModelResponse(stream.encode(), sse.CONTENT_TYPE)
+        return ModelResponse(_sent(stream), sse.CONTENT_TYPE)
 
     @property
     def client(self) -> openai.OpenAI:
@@ -233,3 +233,8 @@ class ScriptedLLM:
         reply = self._reply(prompt, purpose) if self._reply else next(self._replies, None)
         assert reply is not None, f"the script has no reply to this {purpose} call:\n{prompt}"
         return Completion(reply) if isinstance(reply, str) else reply
+
+
+def _sent(text: str) -> bytes:
+    """A text as a server sends it, which can't send half of a surrogate pair."""
+    return text.encode("utf-8", "replace")

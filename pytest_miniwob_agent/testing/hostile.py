@@ -125,8 +125,7 @@ def hostile_answers(good: Completion) -> dict[str, Completion]:
         "a call after one that fails": [(name, "{"), (name, arguments)],
         "three calls": [(name, arguments)] * 3,
         "a thousand calls": [(name, arguments)] * 1000,
-        "a thousand calls with no JSON": [(name, "{")] * 1000,
-        "a thousand calls of unknown tools": [(f"tool-{number}", "{}") for number in range(1000)],
+        "a thousand bad calls": [(name, "{"), ("submit_everything", "{}")] * 500,
     }
     completions = {
         what: Completion("", tool_calls=_numbered(calls), finish_reason="tool_calls")

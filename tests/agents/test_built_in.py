@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pytest_miniwob_agent
-from pytest_miniwob_agent import Completion, Element
+from pytest_miniwob_agent import Completion, Element, ToolCall
 from pytest_miniwob_agent.agents.registry import BUILT_IN, load_agent
-from pytest_miniwob_agent.core.chat import ToolCall
 from pytest_miniwob_agent.testing import ScriptedLLM, agent_contract
 from pytest_miniwob_agent.testing.hostile import PIECES
 from pytest_miniwob_agent.testing.watch import Page, play

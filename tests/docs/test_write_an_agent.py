@@ -8,6 +8,7 @@ import pytest
 from projects import ROOT
 
 from pytest_miniwob_agent.agents.registry import GROUP, load_agent
+from pytest_miniwob_agent.testing import agent_contract
 
 TEXT = (ROOT / "docs" / "write-an-agent.md").read_text("utf-8")
 
@@ -49,6 +50,16 @@ def test_the_agent_of_the_page_solves_tasks_and_replays(files, chat_server):
     files.runpytest(*args).assert_outcomes(passed=2)
     assert len(chat_server.requests) == asked
     assert files.path.joinpath("cassettes/next-action/m/enter-text/1.yaml").exists()
+
+
+def test_the_agent_of_tools_of_the_page_carries_out_calls():
+    [source] = re.findall(r"^```python\n# tool_caller.py\n(.*?)^```$", TEXT, re.M | re.S)
+    [contract] = re.findall(r"^```python\n(from \S+ import Completion.*?)^```$", TEXT, re.M | re.S)
+    namespace = {"agent_contract": agent_contract}
+    exec(source + contract, namespace)
+    contract = namespace["TestToolCaller"]()
+    contract.test_its_good_replies_make_it_act()
+    contract.test_no_tool_call_breaks_it()
 
 
 def test_the_method_run_finished_of_the_page_gets_outcomes(files):

@@ -1,6 +1,7 @@
 """The contract of agents: a good agent passes, and each kind of wrong agent fails its test."""
 
 import contextlib
+import json
 import random
 import re
 
@@ -8,14 +9,21 @@ import pytest
 
 from pytest_miniwob_agent import (
     Click,
+    Completion,
     Ending,
     LimitReached,
     MiniwobError,
     Press,
     Reflected,
+    ToolCall,
     TrialEnded,
+    tools_of,
 )
 from pytest_miniwob_agent.testing import agent_contract
+
+TOOLS = tools_of([Click])
+
+CLICK = Completion("", tool_calls=(ToolCall("1", "click", '{"element": 1}'),))
 
 
 class Good:
@@ -279,6 +287,81 @@ class RunsPrograms(Good):
         return reply
 
 
+class WithTools:
+    """Carries out tool calls; each other agent of tools asks in another way, or is wrong."""
+
+    name = "with-tools"
+
+    def solve(self, env, llm, note):
+        solved = False
+        while not solved:
+            goal = env.reset().goal.encode("utf-8", "replace").decode()
+            self.messages = [{"role": "user", "content": f"How to {goal}?"}]
+            solved = self.trial(env, llm)
+
+    def trial(self, env, llm):
+        while calls := self.ask(llm):
+            for call in calls:
+                transition = self.act(env, call)
+                if transition.done:
+                    return transition.solved
+                self.answer(call, transition)
+        return False
+
+    def ask(self, llm):
+        completion = llm.chat(self.messages, "act", tools=TOOLS)
+        self.messages.append(completion.message)
+        return completion.tool_calls
+
+    def act(self, env, call):
+        return env.call(call.name, call.arguments)
+
+    def answer(self, call, transition):
+        result = transition.error or "Done."
+        self.messages.append({"role": "tool", "tool_call_id": call.id, "content": result})
+
+
+class AsynchronousWithStreams(WithTools):
+    async def solve(self, env, llm, note):
+        solved = False
+        while not solved:
+            goal = env.reset().goal.encode("utf-8", "replace").decode()
+            self.messages = [{"role": "user", "content": f"How to {goal}?"}]
+            solved = await self.trial(env, llm)
+
+    async def trial(self, env, llm):
+        while calls := await self.ask(llm):
+            for call in calls:
+                transition = self.act(env, call)
+                if transition.done:
+                    return transition.solved
+                self.answer(call, transition)
+        return False
+
+    async def ask(self, llm):
+        calls = {}
+        async for chunk in await llm.async_client.chat.completions.create(
+            model=llm.model, messages=self.messages, tools=TOOLS, stream=True
+        ):
+            for part in [part for each in chunk.choices for part in each.delta.tool_calls or ()]:
+                call = calls.setdefault(part.index, {"id": part.id, "name": "", "arguments": ""})
+                call["name"] += part.function.name or ""
+                call["arguments"] += part.function.arguments or ""
+        completion = Completion("", tool_calls=tuple(ToolCall(**each) for each in calls.values()))
+        self.messages.append(completion.message)
+        return completion.tool_calls
+
+
+class TrustsTheArguments(WithTools):
+    def act(self, env, call):
+        return env.step(Click(json.loads(call.arguments)["element"]))
+
+
+class AsksWithoutMessages(WithTools):
+    def ask(self, llm):
+        return llm.chat([], "act", tools=TOOLS).tool_calls
+
+
 WRONG = {
     Nameless: ("it_is_an_agent", "lacks a `name`"),
     NamedLikeAPath: ("its_name_can_be_a_folder", "its name is '../good'"),
@@ -376,13 +459,20 @@ WRONG = {
         "Played with the generated replies of seed ",
     ),
     RunsPrograms: ("it_runs_no_code_of_a_reply", "a program in a reply was run, and made a file"),
+    TrustsTheArguments: (
+        "no_tool_call_breaks_it",
+        "Played with a call with nothing in the answer to every call, on a page that judges with "
+        "reward -1. The model's last reply was '' 'click()'",
+    ),
+    AsksWithoutMessages: ("its_good_replies_make_it_act", "a conversation that has no messages"),
 }
 """The test that each wrong agent fails, and a part of the message."""
 
 
 def contract_tests(agent):
     """The tests of the contract for an agent, by name."""
-    contract = agent_contract(agent)()
+    replies = [CLICK] if issubclass(agent, WithTools) else ["click id=1"]
+    contract = agent_contract(agent, replies)()
     return {name: getattr(contract, name) for name in dir(contract) if name.startswith("test_")}
 
 
@@ -403,6 +493,24 @@ def test_each_test_has_a_wrong_agent_that_fails_it():
 
 class TestAGoodAgent(agent_contract(Good)):
     """It passes; the tests themselves are inherited."""
+
+
+class TestAnAgentWithTools(agent_contract(WithTools, [CLICK])):
+    """It passes."""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "its_good_replies_make_it_act",
+        "a_trial_is_over_when_the_page_has_judged",
+        "it_accepts_that_a_limit_is_reached",
+        "errors_of_page_and_model_pass",
+        "no_tool_call_breaks_it",
+    ],
+)
+def test_an_asynchronous_agent_with_streams_passes(name):
+    contract_tests(AsynchronousWithStreams)[f"test_{name}"]()
 
 
 def test_a_test_module_collects_the_contract_and_shows_its_failures(pytester):
