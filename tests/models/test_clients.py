@@ -11,7 +11,7 @@ from pytest_miniwob_agent.core.chat import ToolCall
 from pytest_miniwob_agent.core.events import Completion
 
 AGENTS = '''
-    import asyncio, json, urllib.error, urllib.request
+    import asyncio, json, urllib.error, urllib.request, uuid
     from concurrent.futures import ThreadPoolExecutor
     from pytest_miniwob_agent import Click, tools_of
 
@@ -37,6 +37,18 @@ AGENTS = '''
                     done = transition.done
                     text = str([each.text for each in transition.observation.elements])
                     messages.append({"role": "tool", "tool_call_id": call.id, "content": text})
+
+    class MadeUp:
+        """Sends a name that differs each time, and says so."""
+        name = "made-up"
+        def normalize(self, request):
+            request["messages"][0]["name"] = "somebody"
+            return request
+        def solve(self, env, llm, note):
+            env.reset()
+            for goal in ("open", "save"):
+                asked = {"role": "user", "name": uuid.uuid4().hex, "content": goal}
+                act(env, llm, llm.chat([asked], "act", tools=TOOLS))
 
     class Client:
         """Plain and streamed, Chat Completions and Responses, and an unknown path."""
@@ -188,6 +200,17 @@ def test_a_conversation_with_tools_is_recorded_and_replayed(agents):
     assert drifted.ret == pytest.ExitCode.TESTS_FAILED
     drifted.stdout.fnmatch_lines(["*1 item* no longer fit*", "*temperature*"])
     assert len(agents.server.requests) == asked
+
+
+def test_what_an_agent_normalizes_is_sent_as_it_is_and_stored_with_its_place(agents):
+    agents.run("MadeUp").assert_outcomes(passed=1)
+    names = [request["messages"][0]["name"] for request in agents.server.requests]
+    assert len({*names, "somebody"}) == 3
+    for call in agents.calls("made-up"):
+        assert call["call"]["normalized"] == ["messages[0].name"]
+        assert call["request"]["body"]["messages"][0]["name"] == "somebody"
+    agents.run("MadeUp", record="none").assert_outcomes(passed=1)
+    assert len(agents.server.requests) == 2
 
 
 def test_the_client_is_recorded_and_replayed_plain_and_streamed(agents, monkeypatch):
