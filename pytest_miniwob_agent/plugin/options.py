@@ -337,6 +337,14 @@ OPTIONS = (
         parse=parse_count,
     ),
     Option(
+        "ask-above",
+        "before a recording that is likely to take more than N model calls, ask whether to go on; "
+        "only on a terminal, and never where CI is set",
+        "1000",
+        metavar="N",
+        parse=parse_count,
+    ),
+    Option(
         "keep-going",
         "continue with the next item after an error of the model's server that all calls would "
         "meet (a wrong key, a refused parameter, a server that is not there); otherwise the run "

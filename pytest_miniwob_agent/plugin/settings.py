@@ -57,6 +57,7 @@ class Settings:
     max_calls: int | None
     max_cost: float | None
     concurrency: int | None
+    ask_above: int
     keep_going: bool
     prices: Mapping[str, Price]
     results: Path | None

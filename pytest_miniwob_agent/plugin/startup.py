@@ -37,6 +37,8 @@ def start(config: pytest.Config) -> None:
         if hasattr(config, "workerinput"):
             shared = config.workerinput["miniwob_shared"]
             state.shared = Path(shared) if shared else None
+            if state.shared is not None:
+                _register_forecaster(config, state)
         else:
             _start_controller(config, state)
     except MiniwobError as error:
@@ -86,10 +88,17 @@ def _start_controller(config: pytest.Config, state: State) -> None:
         state.shared = Path(folder.name)
         from pytest_miniwob_agent.terminal.progress import Progress
 
+        _register_forecaster(config, state)
         config.pluginmanager.register(Progress(config, settings.price), "miniwob-progress")
     reports = ShownReports(record_command(config))
     config.pluginmanager.register(reports, "miniwob-shown-reports")
     config.pluginmanager.register(controller, "miniwob-controller")
+
+
+def _register_forecaster(config: pytest.Config, state: State) -> None:
+    from pytest_miniwob_agent.plugin.forecast import Forecaster
+
+    config.pluginmanager.register(Forecaster(config, state), "miniwob-forecaster")
 
 
 def _open_report(config: pytest.Config, settings: Settings) -> Report | None:
