@@ -52,9 +52,11 @@ def test_a_completion_that_can_not_be_kept_is_rescued_and_stops_all_workers(
 ):
     """The folder is lost while the second call of the first item is answered."""
     cassettes = project.path / "cassettes"
+    asked = []
 
     def reply(prompt):
         if ">Save<" in prompt and cassettes.is_dir():
+            asked.append(len(chat_server.requests))
             cassettes.rename(project.path / "gone")
             cassettes.write_text("in the folder's place")
         return solve_menu(prompt)
@@ -64,7 +66,7 @@ def test_a_completion_that_can_not_be_kept_is_rescued_and_stops_all_workers(
     assert result.ret == pytest.ExitCode.INTERRUPTED
     assert "Traceback" not in result.stdout.str()
     assert result.parseoutcomes().keys() <= {"error", "errors"}
-    assert len(chat_server.requests) <= 5  # each worker may have one under way, of the twelve
+    assert len(chat_server.requests) <= asked[0] + 1  # the other worker may have one under way
     stopped = "a completion that was paid for could not be kept: cassettes/*can't be written: "
     result.stdout.fnmatch_lines(
         [f"{stopped}*. It is in *: make room, copy*", f"! *Interrupted: *{stopped}*"]

@@ -83,7 +83,8 @@ class Window:
 
     def __init__(self, width=1280, theme="light"):
         options = webdriver.ChromeOptions()
-        options.binary_location = find_browser()
+        # Not the shell: where that is a script, its end would leave the browser.
+        options.binary_location = find_browser(headed=True)
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         for switch in ("--headless=new", "--disable-dev-shm-usage", "--hide-scrollbars"):
             options.add_argument(switch)
