@@ -146,9 +146,7 @@ def _describe(item: pytest.Item, call: pytest.CallInfo[None], report: Any) -> No
     if unsolved and call.excinfo and str(reason).partition("\n")[0] == verdict:
         failure = pytest.fail.Exception(text, pytrace=False).with_traceback(call.excinfo.tb)
         report.longrepr = item.repr_failure(pytest.ExceptionInfo.from_exception(failure))
-        alone = item.config.option.tbstyle == "line"
-        # The short summary has room for a few words only, a line of its own for all of them.
-        _set_reason(report.longrepr, verdict if alone else verdict.partition(",")[0], alone=alone)
+        _set_reason(report.longrepr, verdict, alone=item.config.option.tbstyle == "line")
     elif unsolved:
         report.sections.append(("MiniWoB++ transcript", text))
     if state.exports is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from typing import Any
 
@@ -37,7 +38,9 @@ class ColouredTranscript:
 
     def __init__(self, failure: Any) -> None:
         self._failure = failure
-        self.reprcrash = getattr(failure, "reprcrash", None)
+        self.reprcrash = copy.copy(getattr(failure, "reprcrash", None))
+        if self.reprcrash is not None:  # for the short summary, which has room for a few words
+            self.reprcrash.message = self.reprcrash.message.partition(",")[0]
 
     def __str__(self) -> str:
         return str(self._failure)
