@@ -234,7 +234,7 @@ def main() -> None:
         for _ in range(options.rounds):
             rounds.append(watch.replay(options.k))
             bares.append(bare(plain_options(), "file", rounds[-1].pages))
-            equals.append(bare(browser._options(), browser.pages, rounds[-1].pages))
+            equals.append(bare(browser._options(), browser.page_scheme, rounds[-1].pages))
     report(rounds, bares, equals)
 
 

@@ -39,7 +39,7 @@ class MiniwobEnvironment:
         self._next: NativeInput | None = None
         """The input of an action that `look` has aimed and `step` has not carried out yet."""
         self._full = False
-        self._url = page_url(case.task, browser.pages)
+        self._url = page_url(case.task, browser.page_scheme)
 
     def reset(self, *, full: bool = False) -> Observation:
         """Load the page, set the seed, generate the problem, let it settle and read it.

@@ -18,15 +18,15 @@ HOST = "miniwob.localhost"
 """The name of the server in the browser: pages see the same address whatever its port is."""
 
 ORIGINS = {"http": f"http://{HOST}", "file": "file://"}
-"""The ways in which pages come to the browser, with the origin of their storage."""
+"""The schemes of the addresses of task pages, with the origin of their storage."""
 
 
-def page_url(task: str, way: str = "http") -> str:
-    """The address of a task's page, by a way of `ORIGINS`."""
+def page_url(task: str, scheme: str = "http") -> str:
+    """The address of a task's page, by a scheme of `ORIGINS`."""
     path = page_path(task)
-    if way == "file":
+    if scheme == "file":
         return path.as_uri()
-    return f"{ORIGINS[way]}/{path.relative_to(pages_folder()).as_posix()}"
+    return f"{ORIGINS[scheme]}/{path.relative_to(pages_folder()).as_posix()}"
 
 
 class PageServer:
@@ -52,8 +52,8 @@ class PageServer:
             self._server = LoopbackServer(self._answer, threads=8)
         except OSError as error:
             raise BrowserError(
-                f"the pages can't be served on 127.0.0.1: {error}; --miniwob-pages=file loads "
-                "them from disk"
+                f"the pages can't be served on 127.0.0.1: {error}; --miniwob-page-scheme=file "
+                "loads them from disk"
             ) from error
         self.port = self._server.port
         self.close = self._server.close

@@ -195,7 +195,7 @@ class Browser:
         headed: show the window.
         slowmo: real milliseconds to spend on every action, for people who watch the window; the
             pointer is then drawn in it. Behaviour and reading of the page do not change.
-        pages: "http" to serve the task pages on loopback, "file" to load them from disk.
+        page_scheme: "http" to serve the task pages on loopback, "file" to load them from disk.
         timeout: real seconds to wait for a page that does not answer.
         bypass_vcr: a context in which a user's vcrpy cassettes ignore HTTP: selenium talks to the
             driver over HTTP, which must neither be recorded nor replayed.
@@ -207,7 +207,7 @@ class Browser:
         *,
         headed: bool = False,
         slowmo: int | None = None,
-        pages: str = "http",
+        page_scheme: str = "http",
         timeout: float = TIMEOUT,
         bypass_vcr: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext,
     ) -> None:
@@ -215,8 +215,8 @@ class Browser:
         self._path = path
         self._headed = headed
         self._slowmo = slowmo
-        self.pages = pages
-        """The way in which task pages come: "http" or "file"."""
+        self.page_scheme = page_scheme
+        """The scheme of the addresses of task pages: "http" or "file"."""
         self._server: PageServer | None = None
         self._timeout = timeout
         self._driver: webdriver.Chrome | None = None
@@ -294,7 +294,7 @@ class Browser:
 
     def _reachable(self) -> str:
         """The rule for the one host that pages reach, which is started if it does not run."""
-        if self.pages == "file":
+        if self.page_scheme == "file":
             return ""
         if self._server is None:
             self._server = PageServer()
@@ -342,7 +342,7 @@ class Browser:
         """
         self.driver.execute_cdp_cmd(
             "Storage.clearDataForOrigin",
-            {"origin": ORIGINS[self.pages], "storageTypes": STORAGE},
+            {"origin": ORIGINS[self.page_scheme], "storageTypes": STORAGE},
         )
         if self._used:
             self._used = False

@@ -30,10 +30,10 @@ def add(commands: Commands) -> None:
         "(%(default)s)",
     )
     parser.add_argument(
-        "--pages",
+        "--page-scheme",
         choices=("http", "file"),
         default="http",
-        help="how pages come to the browser, as with --miniwob-pages (%(default)s)",
+        help="how pages come to the browser, as with --miniwob-page-scheme (%(default)s)",
     )
     parser.add_argument("--output", type=Path, metavar="FILE", help="write the verdicts as JSON")
     parser.add_argument(
@@ -56,7 +56,7 @@ def run(options: Namespace) -> int:
     verdicts: dict[str, dict[str, str | int]] = {}
     failed = 0
     first, *more = options.browser or [None]
-    start = partial(Browser, pages=options.pages)
+    start = partial(Browser, page_scheme=options.page_scheme)
     others = {path: partial(start, path) for path in more if path != first}
     full = options.screen == "full"
     verdicts_of = certify(cases, partial(start, first), show_progress, others=others, full=full)

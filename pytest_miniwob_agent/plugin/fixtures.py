@@ -45,7 +45,7 @@ def miniwob_browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
         settings.browser,
         headed=settings.headed,
         slowmo=settings.slowmo,
-        pages=settings.pages,
+        page_scheme=settings.page_scheme,
         bypass_vcr=bypass_vcr,
     )
     yield browser

@@ -403,7 +403,7 @@ OPTIONS = (
         parse=parse_optional_text,
     ),
     Option(
-        "pages",
+        "page-scheme",
         "how task pages come to the browser: http = from a server on loopback, of which the "
         "browser keeps compiled scripts; file = from disk",
         "http",

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 REPLAYING = (
     "model", "llm-params", "agent", "agent-params", "prompts", "seeds", "trials", "steps",
-    "repeats", "cassettes", "browser", "pages",
+    "repeats", "cassettes", "browser", "page_scheme",
 )  # fmt: skip
 """Options that decide which items there are, and what an item does when it is replayed."""
 
@@ -67,7 +67,7 @@ class Settings:
     report: Path | None
     trace: str
     browser: str | None
-    pages: str
+    page_scheme: str
     headed: bool
     slowmo: int | None
     """None where no window is shown."""

@@ -78,9 +78,9 @@ STORED = """
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("way", ["http", "file"])
-def test_a_page_finds_nothing_that_an_earlier_one_has_stored(page, browser, way):
-    with closing(Browser(pages=way)) as other:
+@pytest.mark.parametrize("scheme", ["http", "file"])
+def test_a_page_finds_nothing_that_an_earlier_one_has_stored(page, browser, scheme):
+    with closing(Browser(page_scheme=scheme)) as other:
         env = page("click-menu-2", browser=other)
         first = env.reset()
         opened = env.step(Click(1))
@@ -89,7 +89,7 @@ def test_a_page_finds_nothing_that_an_earlier_one_has_stored(page, browser, way)
         assert stored[:2] == [1, 1]
         assert stored[3] == 1
         assert env.reset() == first
-        address = page_url("click-menu-2", way)
+        address = page_url("click-menu-2", scheme)
         assert other.driver.execute_script(STORED) == [0, 0, "", 0, address]
         assert env.step(Click(1)) == opened
         shared = page("click-menu-2")  # by HTTP, at another port
