@@ -67,6 +67,7 @@ class ItemCassette(Observer):
         run: a folder of this run, which its processes share, for what they recorded; None if no
             other test of the run has the item.
         test: the id of the test that has the item.
+        kept_pictures: the folder for pictures that no cassette has; None to keep none.
         normalize: the agent's, see `normalize.normalized_request`; None if it has none.
 
     Attributes:
@@ -91,10 +92,11 @@ class ItemCassette(Observer):
         locks: Path | None = None,
         run: Path | None = None,
         test: str = "",
+        kept_pictures: Path | None = None,
         normalize: Normalize | None = None,
     ) -> None:
         self._normalize = normalize
-        self._pictures = Pictures(folder)
+        self._pictures = Pictures(folder, kept_pictures)
         self._files = ItemFiles(folder, stem, former)
         self.path = self._files.cassette
         self.partial_path = self._files.partial
@@ -264,6 +266,7 @@ class ItemCassette(Observer):
             equal = (pair for pair in found if pair[0].key == key)
             alike = (pair for pair in found if self._pictures.are_alike(pair[0].request, request))
             for call, calls in chain(equal, alike):
+                self._pictures.keep_others(call.request, request)
                 calls.remove(call)
                 self._play(call, request)
                 return call
@@ -432,7 +435,9 @@ class ItemCassette(Observer):
                 + (partial if self.partial_path.exists() else "")
             )
         path = display_path(self._files.source)
-        return drift_of_call(path, request, self._origin or OF_TEST, self.calls, len(self._played))
+        return drift_of_call(
+            path, request, self._origin or OF_TEST, self.calls, len(self._played), self._pictures
+        )
 
     def check_secrets(self, request: Request, sent: Any = None) -> None:
         """Check that a request may leave this machine and be stored.

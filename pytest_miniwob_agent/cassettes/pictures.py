@@ -5,14 +5,17 @@ A request refers to them by their paths below the cassette folder, `pictures/<di
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
 from pytest_miniwob_agent.cassettes.call import Call, Request
 from pytest_miniwob_agent.core.errors import CassetteError, CassetteNotWritten
 from pytest_miniwob_agent.core.files import display_path, write_atomically
-from pytest_miniwob_agent.pictures.parts import FOLDER, put_in, take_out
+from pytest_miniwob_agent.pictures.parts import FOLDER, put_in, references_in, take_out
+
+KEPT = "pictures"
+"""The name of the folder of pictures that no cassette has, beside `pending.jsonl`."""
 
 
 class Pictures:
@@ -20,10 +23,12 @@ class Pictures:
 
     Args:
         folder: the cassette folder.
+        kept: the folder for pictures that no cassette has; None to keep none.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, kept: Path | None = None) -> None:
         self._folder = folder
+        self._kept = kept
         self._new: dict[str, bytes] = {}
 
     def take_out(self, body: Any) -> Any:
@@ -89,6 +94,35 @@ class Pictures:
                         f"{display_path(cassette)}: call {number} can't be replayed: {error}"
                     ) from None
 
+    def file_of(self, digest: str) -> str:
+        """Return the path of a recorded picture, for people."""
+        return str(display_path(path_of(self._folder, digest)))
+
+    def keep(self, digest: str) -> str | None:
+        """Keep a picture of this run that no cassette has; return its path, for people.
+
+        It is None if it can't be kept, for which no run fails.
+        """
+        if path_of(self._folder, digest).exists():
+            return self.file_of(digest)
+        return self.keep_as(digest, self.read(digest))
+
+    def keep_as(self, name: str, png: bytes) -> str | None:
+        """Keep a picture of this run under a name; return its path as `keep` does."""
+        if self._kept is None:
+            return None
+        path = self._kept / f"{name}.png"
+        try:
+            write_atomically(path, png)
+        except OSError:
+            return None
+        return str(display_path(path))
+
+    def keep_others(self, recorded: Request, request: Request) -> None:
+        """Keep the pictures of a request that is replayed by one with others, which are alike."""
+        for digest in set(request.pictures).difference(recorded.pictures):
+            self.keep(digest)
+
     def are_alike(self, recorded: Request, request: Request) -> bool:
         """Return True if two requests differ in pictures alone, which count as equal."""
         pairs = list(zip(recorded.pictures, request.pictures, strict=False))
@@ -142,11 +176,20 @@ def problem_of(png: bytes, digest: str) -> str:
     return "" if found == digest else "was changed: its pixels are not those of its name"
 
 
-def pictures_in(folder: Path) -> dict[str, Path]:
-    """Return the files of pictures of a cassette folder, by their digests."""
-    return {path.stem: path for path in sorted((folder / FOLDER).glob("*.png"))}
+def unused_pictures(folder: Path, removed: Collection[Path] = ()) -> list[Path]:
+    """Return the pictures that no cassette of a folder refers to.
 
+    Cassettes are searched as texts, so that damaged ones count, too.
 
-def used_in(calls: Iterable[Call]) -> set[str]:
-    """Return the digests of the pictures of calls."""
-    return {digest for call in calls for digest in call.request.pictures}
+    Args:
+        folder: the cassette folder.
+        removed: cassettes that are about to be removed, which do not count.
+    """
+    pictures = sorted((folder / FOLDER).glob("[!.]*.png"))
+    if not pictures:
+        return []
+    used: set[str] = set()
+    for path in folder.rglob("*.yaml"):
+        if path not in removed:
+            used |= set(references_in(path.read_text(encoding="utf-8", errors="replace")))
+    return [path for path in pictures if path.stem not in used]
