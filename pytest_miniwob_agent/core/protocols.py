@@ -72,7 +72,8 @@ class Visible(Protocol):
 
         Args:
             action: the action that is to come; the picture says where its points are.
-            marks: ids of elements; those in sight get a frame and their id beside them.
+            marks: ids of elements; those that show get a frame and their id beside them, but for
+                mere text between elements.
             zoom: the side of the square that shows one pixel of the page; less where a side of
                 the picture would have more than 1,500 pixels.
             rulers: True for rulers at its left and its top, which count the page's pixels.

@@ -112,8 +112,9 @@ def _draw_brackets(image: Image.Image, box: _Rect, thickness: int) -> None:
     outer = _Rect(
         box.left - thickness, box.top - thickness, box.right + thickness, box.bottom + thickness
     )
-    across = max(thickness + 1, (outer.right - outer.left) // 4)
-    down = max(thickness + 1, (outer.bottom - outer.top) // 4)
+    longest = 6 * thickness
+    across = min(longest, max(thickness + 1, (outer.right - outer.left) // 4))
+    down = min(longest, max(thickness + 1, (outer.bottom - outer.top) // 4))
     for x, width in ((outer.left, across), (outer.right - across, across)):
         for y in (outer.top, outer.bottom - thickness):
             _fill(image, _Rect(x, y, x + width, y + thickness))
@@ -146,17 +147,22 @@ def _place_label(
 ) -> _Rect:
     """Return the place for a label in the picture that hides least; of equal ones the first."""
 
-    def hidden(place: _Rect) -> int:
-        on_labels = sum(place.shared(label) for label in labels)
-        return sum(place.shared(each) for each in ink) + _HIDES_LABEL * on_labels
+    def cost(place: tuple[_Rect, int]) -> int:
+        label, weight = place
+        on_labels = sum(label.shared(other) for other in labels)
+        return sum(label.shared(each) for each in ink) + _HIDES_LABEL * on_labels + weight
 
-    return min(_places(size, box, picture, gap), key=hidden)
+    return min(_places(size, box, picture, gap), key=cost)[0]
 
 
 def _places(
     size: tuple[int, int], box: _Rect, picture: tuple[int, int], gap: int
-) -> Iterator[_Rect]:
-    """Yield places for a label: around a box, then in its corners; moved into the picture."""
+) -> Iterator[tuple[_Rect, int]]:
+    """Yield places for a label, moved into the picture, each with a weight against it.
+
+    They are along the edges of a box, beyond its corners, where it is less clear what they label,
+    and in its corners.
+    """
     width, height = size
     left, right = box.left - gap - width, box.right + gap
     above, below = box.top - gap - height, box.bottom + gap
@@ -164,14 +170,15 @@ def _places(
     places = (
         (box.left - gap, above), (inner_right + gap, above), (left, box.top), (right, box.top),
         (box.left - gap, below), (inner_right + gap, below), (left, inner_bottom),
-        (right, inner_bottom), (left, above), (right, above), (left, below), (right, below),
-        (inner_right, box.top), (box.left, box.top), (inner_right, inner_bottom),
-        (box.left, inner_bottom),
+        (right, inner_bottom), (inner_right, box.top), (box.left, box.top),
+        (inner_right, inner_bottom), (box.left, inner_bottom),
+        (left, above), (right, above), (left, below), (right, below),
     )  # fmt: skip
-    for x, y in places:
+    for number, (x, y) in enumerate(places, start=1):
         x = min(max(0, x), max(0, picture[0] - width))
         y = min(max(0, y), max(0, picture[1] - height))
-        yield _Rect(x, y, x + width, y + height)
+        beyond_corner = number > len(places) - 4
+        yield _Rect(x, y, x + width, y + height), width * height // 3 if beyond_corner else 0
 
 
 def _write(

@@ -190,18 +190,12 @@ class _Solver:
         return True
 
     def _look(self, trial: Trial) -> None:
-        """Take a picture of the present screen, if the variant shows pictures.
-
-        Marked are the elements that may be named; texts between them would hide each other's.
-        """
+        """Take a picture of the present screen, if the variant shows pictures."""
         if self._camera is None:
             return
         disabled = self._disabled(trial, len(trial.actions))
-        ids = [
-            element.id
-            for element in trial.screens[-1].elements
-            if element.id is not None and element.tag != "text" and element.id not in disabled
-        ]
+        named = [each.id for each in trial.screens[-1].elements if each.id is not None]
+        ids = [id_ for id_ in named if id_ not in disabled]
         trial.pictures.append(self._camera.look(marks=ids, zoom=ZOOM, rulers=True).png)
 
     def _stuck(self, trial: Trial, first: int) -> bool:

@@ -19,6 +19,18 @@ const boxes = (points) => {
   return { seen: seen.map(box), at: at.map(box) };
 };
 
+// True for an element that shows nothing, such as the edge by which a dialog is resized.
+const blank = (element) => {
+  const used = "a, button, label, input, select, textarea, img, canvas, svg, video, [contenteditable]";
+  if (!(element instanceof HTMLElement) || element.matches(used) || element.querySelector(used)
+    || squeeze(element.textContent)) return false;
+  const style = getComputedStyle(element);
+  const [, , , alpha] = channels(style.backgroundColor) ?? [0, 0, 0, 0];
+  return !alpha && style.backgroundImage === "none" && style.content === "normal"
+    && ["Top", "Right", "Bottom", "Left"].every((side) => !parseFloat(style[`border${side}Width`]))
+    && ["::before", "::after"].every((part) => getComputedStyle(element, part).content === "none");
+};
+
 // The boxes of the elements with some ids that are in sight, and of all texts and drawings that show,
 // which marks of the elements should not hide.
 const sights = (wanted) => {
@@ -26,9 +38,10 @@ const sights = (wanted) => {
     const [x, y] = [Math.floor(left), Math.floor(top)];
     return [x, y, Math.ceil(right) - x, Math.ceil(bottom) - y];
   };
-  const seen = (node) => node.isConnected && visible(node) && inSight(node) && !covered(node);
+  const seen = (node) => visible(node) && !covered(node) && !blank(node);
   const marks = wanted.map((id) => [id, byId.get(id)])
-    .filter(([, node]) => node && (line(owner(node)) ? inSight(node) : seen(node)))
+    .filter(([, node]) => node instanceof Element && node.isConnected && inSight(node)
+      && (line(node) || seen(node)))
     .map(([id, node]) => [id, whole(sighted(node))]);
   const texts = ({ node, content }) => {
     if (!(node instanceof HTMLElement) || !content || node.matches("option")) return [node];
