@@ -21,7 +21,7 @@ def drift_of_call(
     origin: Origin | None,
     calls: Sequence[Call],
     played: int,
-    pictures: Pictures,
+    pictures: Pictures | None = None,
 ) -> Drift:
     """Describe why a call can't be replayed.
 
@@ -31,7 +31,7 @@ def drift_of_call(
         origin: where the request is made, if that is known.
         calls: the recorded calls, those that were replayed first.
         played: how many of them were replayed.
-        pictures: the pictures of the calls.
+        pictures: the pictures of the calls; None if they have none.
     """
     name = f"call {played + 1}{_place(origin)}"
     head = f"{path}\ndoes not hold {name}."
@@ -44,7 +44,7 @@ def drift_of_call(
         return Drift(f"{head}\nThe agent: {what}.", [Cause("agent", what)])
     number, call = _nearest(request, origin, calls, played)
     changes = changes_of(call.request, request)
-    changed = changed_pictures(call.request, request, pictures)
+    changed = changed_pictures(call.request, request, pictures) if pictures else []
     causes = causes_of(request, origin, call, changes, changed)
     differences = "\n".join(f"  {SUBJECTS[cause.kind]}: {cause.what}" for cause in causes)
     report = f"{head}\nThe most similar is {_name(number, call)}; it differs in\n{differences}"

@@ -6,7 +6,7 @@
 
 The first twenty have canvases, pictures, colours or geometry; on the first four of them the agent
 that reads the full screen as text does not reach the full reward. The other ten are those of
-ten_tasks.py, in one trial as there.
+ten_tasks.py, with its limits.
 
 Not collected unless it is named; tests/test_shipped.py runs it for every variant with cassettes.
 """
