@@ -140,7 +140,7 @@ def _causes_of_messages(
         yield Cause("page", before + "; ".join([*(line[2:].strip() for line in shown), *seen][:2]))
     elif seen and not files:
         yield Cause("page", before + "; ".join(seen[:2]))
-    if now == then == OF_TEST:
+    if now == then == OF_TEST and not seen:
         yield Cause("agent", before + (changes.part or "another text of the test"))
 
 
