@@ -33,7 +33,7 @@ def decoded(data: bytes) -> Image.Image:
 def _plain(image: Image.Image) -> Image.Image:
     if image.has_transparency_data:
         image = image.convert("RGBA")
-        if image.getextrema()[3] != (255, 255):
+        if image.getchannel("A").getextrema() != (255, 255):
             return image
     return image.convert("RGB")
 

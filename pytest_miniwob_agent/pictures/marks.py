@@ -8,6 +8,7 @@ corners and its id in a label beside it, where that hides least of what shows.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from PIL import Image
 
@@ -87,18 +88,13 @@ def marked(
     return png_of(_with_rulers(image, zoom, scale) if rulers else image)
 
 
-class _Rect(tuple[int, int, int, int]):
-    """A rectangle as Pillow takes it: left, top, right and bottom, the last two beyond it."""
+class _Rect(NamedTuple):
+    """A rectangle as Pillow takes it; right and bottom are the first beyond it."""
 
-    __slots__ = ()
-
-    def __new__(cls, left: int, top: int, right: int, bottom: int) -> _Rect:
-        return super().__new__(cls, (left, top, right, bottom))
-
-    left = property(lambda self: self[0])
-    top = property(lambda self: self[1])
-    right = property(lambda self: self[2])
-    bottom = property(lambda self: self[3])
+    left: int
+    top: int
+    right: int
+    bottom: int
 
     def shared(self, other: _Rect) -> int:
         """Return the number of pixels that are in both."""

@@ -129,7 +129,7 @@ class _Solver:
         self._llm = llm
         self._note = note
         self._memory = Memory(agent.memory)
-        self._sentences: dict[tuple[str | bytes, ...], str] = {}
+        self._sentences: dict[tuple[object, ...], str] = {}
         self._rough_plan = ""
 
     def run(self) -> None:
@@ -327,7 +327,7 @@ class _Solver:
         return "\n".join(f"{number}. {text}" for number, text in enumerate(sentences, start=1))
 
     def _sentence(self, goal: str, screen: Prompt, action: str) -> str:
-        key = (screen, *screen.pictures, action)
+        key = (str(screen), action, *screen.pictures)
         if key not in self._sentences:
             values = {"goal": goal} if self._full else {}
             prompt = self._fill("summarise", screen=screen, action=action, **values)
