@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_miniwob_agent.cassettes.batch_command import PENDING
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.files import shown_from_here
 from pytest_miniwob_agent.core.secrets import redact
