@@ -249,6 +249,7 @@ class Controller:
 
     def _show_episodes(self, terminal: pytest.TerminalReporter, kept: Usage | None) -> None:
         """Show the table and the ledger, the agent's remark, and what went wrong with them."""
+        from pytest_miniwob_agent.cassettes.batch_command import batch_command
         from pytest_miniwob_agent.terminal.summary import show_episodes, show_ledger, show_shared
 
         settings = self._state.settings
@@ -266,9 +267,10 @@ class Controller:
                 kept=kept,
             )
             if self._unwanted:
+                command = batch_command("drop unused", settings.pending)
                 terminal.line(
                     f"{counted(self._unwanted, 'request')} of other items left out: "
-                    "`miniwob-agent batch drop unused` removes them"
+                    f"`{command}` removes them"
                 )
             if self._remark:
                 terminal.line(sanitize_line(redact(self._remark)))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pytest_miniwob_agent.cassettes.batch_command import PENDING
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.text import nearest
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
 
 SEEDS = "1000-1024"
 """The seeds where neither option, marker nor ini file names any: those of the paper (6.1)."""
-
-PENDING = Path(".miniwob/pending.jsonl")
-"""The batch file of deferred recording, below the root folder."""
 
 BY_MARKER = ("seeds", "trials", "steps", "repeats")
 """Options that a marker may set too: it overrides the ini file, the command line overrides it."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_miniwob_agent.cassettes.batch_command import PENDING
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.files import shown_from_here
 from pytest_miniwob_agent.core.secrets import redact
@@ -20,7 +21,8 @@ from pytest_miniwob_agent.models.params import (
     shown_url,
 )
 from pytest_miniwob_agent.models.prices import Price
-from pytest_miniwob_agent.plugin.options import BY_MARKER, OPTIONS, PENDING, Given, Option
+from pytest_miniwob_agent.plugin.ini_file import IniFile
+from pytest_miniwob_agent.plugin.options import BY_MARKER, OPTIONS, Given, Option
 from pytest_miniwob_agent.plugin.project_folder import project_folder
 
 if TYPE_CHECKING:
@@ -107,11 +109,12 @@ def read_settings(config: pytest.Config) -> Settings:
     """
     values: dict[str, Any] = {}
     ini: dict[str, Any] = {}
+    ini_file = IniFile(config)
     for option in OPTIONS:
         if option.flag:
             values[option.key] = bool(config.getoption(option.ini) or config.getini(option.ini))
             continue
-        on_line, in_file = _on_command_line(config, option), _in_ini_file(config, option)
+        on_line, in_file = _on_command_line(config, option), _in_ini_file(config, ini_file, option)
         if option.key in BY_MARKER:
             values[option.key] = option.read(on_line)
             ini[option.key] = option.read(in_file)
@@ -135,10 +138,10 @@ def _on_command_line(config: pytest.Config, option: Option) -> Given | None:
     return Given(option.argument, text, config.invocation_params.dir)
 
 
-def _in_ini_file(config: pytest.Config, option: Option) -> Given | None:
+def _in_ini_file(config: pytest.Config, file: IniFile, option: Option) -> Given | None:
     """Return what the ini file gives, or the option's default."""
-    value = config.getini(option.ini)
-    text = option.default if value in (None, "") else str(value)
+    text = file.text(option)
+    text = option.default if text is None else text
     return None if text is None else Given(option.ini, text, project_folder(config))
 
 

@@ -186,3 +186,37 @@ def test_typed_values_of_tool_pytest_are_read(project):
     settings = read_settings(project.parseconfigure())
     assert (settings.ini["trials"], settings.ini["seeds"]) == (3, [7])
     assert (settings.max_cost, settings.keep_going) == (2.5, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "head"),
+    [
+        ("pytest.toml", "[pytest]"),
+        ("pyproject.toml", "[tool.pytest]"),
+        ("pyproject.toml", "[tool.pytest.ini_options]"),
+    ],
+)
+def test_tables_and_lists_of_toml_are_read(project, name, head):
+    (project.path / "tox.ini").unlink()
+    (project.path / name).write_text(
+        f"{head}\nminiwob_seeds = [7, '9-10']\nminiwob_prices = ['m 1 1', 'n 2 2']\n"
+        "miniwob_llm_params = {temperature = 0, extra_body = {top_k = 40}}\n"
+        "miniwob_agent_params = {planning = 'iterative'}\n"
+    )
+    settings = read_settings(project.parseconfig())
+    assert settings.ini["seeds"] == [7, 9, 10]
+    assert settings.prices.keys() == {"m", "n"}
+    assert settings.llm_params == {"temperature": 0, "extra_body": {"top_k": 40}}
+    assert settings.agent_params == {"planning": "iterative"}
+    config = project.parseconfig("-o", "miniwob_llm_params={}", "-o", "miniwob_seeds=1")
+    settings = read_settings(config)
+    assert (settings.llm_params, settings.ini["seeds"]) == ({}, [1])
+
+
+def test_a_table_in_place_of_a_value_is_refused_without_its_content(project):
+    (project.path / "tox.ini").unlink()
+    for value, kind in (("{name = 'secret'}", "table"), ("['secret']", "list")):
+        (project.path / "pytest.toml").write_text(f"[pytest]\nminiwob_model = {value}\n")
+        with pytest.raises(UsageError) as error:
+            read_settings(project.parseconfig())
+        assert str(error.value) == f"miniwob_model: can't be a {kind} of TOML; write one value"
