@@ -14,9 +14,6 @@ from pytest_miniwob_agent.core.errors import CassetteError, CassetteNotWritten
 from pytest_miniwob_agent.core.files import display_path, write_atomically
 from pytest_miniwob_agent.pictures.parts import FOLDER, put_in, references_in, take_out
 
-KEPT = "pictures"
-"""The name of the folder of pictures that no cassette has, beside `pending.jsonl`."""
-
 
 class Pictures:
     """The pictures of one item's calls: those of its cassette, and those of this run.

@@ -192,6 +192,7 @@ class Controller:
             judged=self._state.settings.baseline is not None,
             broken=bool(session.shouldstop or session.shouldfail)
             or session.exitstatus == pytest.ExitCode.INTERRUPTED,
+            sent=self._state.settings.sent_pictures,
         )
         self._report_written = True
 

@@ -141,7 +141,6 @@ def _open_cassette(
     from pytest_miniwob_agent.cassettes.item import ItemCassette, Record
     from pytest_miniwob_agent.cassettes.lock import LOCKS
     from pytest_miniwob_agent.cassettes.names import former_cassette, stem
-    from pytest_miniwob_agent.cassettes.pictures import KEPT
 
     settings = settings_of(request.config)
     cassette = ItemCassette(
@@ -152,7 +151,7 @@ def _open_cassette(
         locks=settings.pending.with_name(LOCKS),
         run=request.config.stash[STATE].shared,
         test=request.node.nodeid,
-        kept_pictures=settings.pending.with_name(KEPT),
+        kept_pictures=settings.kept_pictures,
         normalize=agent.normalize if isinstance(agent, Normalizer) else None,
     )
     request.node.stash[CASSETTE] = cassette

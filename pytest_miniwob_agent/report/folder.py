@@ -3,7 +3,7 @@
     index.html, report.js, report.css   the same in every report
     data/index.js                       the overview of all items
     data/items/<case>.js                one item, loaded when its page is opened
-    pictures/<digest>.png               pictures of pages, each stored once
+    pictures/<digest>.png               pictures of pages, and those that a model was sent
 
 A page that is opened from disk can load scripts but not read other files, so each data file is a
 script that passes one JSON value to a function of report.js. Equal outcomes give equal bytes: the
@@ -25,13 +25,14 @@ from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.files import write_atomically
 from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.report import data
+from pytest_miniwob_agent.report.sent import SentPictures
 
 PAGES = ("index.html", "report.css", "report.js")
 
 _GENERATOR = '<meta name="generator" content="pytest-miniwob-agent">'
 """Part of the index.html of every report."""
 
-_PICTURE_NAME = re.compile(r"[0-9a-f]{16}\.png")
+_PICTURE_NAME = re.compile(r"[0-9a-f]{16}(?:-[0-9a-f]{16})?\.png")
 
 
 class Report:
@@ -99,13 +100,21 @@ class Report:
         """Return the path of a picture."""
         return self.folder / "pictures" / name
 
-    def write(self, outcomes: Iterable[Outcome], *, judged: bool, broken: bool = False) -> None:
+    def write(
+        self,
+        outcomes: Iterable[Outcome],
+        *,
+        judged: bool,
+        broken: bool = False,
+        sent: Sequence[Path] = (),
+    ) -> None:
         """Write the report, replacing an earlier one.
 
         Args:
             outcomes: the outcomes of the items that ran, in any order.
             judged: the outcomes were compared with a baseline.
             broken: the run was interrupted, so that items may be missing.
+            sent: the folders of the pictures that were sent to a model.
 
         Raises:
             UsageError: the folder can't be written.
@@ -114,16 +123,19 @@ class Report:
             outcomes, key=lambda outcome: (outcome.case.id, canonical_json(outcome.to_data()))
         )
         with self._as_usage_error():
-            self._replace(ordered, judged, broken)
+            self._replace(ordered, judged, broken, SentPictures(sent))
 
-    def _replace(self, outcomes: Sequence[Outcome], judged: bool, broken: bool) -> None:
+    def _replace(
+        self, outcomes: Sequence[Outcome], judged: bool, broken: bool, sent: SentPictures
+    ) -> None:
         self._write_pages()
         files = set()
         rows = []
         for id_, outcome in data.with_ids(outcomes):
             row = data.overview_row(id_, outcome)
             rows.append(row)
-            page = row | data.item_page(outcome)
+            pictures = {"sent": sent.in_messages(outcome), "changed": sent.changed(outcome)}
+            page = row | data.item_page(outcome) | pictures
             files.add(self._write_data(f"data/items/{id_}.js", "item", page))
         self._write_data(
             "data/index.js",
@@ -135,8 +147,10 @@ class Report:
                 "items": rows,
             },
         )
-        pictures = {picture.name for outcome in outcomes for picture in outcome.pictures}
-        self._delete_stale(files, pictures)
+        for name, path in sent.found.items():
+            write_atomically(self.picture(name), path.read_bytes())
+        taken = {picture.name for outcome in outcomes for picture in outcome.pictures}
+        self._delete_stale(files, taken | sent.found.keys())
 
     def _write_pages(self) -> None:
         for name in PAGES:
