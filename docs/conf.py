@@ -25,11 +25,11 @@ html_copy_source = False
 
 extensions = ["myst_parser"]
 root_doc = "README"
-include_patterns = [
-    "*.md", "docs/*.md", "cassettes/README.md", "examples/README.md", "docs/*.png",
-]  # fmt: skip
+include_patterns = ["*.md", "docs/**", "cassettes/README.md", "examples/README.md"]
 myst_heading_anchors = 4
 nitpicky = True
+
+PICTURES = (".gif", ".jpg", ".png", ".svg", ".webp")
 
 LINK = re.compile(r"(?<=\]\()(?![\w+.-]+:|#)([^)#\s]+)(#[^)\s]*)?(?=\))")
 """The target of a link to another file, and its anchor."""
@@ -49,7 +49,7 @@ def prepare(app: Any, name: str, source: list[str]) -> None:
         target = (folder / link[1]).resolve()
         path = target.relative_to(FOLDER).as_posix()
         is_page = path.removesuffix(".md") in app.env.found_docs
-        if is_page or path.endswith(".png") or not target.exists():
+        if is_page or target.suffix in PICTURES or not target.exists():
             return link[0]
         return f"{METADATA['urls']['Source']}/blob/main/{path}"
 
