@@ -21,6 +21,7 @@ from pytest_miniwob_agent.plugin.option_values import (
     parse_price_list,
     parse_seed_list,
     parse_server,
+    parse_shard,
     parse_text,
     parse_variable,
 )
@@ -254,6 +255,20 @@ OPTIONS = (
         "too few to decide; rate:POINTS = the solved rate fell by more than that",
         "items",
         metavar="KIND",
+    ),
+    Option(
+        "shard",
+        "this run is the second of five shards (2/5), whose items other tools have chosen: its "
+        "results and report say so, and it judges nothing. --splits and --group of pytest-split "
+        "say as much",
+        metavar="K/N",
+        parse=parse_shard,
+    ),
+    Option(
+        "judge-shard",
+        "judge the items of this shard by the baseline, by themselves; otherwise that is done once "
+        "miniwob-agent results merge has joined all shards",
+        flag=True,
     ),
     Option(
         "report",
