@@ -23,9 +23,10 @@ def merge_results(parts: Sequence[Results]) -> Results:
     found: dict[str, tuple[Result, str]] = {}
     for part in parts:
         for result in part.results:
-            known, source = found.setdefault(result.case, (result, part.source))
-            if known is result:
+            if result.case not in found:
+                found[result.case] = result, part.source
                 continue
+            known, source = found[result.case]
             if known.test == result.test:
                 raise doubled(result.case, (source, part.source))
             if replace(known, test=result.test) != result:
