@@ -89,7 +89,7 @@ def recorded_answers() -> dict[str, Any]:
 class Sample:
     """Processes of a run at a time: processor seconds, and MB by kind."""
 
-    seconds: float = 0.0
+    seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     pss: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     rss: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     processes: dict[str, int] = field(default_factory=lambda: defaultdict(int))
@@ -131,7 +131,7 @@ def sample(root: int) -> Sample:
         except OSError:  # it has just ended
             continue
         sizes = dict(re.findall(r"^(Rss|Pss): +(\d+) kB", rollup, re.M))
-        found.seconds += (int(fields[11]) + int(fields[12])) / TICKS
+        found.seconds[kind] += (int(fields[11]) + int(fields[12])) / TICKS
         found.rss[kind] += int(sizes["Rss"]) / 1000
         found.pss[kind] += int(sizes["Pss"]) / 1000
         found.processes[kind] += 1
@@ -152,7 +152,7 @@ class Figures:
     seconds: float
     items: int
     calls: int
-    processor: float
+    processor: dict[str, float]
     machine: float
     samples: list[Sample]
 
@@ -221,7 +221,7 @@ def measure(workers: int, arguments: list[str], server: Server, seconds: float) 
             elapsed,
             run.finished - items,
             server.calls - calls,
-            samples[-1].seconds - first.seconds,
+            {kind: samples[-1].seconds[kind] - first.seconds[kind] for kind in KINDS},
             busy() - machine,
             samples,
         )
@@ -230,13 +230,15 @@ def measure(workers: int, arguments: list[str], server: Server, seconds: float) 
 
 
 def median_of(samples: list[Sample], name: str, kind: str) -> float:
-    return statistics.median(getattr(each, name)[kind] for each in samples)
+    return float(statistics.median(getattr(each, name)[kind] for each in samples))
 
 
 def show(name: str, figures: Figures, latency: float) -> None:
     minutes = figures.seconds / 60
     calls = figures.calls / figures.items if figures.items else 0
     ideal = figures.workers * 60 / (calls * latency) if calls and latency else None
+    processor = sum(figures.processor.values())
+    shares = [f"{figures.processor[kind] / (figures.items or 1):.2f}" for kind in KINDS]
     memory = [
         f"{median_of(figures.samples, size, kind) / figures.workers:4.0f}"
         for kind in KINDS
@@ -244,8 +246,8 @@ def show(name: str, figures: Figures, latency: float) -> None:
     ]
     print(
         f"{name:>9} {figures.items / minutes:11.1f} {figures.calls / minutes:11.1f} "
-        f"{f'{ideal:.1f}' if ideal else '-':>7} {figures.processor / (figures.items or 1):9.2f} "
-        f"{figures.processor / figures.seconds:6.2f} {figures.machine / figures.seconds:8.2f}   "
+        f"{f'{ideal:.1f}' if ideal else '-':>7}   {' / '.join(shares):>18} "
+        f"{processor / figures.seconds:6.2f} {figures.machine / figures.seconds:8.2f}   "
         + " / ".join(f"{pss} {rss}" for pss, rss in zip(memory[::2], memory[1::2], strict=True)),
         flush=True,
     )
@@ -259,9 +261,9 @@ def main() -> None:
     options = parser.parse_args()
     server = Server(recorded_answers(), options.latency)
     threading.Thread(target=server.serve_forever, daemon=True).start()
+    print(f"of {', '.join(KINDS)}: processor seconds an item; MB a worker, PSS and RSS")
     print(
-        f"{'workers':>9} items a min calls a min   ideal s an item  cores machine   "
-        f"MB a worker, PSS RSS: {' / '.join(KINDS)}"
+        f"{'workers':>9} items a min calls a min   ideal   {'s an item':>18}  cores  machine   MB"
     )
     for workers in options.workers:
         with tempfile.TemporaryDirectory() as folder:
