@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,8 +14,9 @@ from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.plugin.project_folder import project_folder
 from pytest_miniwob_agent.plugin.settings import Settings
 from pytest_miniwob_agent.plugin.state import STATE, State
-from pytest_miniwob_agent.results.git import checked_out
-from pytest_miniwob_agent.results.shard import Shard, seed_ranges
+
+if TYPE_CHECKING:
+    from pytest_miniwob_agent.results.shard import Shard
 
 
 @pytest.hookimpl(trylast=True)
@@ -32,6 +34,9 @@ def shard_of(config: pytest.Config, state: State, outcomes: Sequence[Outcome]) -
     """Return what a run notes of itself as a shard, None if it is the run of a whole suite."""
     if state.settings.shard is None:
         return None
+    from pytest_miniwob_agent.results.git import checked_out
+    from pytest_miniwob_agent.results.shard import Shard
+
     number, of = state.settings.shard
     ran = {outcome.case.id for outcome in outcomes}
     return Shard(
@@ -54,6 +59,8 @@ def is_empty_shard(session: pytest.Session, state: State) -> bool:
 
 def _setup(settings: Settings) -> dict[str, str]:
     """Return the options that decide what items do, for those that are the same at every shard."""
+    from pytest_miniwob_agent.results.shard import seed_ranges
+
     prompts = sorted(settings.prompts.glob("*.txt")) if settings.prompts else []
     values = {
         "agent": settings.agent,
