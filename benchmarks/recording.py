@@ -5,8 +5,8 @@
 A server on loopback answers each call as the shipped cassettes have it, after 2 seconds. For each
 number of workers pytest records the suite of the reflective agent's paper anew, into a temporary
 folder. Once every worker has finished an item, finished items and calls are counted for a while;
-then the run is ended as by Ctrl-C. `ideal` is the rate if an item took nothing but its calls;
-processor time and memory (PSS: what processes share is divided among them; RSS: it counts for
+then the run is ended as by Ctrl-C. `ideal` is the number of calls if workers did nothing but wait
+for answers; processor time and memory (PSS: what processes share is divided among them; RSS: it counts for
 each) are those of the run's processes without the server. A last row replays the same items with
 two workers. Linux only: reads /proc.
 """
@@ -14,6 +14,7 @@ two workers. Linux only: reads /proc.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import re
@@ -71,8 +72,9 @@ class Handler(BaseHTTPRequestHandler):
         body = json.dumps(answer).encode()
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+        with contextlib.suppress(ConnectionError):  # the run may have ended
+            self.end_headers()
+            self.wfile.write(body)
 
     def log_message(self, format: str, *arguments: Any) -> None:
         pass
@@ -235,8 +237,7 @@ def median_of(samples: list[Sample], name: str, kind: str) -> float:
 
 def show(name: str, figures: Figures, latency: float) -> None:
     minutes = figures.seconds / 60
-    calls = figures.calls / figures.items if figures.items else 0
-    ideal = figures.workers * 60 / (calls * latency) if calls and latency else None
+    ideal = f"{figures.workers * 60 / latency:.0f}" if latency else "-"
     processor = sum(figures.processor.values())
     shares = [f"{figures.processor[kind] / (figures.items or 1):.2f}" for kind in KINDS]
     memory = [
@@ -246,7 +247,7 @@ def show(name: str, figures: Figures, latency: float) -> None:
     ]
     print(
         f"{name:>9} {figures.items / minutes:11.1f} {figures.calls / minutes:11.1f} "
-        f"{f'{ideal:.1f}' if ideal else '-':>7}   {' / '.join(shares):>18} "
+        f"{ideal:>7}   {' / '.join(shares):>18} "
         f"{processor / figures.seconds:6.2f} {figures.machine / figures.seconds:8.2f}   "
         + " / ".join(f"{pss} {rss}" for pss, rss in zip(memory[::2], memory[1::2], strict=True)),
         flush=True,
