@@ -42,7 +42,7 @@ def setup(app: Any) -> None:
 
 
 def prepare(app: Any, name: str, source: list[str]) -> None:
-    """Add the navigation to the first page, and have links to what is no page lead to GitHub."""
+    """Add the navigation to the first page, and have links to other files lead to GitHub."""
     folder = (FOLDER / name).parent
 
     def to_github(link: re.Match[str]) -> str:
