@@ -9,7 +9,7 @@ from typing import Any
 
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.data import to_data
-from pytest_miniwob_agent.core.errors import Cause
+from pytest_miniwob_agent.core.errors import Cause, ChangedPicture
 from pytest_miniwob_agent.core.events import Called, Episode, Event, event_from_data
 from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.usage import Usage
@@ -45,6 +45,7 @@ class DriftDetails:
     report: str
     causes: tuple[Cause, ...]
     changes: tuple[str, ...]
+    pictures: tuple[ChangedPicture, ...] = field(default=(), metadata={"optional": True})
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +185,7 @@ class Outcome:
                     drift["report"],
                     tuple(Cause(**cause) for cause in drift["causes"]),
                     tuple(drift["changes"]),
+                    tuple(ChangedPicture(**each) for each in drift.get("pictures", ())),
                 ),
                 "replayed": Usage(**data["replayed"]),
                 "recorded": Usage(**data["recorded"]),

@@ -196,6 +196,7 @@ class Controller:
             shard=shard_of(self._config, self._state, self._outcomes),
             broken=bool(session.shouldstop or session.shouldfail)
             or session.exitstatus == pytest.ExitCode.INTERRUPTED,
+            sent=self._state.settings.sent_pictures,
         )
         self._report_written = True
 

@@ -161,7 +161,7 @@ class ItemRun:
                 self._outcome = replace(
                     self._outcome,
                     status=Status.DRIFTED,
-                    drift=DriftDetails(str(error), error.causes, error.changes),
+                    drift=DriftDetails(str(error), error.causes, error.changes, error.pictures),
                 )
         message = str(error)
         if isinstance(error, NotRecorded):

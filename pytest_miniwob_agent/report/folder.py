@@ -3,7 +3,7 @@
     index.html, report.js, report.css   the same in every report
     data/index.js                       the overview of all items
     data/items/<case>.js                one item, loaded when its page is opened
-    pictures/<digest>.png               pictures of pages, each stored once
+    pictures/<digest>.png               pictures of pages, and those that a model was sent
 
 A page that is opened from disk can load scripts but not read other files, so each data file is a
 script that passes one JSON value to a function of report.js. Equal outcomes give equal bytes: the
@@ -16,7 +16,7 @@ import contextlib
 import hashlib
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.files import write_atomically
 from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.report import data
+from pytest_miniwob_agent.report.sent import SentPictures
 from pytest_miniwob_agent.results.shard import Shard
 
 PAGES = ("index.html", "report.css", "report.js")
@@ -32,7 +33,7 @@ PAGES = ("index.html", "report.css", "report.js")
 _GENERATOR = '<meta name="generator" content="pytest-miniwob-agent">'
 """Part of the index.html of every report."""
 
-_PICTURE_NAME = re.compile(r"[0-9a-f]{16}\.png")
+_PICTURE_NAME = re.compile(r"[0-9a-f]{16}(?:-[0-9a-f]{16})?\.png")
 
 
 class Report:
@@ -114,6 +115,7 @@ class Report:
         judged: bool,
         broken: bool = False,
         shard: Shard | None = None,
+        sent: Sequence[Path] = (),
     ) -> None:
         """Write the report, replacing an earlier one.
 
@@ -122,6 +124,7 @@ class Report:
             judged: the outcomes were compared with a baseline.
             broken: the run was interrupted, so that items may be missing.
             shard: the part of the suite that was run, None if that was the whole.
+            sent: the folders of the pictures that were sent to a model.
 
         Raises:
             UsageError: the folder can't be written.
@@ -130,6 +133,11 @@ class Report:
             outcomes, key=lambda outcome: (outcome.case.id, canonical_json(outcome.to_data()))
         )
         rows = {id_: data.overview_row(id_, outcome) for id_, outcome in data.with_ids(ordered)}
+        pictures = SentPictures(sent)
+        sent_by_id = {
+            id_: {"sent": pictures.in_messages(outcome), "changed": pictures.changed(outcome)}
+            for id_, outcome in data.with_ids(ordered)
+        }
         index = {
             "setup": data.agents_and_models(ordered),
             "judged": judged,
@@ -138,10 +146,17 @@ class Report:
         }
         if shard is not None:
             index["shard"] = shard.to_data()
+        with self._as_usage_error():
+            for name, path in pictures.found.items():
+                write_atomically(self.picture(name), path.read_bytes())
+        taken = {picture.name for outcome in ordered for picture in outcome.pictures}
         self.replace(
             index,
-            (rows[id_] | data.item_page(outcome) for id_, outcome in data.with_ids(ordered)),
-            {picture.name for outcome in ordered for picture in outcome.pictures},
+            (
+                rows[id_] | data.item_page(outcome) | sent_by_id[id_]
+                for id_, outcome in data.with_ids(ordered)
+            ),
+            taken | pictures.found.keys(),
         )
 
     def replace(

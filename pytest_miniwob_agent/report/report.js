@@ -348,7 +348,21 @@ const miniwobReport = (() => {
   };
 
   const block = (label, text, kind) => h("div", { class: "block" }, h("p", { class: "label" }, label),
-    h("pre", { class: kind, tabindex: "0", role: "group", "aria-label": label, dir: "ltr" }, plain(text)));
+    h("pre", { class: kind, tabindex: "0", role: "group", "aria-label": label, dir: "ltr" }, withPictures(text)));
+
+  // A text with the pictures that were sent with it in their places, where the report has them.
+  const withPictures = (text) => plain(text).split(/(\[picture pictures\/[0-9a-f]{16}\.png\])/).map((part) => {
+    const [name] = part.startsWith("[picture pictures/") ? part.match(/[0-9a-f]{16}\.png/) : [];
+    return open?.data.sent?.includes(name)
+      ? h("img", { src: `pictures/${name}`, class: "sent", alt: part, loading: "lazy", decoding: "async" }) : part;
+  });
+
+  // The pictures of a call that drifted: as recorded, as they are now, and where they differ.
+  const changedPictures = (changed) => changed.map((each) => h("figure", { class: "changed" },
+    h("figcaption", {}, plain(each.what)),
+    h("div", { class: "three" }, ["recorded", "present", "difference"].filter((kind) => each[kind]).map((kind) =>
+      h("div", {}, h("p", { class: "label" }, kind),
+        h("img", { src: `pictures/${each[kind]}`, class: "sent", alt: `${each.what}, ${kind}`, loading: "lazy", decoding: "async" }))))));
 
   const callOf = (call, index, all) => {
     const { text, prompt_tokens: asked, completion_tokens: answered } = call.completion;
@@ -420,7 +434,7 @@ const miniwobReport = (() => {
       h("header", { class: "title" }, head, h("p", { class: "state" }, badge(one), h("span", { class: "hint" }, one.category))),
       one.goal ? h("p", { class: "goal" }, plain(one.goal)) : null,
       h("p", { class: "hint" }, facts.join(" · ")),
-      data.reason ? h("section", { class: "reason" }, h("h2", {}, one.status === "drifted" ? "Why it drifted" : "Why there is no result"), reasonOf(data.reason)) : null,
+      data.reason ? h("section", { class: "reason" }, h("h2", {}, one.status === "drifted" ? "Why it drifted" : "Why there is no result"), reasonOf(data.reason), changedPictures(data.changed ?? [])) : null,
       data.note ? h("p", { class: "note" }, plain(data.note)) : null,
       frames.length ? h("h2", {}, "Film") : null,
       frames.length ? strip : null, frames.length ? stage : null,

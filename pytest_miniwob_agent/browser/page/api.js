@@ -72,6 +72,7 @@ window.miniwobAgent = {
     return [markup(document.body, shown), shown];
   },
   boxes,
+  sights,
   reach,
   aim,
   range,
