@@ -58,7 +58,7 @@ paper: $(STAMP) browser ## replay the 1,075 items of the reflective agent's pape
 	$(VENV)/bin/miniwob-agent tables .miniwob/paper.jsonl
 
 docs: $(DOCS) ## build the documentation site in build/site; any warning fails
-	$(VENV)/bin/sphinx-build --fail-on-warning --keep-going --quiet -c docs . build/site
+	$(VENV)/bin/sphinx-build --fresh-env --fail-on-warning --keep-going --quiet -c docs . build/site
 
 options: $(STAMP) ## write docs/options.md
 	$(VENV)/bin/python docs/options_page.py

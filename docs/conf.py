@@ -25,11 +25,11 @@ html_copy_source = False
 
 extensions = ["myst_parser"]
 root_doc = "README"
-include_patterns = [
-    "*.md", "docs/*.md", "cassettes/README.md", "examples/README.md", "docs/*.png",
-]  # fmt: skip
+include_patterns = ["*.md", "docs/**", "cassettes/README.md", "examples/README.md"]
 myst_heading_anchors = 4
 nitpicky = True
+
+PICTURES = (".gif", ".jpg", ".png", ".svg", ".webp")
 
 LINK = re.compile(r"(?<=\]\()(?![\w+.-]+:|#)([^)#\s]+)(#[^)\s]*)?(?=\))")
 """The target of a link to another file, and its anchor."""
@@ -42,14 +42,14 @@ def setup(app: Any) -> None:
 
 
 def prepare(app: Any, name: str, source: list[str]) -> None:
-    """Add the navigation to the first page, and have links to what is no page lead to GitHub."""
+    """Add the navigation to the first page, and have links to other files lead to GitHub."""
     folder = (FOLDER / name).parent
 
     def to_github(link: re.Match[str]) -> str:
         target = (folder / link[1]).resolve()
         path = target.relative_to(FOLDER).as_posix()
         is_page = path.removesuffix(".md") in app.env.found_docs
-        if is_page or path.endswith(".png") or not target.exists():
+        if is_page or target.suffix in PICTURES or not target.exists():
             return link[0]
         return f"{METADATA['urls']['Source']}/blob/main/{path}"
 
@@ -60,17 +60,15 @@ def prepare(app: Any, name: str, source: list[str]) -> None:
 
 def navigation() -> str:
     """Return a table of contents of the lists in docs/index.md, one for each of its headings."""
-    index = (FOLDER / "docs" / "index.md").read_text("utf-8")
-    parts = [("", ["docs/index"])]
-    for section in index.split("\n## ")[1:]:
-        links = re.findall(r"^- \[[^]]+\]\(([^)]+)\.md\)", section, re.M)
-        pages = [(FOLDER / "docs" / link).resolve().relative_to(FOLDER) for link in links]
-        title = section.partition("\n")[0]
-        parts.append((f":caption: {title}\n", [page.as_posix() for page in pages]))
-    return "".join(
-        f"\n\n```{{toctree}}\n:hidden:\n{caption}\n" + "\n".join(pages) + "\n```\n"
-        for caption, pages in parts
-    )
+    docs = FOLDER / "docs"
+    tables = ["```{toctree}\n:hidden:\n\nAll pages <docs/index>\n```"]
+    for section in (docs / "index.md").read_text("utf-8").split("\n## ")[1:]:
+        tables.append(f"```{{toctree}}\n:hidden:\n:caption: {section.splitlines()[0]}\n")
+        for title, link in re.findall(r"^- \[([^]]+)\]\(([^)]+)\.md\)", section, re.M):
+            page = (docs / link).resolve().relative_to(FOLDER).as_posix()
+            tables.append(f"{title} <{page}>")
+        tables.append("```")
+    return "\n\n" + "\n".join(tables) + "\n"
 
 
 def add_front_page(app: Any, error: Exception | None) -> None:

@@ -7,7 +7,8 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
-from pytest_miniwob_agent.plugin.options import OPTIONS, Option, parse_object, parse_price_list
+from pytest_miniwob_agent.plugin.option_values import parse_object, parse_price_list
+from pytest_miniwob_agent.plugin.options import OPTIONS, Option
 
 PAGE = Path(__file__).with_name("options.md")
 
@@ -57,7 +58,7 @@ GROUPS = {
     "Money and calls": (
         "max-calls", "max-cost", "prices", "ask-above", "concurrency", "keep-going",
     ),
-    "Results and gate": ("results", "baseline", "gate"),
+    "Results and gate": ("results", "baseline", "gate", "shard"),
     "Report": ("report", "trace"),
     "Browser": ("browser", "page-scheme", "headed", "slowmo"),
 }  # fmt: skip
@@ -86,6 +87,7 @@ EXAMPLES = {
     "results": "results.jsonl",
     "baseline": "git:main",
     "gate": "paired",
+    "shard": "2/5",
     "report": "report",
     "trace": "on",
     "browser": "/opt/chromium/chrome",

@@ -12,8 +12,8 @@ from pytest_miniwob_agent.core.errors import MiniwobError
 from pytest_miniwob_agent.core.secrets import redact
 
 COMMANDS = (
-    "certify", "doctor", "show", "play", "prompts", "cassettes", "batch", "compare", "tables",
-    "tasks",
+    "certify", "doctor", "show", "play", "prompts", "cassettes", "batch", "results", "compare",
+    "tables", "report", "tasks",
 )  # fmt: skip
 """The modules of the commands, in the order of `--help`.
 

@@ -8,13 +8,13 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pytest_miniwob_agent.core.errors import UsageError
-from pytest_miniwob_agent.plugin.options import (
+from pytest_miniwob_agent.plugin.option_values import (
     Given,
-    Option,
     parse_object,
     parse_price_list,
     parse_seed_list,
 )
+from pytest_miniwob_agent.plugin.options import Option
 
 if TYPE_CHECKING:
     import pytest

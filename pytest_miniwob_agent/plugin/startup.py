@@ -81,6 +81,8 @@ def _start_controller(config: pytest.Config, state: State) -> None:
 
         results = RunResults(config, state)
     header = [_take_answers(settings)]
+    if settings.shard is not None:
+        header.append("miniwob shard: {} of {}".format(*settings.shard))
     if settings.model is not None:
         header.insert(0, describe_cassettes(config, settings.cassettes))
     controller = Controller(config, state, results, report, [line for line in header if line])

@@ -149,3 +149,30 @@ def test_the_workflows_have_steps():
     assert True in github or "on" in github  # YAML 1.1 reads the key `on` as a truth value
     (job,) = (each for each in gitlab.values() if "script" in each)
     assert all(isinstance(line, str) for line in job["before_script"] + job["script"])
+
+
+def workflows():
+    """The workflows of GitHub Actions: those of the documents and of this repository."""
+    for page, text in blocks("yaml"):
+        if "runs-on:" in text:
+            yield page, yaml.safe_load(text)
+    for path in sorted(ROOT.glob(".github/workflows/*.yml")):
+        yield path.name, yaml.safe_load(path.read_text("utf-8"))
+
+
+def test_a_matrix_of_shards_has_all_of_them_and_a_verdict():
+    seen = []
+    for page, workflow in workflows():
+        for job in workflow["jobs"].values():
+            runs = [step.get("run", "") for step in job["steps"]]
+            if split := re.search(
+                r"--splits=(\d+) --group=\$\{\{ matrix.group \}\}", " ".join(runs)
+            ):
+                assert job["strategy"]["matrix"]["group"] == [*range(1, int(split[1]) + 1)], page
+                assert not job["strategy"]["fail-fast"], page
+                after = " ".join(
+                    step.get("run", "") for step in workflow["jobs"]["verdict"]["steps"]
+                )
+                assert re.search(r"results merge .* compare .* --gate ", after), page
+                seen.append(page)
+    assert seen == ["ci.md", "nightly.yml"]
