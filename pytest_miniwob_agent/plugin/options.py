@@ -26,7 +26,7 @@ SEEDS = "1000-1024"
 PENDING = Path(".miniwob/pending.jsonl")
 """The batch file of deferred recording, below the root folder."""
 
-BY_MARKER = ("seeds", "trials", "steps", "repeats")
+BY_MARKER = ("seeds", "trials", "steps", "repeats", "pages")
 """Options that a marker may set too: it overrides the ini file, the command line overrides it."""
 
 
@@ -81,6 +81,11 @@ def parse_server(given: Given) -> str | None:
 def parse_path(given: Given) -> Path:
     """Return the path of a file or a folder."""
     return given.folder / given.text
+
+
+def parse_folders(given: Given) -> list[Path]:
+    """Return the paths of folders, separated by commas or line ends."""
+    return [given.folder / name for name in re.split(r"\s*[,\n]\s*", given.text.strip()) if name]
 
 
 def parse_count(given: Given) -> int:
@@ -194,7 +199,7 @@ class Option:
     @property
     def is_path(self) -> bool:
         """True if the value names a file or a folder."""
-        return self.parse in (parse_path, parse_baseline)
+        return self.parse in (parse_path, parse_folders, parse_baseline)
 
     def read(self, given: Given | None) -> Any:
         """Return the value, checked and parsed; None if there is none.
@@ -301,6 +306,14 @@ OPTIONS = (
         "...); as for trials (default: 1)",
         metavar="N",
         parse=parse_count,
+    ),
+    Option(
+        "pages",
+        "a folder of pages of one's own, each a task: NAME.html, or a site NAME/index.html; "
+        "several with commas, in the ini file one a line. As for trials; paths of a marker count "
+        "from its test file",
+        metavar="DIR",
+        parse=parse_folders,
     ),
     Option(
         "cassettes",
