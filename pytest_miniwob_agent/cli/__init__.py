@@ -11,7 +11,10 @@ from importlib import import_module
 from pytest_miniwob_agent.core.errors import MiniwobError
 from pytest_miniwob_agent.core.secrets import redact
 
-COMMANDS = ("certify", "doctor", "show", "play", "cassettes", "batch", "compare", "tables", "tasks")
+COMMANDS = (
+    "certify", "doctor", "show", "play", "cassettes", "batch", "compare", "tables", "tasks", "open",
+    "new_task",
+)  # fmt: skip
 """The modules of the commands, in the order of `--help`.
 
 Each has a function `add(commands)` that adds its parser, with its function as the default of `run`.

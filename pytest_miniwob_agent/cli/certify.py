@@ -7,7 +7,7 @@ from argparse import Namespace
 from functools import partial
 from pathlib import Path
 
-from pytest_miniwob_agent.cli.arguments import Commands, add_selectors
+from pytest_miniwob_agent.cli.arguments import Commands, add_selectors, catalogue_of, selectors_of
 from pytest_miniwob_agent.cli.progress import show_progress
 
 
@@ -49,17 +49,27 @@ def add(commands: Commands) -> None:
 def run(options: Namespace) -> int:
     """Print a verdict for each case; 1 if a page is not deterministic."""
     from pytest_miniwob_agent.browser.certification import certify
+    from pytest_miniwob_agent.browser.own_environment import open_environment
     from pytest_miniwob_agent.browser.process import Browser
     from pytest_miniwob_agent.tasks.selection import parse_seeds, select_cases
 
-    cases = select_cases(options.selectors, parse_seeds(options.seeds))
+    catalogue = catalogue_of(options)
+    selectors = selectors_of(options, catalogue)
+    cases = select_cases(selectors, parse_seeds(options.seeds), catalogue=catalogue)
     verdicts: dict[str, dict[str, str | int]] = {}
     failed = 0
     first, *more = options.browser or [None]
     start = partial(Browser, page_scheme=options.page_scheme)
     others = {path: partial(start, path) for path in more if path != first}
     full = options.screen == "full"
-    verdicts_of = certify(cases, partial(start, first), show_progress, others=others, full=full)
+    verdicts_of = certify(
+        cases,
+        partial(start, first),
+        show_progress,
+        others=others,
+        open_page=lambda browser, case: open_environment(browser, case, catalogue.pages[case.task]),
+        full=full,
+    )
     for verdict in verdicts_of:
         show_progress("")
         failed += bool(verdict.difference)

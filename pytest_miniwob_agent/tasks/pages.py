@@ -97,6 +97,24 @@ def check_name(name: str, file: Path) -> None:
         )
 
 
+def check_new_task(name: str, file: Path) -> None:
+    """Check that a new page can have this name and this file.
+
+    Raises:
+        UsageError: it can't.
+    """
+    check_name(name, file)
+    if file.exists():
+        raise UsageError(f"{display_path(file)} exists: choose another name")
+    Catalogue()._add(TaskPage(name, "new", file, file.parent))
+
+
+def new_task(name: str, folder: str) -> str:
+    """The HTML of a page that works, with comments; `folder` is that of the page, to show it."""
+    text = (Path(__file__).with_name("data") / "new-task.html").read_text(encoding="utf-8")
+    return text.replace("{name}", name).replace("{folder}", folder)
+
+
 def find_pages(folder: Path) -> list[TaskPage]:
     """The pages of a folder of one's own, sorted by their paths.
 
