@@ -19,9 +19,6 @@ from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.text import sanitize_line
 from pytest_miniwob_agent.tasks.pages import TaskPage
 
-MOST_PAGES = 20
-"""Pages that may follow one another without an action; more are taken for an endless round."""
-
 POLL = 0.002
 """Real seconds between two questions whether the next page is there."""
 
@@ -81,7 +78,7 @@ class OwnPageEnvironment(MiniwobEnvironment):
         Raises:
             PageError: the page can't be a task.
         """
-        for _ in range(MOST_PAGES):
+        while True:
             read = super()._read(function, *values)
             self._note(read)
             if "fault" in read:
@@ -91,7 +88,6 @@ class OwnPageEnvironment(MiniwobEnvironment):
             if read["begun"]:
                 function, values = "read", (False,)
             self._await_next_page()
-        raise PageError(f"{self._name}: it leads from page to page without end")
 
     def _leave(self) -> None:
         """Leave nothing of the pages to the next trial or item: neither storage nor windows."""

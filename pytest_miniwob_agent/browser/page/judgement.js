@@ -131,7 +131,6 @@ const goalNow = () => {
 
 // Hand the trial over to the page that comes next.
 let forgotten = false;
-let broken = handed?.fault ?? null;
 if (own) {
   window.addEventListener("pagehide", () => {
     if (forgotten) return;
@@ -141,7 +140,7 @@ if (own) {
       broken = error.message;
     }
     sessionStorage.setItem(HANDED, JSON.stringify({ now, random: state, seed, full, goal: ownGoal,
-      verdict, nextId, clipboard, remarks, fault: broken }));
+      verdict, nextId, clipboard, remarks, fault: broken, visits: visits + 1 }));
   }, true);
 }
 
@@ -170,7 +169,9 @@ const visited = (reading) => async (...values) => {
   try {
     await arrive();
     const found = await reading(...values);
+    if (broken) throw new Fault(broken);
     if (leaving && !found?.done) return { leaving, begun: seed !== null };
+    visits = 0;
     return { ...found, remarks: remarks.splice(0) };
   } catch (error) {
     if (!(error instanceof Fault)) throw error;

@@ -18,6 +18,11 @@ const remark = (text) => void (remarks.includes(text) || remarks.push(text));
 // True where everything that shows is read, for the length of a trial.
 let full = handed?.full ?? false;
 
+// Pages that followed one another since the last reading; more than `MOST_VISITS` never come to an end.
+const MOST_VISITS = 20;
+let visits = handed?.visits ?? 0;
+let broken = handed?.fault ?? null; // the reason why a page of this trial can't be a task
+
 // True from the moment at which another page is to be loaded. No time passes any more.
 let leaving = false;
 
@@ -52,7 +57,10 @@ const leadsToPage = (address) => {
 if (own) {
   navigation.addEventListener("navigate", (event) => {
     if (event.hashChange || event.destination.sameDocument) return;
-    if (event.downloadRequest !== null) {
+    if (visits === MOST_VISITS) {
+      event.preventDefault();
+      broken ??= "it is one of pages that lead to each other without end";
+    } else if (event.downloadRequest !== null) {
       event.preventDefault();
       remark(`a download was refused: ${event.destination.url}`);
     } else if (event.navigationType !== "traverse" && !leadsToPage(event.destination.url)) {
