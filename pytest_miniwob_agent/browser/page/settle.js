@@ -19,6 +19,7 @@ const loaded = async () => {
 const preload = () => {
   for (const sheet of document.styleSheets) {
     if (sheet.href && !own) continue; // not readable from file://; jquery-ui's, backgrounds only
+    if (sheet.href && new URL(sheet.href).origin !== location.origin) continue; // was not loaded
     for (const { cssText } of sheet.cssRules) {
       for (const [, url] of cssText.matchAll(/url\("([^"]+)"\)/g)) {
         const image = new Image();
