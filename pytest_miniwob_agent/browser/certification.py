@@ -34,9 +34,9 @@ from pytest_miniwob_agent.core.actions import (
     Wait,
 )
 from pytest_miniwob_agent.core.case import Case
-from pytest_miniwob_agent.core.errors import BrowserError
+from pytest_miniwob_agent.core.errors import BrowserError, PageError
 from pytest_miniwob_agent.core.observations import Observation
-from pytest_miniwob_agent.core.protocols import Page
+from pytest_miniwob_agent.core.protocols import Page, Remarking
 
 STEPS = 12
 """Number of clicks, texts and keys to try on a case."""
@@ -56,11 +56,15 @@ PAUSE = 0.3
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The result for one case; `difference` is empty where all passes agree."""
+    """The result for one case; `difference` is empty where all passes agree.
+
+    `remarks` are what the first pass showed that the page's author should know.
+    """
 
     case: Case
     observations: int
     difference: str = ""
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,40 +207,38 @@ def certify(
         ("another browser and order", start_browser, list(reversed(cases))),
         *((name, start, list(cases)) for name, start in others.items()),
     ]
-    count = len(passes) + 1
+    total = len(passes) + 1
     seen: dict[str, dict[Case, list[Seen] | str]] = {}
+    remarks: dict[Case, dict[str, None]] = {case: {} for case in cases}
     for number, (name, start, order) in enumerate(passes, start=1):
         with closing(start()) as browser:
             seen[name] = {}
             for done, case in enumerate(order, start=1):
-                progress(f"pass {number} of {count}: {done} of {len(cases)}, {case}")
-                seen[name][case] = _explored(browser, case, open_page, full)
+                progress(f"pass {number} of {total}: {done} of {len(cases)}, {case}")
+                page = open_page(browser, case)
+                seen[name][case] = _explored(page, full)
+                if isinstance(page, Remarking):
+                    remarks[case].update(dict.fromkeys(page.remarks()))
     first = seen.pop("first pass")
     chance = random.Random(0)
     with closing(start_browser()) as browser:
         for done, case in enumerate(cases, start=1):
-            progress(f"pass {count} of {count}: {done} of {len(cases)}, {case}")
-            last = _explored(
-                browser, case, open_page, full, lambda: time.sleep(chance.uniform(0, pause))
-            )
+            progress(f"pass {total} of {total}: {done} of {len(cases)}, {case}")
+            page = open_page(browser, case)
+            last = _explored(page, full, lambda: time.sleep(chance.uniform(0, pause)))
             compared = {name: found[case] for name, found in seen.items()}
             compared["pauses between the actions"] = last
             differences = (_compare(first[case], found, name) for name, found in compared.items())
             difference = next(filter(None, differences), "")
-            yield Verdict(case, 0 if isinstance(last, str) else len(last), difference)
+            count = 0 if isinstance(last, str) else len(last)
+            yield Verdict(case, count, difference, tuple(remarks[case]))
 
 
-def _explored(
-    browser: Browser,
-    case: Case,
-    open_page: Callable[[Browser, Case], Page],
-    full: bool,
-    wait: Callable[[], None] = lambda: None,
-) -> list[Seen] | str:
+def _explored(page: Page, full: bool, wait: Callable[[], None] = lambda: None) -> list[Seen] | str:
     """The observations, or the error that prevented them."""
     try:
-        return explore(open_page(browser, case), wait, full)
-    except BrowserError as error:
+        return explore(page, wait, full)
+    except (BrowserError, PageError) as error:
         return str(error)
 
 

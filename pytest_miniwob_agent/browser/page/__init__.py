@@ -26,6 +26,7 @@ FILES = (
     "storage",
     "clock",
     "random",
+    "times",
     "dialogs",
     "clipboard",
     "flights",

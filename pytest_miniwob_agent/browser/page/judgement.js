@@ -153,6 +153,7 @@ const arrive = async () => {
     await new Promise((resolve) => window.addEventListener("load", resolve, { once: true }));
   }
   await queued();
+  survey();
   if (broken) throw new Fault(broken);
   if (seed === null) return;
   if (full) frame = FINE_FRAME;
