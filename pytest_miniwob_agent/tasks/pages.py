@@ -53,7 +53,7 @@ class Catalogue:
         }
         for folder in dict.fromkeys(folder.resolve() for folder in folders):
             for page in find_pages(folder):
-                self._add(page)
+                self.add(page)
 
     @property
     def categories(self) -> list[str]:
@@ -66,7 +66,12 @@ class Catalogue:
         """The names of the tasks that are not the package's."""
         return [task for task, page in self.pages.items() if page.root is not None]
 
-    def _add(self, page: TaskPage) -> None:
+    def add(self, page: TaskPage) -> None:
+        """Add a page of one's own.
+
+        Raises:
+            UsageError: its name or that of its category is not valid or taken.
+        """
         shown = display_path(page.file)
         if (known := self.pages.get(page.task)) is not None:
             whose = "" if known.root is not None else " of the miniwob package"
@@ -103,10 +108,11 @@ def check_new_task(name: str, file: Path) -> None:
     Raises:
         UsageError: it can't.
     """
-    check_name(name, file)
     if file.exists():
         raise UsageError(f"{display_path(file)} exists: choose another name")
-    Catalogue()._add(TaskPage(name, "new", file, file.parent))
+    folder = file.parent.resolve()
+    has_pages = folder.is_dir() and any(_pages(folder, folder, folder.name))
+    Catalogue([folder] if has_pages else []).add(TaskPage(name, folder.name, file, folder))
 
 
 def new_task(name: str, folder: str) -> str:
