@@ -103,7 +103,7 @@ class MiniwobEnvironment:
         return self._transition(read, planned.error)
 
     def remarks(self) -> Sequence[str]:
-        """Nothing: the pages of the package are as they are."""
+        """Return nothing: the pages of the package are as they are."""
         return ()
 
     def live(self, seconds: float) -> tuple[float, bool]:

@@ -44,12 +44,12 @@ class OwnPageEnvironment(MiniwobEnvironment):
         self._url = own_page_url(page)
         self._name = str(display_path(page.file))
         self._said: list[str] = []
-        """What was remarked in this trial."""
+        """Remarks of this trial."""
         self._taken = 0
         """The number of remarks that were taken."""
 
     def remarks(self) -> Sequence[str]:
-        """What the author of the pages should know, since the last call: each thing once a trial.
+        """Return what the author of the pages should know since the last call, once a trial.
 
         Files that are missing, addresses out of the folder, windows and downloads that were
         refused, and errors of scripts.

@@ -6,7 +6,7 @@ import sys
 import threading
 from argparse import Namespace
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
@@ -148,12 +148,12 @@ class _Files:
         self._known = self._look()
 
     def _look(self) -> dict[str, int]:
-        found = {}
-        for path in self._root.rglob("*") if self._root is not None else ():
-            try:
+        found: dict[str, int] = {}
+        if self._root is None:
+            return found
+        for path in self._root.rglob("*"):
+            with suppress(OSError):  # it has just been removed
                 found[str(path.relative_to(self._root))] = path.stat().st_mtime_ns
-            except OSError:  # it has just been removed
-                continue
         return found
 
     def changed(self) -> list[str]:

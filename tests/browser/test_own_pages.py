@@ -412,3 +412,32 @@ def test_an_own_page_is_not_loaded_from_disk(pages):
             pages.open("page", browser=other).reset()
     finally:
         other.close()
+
+
+def test_a_built_site_of_modules_that_load_others_is_read_when_all_are_there(pages):
+    pages.write(
+        site__index_html="""
+            <link rel="stylesheet" href="/assets/style.css">
+            <script type="module" src="/assets/app.js"></script><div id="root"></div>
+        """,
+        site__assets__style_css="@import 'more.css'; p { color: red; }",
+        site__assets__more_css="p { width: 100px; }",
+        site__assets__app_js="""
+            window.task = { goal: "Look.", reward: () => 0 };
+            const root = document.getElementById("root");
+            root.innerHTML = "<button>About</button>";
+            root.firstChild.onclick = async () => {
+              history.pushState(null, "", "/about");
+              (await import("./about.js")).show(root);
+            };
+        """,
+        site__assets__about_js="""
+            export const show = async (root) => (await import("./texts.js")).show(root);
+        """,
+        site__assets__texts_js="""
+            export const show = (root) => { root.innerHTML = `<p>${location.pathname}</p>`; };
+        """,
+    )
+    env = pages.open("site")
+    assert texts(click(env, env.reset(), "About").observation) == ["/about"]
+    assert env.remarks() == []

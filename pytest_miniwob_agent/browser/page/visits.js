@@ -156,12 +156,20 @@ const queued = async () => {
   }
 };
 
+// The number of files that a page has got, where its modules may load others at any time.
+const files = () => document.querySelector("script[type=module]")
+  ? performance.getEntriesByType("resource").length : 0;
+
 // Wait until an own page has got what it asked for, and has drawn.
 const quiet = async () => {
+  let known;
   do {
+    known = files();
     await answered();
+    for (let count = known ? 2 : 1; count > 0; count--) {
+      await queued();
+      await new Promise(realFrame);
+    }
     await queued();
-    await new Promise(realFrame);
-    await queued();
-  } while (open && !leaving);
+  } while ((open || files() > known) && !leaving);
 };
