@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from selenium import webdriver
-from selenium.common.exceptions import JavascriptException
+from selenium.common.exceptions import JavascriptException, WebDriverException
 
 from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
 from pytest_miniwob_agent.browser.pages import OWN_ORIGIN, own_page_url
@@ -18,6 +19,9 @@ from pytest_miniwob_agent.core.errors import BrowserLost, PageError
 from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.text import sanitize_line
 from pytest_miniwob_agent.tasks.pages import TaskPage
+
+_LEFT = re.compile("navigated|context|detached", re.IGNORECASE)
+"""Errors of the driver where a page is left while it is read."""
 
 POLL = 0.002
 """Real seconds between two questions whether the next page is there."""
@@ -79,15 +83,19 @@ class OwnPageEnvironment(MiniwobEnvironment):
             PageError: the page can't be a task.
         """
         while True:
-            read = super()._read(function, *values)
+            try:
+                read = super()._read(function, *values)
+            except WebDriverException as error:
+                if not _LEFT.search(str(error)):
+                    raise
+                read = {"leaving": True}
             self._note(read)
             if "fault" in read:
                 raise PageError(self._describe(read["path"], read["fault"]))
             if not read.get("leaving"):
                 return read
-            if read["begun"]:
+            if self._await_next_page():
                 function, values = "read", (False,)
-            self._await_next_page()
 
     def _leave(self) -> None:
         """Leave nothing of the pages to the next trial or item: neither storage nor windows."""
@@ -101,12 +109,18 @@ class OwnPageEnvironment(MiniwobEnvironment):
         self._browser.call("(() => window.miniwobAgent?.forget?.())")
         self._browser.clear_storage(OWN_ORIGIN)
 
-    def _await_next_page(self) -> None:
+    def _await_next_page(self) -> bool:
+        """Wait for the page that is about to come; returns True if the trial has begun on it.
+
+        Raises:
+            BrowserLost: it does not come.
+        """
         end = time.monotonic() + self._browser.timeout
         while time.monotonic() < end:
             with contextlib.suppress(JavascriptException):  # between two pages there is none
-                if self._browser.call("miniwobAgent.stays"):
-                    return
+                begun = self._browser.call("miniwobAgent.begun")
+                if begun is not None:
+                    return bool(begun)
             time.sleep(POLL)
         raise BrowserLost(f"the page after {self._name} did not come")
 
@@ -130,7 +144,7 @@ class OwnPageEnvironment(MiniwobEnvironment):
             with super()._guard(doing) as driver:
                 yield driver
         except BrowserLost as error:
-            if "time" not in str(error).lower():
+            if not re.search("timeout|timed out", str(error)):
                 raise
             raise BrowserLost(
                 f"{self._name} did not answer within {self._browser.timeout:g} seconds; a script "

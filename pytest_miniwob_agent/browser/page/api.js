@@ -2,8 +2,8 @@
 
 // The document that shows the task: this one, or the one in the frame of a flight task, whose
 // coordinates are those of the viewport.
-const page = () => document.querySelector("iframe#wrap")?.contentWindow.miniwobAgent
-  ?? window.miniwobAgent;
+const page = () => (!own && document.querySelector("iframe#wrap")?.contentWindow.miniwobAgent)
+  || window.miniwobAgent;
 
 const settled = async () => {
   const way = full ? "settleFinely" : "settle";
@@ -61,8 +61,8 @@ window.miniwobAgent = {
     await pass(duration);
     return leaving ? null : judged();
   }),
-  // True unless another page is about to come.
-  stays: () => !leaving,
+  // True if the trial has begun, false if not; null where another page is about to come.
+  begun: () => leaving ? null : seed !== null,
   // Hand nothing over to the next page.
   forget: () => { forgotten = true; },
   // The visible page as HTML, and the ids in it.

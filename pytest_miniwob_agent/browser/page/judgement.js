@@ -110,7 +110,7 @@ const rewarded = (reward, what) => {
 
 // Ask an own page whether the task is decided.
 const judge = () => {
-  if (verdict !== null || seed === null) return;
+  if (!own || verdict !== null || seed === null) return;
   if (declared()) {
     if (typeof declared().reward !== "function") return; // a page that only leads to others
     verdict = rewarded(asked("reward"), `task.reward(${seed}) returned`) || null;
@@ -131,18 +131,17 @@ const goalNow = () => {
 
 // Hand the trial over to the page that comes next.
 let forgotten = false;
-if (own) {
-  window.addEventListener("pagehide", () => {
-    if (forgotten) return;
-    try {
-      judge();
-    } catch (error) {
-      broken = error.message;
-    }
-    sessionStorage.setItem(HANDED, JSON.stringify({ now, random: state, seed, full, goal: ownGoal,
-      verdict, nextId, clipboard, remarks, fault: broken, visits: visits + 1 }));
-  }, true);
-}
+const handOver = () => {
+  if (forgotten) return;
+  try {
+    judge();
+  } catch (error) {
+    broken = error.message;
+  }
+  sessionStorage.setItem(HANDED, JSON.stringify({ now, random: state, seed, full, goal: ownGoal,
+    verdict, nextId, clipboard, remarks, fault: broken, visits: visits + 1 }));
+};
+if (own) window.addEventListener("pagehide", handOver, true);
 
 // Wait until an own page is loaded, and go on with the trial if another page has led to it.
 let complete = false;
@@ -171,7 +170,7 @@ const visited = (reading) => async (...values) => {
     await arrive();
     const found = await reading(...values);
     if (broken) throw new Fault(broken);
-    if (leaving && !found?.done) return { leaving, begun: seed !== null };
+    if (leaving && !found?.done) return { leaving };
     visits = 0;
     return { ...found, remarks: remarks.splice(0) };
   } catch (error) {

@@ -37,8 +37,8 @@ const shownError = (error) => {
 // True if an address leads to a page of the folder; otherwise its author gets to know.
 const { open: openRequest, send: sendRequest } = XMLHttpRequest.prototype;
 const leadsToPage = (address) => {
-  const { origin, pathname } = new URL(address);
-  if (origin !== location.origin) {
+  const { protocol, host, pathname } = new URL(address);
+  if (protocol !== location.protocol || host !== location.host) {
     remark(`a link leads out of the folder and was not followed: ${address}`);
     return false;
   }
@@ -67,12 +67,14 @@ if (own) {
       event.preventDefault();
     } else {
       leaving = true;
+      handOver(); // again when it is hidden; but a document that is written anew does not hear of that
     }
   });
   const { intercept } = NavigateEvent.prototype;
   NavigateEvent.prototype.intercept = function (...options) { // the page shows the next one itself
     intercept.apply(this, options);
     leaving = false;
+    sessionStorage.removeItem(HANDED);
   };
 
   // There is one window: links and forms that name another one open in it.
