@@ -78,18 +78,23 @@ if (own) {
   };
 
   // There is one window: links and forms that name another one open in it.
-  const here = (event) => {
+  const stayHere = (element, attribute) => {
+    const name = element?.getAttribute(attribute) ?? document.querySelector("base[target]")?.target;
+    const known = !name || /^_(self|parent|top)$/i.test(name)
+      || document.querySelector(`iframe[name="${CSS.escape(name)}"]`);
+    if (element && !known) element.setAttribute(attribute, "_self");
+  };
+  window.addEventListener("click", (event) => {
     const link = event.target.closest?.("a[href], area[href]");
-    if (link?.getAttribute("target")) link.target = "_self";
+    stayHere(link, "target");
     if (link && (event.ctrlKey || event.metaKey || event.shiftKey) && event.isTrusted) {
       event.preventDefault();
       remark(`a link was to open in another window, and was not followed: ${link.href}`);
     }
-  };
-  window.addEventListener("click", here, true);
+  }, true);
   window.addEventListener("submit", ({ target, submitter }) => {
-    if (target.getAttribute("target")) target.target = "_self";
-    if (submitter?.getAttribute("formtarget")) submitter.formTarget = "_self";
+    stayHere(target, "target");
+    if (submitter?.hasAttribute("formtarget")) stayHere(submitter, "formtarget");
   }, true);
   // Nobody is there to be asked before the page is left.
   window.addEventListener("beforeunload", (event) => event.stopImmediatePropagation(), true);
@@ -140,7 +145,12 @@ if (own) {
     requests++;
     open++;
     this.addEventListener("loadend", over, { once: true });
-    return sendRequest.apply(this, args);
+    try {
+      return sendRequest.apply(this, args);
+    } catch (error) { // it was not sent, or did not get through while the page waited
+      if (this.readyState !== XMLHttpRequest.DONE) over();
+      throw error;
+    }
   };
 }
 
