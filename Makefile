@@ -5,11 +5,12 @@ ARGS    ?=
 
 VENV  := .venv
 STAMP := $(VENV)/.installed
+DOCS  := $(VENV)/.installed-docs
 TYPED := pytest_miniwob_agent $(wildcard benchmarks)
 
 .DEFAULT_GOAL := help
 .PHONY: help install check check-format check-lint check-layers check-types \
-	test test-unit test-all replay paper browser
+	test test-unit test-all replay paper docs options package browser
 
 help: ## show this text
 	@echo 'usage: make TARGET [ARGS="..."] [WORKERS=2] [PYTHON=python3.12]'
@@ -56,9 +57,22 @@ paper: $(STAMP) browser ## replay the 1,075 items of the reflective agent's pape
 		--miniwob-baseline=cassettes/reflective/paper.jsonl --miniwob-results=.miniwob/paper.jsonl $(ARGS)
 	$(VENV)/bin/miniwob-agent tables .miniwob/paper.jsonl
 
+docs: $(DOCS) ## build the documentation site in build/site; any warning fails
+	$(VENV)/bin/sphinx-build --fail-on-warning --keep-going --quiet -c docs . build/site
+
+options: $(STAMP) ## write docs/options.md
+	$(VENV)/bin/python docs/options_page.py
+
+package: browser ## build the package in dist, and try the wheel in an environment of its own
+	@PYTHON='$(PYTHON)' bash .ci/check-package
+
 browser:
 	@bash .ci/install-chromium
 
 $(STAMP): pyproject.toml
 	@PYTHON='$(PYTHON)' bash .ci/install-package $(VENV)
+	@touch $@
+
+$(DOCS): $(STAMP)
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	@touch $@

@@ -35,6 +35,7 @@ from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
 from pytest_miniwob_agent.browser.input import KEY_CODES
 from pytest_miniwob_agent.browser.pages import page_url
 from pytest_miniwob_agent.browser.process import Browser, find_browser, find_driver
+from pytest_miniwob_agent.browser.watchdog import Watchdog
 from pytest_miniwob_agent.cassettes.item import ItemCassette
 from pytest_miniwob_agent.core.actions import Action, Click, Enter, Hold, Press, Release
 from pytest_miniwob_agent.core.case import Case
@@ -150,20 +151,24 @@ def plain_options() -> webdriver.ChromeOptions:
     return options
 
 
-def bare(options: webdriver.ChromeOptions, way: str, pages: list[Page]) -> float:
+def bare(options: webdriver.ChromeOptions, scheme: str, pages: list[Page]) -> float:
     """Seconds that the pages and inputs take by selenium alone, in a browser of its own."""
-    service = webdriver.ChromeService(find_driver(options.binary_location))
+    watchdog = Watchdog()  # Debian's headless shell is a script; quitting would end it alone
+    service = webdriver.ChromeService(
+        find_driver(options.binary_location), popen_kw={"process_group": watchdog.group}
+    )
     driver = webdriver.Chrome(options, service)
     try:
-        return loop(driver, way, pages)
+        return loop(driver, scheme, pages)
     finally:
         driver.quit()
+        watchdog.end()
 
 
-def loop(driver: webdriver.Chrome, way: str, pages: list[Page]) -> float:
+def loop(driver: webdriver.Chrome, scheme: str, pages: list[Page]) -> float:
     begin = time.perf_counter()
     for page in pages:
-        driver.get(page_url(page.case.task, way))
+        driver.get(page_url(page.case.task, scheme))
         driver.execute_script(
             "Math.seedrandom(arguments[0]); core.startEpisodeReal()", page.case.seed
         )

@@ -73,6 +73,21 @@ def load_agent(
     return agent
 
 
+def prompt_files(name: str) -> list[Path]:
+    """Return the prompt files of an agent: the texts in the folder `prompts` beside its module.
+
+    Raises:
+        UsageError: the agent is not found, or has no such files.
+    """
+    make = _find_class(name)
+    module = inspect.getmodule(make)
+    file = getattr(module, "__file__", None)
+    found = sorted(Path(file).with_name("prompts").glob("*.txt")) if file else []
+    if not found:
+        raise UsageError(f"agent {name!r} has no folder `prompts` with texts beside its module")
+    return found
+
+
 def _find_class(name: str) -> Callable[..., Any]:
     """Import the class of an agent, or a function that makes one.
 

@@ -39,15 +39,17 @@ class BatchApi:
     Args:
         base_url: the server; None leaves it to `OPENAI_BASE_URL` or the client's default.
         retries: how often a refused or dropped call is repeated, with the client's own back-off.
+        submit: the command that submits.
 
     Every method may raise:
         ModelError: the server can't be reached, refuses, or gives an invalid answer.
         UsageError: there is no key, or the address is not valid.
     """
 
-    def __init__(self, base_url: str | None, retries: int) -> None:
+    def __init__(self, base_url: str | None, retries: int, submit: str) -> None:
         self._base_url = base_url or os.environ.get("OPENAI_BASE_URL") or None
         self._retries = retries
+        self._submit = submit
 
     @cached_property
     def _client(self) -> openai.OpenAI:
@@ -103,7 +105,7 @@ class BatchApi:
 
         The client does not repeat this call, as it can't know whether the first one succeeded.
         """
-        hint = "; `miniwob-agent batch submit` continues from there"
+        hint = f"; `{self._submit}` continues from there"
         with self._errors("the batch", hint):
             batch = self._client.with_options(max_retries=0).batches.create(
                 input_file_id=file,

@@ -46,12 +46,14 @@ class BatchState:
     Args:
         path: the state file.
         say: receives a line for people when another process has to be waited for.
+        submit: the command that submits.
     """
 
-    def __init__(self, path: Path, say: Callable[[str], None]) -> None:
+    def __init__(self, path: Path, say: Callable[[str], None], submit: str) -> None:
         self.path = path
         self.batches: list[Batch] = []
         self._say = say
+        self._submit = submit
         self._server = ""
 
     def load(self, server: str) -> None:
@@ -89,8 +91,8 @@ class BatchState:
             return data["server"], [Batch(**fields) for fields in data["batches"]]
         except (ValueError, KeyError, TypeError):
             raise UsageError(
-                f"{self.path} is damaged. Delete it: `miniwob-agent batch submit` then finds the "
-                "batches of the same requests on the server again"
+                f"{self.path} is damaged. Delete it: `{self._submit}` then finds the batches of "
+                "the same requests on the server again"
             ) from None
 
     def save(self) -> None:

@@ -31,12 +31,12 @@ from pytest_miniwob_agent.cassettes.batch_api import (
     counts_of,
     failure_of,
 )
+from pytest_miniwob_agent.cassettes.batch_command import batch_command
 from pytest_miniwob_agent.cassettes.batch_file import read_pending, request_of, write_pending
 from pytest_miniwob_agent.cassettes.batch_split import split_requests
 from pytest_miniwob_agent.cassettes.batch_state import Batch, BatchState
 from pytest_miniwob_agent.cassettes.folder import model_folder_of
 from pytest_miniwob_agent.cassettes.pending_state import (
-    DROP_REFUSED,
     PendingState,
     refusal,
     stem_of_request,
@@ -87,8 +87,10 @@ class Batches:
     ) -> None:
         self._pending = pending
         self._answers = pending.with_name("answers.jsonl")
-        self._state = BatchState(pending.with_name("batches.json"), say)
-        self._api = BatchApi(base_url, retries)
+        self._base_url = base_url
+        submit = self._command("submit")
+        self._state = BatchState(pending.with_name("batches.json"), say, submit)
+        self._api = BatchApi(base_url, retries, submit)
         self._say = say
         self._max_requests = max_requests
         self._max_bytes = max_bytes
@@ -131,8 +133,8 @@ class Batches:
         if not fresh:
             self._say("nothing to submit")
         for state, place, command in (
-            ("in flight", "in flight", "miniwob-agent batch status"),
-            ("ended", "in a batch that has ended", "miniwob-agent batch fetch"),
+            ("in flight", "in flight", self._command("status")),
+            ("ended", "in a batch that has ended", self._command("fetch")),
             ("answered", "answered", self._next_command),
         ):
             if count := sum(states.get(id_) == state for id_ in waiting):
@@ -166,22 +168,23 @@ class Batches:
             asked.accept(ids)
         self._say(f"{counted(len(ids), 'refused answer')} dropped")
         if ids:
-            self._say("next: miniwob-agent batch submit")
+            self._say(f"next: {self._command('submit')}")
 
     def _say_unwanted(self, ids: Iterable[str]) -> None:
         """Report the requests that are left out, by agent and model."""
         counts = Counter(model_folder_of(stem_of_request(id_)) for id_ in ids)
+        drop = batch_command("drop unused", self._pending)
         for folder, count in sorted(counts.items()):
             self._say(
                 f"{counted(count, 'request')} of {folder} left out, of items that the last "
-                "deferred run did not collect: run them again, or `miniwob-agent batch drop unused`"
+                f"deferred run did not collect: run them again, or `{drop}`"
             )
 
     def _say_refused(self, asked: PendingState) -> None:
         """Report the requests whose answers were refused."""
         if asked.refused:
             texts = [f"{id_}: {why}" for id_, why in asked.refused.items()]
-            self._say(f"{counted(len(texts), 'answer')} refused: `{DROP_REFUSED}` asks again")
+            self._say(f"{counted(len(texts), 'answer')} refused: `{asked.drop_refused}` asks again")
             for line in first_items(texts, SHOWN_ERRORS):
                 self._say(f"  {line}")
 
@@ -204,7 +207,7 @@ class Batches:
                 self._say(f"{batch.id}  fetched  {counted(len(batch.requests), 'request')}")
             elif not batch.id:
                 successful = False
-                self._say("(no id)  not made yet: `miniwob-agent batch submit` continues it")
+                self._say(f"(no id)  not made yet: `{self._command('submit')}` continues it")
         for batch, remote in remotes:
             completed, failed, total = counts_of(remote)
             reason = failure_of(remote)
@@ -214,7 +217,7 @@ class Batches:
                 f"{total or len(batch.requests)} in all" + (f": {reason}" if reason else "")
             )
         if any(remote.status in ENDED for _, remote in remotes):
-            self._say("next: miniwob-agent batch fetch")
+            self._say(f"next: {self._command('fetch')}")
         self._say_refused(PendingState(self._pending))
         return successful
 
@@ -250,11 +253,15 @@ class Batches:
             self._say("nothing new to fetch")
         if running:
             still_running = counted(running, "batch", "es")
-            self._say(f"{still_running} not ended yet: `miniwob-agent batch status --wait`")
+            self._say(f"{still_running} not ended yet: `{self._command('status --wait')}`")
         if ready:
             self._say(f"{counted(len(ready), 'request')} answered. next: {self._next_command}")
         self._say_refused(asked)
         return complete
+
+    def _command(self, step: str) -> str:
+        """Return a command that works on the same batch file and the same server."""
+        return batch_command(step, self._pending, self._base_url)
 
     @property
     def _next_command(self) -> str:
@@ -266,7 +273,7 @@ class Batches:
         if self._state.path.exists():
             return True
         self._say(
-            f"nothing was submitted: there is no {self._state.path}; `miniwob-agent batch submit`"
+            f"nothing was submitted: there is no {self._state.path}; `{self._command('submit')}`"
         )
         return False
 
@@ -302,7 +309,7 @@ class Batches:
         count = counted(len(batch.requests), "request")
         self._say(
             f"{batch.id} {remote.status} without an answer{f' ({reason})' if reason else ''}: "
-            f"`miniwob-agent batch submit` submits its {count} again"
+            f"`{self._command('submit')}` submits its {count} again"
         )
         return True
 
@@ -394,7 +401,7 @@ class Batches:
         for line in first_items(texts, SHOWN_ERRORS):
             self._say(f"  {line}")
         count = counted(len(errors), "request")
-        self._say(f"  `miniwob-agent batch submit` submits {count} again")
+        self._say(f"  `{self._command('submit')}` submits {count} again")
 
     def _download(self, batch: Batch, file: str) -> dict[str, dict[str, Any]]:
         """Return the lines of an output or error file by request id; none if it is gone."""

@@ -22,7 +22,6 @@ from pytest_miniwob_agent.cassettes.batch_file import (
 from pytest_miniwob_agent.cassettes.item import ItemCassette, Record
 from pytest_miniwob_agent.cassettes.lock import LOCKS
 from pytest_miniwob_agent.cassettes.pending_state import (
-    DROP_REFUSED,
     PendingState,
     refusal,
     stem_of_request,
@@ -143,7 +142,7 @@ def _record_answer(
         return f"{error_of(answer, request)}, still waiting"
     if why := refusal(answer):
         state.refuse({id_: why})
-        return f"refused: {why}; `{DROP_REFUSED}` has it asked again"
+        return f"refused: {why}; `{state.drop_refused}` has it asked again"
     try:
         cassette.add_for_next_run(request, response_of(answer)[1])
     except CassetteError as error:

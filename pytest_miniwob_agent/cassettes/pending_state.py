@@ -12,13 +12,11 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from pytest_miniwob_agent.cassettes.batch_command import batch_command
 from pytest_miniwob_agent.cassettes.folder import Used
 from pytest_miniwob_agent.core import secrets
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.files import write_atomically
-
-DROP_REFUSED = "miniwob-agent batch drop refused"
-"""The command that has refused answers asked for again."""
 
 
 class PendingState:
@@ -32,10 +30,16 @@ class PendingState:
     """
 
     def __init__(self, pending: Path) -> None:
+        self._pending = pending
         self._collected_path = pending.with_name("collected.json")
         self._refused_path = pending.with_name("refused.json")
         self._collected = self._read_collected()
         self.refused = self._read_refused()
+
+    @property
+    def drop_refused(self) -> str:
+        """The command that has refused answers asked for again."""
+        return batch_command("drop refused", self._pending)
 
     def is_wanted(self, id_: str) -> bool:
         """Return True for a request of an item that the last deferred run collected.

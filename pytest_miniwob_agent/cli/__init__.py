@@ -12,8 +12,8 @@ from pytest_miniwob_agent.core.errors import MiniwobError
 from pytest_miniwob_agent.core.secrets import redact
 
 COMMANDS = (
-    "certify", "doctor", "show", "play", "cassettes", "batch", "compare", "tables", "tasks", "open",
-    "new-task",
+    "certify", "doctor", "show", "play", "prompts", "cassettes", "batch", "results", "compare",
+    "tables", "report", "tasks", "open", "new-task",
 )  # fmt: skip
 """The modules of the commands, in the order of `--help`.
 

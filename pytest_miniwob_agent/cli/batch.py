@@ -6,6 +6,7 @@ import sys
 from argparse import Namespace, RawDescriptionHelpFormatter
 from pathlib import Path
 
+from pytest_miniwob_agent.cassettes.batch_command import PENDING
 from pytest_miniwob_agent.cli.arguments import Commands
 from pytest_miniwob_agent.cli.progress import show_progress
 from pytest_miniwob_agent.core.errors import UsageError
@@ -52,7 +53,7 @@ def add(commands: Commands) -> None:
             "--pending",
             type=Path,
             metavar="FILE",
-            default=Path(".miniwob/pending.jsonl"),
+            default=PENDING,
             help="the batch file; batches.json and answers.jsonl are beside it (%(default)s)",
         )
         parser.set_defaults(run=run, base_url=None)

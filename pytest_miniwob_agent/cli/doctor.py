@@ -10,6 +10,7 @@ from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import metadata
+from typing import TYPE_CHECKING
 
 from pytest_miniwob_agent.cli.arguments import Commands, add_browser, add_pytest_args
 from pytest_miniwob_agent.core.case import Case
@@ -18,6 +19,9 @@ from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.secrets import KEY_VARIABLE, KEY_VARIABLES, redact
 from pytest_miniwob_agent.core.text import counted, sanitize_line, sanitize_lines
 from pytest_miniwob_agent.tasks.catalogue import OTHER
+
+if TYPE_CHECKING:
+    from pytest_miniwob_agent.plugin.inner_collection import Collected
 
 PACKAGE = "pytest-miniwob-agent"
 
@@ -67,8 +71,7 @@ def examine(browser: str | None, pytest_args: Sequence[str]) -> Iterator[Finding
     """Make all checks in order, except for those that need something that is broken."""
     yield from check_versions()
     yield from check_browser(browser)
-    yield from check_cassettes(pytest_args)
-    yield check_key(_key_variable(pytest_args))
+    yield from check_project(pytest_args)
 
 
 def check_versions() -> Iterator[Finding]:
@@ -204,22 +207,32 @@ def _version(program: str) -> str:
     return match[0] if match else f"of unknown version: {sanitize_line(printed)}"
 
 
-def check_cassettes(pytest_args: Sequence[str]) -> Iterator[Finding]:
-    """Check the recorded calls of the items that pytest collects here."""
-    from pytest_miniwob_agent.cassettes.lint import lint_folder
-    from pytest_miniwob_agent.plugin.inner_collection import NoItems, used_cassettes
+def check_project(pytest_args: Sequence[str]) -> Iterator[Finding]:
+    """Check the recorded calls of the items that pytest collects here, and the key."""
+    from pytest_miniwob_agent.plugin.inner_collection import collect
 
     try:
-        used = used_cassettes(pytest_args)
-    except NoItems as error:
-        found, _, hint = str(error).partition(": ")
-        yield Finding("items", found, hint, note=True)
-        return
+        collected = collect(pytest_args)
     except UsageError as error:
         lines = sanitize_lines(str(error)).split("\n")
         yield Finding(
             "items", f"{lines[0]} {lines[-1]}", "see the output of `pytest --collect-only`"
         )
+        yield check_key(_named_variable(pytest_args))
+        return
+    yield from _check_cassettes(collected)
+    yield check_key(collected.key_variable or os.environ.get(KEY_VARIABLE, ""))
+
+
+def _check_cassettes(collected: Collected) -> Iterator[Finding]:
+    from pytest_miniwob_agent.cassettes.lint import lint_folder
+    from pytest_miniwob_agent.plugin.inner_collection import NoItems
+
+    try:
+        used = collected.check()
+    except NoItems as error:
+        found, _, hint = str(error).partition(": ")
+        yield Finding("items", found, hint, note=True)
         return
     stems, cases = (
         [each for each in part if each not in used.deselected] for part in (used.stems, used.cases)
@@ -249,7 +262,7 @@ def check_cassettes(pytest_args: Sequence[str]) -> Iterator[Finding]:
         )
 
 
-def _key_variable(pytest_args: Sequence[str]) -> str:
+def _named_variable(pytest_args: Sequence[str]) -> str:
     """Return what `--miniwob-key-variable` is among the arguments for pytest, or in the shell."""
     name = "--miniwob-key-variable="
     given = [each.removeprefix(name) for each in pytest_args if each.startswith(name)]

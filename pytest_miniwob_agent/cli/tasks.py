@@ -30,7 +30,7 @@ Every task of the installed `miniwob` package can be an item. This page is the o
 - **Actions** are those of a solution ([actions](actions.md)); `place` is a click at a place inside
   an element, `point` an action at a point of the page.
 - **Remarks** on what the *full screen* has are about the agent's parameter `screen`
-  ([how it works](how-it-works.md#the-full-screen)); the compact screen of the paper lacks it.
+  ([screens](screens.md#the-full-screen)); the compact screen of the paper lacks it.
 - **Certified** is yes if the page was the same in all passes of `miniwob-agent certify`
   ([determinism](determinism.md)), with the number of observations.
 

@@ -19,6 +19,7 @@ from pytest_miniwob_agent.core.text import counted, sanitize_line, sanitize_line
 from pytest_miniwob_agent.core.usage import Usage
 from pytest_miniwob_agent.plugin.item_run import REMARK
 from pytest_miniwob_agent.plugin.settings import record_command
+from pytest_miniwob_agent.plugin.shard import is_empty_shard, shard_of
 from pytest_miniwob_agent.plugin.state import State
 from pytest_miniwob_agent.terminal import statuses
 from pytest_miniwob_agent.terminal.ending import make_ending_red, show_failure
@@ -61,6 +62,7 @@ class Controller:
         self._unwanted = 0
         self._remark: str | None = None
         self._report_written = False
+        self._empty_shard = False
         self._running = True
 
     def pytest_report_header(self) -> list[str]:
@@ -117,6 +119,7 @@ class Controller:
         if self._config.option.collectonly:
             return
         self._outcomes = sorted(self._last_runs.values(), key=lambda outcome: outcome.case.id)
+        self._empty_shard = is_empty_shard(session, self._state)
         for title, step in (
             ("episodes", self._write_pending),
             ("episodes", self._call_run_finished),
@@ -180,16 +183,17 @@ class Controller:
 
     def _write_and_judge_results(self) -> None:
         """Write the results file, and judge the results by the baseline."""
-        if self._results is not None and self._state.selected:
+        if self._results is not None and (self._state.selected or self._empty_shard):
             self._results.write_and_judge(self._outcomes)
 
     def _write_report(self, session: pytest.Session) -> None:
         """Write the HTML report."""
-        if self._report is None or not self._outcomes:
+        if self._report is None or not (self._outcomes or self._empty_shard):
             return
         self._report.write(
             self._outcomes,
             judged=self._state.settings.baseline is not None,
+            shard=shard_of(self._config, self._state, self._outcomes),
             broken=bool(session.shouldstop or session.shouldfail)
             or session.exitstatus == pytest.ExitCode.INTERRUPTED,
         )
@@ -202,6 +206,8 @@ class Controller:
 
     def _decide_exit_status(self, session: pytest.Session) -> None:
         """Fail the run if a step failed, or the gate; pytest has counted failed items."""
+        if self._empty_shard:
+            session.exitstatus = pytest.ExitCode.OK
         if self._failed or any(self._problems.values()):
             session.exitstatus = max(session.exitstatus, pytest.ExitCode.TESTS_FAILED)
 
@@ -249,6 +255,7 @@ class Controller:
 
     def _show_episodes(self, terminal: pytest.TerminalReporter, kept: Usage | None) -> None:
         """Show the table and the ledger, the agent's remark, and what went wrong with them."""
+        from pytest_miniwob_agent.cassettes.batch_command import batch_command
         from pytest_miniwob_agent.terminal.summary import show_episodes, show_ledger, show_shared
 
         settings = self._state.settings
@@ -266,9 +273,10 @@ class Controller:
                 kept=kept,
             )
             if self._unwanted:
+                command = batch_command("drop unused", settings.pending)
                 terminal.line(
                     f"{counted(self._unwanted, 'request')} of other items left out: "
-                    "`miniwob-agent batch drop unused` removes them"
+                    f"`{command}` removes them"
                 )
             if self._remark:
                 terminal.line(sanitize_line(redact(self._remark)))

@@ -19,7 +19,7 @@ from pytest_miniwob_agent.plugin.project_folder import project_folder
 from pytest_miniwob_agent.plugin.state import STATE
 from pytest_miniwob_agent.terminal import statuses
 
-pytest_plugins = ["pytest_miniwob_agent.plugin.fixtures"]
+pytest_plugins = ["pytest_miniwob_agent.plugin.fixtures", "pytest_miniwob_agent.plugin.shard"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

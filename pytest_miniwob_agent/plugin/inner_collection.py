@@ -13,7 +13,7 @@ import sys
 import tempfile
 from collections.abc import Generator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -31,11 +31,43 @@ _FILE = "MINIWOB_COLLECTED"
 """Variable with the path of the file that the inner run writes."""
 
 
+class Collected(NamedTuple):
+    """The cassettes that the items of a pytest run use, deselected items included.
+
+    `key_variable` is the environment variable with the key that an option of the run names.
+    """
+
+    used: Used
+    key_variable: str | None
+
+    def check(self) -> Used:
+        """Return the cassettes.
+
+        Raises:
+            NoItems: none of the items uses a cassette, or there are none.
+        """
+        if self.used.stems or self.used.cases:
+            return self.used
+        raise NoItems(
+            "no item here uses a cassette: run this where your tests are, or name them after --; "
+            "and name a model, in the ini file (miniwob_model) or with -- --miniwob-model=ID"
+        )
+
+
 def used_cassettes(args: Sequence[str]) -> Used:
     """Return the cassettes that the items of `pytest ARGS` use, deselected items included.
 
     Raises:
         NoItems: none of the items uses a cassette, or there are none.
+        UsageError: pytest can't collect the items; the message has its output.
+    """
+    return collect(args).check()
+
+
+def collect(args: Sequence[str]) -> Collected:
+    """Collect the items of `pytest ARGS` in a process of their own.
+
+    Raises:
         UsageError: pytest can't collect the items; the message has its output.
     """
     with tempfile.TemporaryDirectory(prefix="miniwob-") as folder:
@@ -52,12 +84,7 @@ def used_cassettes(args: Sequence[str]) -> Used:
             raise UsageError(f"pytest can't collect the items:\n{run.stdout}{run.stderr}".rstrip())
         data = json.loads(file.read_text(encoding="utf-8"))
     used = Used(Path(data["folder"]), data["stems"], data["cases"], data["deselected"])
-    if not used.stems and not used.cases:
-        raise NoItems(
-            "no item here uses a cassette: run this where your tests are, or name them after --; "
-            "and name a model, in the ini file (miniwob_model) or with -- --miniwob-model=ID"
-        )
-    return used
+    return Collected(used, data["key_variable"])
 
 
 _ALL = pytest.StashKey[list[pytest.Item]]()
@@ -85,6 +112,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     stems, cases = cassettes_of(collected, settings)
     selected = cassettes_of(session.items, settings)
     data = {
+        "key_variable": settings.key_variable,
         "folder": str(settings.cassettes),
         "stems": stems,
         "cases": cases,

@@ -190,14 +190,16 @@ class ItemRun:
 
     def _refused(self, pending: Pending) -> RefusedAnswer | None:
         """Return the error for a call whose answer was refused, None for one without an answer."""
-        from pytest_miniwob_agent.cassettes.pending_state import DROP_REFUSED, PendingState
+        from pytest_miniwob_agent.cassettes.pending_state import PendingState
 
         file = settings_of(self._item.config).pending
-        why = PendingState(file).refused.get(str(pending.request["custom_id"]))
+        state = PendingState(file)
+        why = state.refused.get(str(pending.request["custom_id"]))
         if why is None:
             return None
         return RefusedAnswer(
-            f"the answer to the next call was refused: {why}; `{DROP_REFUSED}` has it asked again"
+            f"the answer to the next call was refused: {why}; `{state.drop_refused}` has it asked "
+            "again"
         )
 
     def close(self) -> None:

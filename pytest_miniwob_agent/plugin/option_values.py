@@ -1,4 +1,4 @@
-"""Values of options: the text that was given, checked and parsed."""
+"""Values of options as they are written, and the functions that check and parse them."""
 
 from __future__ import annotations
 
@@ -151,3 +151,19 @@ def parse_price_list(given: Given) -> dict[str, Price]:
 def parse_baseline(given: Given) -> Path | str:
     """Return the path of a results file, or `git:REF` or `git:REF:PATH` as it is."""
     return given.text if given.text.startswith("git:") else parse_path(given)
+
+
+def parse_shard(given: Given) -> tuple[int, int] | None:
+    """Return the number of a shard and the number of shards, from `2/5`; None of an empty text.
+
+    Raises:
+        UsageError: the text is of another form.
+    """
+    if not given.text:
+        return None
+    number, _, of = given.text.partition("/")
+    if not re.fullmatch(r"[1-9]\d*/[1-9]\d*", given.text) or int(number) > int(of):
+        raise UsageError(
+            f"{given.name}: {given.text!r} does not name a shard, as 2/5 does the second of five"
+        )
+    return int(number), int(of)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_miniwob_agent.cassettes.batch_command import PENDING
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.text import nearest
@@ -22,6 +22,7 @@ from pytest_miniwob_agent.plugin.option_values import (
     parse_price_list,
     parse_seed_list,
     parse_server,
+    parse_shard,
     parse_text,
     parse_variable,
 )
@@ -31,9 +32,6 @@ if TYPE_CHECKING:
 
 SEEDS = "1000-1024"
 """The seeds where neither option, marker nor ini file names any: those of the paper (6.1)."""
-
-PENDING = Path(".miniwob/pending.jsonl")
-"""The batch file of deferred recording, below the root folder."""
 
 BY_MARKER = ("seeds", "trials", "steps", "repeats", "pages")
 """Options that a marker may set too: it overrides the ini file, the command line overrides it."""
@@ -263,6 +261,20 @@ OPTIONS = (
         "too few to decide; rate:POINTS = the solved rate fell by more than that",
         "items",
         metavar="KIND",
+    ),
+    Option(
+        "shard",
+        "this run is the second of five shards (2/5), whose items other tools have chosen: its "
+        "results and report say so, and it judges nothing. --splits and --group of pytest-split "
+        "say as much",
+        metavar="K/N",
+        parse=parse_shard,
+    ),
+    Option(
+        "judge-shard",
+        "judge the items of this shard by the baseline, by themselves; otherwise that is done once "
+        "miniwob-agent results merge has joined all shards",
+        flag=True,
     ),
     Option(
         "report",

@@ -55,7 +55,8 @@ def pages_of_ini_file() -> list[Path]:
         inifile=None, override_ini=None, args=[], rootdir_cmd_arg=None, invocation_dir=here
     )
     found = values.get("miniwob_pages", "")
-    text = str(getattr(found, "value", found))  # pytest 9 keeps the place beside the value
+    value = getattr(found, "value", found)  # pytest 9 keeps the place beside the value
+    text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
     folder = root if inipath is not None else here
     return parse_folders(Given("miniwob_pages", text, folder)) if text else []
 

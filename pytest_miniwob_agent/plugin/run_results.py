@@ -16,6 +16,7 @@ from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.core.text import counted
 from pytest_miniwob_agent.plugin.left_out import LeftOut
+from pytest_miniwob_agent.plugin.shard import shard_of
 from pytest_miniwob_agent.plugin.state import State
 
 if TYPE_CHECKING:
@@ -59,11 +60,12 @@ class RunResults:
 
         state = self._state
         self._partial = self._reasons_for_partial(outcomes)
-        results = Results(_unique(outcomes), self._partial, "this run")
+        shard = shard_of(self._config, state, outcomes)
+        results = Results(_unique(outcomes), self._partial, "this run", shard)
         if state.settings.results:
             results.write(state.settings.results)
             self._written = True
-        if state.baseline is not None:
+        if state.baseline is not None and (shard is None or state.settings.judge_shard):
             self._judge(results)
 
     def _judge(self, results: Results) -> None:
@@ -94,7 +96,11 @@ class RunResults:
         """Return the reasons for which the results are not those of all items."""
         ran = {outcome.case.id for outcome in outcomes}
         selected, deselected = self._state.selected, self._state.deselected
-        reasons = [self._reason_for_few] if self._reason_for_few else []
+        if (shard := self._state.settings.shard) is not None:
+            # How other tools have chosen its items does not matter.
+            reasons, deselected = [f"shard {shard[0]} of {shard[1]}"], self._state.unwanted
+        else:
+            reasons = [self._reason_for_few] if self._reason_for_few else []
         if count := len(deselected - selected):
             reasons.append(f"{counted(count, 'item')} deselected")
         if count := len(selected - ran):
@@ -114,6 +120,11 @@ class RunResults:
             show_gate(terminal, comparison, most=most, hint=hint)
         if self._written and settings.results and terminal.verbosity >= 0:
             terminal.line(f"results: {display_path(settings.results)}")
+        if settings.shard and comparison is None and terminal.verbosity >= 0:
+            terminal.line(
+                f"shard {settings.shard[0]} of {settings.shard[1]}: not judged by itself; join the "
+                "results of all shards with miniwob-agent results merge"
+            )
 
     def _how_to_keep(self, both: Comparison) -> str:
         """Return a hint on when this run becomes the baseline of later ones, and how.

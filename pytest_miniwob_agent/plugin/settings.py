@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_miniwob_agent.cassettes.batch_command import PENDING
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.files import shown_from_here
 from pytest_miniwob_agent.core.secrets import redact
@@ -20,8 +21,9 @@ from pytest_miniwob_agent.models.params import (
     shown_url,
 )
 from pytest_miniwob_agent.models.prices import Price
+from pytest_miniwob_agent.plugin.ini_file import IniFile
 from pytest_miniwob_agent.plugin.option_values import Given
-from pytest_miniwob_agent.plugin.options import BY_MARKER, OPTIONS, PENDING, Option
+from pytest_miniwob_agent.plugin.options import BY_MARKER, OPTIONS, Option
 from pytest_miniwob_agent.plugin.project_folder import project_folder
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ REPLAYING = (
 )  # fmt: skip
 """Options that decide which items there are, and what an item does when it is replayed."""
 
-_NOT_RECORDING = ("record", "answers", "report", "trace", "slowmo")
+_NOT_RECORDING = ("record", "answers", "report", "trace", "slowmo", "shard", "judge-shard")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,9 @@ class Settings:
     baseline: Path | str | None
     """A file, or `git:REF` or `git:REF:PATH`."""
     gate: str
+    shard: tuple[int, int] | None
+    """Number of the shard and number of shards, if the run is one of a suite's shards."""
+    judge_shard: bool
     report: Path | None
     trace: str
     browser: str | None
@@ -109,16 +114,18 @@ def read_settings(config: pytest.Config) -> Settings:
     """
     values: dict[str, Any] = {}
     ini: dict[str, Any] = {}
+    ini_file = IniFile(config)
     for option in OPTIONS:
         if option.flag:
             values[option.key] = bool(config.getoption(option.ini) or config.getini(option.ini))
             continue
-        on_line, in_file = _on_command_line(config, option), _in_ini_file(config, option)
+        on_line, in_file = _on_command_line(config, option), _in_ini_file(config, ini_file, option)
         if option.key in BY_MARKER:
             values[option.key] = option.read(on_line)
             ini[option.key] = option.read(in_file)
         else:
             values[option.key] = option.read(on_line or in_file)
+    values["shard"] = _shard(config, values["shard"])
     _check(config, values)
     folder, file = project_folder(config), config.getini("miniwob_baseline")
     return Settings(
@@ -137,11 +144,28 @@ def _on_command_line(config: pytest.Config, option: Option) -> Given | None:
     return Given(option.argument, text, config.invocation_params.dir)
 
 
-def _in_ini_file(config: pytest.Config, option: Option) -> Given | None:
+def _in_ini_file(config: pytest.Config, file: IniFile, option: Option) -> Given | None:
     """Return what the ini file gives, or the option's default."""
-    value = config.getini(option.ini)
-    text = option.default if value in (None, "") else str(value)
+    text = file.text(option)
+    text = option.default if text is None else text
     return None if text is None else Given(option.ini, text, project_folder(config))
+
+
+def _shard(config: pytest.Config, named: tuple[int, int] | None) -> tuple[int, int] | None:
+    """Return the shard that our option or those of pytest-split name.
+
+    Raises:
+        UsageError: they name different ones.
+    """
+    group, splits = config.getoption("group", None), config.getoption("splits", None)
+    if not (isinstance(group, int) and isinstance(splits, int)):
+        return named
+    if named not in (None, (group, splits)):
+        raise UsageError(
+            f"--miniwob-shard={named[0]}/{named[1]} and --splits={splits} --group={group} name "
+            "different shards; leave --miniwob-shard out"
+        )
+    return group, splits
 
 
 def _check(config: pytest.Config, values: dict[str, Any]) -> None:
@@ -161,6 +185,11 @@ def _check(config: pytest.Config, values: dict[str, Any]) -> None:
             f"--miniwob-record=all and {reruns} don't go together: an item that failed would be "
             "recorded until it passes, and later replays would show its best sample only; record "
             "without reruns (--reruns=0 overrides the ini file)"
+        )
+    if values["judge_shard"] and not values["shard"]:
+        raise UsageError(
+            "--miniwob-judge-shard goes with a shard: --splits and --group of pytest-split, or "
+            "--miniwob-shard"
         )
     if values["answers"] and values["record"] != "defer":
         raise UsageError("--miniwob-answers goes with --miniwob-record=defer")

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_miniwob_agent.core.errors import MiniwobError
+from pytest_miniwob_agent.core.errors import MiniwobError, UsageError
+from pytest_miniwob_agent.core.files import check_writable, display_path
 from pytest_miniwob_agent.core.secrets import KEY_VARIABLE, redact
 from pytest_miniwob_agent.plugin.controller import Controller
 from pytest_miniwob_agent.plugin.project_folder import check_ini_file, describe_cassettes
@@ -73,12 +74,15 @@ def _start_controller(config: pytest.Config, state: State) -> None:
     settings = state.settings
     check_ini_file(config)
     report = _open_report(config, settings)
+    _check_results_file(config, settings)
     results = None
     if settings.results or settings.baseline:
         from pytest_miniwob_agent.plugin.run_results import RunResults
 
         results = RunResults(config, state)
     header = [_take_answers(settings)]
+    if settings.shard is not None:
+        header.append("miniwob shard: {} of {}".format(*settings.shard))
     if settings.model is not None:
         header.insert(0, describe_cassettes(config, settings.cassettes))
     controller = Controller(config, state, results, report, [line for line in header if line])
@@ -99,6 +103,26 @@ def _register_forecaster(config: pytest.Config, state: State) -> None:
     from pytest_miniwob_agent.plugin.forecast import Forecaster
 
     config.pluginmanager.register(Forecaster(config, state), "miniwob-forecaster")
+
+
+def _check_results_file(config: pytest.Config, settings: Settings) -> None:
+    """Check that the results can be written, before anything is run or paid for.
+
+    Raises:
+        UsageError: they can't be.
+    """
+    file = settings.results
+    if file is None or config.option.collectonly or config.option.help:
+        return
+    reason = "it is a folder" if file.is_dir() else ""
+    try:
+        check_writable(file)
+    except OSError as error:
+        reason = error.strerror or str(error)
+    if reason:
+        raise UsageError(
+            f"--miniwob-results: {display_path(file)} can't be written: {reason}; name another file"
+        )
 
 
 def _open_report(config: pytest.Config, settings: Settings) -> Report | None:

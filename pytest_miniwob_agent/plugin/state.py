@@ -31,6 +31,8 @@ class State:
         observe: makes an observer of an item's episode, for `miniwob-agent show` and `play`.
         selected: ids of the cases that were collected and selected.
         deselected: ids of the cases that were collected and deselected.
+        unwanted: those that were deselected before the items were split into shards; empty where
+            they are not.
         collected: the cassettes that all collected items use, as of `collection.cassettes_of`; kept
             for deferred recording alone.
         pages: by the name of each task with a page of one's own, the page's file.
@@ -45,6 +47,7 @@ class State:
     observe: Callable[[Page], Observer] | None = None
     selected: set[str] = field(default_factory=set)
     deselected: set[str] = field(default_factory=set)
+    unwanted: set[str] = field(default_factory=set)
     collected: tuple[set[str], set[str]] = field(default_factory=lambda: (set(), set()))
     pages: dict[str, Path] = field(default_factory=dict)
     offered: dict[str, list[str]] = field(default_factory=dict)
@@ -66,6 +69,7 @@ class State:
         if (output := getattr(config, "workeroutput", None)) is not None:
             output["miniwob_selected"] = sorted(self.selected)
             output["miniwob_deselected"] = sorted(self.deselected)
+            output["miniwob_unwanted"] = sorted(self.unwanted)
             output["miniwob_collected"] = [sorted(part) for part in self.collected]
             output["miniwob_offered"] = self.offered
 
@@ -73,6 +77,7 @@ class State:
         """Add the offered, selected and deselected cases of a worker's output."""
         self.selected |= set(output.get("miniwob_selected", ()))
         self.deselected |= set(output.get("miniwob_deselected", ()))
+        self.unwanted |= set(output.get("miniwob_unwanted", ()))
         for known, part in zip(self.collected, output.get("miniwob_collected", ()), strict=False):
             known.update(part)
         self.offered |= output.get("miniwob_offered", {})

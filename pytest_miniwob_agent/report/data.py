@@ -27,13 +27,18 @@ def with_ids(outcomes: Iterable[Outcome]) -> Iterator[tuple[str, Outcome]]:
     for outcome in outcomes:
         case = outcome.case.id
         seen[case] += 1
-        yield case if seen[case] == 1 else f"{case}~{seen[case]}", outcome
+        yield id_in_report(case, seen[case]), outcome
+
+
+def id_in_report(case: str, number: int) -> str:
+    """Return the id in the report of the first, second, ... outcome of a case."""
+    return case if number == 1 else f"{case}~{number}"
 
 
 def agents_and_models(outcomes: Iterable[Outcome]) -> list[str]:
     """Return two texts: the agents of the outcomes, and their models."""
-    pairs = [(outcome.agent, outcome.model) for outcome in outcomes]
-    return [", ".join(sorted(set(names))) for names in zip(*pairs, strict=True)]
+    pairs = {(outcome.agent, outcome.model) for outcome in outcomes}
+    return [", ".join(sorted({pair[side] for pair in pairs})) for side in (0, 1)]
 
 
 def overview_row(id_: str, outcome: Outcome) -> dict[str, Any]:

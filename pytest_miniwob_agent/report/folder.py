@@ -16,7 +16,7 @@ import contextlib
 import hashlib
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.files import write_atomically
 from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.report import data
+from pytest_miniwob_agent.results.shard import Shard
 
 PAGES = ("index.html", "report.css", "report.js")
 
@@ -35,11 +36,18 @@ _PICTURE_NAME = re.compile(r"[0-9a-f]{16}\.png")
 
 
 class Report:
-    """A report's folder, which need not exist yet."""
+    """A report's folder, which need not exist yet.
 
-    def __init__(self, folder: Path) -> None:
+    Args:
+        folder: the folder.
+        option: the option that names it, for messages.
+    """
+
+    def __init__(self, folder: Path, option: str = "--miniwob-report") -> None:
         self.folder = folder
         self.index = folder / "index.html"
+        self.pictures = folder / "pictures"
+        self._option = option
 
     def check(self) -> None:
         """Check that a report may be written there; write nothing.
@@ -50,10 +58,10 @@ class Report:
         folder = self.folder
         with self._as_usage_error():
             if folder.exists() and not folder.is_dir():
-                raise UsageError(f"--miniwob-report: {folder} is a file; name a folder")
+                raise UsageError(f"{self._option}: {folder} is a file; name a folder")
             if folder.is_dir() and any(folder.iterdir()) and not self._is_report():
                 raise UsageError(
-                    f"--miniwob-report: {folder} contains files that are not a report's; name an "
+                    f"{self._option}: {folder} contains files that are not a report's; name an "
                     "empty folder, or one that does not exist"
                 )
 
@@ -65,7 +73,7 @@ class Report:
         except OSError as error:
             reason = error.strerror or error
             raise UsageError(
-                f"--miniwob-report: {self.folder} can't be written: {reason}; name another folder"
+                f"{self._option}: {self.folder} can't be written: {reason}; name another folder"
             ) from None
 
     def _is_report(self) -> bool:
@@ -97,15 +105,23 @@ class Report:
 
     def picture(self, name: str) -> Path:
         """Return the path of a picture."""
-        return self.folder / "pictures" / name
+        return self.pictures / name
 
-    def write(self, outcomes: Iterable[Outcome], *, judged: bool, broken: bool = False) -> None:
+    def write(
+        self,
+        outcomes: Iterable[Outcome],
+        *,
+        judged: bool,
+        broken: bool = False,
+        shard: Shard | None = None,
+    ) -> None:
         """Write the report, replacing an earlier one.
 
         Args:
             outcomes: the outcomes of the items that ran, in any order.
             judged: the outcomes were compared with a baseline.
             broken: the run was interrupted, so that items may be missing.
+            shard: the part of the suite that was run, None if that was the whole.
 
         Raises:
             UsageError: the folder can't be written.
@@ -113,30 +129,44 @@ class Report:
         ordered = sorted(
             outcomes, key=lambda outcome: (outcome.case.id, canonical_json(outcome.to_data()))
         )
-        with self._as_usage_error():
-            self._replace(ordered, judged, broken)
-
-    def _replace(self, outcomes: Sequence[Outcome], judged: bool, broken: bool) -> None:
-        self._write_pages()
-        files = set()
-        rows = []
-        for id_, outcome in data.with_ids(outcomes):
-            row = data.overview_row(id_, outcome)
-            rows.append(row)
-            page = row | data.item_page(outcome)
-            files.add(self._write_data(f"data/items/{id_}.js", "item", page))
-        self._write_data(
-            "data/index.js",
-            "index",
-            {
-                "setup": data.agents_and_models(outcomes),
-                "judged": judged,
-                "broken": broken,
-                "items": rows,
-            },
+        rows = {id_: data.overview_row(id_, outcome) for id_, outcome in data.with_ids(ordered)}
+        index = {
+            "setup": data.agents_and_models(ordered),
+            "judged": judged,
+            "broken": broken,
+            "items": list(rows.values()),
+        }
+        if shard is not None:
+            index["shard"] = shard.to_data()
+        self.replace(
+            index,
+            (rows[id_] | data.item_page(outcome) for id_, outcome in data.with_ids(ordered)),
+            {picture.name for outcome in ordered for picture in outcome.pictures},
         )
-        pictures = {picture.name for outcome in outcomes for picture in outcome.pictures}
-        self._delete_stale(files, pictures)
+
+    def replace(
+        self,
+        index: Mapping[str, Any],
+        pages: Iterable[Mapping[str, Any]],
+        pictures: Collection[str],
+    ) -> None:
+        """Write the data of a report, and delete what an earlier one had besides.
+
+        Args:
+            index: the overview.
+            pages: the data of each item's page, with its `id`.
+            pictures: the names of the pictures that the pages show.
+
+        Raises:
+            UsageError: the folder can't be written.
+        """
+        with self._as_usage_error():
+            self._write_pages()
+            files = {
+                self._write_data(f"data/items/{page['id']}.js", "item", page) for page in pages
+            }
+            self._write_data("data/index.js", "index", index)
+            self._delete_stale(files, pictures)
 
     def _write_pages(self) -> None:
         for name in PAGES:
@@ -156,7 +186,7 @@ class Report:
                 for folder in list(path.parents)[:2]:
                     with contextlib.suppress(OSError):  # it is not empty
                         folder.rmdir()
-        for path in (self.folder / "pictures").glob("*.png"):
+        for path in self.pictures.glob("*.png"):
             if path.name not in pictures and _PICTURE_NAME.fullmatch(path.name):
                 path.unlink()
 
@@ -172,3 +202,17 @@ def _script(function: str, value: Any) -> str:
     """
     text = json.dumps(value, sort_keys=True, separators=(",", ":"))
     return _call(function) + text.replace("<", "\\u003c") + ");\n"
+
+
+def read_data(path: Path, function: str) -> Any:
+    """Return the value that a script of a report passes to a function of report.js.
+
+    Raises:
+        ValueError: the file is not such a script.
+        OSError: it can't be read.
+    """
+    text = path.read_text("ascii")
+    start = _call(function)
+    if not text.startswith(start) or not text.endswith(");\n"):
+        raise ValueError(f"{path} is not a data file of a report")
+    return json.loads(text[len(start) : -3])

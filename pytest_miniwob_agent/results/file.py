@@ -1,7 +1,8 @@
 """The results file: one line of JSON an item, with nothing in it that changes between equal runs.
 
 The first line holds the format's version, the number of lines that follow and, if the run was a
-partial one, the reasons. Every other line is a `Result`, sorted by case id::
+partial one, the reasons; with it the `Shard`, if the run was one of several that are to be merged.
+Every other line is a `Result`, sorted by case id::
 
     {"items":1,"miniwob_results":2,"partial":[]}
     {"agent":"reflective","case":"other/click-pie/7","category":"other", ...}
@@ -27,6 +28,7 @@ from pytest_miniwob_agent.core.files import write_atomically
 from pytest_miniwob_agent.core.outcome import Status
 from pytest_miniwob_agent.core.text import nearest
 from pytest_miniwob_agent.results.git import read_at_commit
+from pytest_miniwob_agent.results.shard import Shard
 
 VERSION = 2
 """The format of the file; a reader refuses one that it does not know."""
@@ -133,7 +135,8 @@ class Results:
     """The results of one run, sorted by case id.
 
     `partial` holds the reasons for which the run left out items, none if it ran all of them.
-    `source` names the file or commit they were read from, for messages.
+    `source` names the file or commit they were read from, for messages. `shard` is the part of the
+    suite that was run, None if that was the whole.
 
     Raises:
         UsageError: two results have the same case id.
@@ -142,6 +145,7 @@ class Results:
     results: tuple[Result, ...]
     partial: tuple[str, ...] = ()
     source: str = field(default="the results", compare=False)
+    shard: Shard | None = None
 
     def __post_init__(self) -> None:
         ordered = tuple(sorted(self.results, key=lambda result: result.case))
@@ -161,9 +165,18 @@ class Results:
             found.setdefault(result.item, []).append(result)
         return {item: Samples(tuple(samples)) for item, samples in found.items()}
 
+    @property
+    def elsewhere(self) -> frozenset[str]:
+        """The cases that went to other shards; none if the run was not one of a shard."""
+        if self.shard is None:
+            return frozenset()
+        return self.shard.elsewhere([result.case for result in self.results])
+
     def text(self) -> str:
         """The file's text; equal results give equal text."""
         head = {"miniwob_results": VERSION, "partial": self.partial, "items": len(self.results)}
+        if self.shard is not None:
+            head["shard"] = self.shard.to_data()
         lines = [head, *(result.to_data() for result in self.results)]
         return "".join(canonical_json(line) + "\n" for line in lines)
 
@@ -239,7 +252,8 @@ def parse_results(text: str, source: str) -> Results:
             f"{source} holds {len(results)} items, but its first line says {items}: it was "
             "truncated or edited; write it again, or take it from its commit"
         )
-    return Results(results, tuple(partial or ()), source)
+    shard = Shard.from_data(head["shard"], f"{source}:1") if "shard" in head else None
+    return Results(results, tuple(partial or ()), source, shard)
 
 
 def _object(line: str, where: str) -> dict[str, Any]:

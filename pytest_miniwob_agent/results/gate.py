@@ -289,7 +289,8 @@ def _notes(both: Comparison, left_out: Sequence[str]) -> list[str]:
             "not have are not judged"
         )
     if left_out:
-        notes.append(f"left out on purpose: {counted(len(left_out), 'item')} of the baseline")
+        why = f"{both.head.shard}, so not judged here" if both.head.shard else "left out on purpose"
+        notes.append(f"{why}: {counted(len(left_out), 'item')} of the baseline")
     if both.new:
         notes.append(f"not in the baseline: {listed(both.new)}")
     if unknown := [item for item, samples in baseline.items.items() if not samples.conclusive]:

@@ -1,4 +1,4 @@
-"""Reading a file as it was at a commit."""
+"""Commits: the one that is checked out, and files as they were at others."""
 
 from __future__ import annotations
 
@@ -45,6 +45,14 @@ def read_at_commit(ref: str, path: Path) -> str:
             f"--miniwob-results={path} and commit it there"
         )
     return blob.stdout
+
+
+def checked_out(folder: Path) -> str:
+    """The id of the commit that is checked out around a folder; empty if git knows of none."""
+    try:
+        return _commit(folder, "HEAD") or ""
+    except OSError:  # there is no git
+        return ""
 
 
 def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -190,10 +190,14 @@ def processes_with(mark):
     return found
 
 
-def wait_until(condition, seconds=120):
+def wait_until(condition, seconds=300, say=str):
+    """Wait until a condition holds; `say` describes what was waited for.
+
+    An inner run takes two seconds times the load of the machine until it makes its first call.
+    """
     end = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < end
+        assert time.monotonic() < end, say()
         time.sleep(0.05)
 
 
@@ -230,28 +234,36 @@ def test_a_run_that_is_ended_leaves_no_process_and_no_file_and_keeps_what_is_rec
 
     released = []
     chat_server.reply = reply
-    process = subprocess.Popen(
-        [
-            sys.executable, "-m", "pytest", workers, "-p", "no:randomly",
-            "--miniwob-record=new_episodes", "--miniwob-model=m",
-            f"--miniwob-base-url={chat_server.url}",
-        ],
-        cwd=pytester.path, env={**os.environ, "MARK": mark, "TMPDIR": str(temporary)},
-        start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-    )  # fmt: skip
-    wait_until(lambda: len(chat_server.requests) >= (2 if workers == "-n0" else 4))
+    log = pytester.path / "output.txt"
+    with log.open("w") as output:
+        process = subprocess.Popen(
+            [
+                sys.executable, "-m", "pytest", workers, "-p", "no:randomly", "-rA",
+                "--miniwob-record=new_episodes", "--miniwob-model=m",
+                f"--miniwob-base-url={chat_server.url}",
+            ],
+            cwd=pytester.path, env={**os.environ, "MARK": mark, "TMPDIR": str(temporary)},
+            start_new_session=True, stdout=output, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+    request.addfinalizer(process.kill)
+
+    def is_in_the_middle():
+        assert process.poll() is None, log.read_text()  # it ended before, and says why
+        return len(chat_server.requests) >= (2 if workers == "-n0" else 4)
+
+    wait_until(is_in_the_middle, say=log.read_text)
     assert any(b"chrom" in command for command in processes_with(mark))
     assert list(temporary.glob("chromium-*"))
     if signal_ == signal.SIGINT:
         os.killpg(process.pid, signal_)
     else:
         process.kill()  # the controller alone; the others have to notice
-    output, _ = process.communicate(timeout=120)
+    process.wait(timeout=300)
     wait_until(lambda: not processes_with(mark))
     released.append(True)
     wait_until(lambda: not list(temporary.glob("*chromium*")))
     cassettes = list(pytester.path.glob("cassettes/reflective/m/click-menu-2/*.yaml"))
-    assert len(cassettes) == (1 if workers == "-n0" else 2), output
+    assert len(cassettes) == (1 if workers == "-n0" else 2), log.read_text()
     assert "click id=1" in cassettes[0].read_text(encoding="utf-8")
 
 

@@ -602,6 +602,10 @@ def test_state_and_answers_are_beside_the_named_batch_file(folder, server, batch
     (folder / ".miniwob").rename(folder / "my files")
     option = "--pending=my files/pending.jsonl"
     batch("submit", option)
+    named = "--pending='my files/pending.jsonl'"
+    assert f"`miniwob-agent batch fetch {named}`" in batch("submit", option)[1]
+    _, out, _ = batch("status", option, f"--base-url={server.url}")
+    assert out.endswith(f"next: miniwob-agent batch fetch {named} --base-url={server.url}\n")
     code, out, _ = batch("fetch", option)
     assert code == 0
     assert out.endswith("--miniwob-answers='my files/answers.jsonl'\n")

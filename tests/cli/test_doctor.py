@@ -113,17 +113,25 @@ class TestCassettes:
             " +-> pytest --miniwob-record=new_episodes records them\n"
             "WRONG cassettes +1 problem, such as cassettes/.*: damaged\n"
             " +-> miniwob-agent cassettes lint lists them all\n",
-            lines(doctor.check_cassettes([])), re.M,
+            lines(doctor.check_project([])), re.M,
         )  # fmt: skip
 
     def test_tests_that_can_not_be_collected_are_a_problem(self, project, monkeypatch):
         monkeypatch.chdir(project.path)
         project.makepyfile(test_broken="import nothing_of_that_name")
-        out = lines(doctor.check_cassettes([]))
+        out = lines(doctor.check_project([]))
         assert re.search("^WRONG items +pytest can't collect the items", out, re.M)
 
 
 class TestKey:
+    @pytest.mark.integration
+    def test_the_variable_that_the_ini_file_names_is_looked_for(self, project, monkeypatch):
+        monkeypatch.chdir(project.path)
+        with (project.path / "tox.ini").open("a") as file:
+            file.write("\nminiwob_key_variable = MY_KEY\n")
+        *_, finding = doctor.check_project(["-k", "nothing"])
+        assert str(finding).startswith("note  MY_KEY                is not set, and only ")
+
     def test_a_missing_key_is_a_note(self, monkeypatch):
         monkeypatch.delenv("OPENAI_API_KEY", raising=False)
         assert str(doctor.check_key()).startswith(

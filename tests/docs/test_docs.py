@@ -1,10 +1,15 @@
-"""What the documents name exists: options, commands, files; and their YAML can be read."""
+"""What the documents name exists: options, commands, files; and their code can be read."""
 
+import ast
+import configparser
 import re
+import runpy
 import shlex
+import tomllib
 
 import pytest
 import yaml
+from lxml import etree
 from projects import ROOT
 
 from pytest_miniwob_agent.cli import main
@@ -12,7 +17,7 @@ from pytest_miniwob_agent.plugin.options import OPTIONS
 from pytest_miniwob_agent.results.gate import Gate
 
 PAGES = [*sorted(ROOT.joinpath("docs").glob("*.md")), *sorted(ROOT.glob("*.md"))]
-PAGES.append(ROOT / "cassettes" / "README.md")
+PAGES += [ROOT / "cassettes" / "README.md", ROOT / "examples" / "README.md"]
 BY_NAME = {option.name: option for option in OPTIONS}
 
 
@@ -76,18 +81,64 @@ def test_commands_exist(page, help_of):
             assert flag in about, f"miniwob-agent {words[0]} has no {flag}"
 
 
+def anchors(page):
+    """The anchors of a page's headings, as GitHub makes them."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.M | re.S)
+    for heading in re.findall(r"^#+ (.*)$", text, re.M):
+        yield re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
 @pytest.mark.parametrize("page", PAGES, ids=shown)
 def test_links_lead_somewhere(page):
-    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text_of(page)):
+    for target, anchor in re.findall(r"\]\(([^)#\s]*)#?([^)\s]*)\)", text_of(page)):
         if "://" not in target:
-            assert (page.parent / target).exists(), target
+            other = page.parent / target if target else page
+            assert other.exists(), target
+            assert not anchor or anchor in anchors(other), f"{target}#{anchor}"
 
 
-def test_yaml_can_be_read():
-    found = list(blocks("yaml"))
-    assert {page for page, _ in found} >= {"gate-a-prompt-change.md", "cassettes.md"}
+def test_the_index_lists_every_page():
+    """The site's navigation is made of it."""
+    folder = ROOT / "docs"
+    listed = re.findall(r"^- \[[^]]+\]\(([\w-]+\.md)\)", (folder / "index.md").read_text(), re.M)
+    assert sorted([*listed, "index.md"]) == sorted(page.name for page in folder.glob("*.md"))
+
+
+def test_the_page_of_options_is_what_make_options_writes():
+    script = runpy.run_path(str(ROOT / "docs" / "options_page.py"))
+    assert script["PAGE"].read_text("utf-8") == script["render"]()
+
+
+def read_ini(text):
+    parser = configparser.ConfigParser()
+    parser.read_string(text if text.startswith("[") else f"[pytest]\n{text}")
+
+
+READERS = {
+    "html": lambda text: etree.fromstring(f"<body>{text}</body>"),
+    "ini": read_ini,
+    "python": ast.parse,
+    "toml": tomllib.loads,
+    "yaml": yaml.safe_load,
+}
+
+
+@pytest.mark.parametrize("language", READERS)
+def test_code_can_be_read(language):
+    found = list(blocks(language))
+    assert found
     for page, text in found:
-        assert isinstance(yaml.safe_load(text), dict), page
+        try:
+            READERS[language](text)
+        except (SyntaxError, ValueError, configparser.Error, yaml.YAMLError) as error:
+            pytest.fail(f"{page}: {error}\n{text}", pytrace=False)
+
+
+def test_code_is_of_a_language_that_is_checked():
+    languages = {
+        language for page in PAGES for language in re.findall(r"^ *```(\w+)$", text_of(page), re.M)
+    }
+    assert languages <= {*READERS, "console", "text"}
 
 
 def test_the_workflows_have_steps():
@@ -100,3 +151,30 @@ def test_the_workflows_have_steps():
     assert True in github or "on" in github  # YAML 1.1 reads the key `on` as a truth value
     (job,) = (each for each in gitlab.values() if "script" in each)
     assert all(isinstance(line, str) for line in job["before_script"] + job["script"])
+
+
+def workflows():
+    """The workflows of GitHub Actions: those of the documents and of this repository."""
+    for page, text in blocks("yaml"):
+        if "runs-on:" in text:
+            yield page, yaml.safe_load(text)
+    for path in sorted(ROOT.glob(".github/workflows/*.yml")):
+        yield path.name, yaml.safe_load(path.read_text("utf-8"))
+
+
+def test_a_matrix_of_shards_has_all_of_them_and_a_verdict():
+    seen = []
+    for page, workflow in workflows():
+        for job in workflow["jobs"].values():
+            runs = [step.get("run", "") for step in job["steps"]]
+            if split := re.search(
+                r"--splits=(\d+) --group=\$\{\{ matrix.group \}\}", " ".join(runs)
+            ):
+                assert job["strategy"]["matrix"]["group"] == [*range(1, int(split[1]) + 1)], page
+                assert not job["strategy"]["fail-fast"], page
+                after = " ".join(
+                    step.get("run", "") for step in workflow["jobs"]["verdict"]["steps"]
+                )
+                assert re.search(r"results merge .* compare .* --gate ", after), page
+                seen.append(page)
+    assert seen == ["ci.md", "nightly.yml"]

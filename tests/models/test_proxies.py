@@ -153,7 +153,7 @@ def test_batch_commands_and_live_calls_explain_a_proxy_that_refuses_and_a_certif
         with session(tls_server) as llm, pytest.raises(ModelError) as live:
             llm.complete("one", "plan")
         with pytest.raises(ModelError) as batch:
-            BatchApi(tls_server.url, retries=0).retrieve("batch_1")
+            BatchApi(tls_server.url, retries=0, submit="").retrieve("batch_1")
         return str(live.value), str(batch.value)
 
     for message in messages():

@@ -90,9 +90,24 @@ class TestRunFinished:
         assert (run.path / "results.jsonl").exists()
 
 
+@pytest.mark.parametrize(
+    ("file", "reason"),
+    [("taken", "it is a folder"), ("test_file.py/results.jsonl", "File exists")],
+)
+def test_a_results_file_that_cannot_be_written_is_refused_before_the_run(run, file, reason):
+    (run.path / "taken").mkdir()
+    (run.path / "test_file.py").touch()
+    result = run(FINISH, f"--miniwob-results={file}")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        [f"ERROR: --miniwob-results: {file} can't be written: {reason}*; name another file"]
+    )
+    assert not (run.path / "finished").exists()
+
+
 def test_files_that_cannot_be_written_fail_the_run(run):
-    (run.path / "results.jsonl").mkdir()
-    result = run(FINISH, "--miniwob-results=results.jsonl", "--miniwob-report=report")
+    lines = FINISH.replace("cases =", 'os.mkdir("results.jsonl"); cases =')
+    result = run(lines, "--miniwob-results=results.jsonl", "--miniwob-report=report")
     result.assert_outcomes(passed=2)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["*MiniWoB++ results*", "*results.jsonl*", "report: report*"])

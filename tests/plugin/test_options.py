@@ -21,11 +21,14 @@ class FakeConfig:
     invocation_params = SimpleNamespace(dir=BELOW)
 
     def __init__(self, line, ini):
-        self._line = {f"miniwob_{name}": value for name, value in line.items()}
+        others = ("splits", "group")  # options of pytest-split
+        self._line = {
+            name if name in others else f"miniwob_{name}": value for name, value in line.items()
+        }
         self._ini = {f"miniwob_{name}": value for name, value in ini.items()}
 
-    def getoption(self, name):
-        return self._line.get(name)
+    def getoption(self, name, default=None):
+        return self._line.get(name, default)
 
     def getini(self, name):
         return self._ini.get(name)
@@ -102,6 +105,9 @@ def test_prices_are_found_by_model():
         ("llm-params", "", "'' is not JSON"),
         ("llm-params", "[]", "'[]' is not a JSON object"),
         ("agent-params", "3", "'3' is not a JSON object"),
+        ("shard", "3/2", "'3/2' does not name a shard"),
+        ("shard", "0/2", "'0/2' does not name a shard"),
+        ("shard", "2", "'2' does not name a shard"),
         ("max-cost", "free", "'free' must be an amount of US dollars above 0"),
         ("max-cost", "0", "'0' must be an amount"),
         ("max-cost", "inf", "'inf' must be an amount"),
@@ -139,12 +145,25 @@ def test_wrong_seeds_are_quoted(seeds):
         ({"slowmo": "9"}, "--miniwob-slowmo goes with --miniwob-headed"),
         ({"answers": "file"}, "--miniwob-answers goes with --miniwob-record=defer"),
         ({"llm_params": '{"stream": 1, "model": 2}'}, "--miniwob-llm-params: can't set model, st"),
+        ({"judge_shard": True}, "--miniwob-judge-shard goes with a shard: --splits"),
+        (
+            {"shard": "1/2", "group": 2, "splits": 2},
+            "--miniwob-shard=1/2 and --splits=2 --group=2 name different shards",
+        ),
         ({"max_cost": "1", "model": "m"}, "--miniwob-max-cost needs the price of m"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(line, message):
     with pytest.raises(UsageError, match=message):
         read(line)
+
+
+def test_a_shard_is_that_of_the_option_or_of_pytest_split():
+    assert read().shard is None
+    assert read({"shard": ""}).shard is None
+    assert read({"shard": "2/5"}).shard == (2, 5)
+    assert read({"group": 2, "splits": 5}).shard == (2, 5)
+    assert read({"shard": "2/5", "group": 2, "splits": 5}).shard == (2, 5)
 
 
 def test_an_option_of_the_ini_file_that_is_not_used_is_no_error():
@@ -155,7 +174,7 @@ def test_an_option_of_the_ini_file_that_is_not_used_is_no_error():
 
 def test_every_option_has_an_ini_twin_and_help(pytester):
     text = pytester.runpytest("--help").stdout.str()
-    assert len(OPTIONS) == 30
+    assert len(OPTIONS) == 32
     for option in OPTIONS:
         assert f"--miniwob-{option.name}" in text
         assert f"miniwob_{option.name.replace('-', '_')} (" in text
@@ -186,3 +205,37 @@ def test_typed_values_of_tool_pytest_are_read(project):
     settings = read_settings(project.parseconfigure())
     assert (settings.ini["trials"], settings.ini["seeds"]) == (3, [7])
     assert (settings.max_cost, settings.keep_going) == (2.5, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "head"),
+    [
+        ("pytest.toml", "[pytest]"),
+        ("pyproject.toml", "[tool.pytest]"),
+        ("pyproject.toml", "[tool.pytest.ini_options]"),
+    ],
+)
+def test_tables_and_lists_of_toml_are_read(project, name, head):
+    (project.path / "tox.ini").unlink()
+    (project.path / name).write_text(
+        f"{head}\nminiwob_seeds = [7, '9-10']\nminiwob_prices = ['m 1 1', 'n 2 2']\n"
+        "miniwob_llm_params = {temperature = 0, extra_body = {top_k = 40}}\n"
+        "miniwob_agent_params = {planning = 'iterative'}\n"
+    )
+    settings = read_settings(project.parseconfig())
+    assert settings.ini["seeds"] == [7, 9, 10]
+    assert settings.prices.keys() == {"m", "n"}
+    assert settings.llm_params == {"temperature": 0, "extra_body": {"top_k": 40}}
+    assert settings.agent_params == {"planning": "iterative"}
+    config = project.parseconfig("-o", "miniwob_llm_params={}", "-o", "miniwob_seeds=1")
+    settings = read_settings(config)
+    assert (settings.llm_params, settings.ini["seeds"]) == ({}, [1])
+
+
+def test_a_table_in_place_of_a_value_is_refused_without_its_content(project):
+    (project.path / "tox.ini").unlink()
+    for value, kind in (("{name = 'secret'}", "table"), ("['secret']", "list")):
+        (project.path / "pytest.toml").write_text(f"[pytest]\nminiwob_model = {value}\n")
+        with pytest.raises(UsageError) as error:
+            read_settings(project.parseconfig())
+        assert str(error.value) == f"miniwob_model: can't be a {kind} of TOML; write one value"

@@ -1,0 +1,285 @@
+"""How many items a minute are recorded by how many workers, and what a worker costs.
+
+    python benchmarks/recording.py [--workers 1 4 8 16] [--seconds N] [--latency SECONDS]
+
+A server on loopback answers each call as the shipped cassettes have it, after 2 seconds. For each
+number of workers pytest records the suite of the reflective agent's paper anew, into a temporary
+folder. Once every worker has finished an item, finished items and calls are counted for a while;
+then the run is ended as by Ctrl-C. `ideal` is the number of calls if workers did nothing but wait
+for answers; processor time and memory (PSS: what processes share is divided among them; RSS: it
+counts for each) are those of the run's processes without the server. A last row replays the same
+items with two workers. Linux only: reads /proc.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import re
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from pytest_miniwob_agent.cassettes.file import read_cassette
+from pytest_miniwob_agent.core.data import canonical_json
+
+ROOT = Path(__file__).parent.parent
+TICKS = os.sysconf("SC_CLK_TCK")
+KINDS = ("Python", "chromedriver", "Chromium")
+FINISHED = re.compile(r"^\[(gw\d+)\] \[ *\d+%\] ")
+"""A line of a verbose run of pytest-xdist: an item is finished."""
+
+
+class Server(ThreadingHTTPServer):
+    """Answers model calls from recorded ones, each after a while."""
+
+    daemon_threads = True
+    request_queue_size = 64
+
+    def __init__(self, answers: dict[str, Any], latency: float) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.answers = answers
+        self.latency = latency
+        self.calls = 0
+        self.unknown = 0
+        self.mutex = threading.Lock()
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: Server
+
+    def do_POST(self) -> None:
+        request = self.rfile.read(int(self.headers["Content-Length"]))
+        time.sleep(self.server.latency)
+        answer = self.server.answers.get(canonical_json(json.loads(request)))
+        with self.server.mutex:
+            self.server.calls += 1
+            self.server.unknown += answer is None
+        self.send_response(404 if answer is None else 200)
+        body = json.dumps(answer).encode()
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        with contextlib.suppress(ConnectionError):  # the run may have ended
+            self.end_headers()
+            self.wfile.write(body)
+
+    def log_message(self, format: str, *arguments: Any) -> None:
+        pass
+
+
+def recorded_answers() -> dict[str, Any]:
+    """The answers of the shipped cassettes of the paper's suite, by their requests."""
+    folder = ROOT / "cassettes" / "reflective" / "claude"
+    calls = (call for path in folder.rglob("*.yaml") for call in read_cassette(path))
+    return {call.key: call.answer for call in calls}
+
+
+@dataclass
+class Sample:
+    """Processes of a run at a time: processor seconds, and MB by kind."""
+
+    seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    pss: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    rss: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    processes: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+
+
+def descendants(root: int) -> Iterator[tuple[int, list[str]]]:
+    """The processes below one, each with the fields of its `stat` behind its name."""
+    stats: dict[int, list[str]] = {}
+    children: dict[int, list[int]] = defaultdict(list)
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            stats[int(entry.name)] = fields
+            children[int(fields[1])].append(int(entry.name))
+    waiting = children[root]
+    while waiting:
+        pid = waiting.pop()
+        waiting += children[pid]
+        yield pid, stats[pid]
+
+
+def kind_of(pid: int) -> str:
+    name = os.readlink(f"/proc/{pid}/exe").rpartition("/")[2]
+    if name.startswith("python"):
+        return "Python"
+    return "chromedriver" if "driver" in name else "Chromium"
+
+
+def sample(root: int) -> Sample:
+    """Everything that runs below the controller of a run."""
+    found = Sample()
+    for pid, fields in descendants(root):
+        try:
+            kind = kind_of(pid)
+            rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
+        except OSError:  # it has just ended
+            continue
+        sizes = dict(re.findall(r"^(Rss|Pss): +(\d+) kB", rollup, re.M))
+        found.seconds[kind] += (int(fields[11]) + int(fields[12])) / TICKS
+        found.rss[kind] += int(sizes["Rss"]) / 1000
+        found.pss[kind] += int(sizes["Pss"]) / 1000
+        found.processes[kind] += 1
+    return found
+
+
+def busy() -> float:
+    """Processor seconds that the whole machine has worked."""
+    fields = Path("/proc/stat").read_text().splitlines()[0].split()[1:]
+    return (sum(map(int, fields)) - int(fields[3]) - int(fields[4])) / TICKS
+
+
+@dataclass
+class Figures:
+    """What was counted in a time."""
+
+    workers: int
+    seconds: float
+    items: int
+    calls: int
+    processor: dict[str, float]
+    machine: float
+    samples: list[Sample]
+
+
+class Run:
+    """A run of the paper's suite in a process of its own, and the lines of finished items."""
+
+    def __init__(self, workers: int, arguments: list[str]) -> None:
+        self.finished = 0
+        self.seen: set[str] = set()
+        self.output: list[str] = []
+        # In a fixed random order, so that each worker gets items of all categories.
+        command = [
+            sys.executable, "-m", "pytest", str(ROOT / "tests/suites/paper.py"), "-v", "-p",
+            "randomly", "--randomly-seed=1", "-p", "no:cacheprovider", "-n", str(workers),
+            "-o", "miniwob_baseline=", *arguments,
+        ]  # fmt: skip
+        self.process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env={**os.environ, "OPENAI_API_KEY": "none"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.output.append(line)
+            if match := FINISHED.match(line):
+                self.finished += 1
+                self.seen.add(match[1])
+
+    def check(self) -> None:
+        """End the benchmark if the run has ended by itself."""
+        if self.process.poll() is not None:
+            self._thread.join()
+            sys.exit("the run ended too soon:\n" + "".join(self.output[-60:]))
+
+    def end(self) -> None:
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait(120)
+
+
+def measure(workers: int, arguments: list[str], server: Server, seconds: float) -> Figures:
+    run = Run(workers, arguments)
+    try:
+        while len(run.seen) < workers:
+            run.check()
+            time.sleep(0.05)
+        root = run.process.pid
+        first, machine = sample(root), busy()
+        begin, items, calls = time.monotonic(), run.finished, server.calls
+        samples = [first]
+        while (elapsed := time.monotonic() - begin) < seconds:
+            run.check()
+            time.sleep(min(seconds / 5, seconds - elapsed))
+            samples.append(sample(root))
+        elapsed = time.monotonic() - begin
+        return Figures(
+            workers,
+            elapsed,
+            run.finished - items,
+            server.calls - calls,
+            {kind: samples[-1].seconds[kind] - first.seconds[kind] for kind in KINDS},
+            busy() - machine,
+            samples,
+        )
+    finally:
+        run.end()
+
+
+def median_of(samples: list[Sample], name: str, kind: str) -> float:
+    return float(statistics.median(getattr(each, name)[kind] for each in samples))
+
+
+def show(name: str, figures: Figures, latency: float) -> None:
+    minutes = figures.seconds / 60
+    ideal = f"{figures.workers * 60 / latency:.0f}" if latency else "-"
+    processor = sum(figures.processor.values())
+    shares = [f"{figures.processor[kind] / (figures.items or 1):.2f}" for kind in KINDS]
+    memory = [
+        f"{median_of(figures.samples, size, kind) / figures.workers:4.0f}"
+        for kind in KINDS
+        for size in ("pss", "rss")
+    ]
+    print(
+        f"{name:>9} {figures.items / minutes:11.1f} {figures.calls / minutes:11.1f} "
+        f"{ideal:>7}   {' / '.join(shares):>18} "
+        f"{processor / figures.seconds:6.2f} {figures.machine / figures.seconds:8.2f}   "
+        + " / ".join(f"{pss} {rss}" for pss, rss in zip(memory[::2], memory[1::2], strict=True)),
+        flush=True,
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--workers", type=int, nargs="+", default=[1, 4, 8, 16])
+    parser.add_argument("--seconds", type=float, default=45, help="how long to count each")
+    parser.add_argument("--latency", type=float, default=2.0, help="seconds until an answer")
+    options = parser.parse_args()
+    server = Server(recorded_answers(), options.latency)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    print(f"of {', '.join(KINDS)}: processor seconds an item; MB a worker, PSS and RSS")
+    print(
+        f"{'workers':>9} items a min calls a min   ideal   {'s an item':>18}  cores  machine   MB"
+    )
+    for workers in options.workers:
+        with tempfile.TemporaryDirectory() as folder:
+            arguments = [
+                "--miniwob-record=new_episodes",
+                f"--miniwob-cassettes={folder}",
+                f"--miniwob-base-url=http://127.0.0.1:{server.server_port}/v1",
+            ]
+            show(
+                str(workers), measure(workers, arguments, server, options.seconds), options.latency
+            )
+    show("2, replay", measure(2, [], server, options.seconds), 0)
+    if server.unknown:
+        sys.exit(f"{server.unknown} calls are not in the shipped cassettes")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,98 @@
+"""The examples of the README, docs/fixtures.md and docs/from-browsergym.md work."""
+
+import re
+import sys
+
+import pytest
+from projects import ROOT
+
+from pytest_miniwob_agent import Case, Element, Limits, run_episode
+from pytest_miniwob_agent.testing import FakeEnvironment, ScriptedLLM
+
+PAGE = FakeEnvironment(
+    "Enter ONE, then click OK.",
+    {"start": [Element(1, "input_text"), Element(2, "button", "OK")]},
+    rewards={("start", "click id=2"): 1.0},
+)
+
+
+def examples(page, since="# "):
+    """The examples of a page in Python, from a heading on."""
+    text = (ROOT / page).read_text("utf-8").partition(since)[2]
+    return re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S)
+
+
+@pytest.fixture
+def modules(pytester):
+    """Make modules that are forgotten at the end."""
+    pytester.syspathinsert()
+    made = []
+
+    def make(**sources):
+        made.extend(sources)
+        pytester.makepyfile(**sources)
+
+    yield make
+    for name in made:
+        sys.modules.pop(name, None)
+
+
+def test_fixtures_are_overridden_as_the_page_does(pytester, modules):
+    [next_action] = [
+        example for example in examples("docs/write-an-agent.md") if "# next_action.py" in example
+    ]
+    conftest = "\n".join(examples("docs/fixtures.md", "## Override them"))
+    modules(next_action=next_action)
+    pytester.makeconftest(conftest)
+    pytester.makepyfile("""
+        import pytest
+
+        @pytest.mark.miniwob("click-test", seeds=[1], steps=7)
+        def test_solves(miniwob_episode, miniwob_limits):
+            assert miniwob_episode.solved, miniwob_episode.explain()
+            assert miniwob_episode.agent == "next-action-tuned"
+            assert miniwob_limits.steps == 7 and miniwob_limits.calls == 20
+    """)
+    result = pytester.runpytest("-s", "--miniwob-agent=next_action:NextAction")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*1-screen-1-step/click-test/1 solved 1*"])
+
+
+def test_an_agent_of_browsergym_works_in_the_loop_of_the_page(modules):
+    modules(
+        mine="""
+        class Mine:
+            def __init__(self, client, model):
+                self.actions = ['fill("1", "ONE")', 'press("1", "Tab")', 'click("2")']
+
+            def get_action(self, obs):
+                assert obs.keys() == {"goal", "axtree_txt", "last_action_error"}
+                return self.actions.pop(0), {}
+        """
+    )
+    [source] = examples("docs/from-browsergym.md")
+    namespace = {}
+    exec(source, namespace)
+    case = Case("click-test", "1-screen-1-step", 1)
+    agent = namespace["FromBrowserGym"]()
+    episode = run_episode(case, agent, PAGE, ScriptedLLM([]), Limits(), model="m")
+    assert episode.solved
+    shown = [str(action) for action in PAGE.actions[-1]]
+    assert shown == ['enter "ONE" to id=1', "press TAB", "click id=2"]
+
+
+def test_the_agent_of_the_readme_is_recorded_through_its_client(pytester, modules, chat_server):
+    [agent] = [example for example in examples("README.md") if "# mine.py" in example]
+    [conftest] = [
+        example for example in examples("docs/fixtures.md") if "FakeEnvironment" in example
+    ]
+    modules(mine=agent)
+    pytester.makeconftest(conftest)
+    pytester.makepyfile(examples("README.md")[0])
+    chat_server.reply = lambda prompt: "1"
+    run = ["--miniwob-agent=mine:Mine", "--miniwob-model=m"]
+    live = ["--miniwob-record=new_episodes", f"--miniwob-base-url={chat_server.url}"]
+    pytester.runpytest(*run, *live).assert_outcomes(passed=5)
+    asked = len(chat_server.requests)
+    pytester.runpytest(*run).assert_outcomes(passed=5)
+    assert len(chat_server.requests) == asked == 5

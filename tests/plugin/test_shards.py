@@ -1,0 +1,193 @@
+"""Runs of shards, split by the real pytest-split, and what is joined from them."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from made_report import content
+from projects import FAKE_PAGE, solve_menu
+
+from pytest_miniwob_agent.cli import main
+from pytest_miniwob_agent.results.file import read_results
+
+LEAST = "--splitting-algorithm=least_duration"
+
+
+@pytest.fixture
+def suite(project, chat_server, recordings, monkeypatch):
+    """A committed project with a recording in which one of the twelve items is not solved."""
+    project.makeconftest(FAKE_PAGE)
+    chat_server.reply = lambda prompt: (
+        "click id=3" if "click-tab 1" in prompt and ">Save<" in prompt else solve_menu(prompt)
+    )
+    cassettes, kept = project.path / "cassettes", recordings / "shards"
+    if kept.exists():
+        shutil.copytree(kept, cassettes)
+    else:
+        project.runpytest(
+            "--miniwob-record=new_episodes",
+            f"--miniwob-base-url={chat_server.url}",
+            "--miniwob-trials=1",
+        )
+        shutil.copytree(cassettes, kept)
+    commit(project)
+    monkeypatch.chdir(project.path)
+    return project
+
+
+def commit(project):
+    for command in (
+        "init -q",
+        "add .",
+        "-c user.name=n -c user.email=e@example.org commit -q --allow-empty -m x",
+    ):
+        subprocess.run(["git", *command.split()], cwd=project.path, check=True)
+
+
+def run(suite, *arguments):
+    return suite.runpytest("--miniwob-trials=1", *arguments)
+
+
+def run_shard(suite, group, splits, *arguments, least=True):
+    return run(
+        suite,
+        f"--splits={splits}",
+        f"--group={group}",
+        *([LEAST] if least else []),
+        f"--miniwob-results={group}.jsonl",
+        *arguments,
+    )
+
+
+def merge(splits, capsys, *more):
+    """Merge the results of all shards, the last one first; the status and the output."""
+    capsys.readouterr()
+    names = [f"{group}.jsonl" for group in range(splits, 0, -1)]
+    return main(["results", "merge", *names, *more, "-o", "all.jsonl"]), capsys.readouterr()
+
+
+class TestSplits:
+    def test_what_is_joined_equals_the_run_of_the_whole_suite(self, suite, capsys):
+        run(suite, "--miniwob-results=base.jsonl")
+        text = Path("base.jsonl").read_text()
+        lost = 'click-tab/2","category"'  # solved now, and not in this baseline
+        line = next(line for line in text.splitlines() if lost in line)
+        worse = line.replace('"solved"', '"unsolved"').replace('"solved_at":1', '"solved_at":null')
+        worse = worse.replace('"rewards":[1.0]', '"rewards":[0.0]')
+        Path("base.jsonl").write_text(text.replace(line, worse))
+        both = ["--miniwob-baseline=base.jsonl", "--miniwob-trace=on"]
+        whole = run(suite, "--miniwob-results=whole.jsonl", "--miniwob-report=whole", *both)
+        whole.assert_outcomes(passed=10, xfailed=1)  # and one that progressed
+        whole.stdout.fnmatch_lines(["gate items: passed"])
+        for group, workers in ((1, "-n0"), (2, "-n0"), (3, "-n2")):
+            part = run_shard(suite, group, 3, f"--miniwob-report=r{group}", workers, *both)
+            part.stdout.fnmatch_lines(
+                [f"miniwob shard: {group} of 3", f"shard {group} of 3: not judged by itself;*"]
+            )
+            part.stdout.no_fnmatch_line("*gate items*")
+            assert part.ret == 0
+            assert read_results(f"{group}.jsonl").partial == (f"shard {group} of 3",)
+        status, output = merge(3, capsys)
+        assert (status, output.out) == (0, "all.jsonl: 12 items of 3 shards\n"), output.err
+        assert Path("all.jsonl").read_bytes() == Path("whole.jsonl").read_bytes()
+        said = {}
+        for name in ("whole.jsonl", "all.jsonl"):
+            assert main(["compare", "base.jsonl", name, "--gate", "items"]) == 0
+            said[name] = capsys.readouterr().out.replace(name, "x.jsonl")
+        assert said["whole.jsonl"] == said["all.jsonl"]
+        assert main(["report", "merge", "r2", "r3", "r1", "-o", "r"]) == 0
+        assert content(Path("r")) == content(Path("whole"))
+
+    def test_items_that_are_deselected_are_not_those_of_other_shards(self, suite, capsys):
+        run(suite, "--miniwob-results=whole.jsonl", "-k", "not click-menu-2", "-x")
+        for group in (1, 2):
+            run_shard(suite, group, 2, "-k", "not click-menu-2", "-x")
+        status, _ = merge(2, capsys)
+        assert status == 0
+        assert read_results("whole.jsonl").partial[0] == "2 items deselected"
+        assert read_results("all.jsonl").partial[0] == "2 items deselected"
+
+    def test_shards_that_are_split_differently_are_an_error_that_names_items(self, suite, capsys):
+        run_shard(suite, 2, 2, least=False)
+        test = next(Path().glob("test_*.py"))
+        durations = {
+            f"{test}::test_solves[{case}]": 100 if case.endswith("click-menu-2/1") else 1
+            for case in read_results("2.jsonl").shard.collected
+        }
+        Path(".test_durations").write_text(json.dumps(durations))
+        run_shard(suite, 1, 2, least=False)
+        status, output = merge(2, capsys)
+        assert status == 2
+        assert "5 items went to no shard: " in output.err
+        assert "--splitting-algorithm=least_duration" in output.err
+        assert not Path("all.jsonl").exists()
+
+    def test_a_shard_of_another_commit_model_or_limit_is_an_error_that_names_it(
+        self, suite, capsys
+    ):
+        run_shard(suite, 1, 2)
+        run_shard(suite, 2, 2, "--miniwob-trials=2")
+        assert "1.jsonl (shard 1 of 2) has --miniwob-trials 1, but" in merge(2, capsys)[1].err
+        commit(suite)
+        run_shard(suite, 2, 2)
+        assert "1.jsonl (shard 1 of 2) is of commit " in merge(2, capsys)[1].err
+        assert "2.jsonl and 2.jsonl" in merge(2, capsys, "2.jsonl")[1].err
+
+    def test_a_shard_without_items_passes_and_can_be_joined(self, suite, capsys):
+        arguments = ["-k", "click-menu-2", "--miniwob-report"]
+        for group in (1, 2, 3):
+            assert run_shard(suite, group, 3, *arguments, f"r{group}").ret == 0
+        assert read_results("3.jsonl").results == ()
+        assert merge(3, capsys)[0] == 0
+        assert main(["report", "merge", "r1", "r2", "r3", "-o", "r"]) == 0
+        result = run_shard(suite, 1, 3, "-k", "no-such-item")
+        assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
+
+    def test_a_shard_is_judged_by_itself_if_that_is_asked_for(self, suite):
+        run(suite, "--miniwob-results=base.jsonl")
+        arguments = ["--miniwob-baseline=base.jsonl", "--miniwob-judge-shard"]
+        result = run_shard(suite, 1, 2, *arguments)
+        result.stdout.fnmatch_lines(
+            ["gate items: passed", "  shard 1 of 2, so not judged here: 6 items of *"]
+        )
+        result = run(suite, *arguments)
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        result.stderr.fnmatch_lines(["*--miniwob-judge-shard goes with a shard: *"])
+
+
+class TestOtherSplitters:
+    def test_a_shard_is_named_by_the_option(self, suite, capsys):
+        """A splitter that says nothing of the items that it takes away."""
+        suite.makeconftest(
+            FAKE_PAGE
+            + """
+    def pytest_collection_modifyitems(config, items):
+        number, of = config.getoption("miniwob_shard").split("/")
+        items[:] = items[int(number) - 1 :: int(of)]
+            """
+        )
+        for number in (1, 2):
+            arguments = [f"--miniwob-shard={number}/2", f"--miniwob-results={number}.jsonl"]
+            run(suite, *arguments, "-k", "not click-menu-2")
+        assert merge(2, capsys)[0] == 0
+        results = read_results("all.jsonl")
+        assert (len(results.results), results.partial) == (10, ("2 items deselected",))
+
+
+class TestReports:
+    def test_what_is_not_the_report_of_a_shard_is_an_error(self, suite, capsys):
+        run_shard(suite, 1, 2, "--miniwob-report=r1")
+        run(suite, "-k", "click-menu-2", "--miniwob-report=whole")
+        Path("none").mkdir()
+        for folders, message in (
+            (["r1"], "shard 2 of 2 is missing: give what a run with --miniwob-report wrote"),
+            (["r1", "whole"], "whole is not of a shard: "),
+            (["r1", "none"], "none has no data/index.js: name the folder of a report"),
+            (["r1", "r1"], "shard 1 of 2 is given twice"),
+            (["r1", "r"], "r is one of the reports that are to be merged"),
+        ):
+            assert main(["report", "merge", *folders, "-o", "r"]) == 2
+            assert message in capsys.readouterr().err
+        assert not Path("r").exists()
