@@ -7,7 +7,13 @@ import shutil
 import sys
 from argparse import Namespace
 
-from pytest_miniwob_agent.cli.arguments import Commands, add_format, add_selectors
+from pytest_miniwob_agent.cli.arguments import (
+    Commands,
+    add_format,
+    add_selectors,
+    catalogue_of,
+    selectors_of,
+)
 from pytest_miniwob_agent.tasks.suites import SUITES
 
 INTRODUCTION = """\
@@ -50,7 +56,8 @@ def run(options: Namespace) -> int:
     from pytest_miniwob_agent.tasks.facts import list_tasks
     from pytest_miniwob_agent.terminal import layout
 
-    tasks = list_tasks(options.selectors)
+    catalogue = catalogue_of(options)
+    tasks = list_tasks(selectors_of(options, catalogue), catalogue)
     if options.format == "json":
         print(json.dumps([vars(task) for task in tasks], indent=1))
         return 0
