@@ -25,8 +25,10 @@ from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.files import write_atomically
 from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.report import data
+from pytest_miniwob_agent.report.scripts import report_script
 
-PAGES = ("index.html", "report.css", "report.js")
+PAGES = ("index.html", "report.css")
+"""Files that are copied into every report; `report.js` is joined from several."""
 
 _GENERATOR = '<meta name="generator" content="pytest-miniwob-agent">'
 """Part of the index.html of every report."""
@@ -142,6 +144,7 @@ class Report:
         for name in PAGES:
             text = Path(__file__).with_name(name).read_text("utf-8")
             write_atomically(self.folder / name, text)
+        write_atomically(self.folder / "report.js", report_script())
 
     def _write_data(self, name: str, function: str, value: Any) -> Path:
         path = self.folder / name

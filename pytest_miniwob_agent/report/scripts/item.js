@@ -1,0 +1,91 @@
+// The page of an item, and the steps through it.
+
+let open = null; // id, data, position in its frames, elements that a step changes
+
+const drawItem = (one, data) => {
+  const frames = data.frames;
+  const trials = [...grouped(frames, "trial")];
+  const thumbs = frames.map((frame) => h("a", { class: frame.picture || frame.action ? "frame" : "frame last", href: link(one.id, frame.trial, frame.step) },
+    picture(one, frame, true) ?? h("span", { class: "blank", "aria-hidden": "true" },
+      frame.action ? frame.step : frame.end?.ending === "correct" ? "✓" : "×"),
+    h("span", { class: "caption" }, frame.action ? h("b", {}, `${frame.step} `) : null, frameName(frame))));
+  const strip = h("div", { class: "strip" }, trials.map(([trial, members]) => {
+    const end = members.find((frame) => frame.end)?.end;
+    return h("section", { class: "trial", "aria-label": `Trial ${trial}` },
+      h("h3", {}, trial ? `Trial ${trial}` : "Before", " ",
+        end ? h("span", { class: `ending ${end.ending === "correct" ? "good" : ""}` }, end.ending) : null),
+      h("ol", {}, members.map((frame) => h("li", {}, thumbs[frames.indexOf(frame)]))));
+  }));
+  const facts = [counted(one.trials, "trial"), counted(one.steps, "action"), counted(one.calls, "call"),
+    one.tokens === null ? null : counted(one.tokens, "token"),
+    data.reward === null || one.status === "solved" ? null : `best reward ${String(data.reward).replace("-", "−")}`].filter(Boolean);
+  const nav = h("nav", { class: "path", "aria-label": "Items" });
+  const stage = h("section", { class: "stage", "aria-label": "Step" });
+  const head = h("h1", { tabindex: "-1" }, one.task, " ", h("span", { class: "seed" }, one.seed));
+  $("item").replaceChildren(...some([nav,
+    h("header", { class: "title" }, head, h("p", { class: "state" }, badge(one), h("span", { class: "hint" }, one.category))),
+    one.goal ? h("p", { class: "goal" }, plain(one.goal)) : null,
+    h("p", { class: "hint" }, facts.join(" · ")),
+    data.reason ? h("section", { class: "reason" }, h("h2", {}, one.status === "drifted" ? "Why it drifted" : "Why there is no result"), reasonOf(data.reason)) : null,
+    data.note ? h("p", { class: "note" }, plain(data.note)) : null,
+    frames.length ? h("h2", {}, "Film") : null,
+    frames.length ? strip : null, frames.length ? stage : null,
+    h("details", { class: "about" }, h("summary", {}, "Agent, model and prompts"), h("dl", {},
+      data.about.filter(([, value]) => value).map(([name, value]) => [h("dt", {}, name), h("dd", { class: "mono" }, plain(value))])))]));
+  open = { id: one.id, one, data, at: -1, thumbs, stage, nav, head };
+};
+
+// A drift's report is a diff in parts.
+const reasonOf = (text) => h("pre", { tabindex: "0", role: "group", "aria-label": "Reason", dir: "ltr" },
+  plain(text).split("\n").map((line) => h("span", {
+    class: line.startsWith("+ ") ? "line plus" : line.startsWith("- ") ? "line minus" : "line" }, `${line}\n`)));
+
+const drawNav = () => {
+  const at = shownItems.findIndex((one) => one.id === open.id);
+  const other = (offset, label) => {
+    const one = at < 0 ? undefined : shownItems[at + offset];
+    return one ? h("a", { href: link(one.id), rel: offset < 0 ? "prev" : "next", title: one.id }, label)
+      : h("span", { class: "off" }, label);
+  };
+  open.nav.replaceChildren(h("a", { href: viewHash() }, "← All items"),
+    h("span", { class: "turn" }, other(-1, "previous"), h("span", { class: "hint" }, at < 0 ? "" : `${at + 1} of ${shownItems.length}`), other(1, "next")));
+};
+
+const drawFrame = (index) => {
+  const { one, data, thumbs, stage } = open;
+  const frame = data.frames[index];
+  if (!frame) return;
+  open.at = index;
+  thumbs.forEach((thumb, other) => {
+    if (other === index) thumb.setAttribute("aria-current", "step");
+    else thumb.removeAttribute("aria-current");
+  });
+  thumbs[index].scrollIntoView?.({ block: "nearest", inline: "nearest" });
+  const name = !frame.trial ? "Before the first trial"
+    : frame.action ? `Trial ${frame.trial}, action ${frame.step}` : `Trial ${frame.trial}, end`;
+  const turn = (offset, label, sign) => h("button", { type: "button", class: "plain", "aria-label": label,
+    disabled: !data.frames[index + offset], onclick: () => step(offset, label) }, sign);
+  stage.replaceChildren(
+    h("header", { class: "steps" }, h("h2", {}, name),
+      h("div", { class: "turn" }, turn(-1, "Previous step", "←"), h("span", { class: "hint" }, `${index + 1} of ${data.frames.length}`), turn(1, "Next step", "→"))),
+    h("div", { class: frame.picture ? "pair" : "pair bare" },
+      h("div", { class: "left" }, frame.picture ? h("figure", {}, picture(one, frame, false)) : null),
+      h("div", { class: "right" },
+        frame.action ? h("p", { class: "action" }, plain(frame.action.text)) : null,
+        outcome(frame),
+        frame.reflection ? reflectionOf(frame) : null, frame.other.map(otherOf),
+        data.screens[frame.screen] === undefined ? null : block("Screen, as compact text", data.screens[frame.screen] || "(nothing on it)", "screen"),
+        frame.calls.length ? frame.calls.map(callOf) : earlierCall(one, data.frames, index))));
+  document.title = `${one.task} ${one.seed}, ${name.toLowerCase()}: MiniWoB++ report`;
+};
+
+// Go to another frame. It is drawn at once, as the next key may come before the browser's event of
+// the new address; focus stays on the button that was used.
+const step = (offset, label) => {
+  const frame = open.data.frames[open.at + offset];
+  if (!frame) return;
+  drawFrame(open.at + offset);
+  location.replace(link(open.id, frame.trial, frame.step));
+  say(`${frame.trial ? `Trial ${frame.trial}, ` : ""}${frameName(frame)}`);
+  if (label) open.stage.querySelector(`[aria-label="${label}"]:enabled`)?.focus();
+};
