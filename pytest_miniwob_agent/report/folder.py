@@ -16,7 +16,8 @@ import contextlib
 import hashlib
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,8 @@ from pytest_miniwob_agent.core.files import write_atomically
 from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.report import data
 from pytest_miniwob_agent.report.scripts import report_script
+from pytest_miniwob_agent.results.comparison import Caution
+from pytest_miniwob_agent.results.gate import Verdict
 
 PAGES = ("index.html", "report.css")
 """Files that are copied into every report; `report.js` is joined from several."""
@@ -101,24 +104,39 @@ class Report:
         """Return the path of a picture."""
         return self.folder / "pictures" / name
 
-    def write(self, outcomes: Iterable[Outcome], *, judged: bool, broken: bool = False) -> None:
+    def write(
+        self,
+        outcomes: Iterable[Outcome],
+        *,
+        judged: bool,
+        verdict: Verdict | None = None,
+        cautions: Sequence[Caution] = (),
+        broken: bool = False,
+    ) -> None:
         """Write the report, replacing an earlier one.
 
         Args:
             outcomes: the outcomes of the items that ran, in any order.
             judged: the outcomes were compared with a baseline.
+            verdict: the gate's decision on them, if there is one.
+            cautions: differences of the two runs that may explain those of their results.
             broken: the run was interrupted, so that items may be missing.
 
         Raises:
             UsageError: the folder can't be written.
         """
-        ordered = sorted(
-            outcomes, key=lambda outcome: (outcome.case.id, canonical_json(outcome.to_data()))
-        )
+        ordered = []
+        by_case = sorted(outcomes, key=_case)
+        for _, same in groupby(by_case, key=_case):
+            several = list(same)
+            if len(several) > 1:  # in an order that does not depend on that in which they ran
+                several.sort(key=lambda outcome: canonical_json(outcome.to_data()))
+            ordered += several
         with self._as_usage_error():
-            self._replace(ordered, judged, broken)
+            gate = verdict and data.gate_data(verdict, cautions)
+            self._replace(ordered, {"judged": judged, "gate": gate, "broken": broken})
 
-    def _replace(self, outcomes: Sequence[Outcome], judged: bool, broken: bool) -> None:
+    def _replace(self, outcomes: Sequence[Outcome], facts: Mapping[str, Any]) -> None:
         self._write_pages()
         files = set()
         rows = []
@@ -131,9 +149,8 @@ class Report:
             "data/index.js",
             "index",
             {
+                **facts,
                 "setup": data.agents_and_models(outcomes),
-                "judged": judged,
-                "broken": broken,
                 "items": rows,
             },
         )
@@ -162,6 +179,10 @@ class Report:
         for path in (self.folder / "pictures").glob("*.png"):
             if path.name not in pictures and _PICTURE_NAME.fullmatch(path.name):
                 path.unlink()
+
+
+def _case(outcome: Outcome) -> str:
+    return outcome.case.id
 
 
 def _call(function: str) -> str:

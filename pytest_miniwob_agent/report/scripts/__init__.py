@@ -7,6 +7,7 @@ opened from disk can't load.
     elements    elements and texts of a page; foreign text never becomes markup
     items       the items, and what their data mean
     rates       the overview's figures: rates, the comparison with the baseline
+    causes      the reasons for which items have no result, grouped
     map         the map of tasks and seeds
     overview    filters and the list of items
     film        pictures of an item's steps, with marks where actions point
@@ -19,7 +20,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-FILES = ("elements", "items", "rates", "map", "overview", "film", "step", "item", "pages")
+FILES = ("elements", "items", "rates", "causes", "map", "overview", "film", "step", "item", "pages")
 """The files, in their order."""
 
 

@@ -2,7 +2,7 @@
 // only way in which elements are made.
 
 const SVG = "http://www.w3.org/2000/svg";
-const SHAPES = new Set(["svg", "path", "line", "circle", "rect", "polyline", "text", "g"]);
+const SHAPES = new Set(["svg", "path", "line", "circle", "rect", "polyline", "polygon", "text", "g"]);
 
 // An element with attributes, listeners (`onclick`) and children; texts become text nodes.
 const h = (tag, attributes, ...children) => {

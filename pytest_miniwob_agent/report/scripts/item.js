@@ -5,17 +5,8 @@ let open = null; // id, data, position in its frames, elements that a step chang
 const drawItem = (one, data) => {
   const frames = data.frames;
   const trials = [...grouped(frames, "trial")];
-  const thumbs = frames.map((frame) => h("a", { class: frame.picture || frame.action ? "frame" : "frame last", href: link(one.id, frame.trial, frame.step) },
-    picture(one, frame, true) ?? h("span", { class: "blank", "aria-hidden": "true" },
-      frame.action ? frame.step : frame.end?.ending === "correct" ? "✓" : "×"),
-    h("span", { class: "caption" }, frame.action ? h("b", {}, `${frame.step} `) : null, frameName(frame))));
-  const strip = h("div", { class: "strip" }, trials.map(([trial, members]) => {
-    const end = members.find((frame) => frame.end)?.end;
-    return h("section", { class: "trial", "aria-label": `Trial ${trial}` },
-      h("h3", {}, trial ? `Trial ${trial}` : "Before", " ",
-        end ? h("span", { class: `ending ${end.ending === "correct" ? "good" : ""}` }, end.ending) : null),
-      h("ol", {}, members.map((frame) => h("li", {}, thumbs[frames.indexOf(frame)]))));
-  }));
+  const thumbs = frames.map((frame) => thumb(one, frame));
+  const jumps = trialList(one, trials);
   const facts = [counted(one.trials, "trial"), counted(one.steps, "action"), counted(one.calls, "call"),
     one.tokens === null ? null : counted(one.tokens, "token"),
     data.reward === null || one.status === "solved" ? null : `best reward ${String(data.reward).replace("-", "−")}`].filter(Boolean);
@@ -23,16 +14,17 @@ const drawItem = (one, data) => {
   const stage = h("section", { class: "stage", "aria-label": "Step" });
   const head = h("h1", { tabindex: "-1" }, one.task, " ", h("span", { class: "seed" }, one.seed));
   $("item").replaceChildren(...some([nav,
-    h("header", { class: "title" }, head, h("p", { class: "state" }, badge(one), h("span", { class: "hint" }, one.category))),
+    h("header", { class: "title" }, head, h("p", { class: "state" }, badge(one), h("span", { class: "hint" }, one.category),
+      one.before ? h("span", { class: "hint" }, `in the baseline: ${plain(one.before.text)}`) : null)),
     one.goal ? h("p", { class: "goal" }, plain(one.goal)) : null,
     h("p", { class: "hint" }, facts.join(" · ")),
     data.reason ? h("section", { class: "reason" }, h("h2", {}, one.status === "drifted" ? "Why it drifted" : "Why there is no result"), reasonOf(data.reason)) : null,
     data.note ? h("p", { class: "note" }, plain(data.note)) : null,
-    frames.length ? h("h2", {}, "Film") : null,
-    frames.length ? strip : null, frames.length ? stage : null,
+    withoutPictures(one, data),
+    frames.length ? [h("h2", {}, "Film"), jumps, strip(one, trials, new Map(frames.map((frame, index) => [frame, thumbs[index]]))), stage] : null,
     h("details", { class: "about" }, h("summary", {}, "Agent, model and prompts"), h("dl", {},
       data.about.filter(([, value]) => value).map(([name, value]) => [h("dt", {}, name), h("dd", { class: "mono" }, plain(value))])))]));
-  open = { id: one.id, one, data, at: -1, thumbs, stage, nav, head };
+  open = { id: one.id, one, data, at: -1, thumbs, stage, nav, head, jumps };
 };
 
 // A drift's report is a diff in parts.
@@ -55,19 +47,31 @@ const drawFrame = (index) => {
   const { one, data, thumbs, stage } = open;
   const frame = data.frames[index];
   if (!frame) return;
+  const near = Math.abs(index - open.at) <= 1;
   open.at = index;
   thumbs.forEach((thumb, other) => {
     if (other === index) thumb.setAttribute("aria-current", "step");
     else thumb.removeAttribute("aria-current");
   });
-  thumbs[index].scrollIntoView?.({ block: "nearest", inline: "nearest" });
+  for (const jump of open.jumps?.querySelectorAll("li") ?? []) {
+    jump.classList.toggle("current", jump.dataset.trial === String(frame.trial));
+  }
+  // What a jump leads to is followed by the rest of its trial, unless it is in sight.
+  const [{ left, right }, sight] = [thumbs[index], thumbs[index].closest(".strip")].map((node) => node.getBoundingClientRect());
+  const seen = left >= sight.left && right <= sight.right;
+  thumbs[index].scrollIntoView?.({ block: "nearest", inline: near || seen ? "nearest" : "start" });
   const name = !frame.trial ? "Before the first trial"
     : frame.action ? `Trial ${frame.trial}, action ${frame.step}` : `Trial ${frame.trial}, end`;
-  const turn = (offset, label, sign) => h("button", { type: "button", class: "plain", "aria-label": label,
-    disabled: !data.frames[index + offset], onclick: () => step(offset, label) }, sign);
+  const turn = (to, label, keys, sign) => h("button", { type: "button", class: "plain", "aria-label": label, title: `${label} (${keys})`,
+    disabled: !data.frames[to], onclick: () => go(to, label) }, sign);
+  const several = open.jumps !== null;
   stage.replaceChildren(
     h("header", { class: "steps" }, h("h2", {}, name),
-      h("div", { class: "turn" }, turn(-1, "Previous step", "←"), h("span", { class: "hint" }, `${index + 1} of ${data.frames.length}`), turn(1, "Next step", "→"))),
+      h("div", { class: "turn" },
+        several ? turn(trialFrom(index, -1), "Previous trial", "Shift ←", "⇤") : null,
+        turn(index - 1, "Previous step", "←", "←"), h("span", { class: "hint" }, `${index + 1} of ${data.frames.length}`),
+        turn(index + 1, "Next step", "→", "→"),
+        several ? turn(trialFrom(index, 1), "Next trial", "Shift →", "⇥") : null)),
     h("div", { class: frame.picture ? "pair" : "pair bare" },
       h("div", { class: "left" }, frame.picture ? h("figure", {}, picture(one, frame, false)) : null),
       h("div", { class: "right" },
@@ -79,12 +83,21 @@ const drawFrame = (index) => {
   document.title = `${one.task} ${one.seed}, ${name.toLowerCase()}: MiniWoB++ report`;
 };
 
+// The first frame of the next trial; or of this one, and from there of the one before.
+const trialFrom = (index, offset) => {
+  const { frames } = open.data;
+  const { trial } = frames[index];
+  if (offset > 0) return frames.findIndex((frame, at) => at > index && frame.trial !== trial);
+  const first = frames.findIndex((frame) => frame.trial === trial);
+  return first < index ? first : frames.findIndex((frame) => frame.trial === frames[index - 1]?.trial);
+};
+
 // Go to another frame. It is drawn at once, as the next key may come before the browser's event of
 // the new address; focus stays on the button that was used.
-const step = (offset, label) => {
-  const frame = open.data.frames[open.at + offset];
+const go = (to, label) => {
+  const frame = open.data.frames[to];
   if (!frame) return;
-  drawFrame(open.at + offset);
+  drawFrame(to);
   location.replace(link(open.id, frame.trial, frame.step));
   say(`${frame.trial ? `Trial ${frame.trial}, ` : ""}${frameName(frame)}`);
   if (label) open.stage.querySelector(`[aria-label="${label}"]:enabled`)?.focus();

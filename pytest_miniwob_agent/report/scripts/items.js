@@ -27,18 +27,17 @@ const badge = (item) => [
   item.change ? h("span", { class: `badge ${item.change}` }, item.change) : null,
 ];
 
+// The id without the number of a sample or of a second test: what a baseline compares.
+const itemOf = (one) => one.id.replace(/[-~]\d+(~\d+)?$/, "");
+
 let run = null; // the index
 let byId = new Map();
 const loaded = new Map(); // the data of items that were opened
 
-const grouped = (items, key) => {
-  const groups = new Map();
-  for (const one of items) {
-    if (!groups.has(one[key])) groups.set(one[key], []);
-    groups.get(one[key]).push(one);
-  }
-  return groups;
-};
+const grouped = (items, key) => Map.groupBy(items, (one) => one[key]);
+
+// In the order of their names, with their items.
+const byName = (items, key) => [...grouped(items, key)].sort(([a], [b]) => compare(a, b));
 
 const compare = (a, b) => {
   for (let index = 0; index < Math.max([a].flat().length, [b].flat().length); index++) {

@@ -10,7 +10,7 @@ const COLUMNS = [
   ["tokens", "Tokens", (one) => one.tokens ?? -1, "number wide"],
 ];
 
-const view = { status: "", category: "", task: "", q: "", sort: "item", down: "" };
+const view = { status: "", category: "", task: "", cause: "", q: "", sort: "item", down: "" };
 let shownItems = []; // the items that match, in their order
 let overview = null; // its elements, once drawn
 
@@ -21,6 +21,7 @@ const viewHash = () => {
 
 const matches = (one) =>
   (!view.status || one.status === view.status || one.change === view.status)
+  && (!view.cause || causeOf(one) === view.cause)
   && (!view.category || one.category === view.category)
   && (!view.task || one.task === view.task)
   && view.q.toLowerCase().split(/\s+/).every((word) => one.status.startsWith(word) || one.text.includes(word));
@@ -73,8 +74,8 @@ const itemTable = () => {
 
 const drawOverview = () => {
   overview = { map: heatMap(), table: itemTable() };
-  $("overview").append(h("h1", { class: "unseen" }, "Overview"), headline(), completion(), filters(),
-    overview.map.element, overview.table.element);
+  $("overview").append(...some([h("h1", { class: "unseen" }, "Overview"), headline(), causes(), againstBaseline(), byTrials(),
+    filters(), overview.map.element, overview.table.element]));
 };
 
 // Show what the filters select. The list is taken out of the page while its rows change places.
@@ -96,6 +97,9 @@ const update = () => {
   });
   for (const chip of document.querySelectorAll(".chip")) {
     chip.setAttribute("aria-pressed", String(chip.dataset.status === view.status));
+  }
+  for (const button of document.querySelectorAll(".cause")) {
+    button.setAttribute("aria-pressed", String(button.dataset.cause === view.cause));
   }
   for (const [id, name] of [["by-category", "category"], ["by-task", "task"], ["by-text", "q"]]) {
     if ($(id).value !== view[name]) $(id).value = view[name];

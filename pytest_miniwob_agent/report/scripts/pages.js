@@ -97,10 +97,10 @@ const listen = () => {
   });
   addEventListener("keydown", (event) => {
     const offset = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (!offset || $("item").hidden || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    if (!offset || $("item").hidden || event.altKey || event.ctrlKey || event.metaKey) return;
     if (event.target.closest?.("input, select, textarea, pre")) return;
     event.preventDefault();
-    step(offset);
+    if (open.data.frames.length) go(event.shiftKey ? trialFrom(open.at, offset) : open.at + offset);
   });
 };
 
@@ -114,7 +114,7 @@ globalThis.miniwobReport = {
     }
     for (const one of run.items) {
       const trial = one.status === "solved" ? result(one) : ""; // "solved" must not match "unsolved"
-      one.text = `${one.id} ${one.goal} ${trial} ${one.change} ${one.ending}`.toLowerCase();
+      one.text = `${one.id} ${one.goal} ${trial} ${one.change} ${one.ending} ${one.cause}`.toLowerCase();
       byId.set(one.id, one);
     }
     const broken = run.broken ? ["the run was interrupted: items that did not run are missing"] : [];

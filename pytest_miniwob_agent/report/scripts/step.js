@@ -14,8 +14,12 @@ const outcome = (frame) => {
   return lines.map(([kind, text]) => h("p", { class: `result ${kind}` }, text));
 };
 
-const block = (label, text, kind) => h("div", { class: "block" }, h("p", { class: "label" }, label),
-  h("pre", { class: kind, tabindex: "0", role: "group", "aria-label": label, dir: "ltr" }, plain(text)));
+const passage = (label, text, kind) =>
+  h("pre", { class: kind, tabindex: "0", role: "group", "aria-label": label, dir: "ltr" }, plain(text));
+
+const block = (label, text, kind) => h("div", { class: "block" }, h("p", { class: "label" }, label), passage(label, text, kind));
+
+let promptsOpen = false; // as the reader left them
 
 const callOf = (call, index, all) => {
   const { text, prompt_tokens: asked, completion_tokens: answered } = call.completion;
@@ -23,17 +27,29 @@ const callOf = (call, index, all) => {
   const end = sections.find(([name]) => name === "finish reason");
   const facts = [`call${all.length > 1 ? ` ${index + 1} of ${all.length}` : ""}`,
     asked === null ? "" : `${count(asked)} + ${count(answered)} tokens`, end ? `finish reason: ${plain(end[1])}` : ""];
-  return h("details", { class: "call", open: true },
-    h("summary", {}, h("span", { class: "purpose" }, plain(call.purpose)),
+  return h("section", { class: "call" },
+    h("h3", {}, h("span", { class: "purpose" }, plain(call.purpose)),
       h("span", { class: "hint" }, facts.filter(Boolean).join(" · "))),
     sections.filter((section) => section !== end).map(([name, said]) => block(SECTIONS[name] ?? plain(name).replace(/^c/, "C"), said, "said")),
-    call.messages ? messagesOf(call) : block("Prompt", call.prompt, "asked"));
+    promptOf(call));
+};
+
+// What was asked, closed until a reader opens it.
+const promptOf = (call) => {
+  const size = call.messages ? [call.messages.length ? counted(call.messages.length, "new message") : "no new message",
+    call.earlier ? `after ${counted(call.earlier, "earlier message")}` : ""]
+    : [counted(call.prompt.length, "character")];
+  // Not by its event `toggle`, which may come after the next key.
+  const details = h("details", { class: "prompt", open: promptsOpen },
+    h("summary", { onclick: () => { promptsOpen = !details.open; } }, "Prompt ", h("span", { class: "hint" }, size.filter(Boolean).join(", "))),
+    call.messages ? messagesOf(call) : passage("Prompt", call.prompt, "asked"));
+  return details;
 };
 
 // The part of a conversation that is new in a call.
 const messagesOf = (call) => {
-  const asBefore = call.messages.length ? counted(call.earlier, "earlier message") : "The same messages as in the call before";
-  const facts = [call.tools ? `Tools offered: ${plain(call.tools.join(", ")) || "none"}` : "", call.earlier ? asBefore : ""];
+  const facts = [call.tools ? `Tools offered: ${plain(call.tools.join(", ")) || "none"}` : "",
+    call.messages.length ? "" : "The same messages as in the call before"];
   return [facts.filter(Boolean).map((fact) => h("p", { class: "hint" }, fact)),
     call.messages.map((message) => block(`Message: ${plain(message.role)}`, message.text, "asked"))];
 };
