@@ -16,11 +16,11 @@ INTRODUCTION = """\
 # Options
 
 Every option of the command line has a twin in the ini file: `--miniwob-llm-params` is
-`miniwob_llm_params` there. The command line overrides the ini file. Of seeds, trials, steps and
-repeats a test's [marker](fixtures.md#the-marker) is in between: it overrides the ini file, and the
-command line overrides it. Paths count from the working directory on the command line, and from the
-project's folder in the ini file. `pytest --help` prints the texts of this page, which
-`make options` writes.
+`miniwob_llm_params` there. The command line overrides the ini file. Of seeds, trials, steps,
+repeats and pages a test's [marker](fixtures.md#the-marker) is in between: it overrides the ini
+file, and the command line overrides it. Paths count from the working directory on the command
+line, and from the project's folder in the ini file. `pytest --help` prints the texts of this page,
+which `make options` writes.
 
 The ini file is any that pytest reads. In `pytest.ini`, values are written as on the command line,
 without a shell's quotes:
@@ -53,7 +53,7 @@ miniwob_prices = ["gpt-5 1.25 10", "gpt-5-mini 0.25 2"]
 GROUPS = {
     "Model": ("model", "base-url", "key-variable", "llm-params"),
     "Agent": ("agent", "agent-params", "prompts"),
-    "Items": ("seeds", "trials", "steps", "repeats"),
+    "Items": ("seeds", "trials", "steps", "repeats", "pages"),
     "Recording": ("record", "cassettes", "answers"),
     "Money and calls": (
         "max-calls", "max-cost", "prices", "ask-above", "concurrency", "keep-going",
@@ -77,6 +77,7 @@ EXAMPLES = {
     "trials": "3",
     "steps": "20",
     "repeats": "4",
+    "pages": "tests/pages",
     "cassettes": "recordings",
     "answers": ".miniwob/answers.jsonl",
     "max-calls": "50",

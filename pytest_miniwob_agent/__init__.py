@@ -49,6 +49,7 @@ from pytest_miniwob_agent.core.errors import (
     MiniwobError,
     ModelError,
     NotRecorded,
+    PageError,
     Pending,
     RefusedAnswer,
     StepLimit,
@@ -71,7 +72,14 @@ from pytest_miniwob_agent.core.events import (
 )
 from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.observations import Element, Observation, Shot, Transition
-from pytest_miniwob_agent.core.outcome import Change, DriftDetails, Outcome, Picture, Status
+from pytest_miniwob_agent.core.outcome import (
+    Change,
+    DriftDetails,
+    Earlier,
+    Outcome,
+    Picture,
+    Status,
+)
 from pytest_miniwob_agent.core.parsing import Command, Unreadable, parse_action
 from pytest_miniwob_agent.core.protocols import (
     LLM,
@@ -84,6 +92,7 @@ from pytest_miniwob_agent.core.protocols import (
     Normalizer,
     Observer,
     Page,
+    Remarking,
     RunObserver,
     Visible,
 )
@@ -124,6 +133,7 @@ __all__ = [
     "DragFrom",
     "Drift",
     "DriftDetails",
+    "Earlier",
     "Element",
     "Ending",
     "Enter",
@@ -151,6 +161,7 @@ __all__ = [
     "Origin",
     "Outcome",
     "Page",
+    "PageError",
     "Paste",
     "Pending",
     "Picture",
@@ -163,6 +174,7 @@ __all__ = [
     "RefusedAnswer",
     "Release",
     "Remark",
+    "Remarking",
     "RunObserver",
     "Scroll",
     "Select",

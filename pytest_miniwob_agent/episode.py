@@ -47,6 +47,7 @@ from pytest_miniwob_agent.core.protocols import (
     Model,
     Observer,
     Page,
+    Remarking,
     Visible,
 )
 from pytest_miniwob_agent.core.secrets import redact
@@ -414,6 +415,9 @@ class _Recorder:
         self.events.append(event)
         for observer in self._observers:
             observer.on_event(event)
+        if isinstance(event, TrialStarted | Acted) and isinstance(self._env, Remarking):
+            for text in self._env.remarks():
+                self._record(Remark("page", text, self._trial, self._step))
 
     def _see(self, transition: Transition) -> None:
         data = to_data(transition)

@@ -36,9 +36,9 @@ from pytest_miniwob_agent.core.actions import (
 )
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.data import digest
-from pytest_miniwob_agent.core.errors import BrowserError
+from pytest_miniwob_agent.core.errors import BrowserError, PageError
 from pytest_miniwob_agent.core.observations import Observation
-from pytest_miniwob_agent.core.protocols import Page, Visible
+from pytest_miniwob_agent.core.protocols import Page, Remarking, Visible
 from pytest_miniwob_agent.pictures.comparison import compare
 from pytest_miniwob_agent.pictures.image import decoded, digest_of
 
@@ -62,14 +62,16 @@ PAUSE = 0.3
 class Verdict:
     """The result for one case; `difference` is empty where all passes agree.
 
-    With pixels, `pictures` is their number in a pass, `most` the greatest difference of a colour
-    channel between two passes, of 0 to 255, and `pixels` the number of pixels that differ in the
-    picture with that difference. `digest` is that of the first pass's pictures.
+    `remarks` are what the first pass showed that the page's author should know. With pixels,
+    `pictures` is their number in a pass, `most` the greatest difference of a colour channel between
+    two passes, of 0 to 255, and `pixels` the number of pixels that differ in the picture with that
+    difference. `digest` is that of the first pass's pictures.
     """
 
     case: Case
     observations: int
     difference: str = ""
+    remarks: tuple[str, ...] = ()
     pictures: int = 0
     most: int = 0
     pixels: int = 0
@@ -238,42 +240,41 @@ def certify(
         ("another browser and order", start_browser, list(reversed(cases))),
         *((name, start, list(cases)) for name, start in others.items()),
     ]
-    count = len(passes) + 1
+    total = len(passes) + 1
     seen: dict[str, dict[Case, list[Seen] | str]] = {}
+    remarks: dict[Case, dict[str, None]] = {case: {} for case in cases}
     for number, (name, start, order) in enumerate(passes, start=1):
         with closing(start()) as browser:
             seen[name] = {}
             for done, case in enumerate(order, start=1):
-                progress(f"pass {number} of {count}: {done} of {len(cases)}, {case}")
-                seen[name][case] = _explored(browser, case, open_page, full, pixels)
+                progress(f"pass {number} of {total}: {done} of {len(cases)}, {case}")
+                page = open_page(browser, case)
+                seen[name][case] = _explored(page, full, pixels)
+                if isinstance(page, Remarking):
+                    remarks[case].update(dict.fromkeys(page.remarks()))
     first = seen.pop("first pass")
     chance = random.Random(0)
     with closing(start_browser()) as browser:
         for done, case in enumerate(cases, start=1):
-            progress(f"pass {count} of {count}: {done} of {len(cases)}, {case}")
-            last = _explored(
-                browser, case, open_page, full, pixels, lambda: time.sleep(chance.uniform(0, pause))
-            )
+            progress(f"pass {total} of {total}: {done} of {len(cases)}, {case}")
+            page = open_page(browser, case)
+            last = _explored(page, full, pixels, lambda: time.sleep(chance.uniform(0, pause)))
             compared = {name: found[case] for name, found in seen.items()}
             compared["pauses between the actions"] = last
             differences = (_compare(first[case], found, name) for name, found in compared.items())
             difference = next(filter(None, differences), "")
-            verdict = Verdict(case, 0 if isinstance(last, str) else len(last), difference)
+            observations = 0 if isinstance(last, str) else len(last)
+            verdict = Verdict(case, observations, difference, tuple(remarks[case]))
             yield _with_pixels(verdict, first[case], compared) if pixels else verdict
 
 
 def _explored(
-    browser: Browser,
-    case: Case,
-    open_page: Callable[[Browser, Case], Page],
-    full: bool,
-    pixels: bool,
-    wait: Callable[[], None] = lambda: None,
+    page: Page, full: bool, pixels: bool, wait: Callable[[], None] = lambda: None
 ) -> list[Seen] | str:
     """The observations, or the error that prevented them."""
     try:
-        return explore(open_page(browser, case), wait, full, pixels)
-    except BrowserError as error:
+        return explore(page, wait, full, pixels)
+    except (BrowserError, PageError) as error:
         return str(error)
 
 

@@ -8,7 +8,8 @@ the machine or the model is.
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 
@@ -44,7 +45,8 @@ class MiniwobEnvironment:
         self._next: NativeInput | None = None
         """The input of an action that `look` has aimed and `step` has not carried out yet."""
         self._full = False
-        self._url = page_url(case.task, browser.page_scheme)
+        self._name = case.task
+        """The page's name in messages."""
 
     def reset(self, *, full: bool = False) -> Observation:
         """Load the page, set the seed, generate the problem, let it settle and read it.
@@ -55,14 +57,25 @@ class MiniwobEnvironment:
         Raises:
             BrowserLost: the page could not be loaded, or is not a task's page.
         """
-        with self._browser.guard(f"loading {self._case.task}") as driver:
+        with self._guard(f"loading {self._name}") as driver:
             self._next = None
             self._full = full
             self._release_keys(driver)
             self._browser.forget_pages()
-            driver.get(self._url)
-            read = self._browser.call("miniwobAgent.start", self._case.seed, full)
+            self._load(driver)
+            read = self._read("start", self._case.seed, full)
         return self._transition(read).observation
+
+    def _load(self, driver: webdriver.Chrome) -> None:
+        driver.get(page_url(self._case.task, self._browser.page_scheme))
+
+    def _guard(self, doing: str) -> AbstractContextManager[webdriver.Chrome]:
+        return self._browser.guard(doing)
+
+    def _read(self, function: str, *values: Any) -> dict[str, Any]:
+        """Have the page read, by one of the functions of page/api.js."""
+        read: dict[str, Any] = self._browser.call(f"miniwobAgent.{function}", *values)
+        return read
 
     def step(self, action: Action) -> Transition:
         """Carry out an action with native input, let the page settle, and read it.
@@ -70,7 +83,7 @@ class MiniwobEnvironment:
         Raises:
             BrowserLost: the browser crashed or the page hangs.
         """
-        with self._browser.guard(f"doing {action}") as driver:
+        with self._guard(f"doing {action}") as driver:
             planned = self._aim(action)
             self._next = None
             points = planned.pointed
@@ -84,14 +97,31 @@ class MiniwobEnvironment:
                     self._browser.perform(part)
                 self._pass_time(action, driver)
             if isinstance(action, Wait | Follow):
-                read = self._browser.call("miniwobAgent.readNow")
+                read = self._read("readNow")
             else:
                 wheel = isinstance(action, Scroll)
-                read = self._browser.call("miniwobAgent.read", wheel)
+                read = self._read("read", wheel)
             for point in points[1:]:
                 self._browser.draw_pointer(point)
             self._browser.linger()
         return self._transition(read, planned.error)
+
+    def remarks(self) -> Sequence[str]:
+        """Return nothing: the pages of the package are as they are."""
+        return ()
+
+    def live(self, seconds: float) -> tuple[float, bool]:
+        """Let time pass on the page for a person who uses it.
+
+        Returns:
+            The reward, and True if the page has judged.
+
+        Raises:
+            BrowserLost: the browser crashed, the page hangs, or the window was closed.
+        """
+        with self._guard(f"showing {self._name}"):
+            read = self._read("live", round(seconds * 1000))
+        return float(read["reward"]), bool(read["done"])
 
     def html(self) -> str:
         """The visible page as HTML; actions may name every element in it by its `data-ref`.
@@ -99,7 +129,7 @@ class MiniwobEnvironment:
         Raises:
             BrowserLost: the browser crashed or the page hangs.
         """
-        with self._browser.guard(f"reading {self._case.task}"):
+        with self._guard(f"reading {self._name}"):
             html, ids = self._browser.call("miniwobAgent.html")
         for id_ in ids:
             self._points.setdefault(id_, None)
@@ -113,7 +143,7 @@ class MiniwobEnvironment:
         Raises:
             BrowserLost: the browser crashed or the page hangs.
         """
-        with self._browser.guard(f"asking for the fonts of {self._case.task}") as driver:
+        with self._guard(f"asking for the fonts of {self._name}") as driver:
             driver.execute_cdp_cmd("DOM.enable", {})
             driver.execute_cdp_cmd("CSS.enable", {})
             root = driver.execute_cdp_cmd("DOM.getDocument", {})["root"]["nodeId"]
@@ -149,7 +179,7 @@ class MiniwobEnvironment:
             BrowserLost: the browser crashed or the page hangs.
         """
         wanted = list(dict.fromkeys(marks))
-        with self._browser.guard(f"taking a picture of {self._case.task}") as driver:
+        with self._guard(f"taking a picture of {self._name}") as driver:
             points: list[tuple[int, int]] = []
             if action is not None:
                 planned = self._aim(action)

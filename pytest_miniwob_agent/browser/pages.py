@@ -9,16 +9,30 @@ import mimetypes
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from pytest_miniwob_agent.core.errors import BrowserError
 from pytest_miniwob_agent.loopback import LoopbackServer
 from pytest_miniwob_agent.tasks.catalogue import page_path, pages_folder
+from pytest_miniwob_agent.tasks.pages import INDEX, TaskPage
 
 HOST = "miniwob.localhost"
 """The name of the server in the browser: pages see the same address whatever its port is."""
 
 ORIGINS = {"http": f"http://{HOST}", "file": "file://"}
-"""The schemes of the addresses of task pages, with the origin of their storage."""
+"""The schemes of the addresses of the package's pages, with the origin of their storage."""
+
+OWN_HOST = "pages.localhost"
+"""The name of the server for pages of one's own: another site, with storage of its own."""
+
+OWN_ORIGIN = f"http://{OWN_HOST}"
+
+SHARED = ("/core/", "/common/")
+"""Folders of the package that pages of one's own may load scripts and styles from."""
+
+POLICY = "default-src 'self' data: blob: 'unsafe-inline' 'unsafe-eval'; form-action 'self'"
+"""What pages of one's own may load. Nothing else can be reached anyway; with the policy they hear
+of each thing that they did not get (page/visits.js)."""
 
 
 def page_url(task: str, scheme: str = "http") -> str:
@@ -29,11 +43,20 @@ def page_url(task: str, scheme: str = "http") -> str:
     return f"{ORIGINS[scheme]}/{path.relative_to(pages_folder()).as_posix()}"
 
 
+def own_page_url(page: TaskPage) -> str:
+    """The address of a page of one's own; that of a site ends in `/`."""
+    assert page.root is not None
+    path = page.file.relative_to(page.root).as_posix()
+    return f"{OWN_ORIGIN}/{quote('' if path == INDEX else path)}"
+
+
 class PageServer:
-    """Serves the files of the installed `miniwob` package on loopback, and nothing else.
+    """Serves the files of the installed `miniwob` package on loopback, and one folder of own pages.
 
     Attributes:
         port: the port, which the system has chosen.
+        root: the folder whose files `OWN_HOST` has now; None for none.
+        missed: the paths that were asked of `OWN_HOST` in vain; whoever reads them empties it.
 
     Raises:
         BrowserError: no port can be opened.
@@ -46,6 +69,8 @@ class PageServer:
             for path in folder.rglob("*")
             if path.is_file()
         }
+        self.root: Path | None = None
+        self.missed: set[str] = set()
         self._types = mimetypes.MimeTypes()  # without the tables of the machine
         try:
             # More threads than the browser has connections, or waitress warns of its queue.
@@ -62,6 +87,8 @@ class PageServer:
         self, environ: Mapping[str, Any], start_response: Callable[..., Any]
     ) -> Iterable[bytes]:
         asked = str(environ["PATH_INFO"]).encode("latin-1").decode(errors="replace")
+        if str(environ.get("HTTP_HOST")).partition(":")[0] == OWN_HOST:
+            return self._answer_own(asked, environ, start_response)
         path = self._files.get(asked)
         if path is None:
             start_response("404 Not Found", [("Content-Length", "0")])
@@ -75,6 +102,50 @@ class PageServer:
         ]
         start_response("200 OK", headers)
         return [body]
+
+    def _answer_own(
+        self, asked: str, environ: Mapping[str, Any], start_response: Callable[..., Any]
+    ) -> Iterable[bytes]:
+        """Answer a request of an own page; a form that is sent gets a page as a link does."""
+        path = self.own_file(asked)
+        if path is None:
+            if environ["REQUEST_METHOD"] != "HEAD" and asked != "/favicon.ico":
+                self.missed.add(asked)
+            start_response("404 Not Found", [("Content-Length", "0"), *_FRESH])
+            return []
+        if path.name == INDEX and not asked.endswith(("/", f"/{INDEX}")):
+            location = quote(f"{asked}/")
+            start_response("301 Moved", [("Location", location), ("Content-Length", "0"), *_FRESH])
+            return []
+        body = path.read_bytes()
+        kind, _ = self._types.guess_type(path.name)
+        headers = [
+            ("Content-Type", _with_charset(kind or "application/octet-stream")),
+            ("Content-Length", str(len(body))),
+            ("Content-Security-Policy", POLICY),
+            *_FRESH,
+        ]
+        start_response("200 OK", headers)
+        return [] if environ["REQUEST_METHOD"] == "HEAD" else [body]
+
+    def own_file(self, asked: str) -> Path | None:
+        """The file of a path, in the folder or among those that the package shares; or None.
+
+        As with usual servers of sites, `/help` is also `help/index.html` or `help.html`.
+        """
+        if self.root is None or "\0" in asked:
+            return None
+        root = self.root.resolve()
+        path = root / asked.strip("/")
+        for each in (path, path / INDEX, path.with_name(f"{path.name}.html")):
+            file = each.resolve()
+            if file.is_relative_to(root) and file.is_file():
+                return file
+        return self._files.get(asked) if asked.startswith(SHARED) else None
+
+
+_FRESH = [("Cache-Control", "no-cache")]
+"""Headers of answers that are asked for again each time: own pages may change."""
 
 
 def _with_charset(kind: str) -> str:

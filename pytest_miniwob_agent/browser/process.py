@@ -22,7 +22,7 @@ from urllib3.exceptions import HTTPError
 
 from pytest_miniwob_agent.browser.fonts import write_font_settings
 from pytest_miniwob_agent.browser.page import page_script
-from pytest_miniwob_agent.browser.pages import HOST, ORIGINS, PageServer
+from pytest_miniwob_agent.browser.pages import HOST, ORIGINS, OWN_HOST, PageServer
 from pytest_miniwob_agent.browser.watchdog import Watchdog
 from pytest_miniwob_agent.core.errors import BrowserError, BrowserLost
 
@@ -218,12 +218,16 @@ class Browser:
         self._slowmo = slowmo
         self.page_scheme = page_scheme
         """The scheme of the addresses of task pages: "http" or "file"."""
-        self._server: PageServer | None = None
-        self._timeout = timeout
+        self.server: PageServer | None = None
+        """The server of task pages; None before the start, and where they come from disk."""
+        self.timeout = timeout
+        """Real seconds to wait for a page that does not answer."""
         self._driver: webdriver.Chrome | None = None
         self._service: webdriver.ChromeService | None = None
         self._watchdog: Watchdog | None = None
         self._used = False  # since the pointer was taken away
+        self.before_next_page: Callable[[], None] | None = None
+        """Called once, before the next page is loaded."""
         self.held: set[str] = set()
         """Names of the keys that are down."""
 
@@ -248,13 +252,14 @@ class Browser:
                 f"must be of the same version: {DRIVER_HINT}, or name another browser with "
                 "--miniwob-browser PATH"
             ) from error
-        driver.command_executor.client_config.timeout = self._timeout + 5  # type: ignore[union-attr]
-        driver.set_page_load_timeout(self._timeout)
-        driver.set_script_timeout(self._timeout)
+        driver.command_executor.client_config.timeout = self.timeout + 5  # type: ignore[union-attr]
+        driver.set_page_load_timeout(self.timeout)
+        driver.set_script_timeout(self.timeout)
         for command, arguments in (
             ("Emulation.setDeviceMetricsOverride",
              {"width": VIEWPORT[0], "height": VIEWPORT[1], "deviceScaleFactor": 1,
               "mobile": False}),
+            ("Browser.setDownloadBehavior", {"behavior": "deny"}),
             ("Emulation.setTimezoneOverride", {"timezoneId": "UTC"}),
             ("Emulation.setLocaleOverride", {"locale": "en-US"}),
             ("Page.addScriptToEvaluateOnNewDocument", {"source": page_script()}),
@@ -298,9 +303,10 @@ class Browser:
         """The rule for the one host that pages reach, which is started if it does not run."""
         if self.page_scheme == "file":
             return ""
-        if self._server is None:
-            self._server = PageServer()
-        return f"MAP {HOST}:80 127.0.0.1:{self._server.port}, "
+        if self.server is None:
+            self.server = PageServer()
+        address = f"127.0.0.1:{self.server.port}"
+        return f"MAP {HOST}:80 {address}, MAP {OWN_HOST}:80 {address}, "
 
     def call(self, function: str, *values: Any) -> Any:
         """Call a function of the page, such as `miniwobAgent.read`; its result, once there is one.
@@ -342,10 +348,10 @@ class Browser:
 
         Their session's storage is cleared by the next page's own script (page/storage.js).
         """
-        self.driver.execute_cdp_cmd(
-            "Storage.clearDataForOrigin",
-            {"origin": ORIGINS[self.page_scheme], "storageTypes": STORAGE},
-        )
+        if self.before_next_page is not None:
+            self.before_next_page()
+            self.before_next_page = None
+        self.clear_storage(ORIGINS[self.page_scheme])
         if self._used:
             self._used = False
             # With `RenderDocument` off, the next page would know where the pointer is. A button is
@@ -354,6 +360,12 @@ class Browser:
             self.driver.execute_cdp_cmd(
                 "Input.dispatchMouseEvent", {"type": "mouseReleased", **beside}
             )
+
+    def clear_storage(self, origin: str) -> None:
+        """Remove what the pages of an origin have stored."""
+        self.driver.execute_cdp_cmd(
+            "Storage.clearDataForOrigin", {"origin": origin, "storageTypes": STORAGE}
+        )
 
     def clicks_what_reinserts_itself(self) -> bool:
         """True if a click lands on an element that the pointer makes take itself out and in again.
@@ -402,6 +414,7 @@ class Browser:
         driver, service, watchdog = self._driver, self._service, self._watchdog
         self._driver = self._service = self._watchdog = None
         self._used = False
+        self.before_next_page = None
         self.held.clear()
         if driver is not None and not isinstance(driver.command_executor, str):
             driver.command_executor.close()
@@ -424,9 +437,9 @@ class Browser:
             with contextlib.suppress(WebDriverException, HTTPError, OSError):
                 self._driver.quit()
         self.kill()
-        if self._server is not None:
-            self._server.close()
-            self._server = None
+        if self.server is not None:
+            self.server.close()
+            self.server = None
 
 
 def _first_line(error: BaseException) -> str:

@@ -18,7 +18,7 @@ from pytest_miniwob_agent.cassettes.folder import (
 )
 from pytest_miniwob_agent.cassettes.pictures import path_of
 from pytest_miniwob_agent.core.usage import Usage
-from pytest_miniwob_agent.tasks.catalogue import OTHER, installed_tasks
+from pytest_miniwob_agent.tasks.catalogue import installed_tasks
 
 
 @dataclass(slots=True)
@@ -37,6 +37,10 @@ class Stats:
     pictures: dict[str, int] = field(default_factory=dict)
 
 
+OWN = "own pages"
+"""The category of tasks that the package lacks, as cassettes do not name the category."""
+
+
 def count_calls(folder: Path) -> dict[tuple[str, str], Stats]:
     """Return the counts by agent and model (`reflective/claude`) and by category, sorted.
 
@@ -48,7 +52,7 @@ def count_calls(folder: Path) -> dict[tuple[str, str], Stats]:
         if is_partial(path):
             continue
         stem = stem_of(folder, path)
-        category = installed_tasks().get(case_of(stem).partition("/")[0], OTHER)
+        category = installed_tasks().get(case_of(stem).partition("/")[0], OWN)
         row = rows.setdefault((model_folder_of(stem), category), Stats())
         calls = read_cassette(path)
         if holds_unused_calls(path):

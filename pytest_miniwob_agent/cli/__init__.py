@@ -13,7 +13,7 @@ from pytest_miniwob_agent.core.secrets import redact
 
 COMMANDS = (
     "certify", "doctor", "show", "play", "prompts", "cassettes", "batch", "results", "compare",
-    "tables", "report", "tasks",
+    "tables", "report", "tasks", "open", "new-task",
 )  # fmt: skip
 """The modules of the commands, in the order of `--help`.
 
@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name in COMMANDS:
-        import_module(f"{__name__}.{name}").add(commands)
+        import_module(f"{__name__}.{name.replace('-', '_')}").add(commands)
     options = parser.parse_args(arguments)
     try:
         status: int = options.run(options)

@@ -4,23 +4,58 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import TypeAlias
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 from pytest_miniwob_agent.tasks.suites import SUITES
+
+if TYPE_CHECKING:
+    from pytest_miniwob_agent.tasks.pages import Catalogue
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def add_selectors(parser: argparse.ArgumentParser) -> None:
-    """Add the tasks to work on, as `selectors`."""
+    """Add the tasks to work on, as `selectors`, and the folders of own pages among them."""
     parser.add_argument(
         "selectors",
         nargs="*",
-        default=["all"],
         metavar="SELECTOR",
-        help=f"task, category, glob over both, or suite: {', '.join(SUITES)} (default: all, every "
-        "task of the installed miniwob package)",
+        help=f"task, category, glob over both, or suite: {', '.join(SUITES)} (default: the tasks "
+        "of --pages; without that all, every task)",
     )
+    add_pages(parser)
+
+
+def add_pages(parser: argparse.ArgumentParser) -> None:
+    """Add folders of pages of one's own, as `pages`."""
+    parser.add_argument(
+        "--pages",
+        action="append",
+        type=Path,
+        metavar="DIR",
+        help="a folder of pages of your own; may be given more than once (default: miniwob_pages "
+        "of the ini file)",
+    )
+
+
+def catalogue_of(options: argparse.Namespace) -> Catalogue:
+    """The catalogue that a command works on.
+
+    Raises:
+        UsageError: a folder has no pages, or a page's name is not valid or taken.
+    """
+    from pytest_miniwob_agent.plugin.project_folder import pages_of_ini_file
+    from pytest_miniwob_agent.tasks.pages import Catalogue
+
+    return Catalogue(options.pages or pages_of_ini_file())
+
+
+def selectors_of(options: argparse.Namespace, catalogue: Catalogue) -> list[str]:
+    """The selectors of a command, or what it works on by default."""
+    if options.selectors:
+        return list(options.selectors)
+    return catalogue.own_tasks if options.pages else ["all"]
 
 
 def add_pytest_args(parser: argparse.ArgumentParser) -> None:

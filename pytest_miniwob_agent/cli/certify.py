@@ -8,8 +8,18 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_miniwob_agent.cli.arguments import Commands, add_selectors
+from pytest_miniwob_agent.cli.arguments import Commands, add_selectors, catalogue_of, selectors_of
 from pytest_miniwob_agent.cli.progress import show_progress
+from pytest_miniwob_agent.core.text import sanitize_line
+
+CAUSES = """\
+The clock, dates, random numbers (from the seed), fonts and animations are the same in every pass,
+and files of the page's folder are the whole network. Usual causes of what differs nevertheless:
+  - scripts in a worker or in a frame, videos, sounds and a meta refresh, which go by real time
+  - scripts that load others one after the other (`import()`): what depends on their order or moment
+  - sizes that follow from images without width and height, or from text in a canvas
+  - the seed: a problem that follows from anything but the seed and Math.random in task.setup
+docs/your-own-pages.md has what to do about each."""
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.browser.certification import Verdict
@@ -64,12 +74,16 @@ def add(commands: Commands) -> None:
 def run(options: Namespace) -> int:
     """Print a verdict for each case; 1 if a page is not deterministic."""
     from pytest_miniwob_agent.browser.certification import certify
+    from pytest_miniwob_agent.browser.own_environment import open_environment
     from pytest_miniwob_agent.browser.process import Browser, is_shell
     from pytest_miniwob_agent.tasks.selection import parse_seeds, select_cases
 
-    cases = select_cases(options.selectors, parse_seeds(options.seeds))
+    catalogue = catalogue_of(options)
+    selectors = selectors_of(options, catalogue)
+    cases = select_cases(selectors, parse_seeds(options.seeds), catalogue=catalogue)
     verdicts: dict[str, dict[str, str | int]] = {}
     failed = 0
+    own_page_differs = False
     first, *more = options.browser or [None]
     start = partial(Browser, page_scheme=options.page_scheme)
     others = {path: partial(start, path) for path in more if path != first}
@@ -81,6 +95,7 @@ def run(options: Namespace) -> int:
         partial(start, first),
         show_progress,
         others=others,
+        open_page=lambda browser, case: open_environment(browser, case, catalogue.pages[case.task]),
         full=options.screen == "full",
         pixels=options.pixels,
     )
@@ -101,11 +116,17 @@ def run(options: Namespace) -> int:
         print(f"{'DIFFERS' if verdict.difference else 'same':<8}{line}")
         if verdict.difference:
             print("  " + verdict.difference.replace("\n", "\n  "))
+        for remark in verdict.remarks:
+            print(f"  page: {sanitize_line(remark)}")
+        is_diff = verdict.difference.startswith("---")
+        own_page_differs |= is_diff and verdict.case.task in catalogue.own_tasks
     if options.output:
         text = json.dumps(verdicts, indent=1, sort_keys=True, ensure_ascii=False)
         options.output.write_text(text + "\n", encoding="utf-8")
     if options.pixels:
         print(f"the greatest difference of a colour channel is {most} of 255")
+    if own_page_differs:
+        print(CAUSES)
     print(f"{len(cases) - failed} of {len(cases)} cases are deterministic")
     return 1 if failed else 0
 

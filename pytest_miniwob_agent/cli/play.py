@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from argparse import ArgumentTypeError, Namespace
 
 from pytest_miniwob_agent.cli.arguments import Commands
+from pytest_miniwob_agent.cli.display import check_display
 from pytest_miniwob_agent.cli.show import add_item
 from pytest_miniwob_agent.core.actions import Action
 from pytest_miniwob_agent.core.errors import UsageError
@@ -55,13 +55,7 @@ def run(options: Namespace) -> int:
             "play waits for a key before each action and needs a terminal; use --auto MS to "
             "continue without keys, or `miniwob-agent show` to print the episode"
         )
-    if sys.platform == "linux" and not (
-        os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
-    ):
-        raise UsageError(
-            "play opens a window, and there is no display (DISPLAY is not set); "
-            "`miniwob-agent show` needs none"
-        )
+    check_display("play", "`miniwob-agent show` needs none")
     printer = EpisodePrinter(full=options.full)
     steps = _Steps(options.auto)
     window = ["--miniwob-headed", "--miniwob-slowmo=1"]

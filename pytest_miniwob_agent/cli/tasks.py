@@ -7,14 +7,21 @@ import shutil
 import sys
 from argparse import Namespace
 
-from pytest_miniwob_agent.cli.arguments import Commands, add_format, add_selectors
+from pytest_miniwob_agent.cli.arguments import (
+    Commands,
+    add_format,
+    add_selectors,
+    catalogue_of,
+    selectors_of,
+)
 from pytest_miniwob_agent.tasks.suites import SUITES
 
 INTRODUCTION = """\
 # Tasks
 
 Every task of the installed `miniwob` package can be an item. This page is the output of
-`miniwob-agent tasks --format markdown`; a test keeps it up to date.
+`miniwob-agent tasks --format markdown`; a test keeps it up to date. The [gallery](gallery.md) has a
+picture of each page, and what it asks.
 
 - **Category** is ours: the three of the reflective agent's paper for its 43 tasks, `other` for the
   rest.
@@ -50,7 +57,8 @@ def run(options: Namespace) -> int:
     from pytest_miniwob_agent.tasks.facts import list_tasks
     from pytest_miniwob_agent.terminal import layout
 
-    tasks = list_tasks(options.selectors)
+    catalogue = catalogue_of(options)
+    tasks = list_tasks(selectors_of(options, catalogue), catalogue)
     if options.format == "json":
         print(json.dumps([vars(task) for task in tasks], indent=1))
         return 0

@@ -82,6 +82,15 @@ class Visible(Protocol):
         ...
 
 
+@runtime_checkable
+class Remarking(Protocol):
+    """An optional part of a `Page`: what its author should know."""
+
+    def remarks(self) -> Sequence[str]:
+        """Return what was remarked since the last call, such as a file that is missing."""
+        ...
+
+
 class Model(Protocol):
     """A language model: the least that is implemented, for agents that send texts."""
 

@@ -5,25 +5,28 @@ from __future__ import annotations
 import gc
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 from _pytest.unittest import TestCaseFunction
 
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import UsageError
+from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.text import nearest
 from pytest_miniwob_agent.plugin.option_values import check_count
 from pytest_miniwob_agent.plugin.options import BY_MARKER, SEEDS
 from pytest_miniwob_agent.plugin.settings import Settings
 from pytest_miniwob_agent.plugin.state import STATE, State, settings_of
+from pytest_miniwob_agent.tasks.pages import Catalogue, TaskPage
 from pytest_miniwob_agent.tasks.selection import parse_seeds, select_cases
 
 MARKER = (
-    "miniwob(*selectors, seeds=..., trials=..., steps=..., repeats=...): run the test on every "
-    "selected MiniWoB++ task (task names, categories, suites or globs) at every seed; the test "
-    "asks for the fixture miniwob_episode"
+    "miniwob(*selectors, seeds=..., trials=..., steps=..., repeats=..., pages=...): run the test "
+    "on every selected MiniWoB++ task (task names, categories, suites or globs) at every seed; "
+    "the test asks for the fixture miniwob_episode"
 )
 
 MANY = 1000
@@ -35,11 +38,24 @@ FIXTURES = "pytest_miniwob_agent.plugin.fixtures"
 """The module of the fixtures that users may override."""
 
 
+class Problem(NamedTuple):
+    """The parameter of an item: its case, its limits, and the page of its task."""
+
+    case: Case
+    limits: Limits
+    page: TaskPage
+
+
+def problem_of(item: Any) -> Problem | None:
+    """Return the problem of a pytest item, None if the item is not one of this plugin."""
+    callspec = getattr(item, "callspec", None)
+    return callspec.params.get("miniwob_case") if callspec else None
+
+
 def case_of(item: Any) -> Case | None:
     """Return the case of a pytest item, None if the item is not one of this plugin."""
-    callspec = getattr(item, "callspec", None)
-    found = callspec.params.get("miniwob_case") if callspec else None
-    return found[0] if found else None
+    problem = problem_of(item)
+    return problem.case if problem else None
 
 
 def test_of(item: pytest.Item) -> str:
@@ -94,8 +110,8 @@ def remember_collected(state: State, items: Iterable[pytest.Item]) -> None:
 
 def limits_of(item: Any) -> Limits:
     """Return the limits of a pytest item that has a case."""
-    limits: Limits = item.callspec.params["miniwob_case"][1]
-    return limits
+    problem: Problem = item.callspec.params["miniwob_case"]
+    return problem.limits
 
 
 def check_parametrized(items: Iterable[pytest.Item]) -> None:
@@ -150,17 +166,60 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
     try:
         _check_agent(settings)
         _check_not_rerun(metafunc, settings)
-        limited = {
-            case.id: (case, limits)
-            for marker in reversed(markers)
-            for case, limits in selected_cases(marker, settings)
-        }
+        state = metafunc.config.stash[STATE]
+        problems = {}
+        for marker in reversed(markers):
+            catalogue = state.catalogue(page_folders(marker, settings, metafunc.definition.path))
+            for case, limits in selected_cases(marker, settings, catalogue):
+                page = catalogue.pages[case.task]
+                _check_page(page, state)
+                problems[case.id] = Problem(case, limits, page)
     except UsageError as error:
         raise pytest.Collector.CollectError(f"{test}: {error}") from None
-    metafunc.config.stash[STATE].offered[test] = list(limited)
-    if len(limited) >= MANY:
+    state.offered[test] = list(problems)
+    if len(problems) >= MANY:
         gc.disable()
-    metafunc.parametrize("miniwob_case", list(limited.values()), ids=list(limited), indirect=True)
+    metafunc.parametrize("miniwob_case", list(problems.values()), ids=list(problems), indirect=True)
+
+
+def page_folders(marker: pytest.Mark, settings: Settings, test: Path) -> list[Path]:
+    """Return the folders of one's own pages that a marker of a test file selects from.
+
+    Raises:
+        UsageError: the marker's folders are not paths.
+    """
+    given = marker.kwargs.get("pages")
+    if settings.pages or given is None:
+        return settings.pages or settings.ini["pages"] or []
+    folders = list(given) if isinstance(given, list | tuple) else [given]
+    for folder in folders:
+        if not isinstance(folder, str | Path) or not str(folder):
+            raise UsageError(
+                f"the miniwob marker's pages must be a folder or a list of them: {folder!r}"
+            )
+    return [test.parent / folder for folder in folders]
+
+
+def _check_page(page: TaskPage, state: State) -> None:
+    """Check that a task has one page in the whole run, which the browser can load.
+
+    Raises:
+        UsageError: another test has a page of this name, or the page would be loaded from disk.
+    """
+    if page.root is None:
+        return
+    known = state.pages.setdefault(page.task, page.file)
+    if known != page.file:
+        raise UsageError(
+            f"{display_path(page.file)} is called {page.task!r}, as {display_path(known)} of "
+            "another test is, and they would share their cassettes: rename one of them"
+        )
+    if state.settings.page_scheme == "file":
+        raise UsageError(
+            f"{display_path(page.file)} can't be loaded with --miniwob-page-scheme=file: from disk "
+            "a page could read any file, and its links would lead elsewhere. Leave the option out, "
+            "or select tasks of the miniwob package alone"
+        )
 
 
 def _check_agent(settings: Settings) -> None:
@@ -187,8 +246,12 @@ def _check_not_rerun(metafunc: pytest.Metafunc, settings: Settings) -> None:
         )
 
 
-def selected_cases(marker: pytest.Mark, settings: Settings) -> Iterator[tuple[Case, Limits]]:
+def selected_cases(
+    marker: pytest.Mark, settings: Settings, catalogue: Catalogue | None = None
+) -> Iterator[tuple[Case, Limits]]:
     """Yield the cases of a marker; its arguments override the ini file, options override both.
+
+    They are of the tasks of a catalogue; None for those of the package.
 
     Raises:
         UsageError: an argument is not valid.
@@ -215,7 +278,7 @@ def selected_cases(marker: pytest.Mark, settings: Settings) -> Iterator[tuple[Ca
             counts[name] = check_count(f"the miniwob marker's {name}", value)
     repeats = counts.pop("repeats", 1)
     limits = Limits(**counts)
-    for case in select_cases(marker.args, seeds, repeats):
+    for case in select_cases(marker.args, seeds, repeats, catalogue):
         yield case, limits
 
 

@@ -15,7 +15,7 @@ from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.protocols import Agent, Model, Normalizer, Page
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import sanitize_lines
-from pytest_miniwob_agent.plugin.collection import limits_of
+from pytest_miniwob_agent.plugin.collection import Problem, limits_of, problem_of
 from pytest_miniwob_agent.plugin.item_run import BODY_PASSED, CASSETTE, REMARK, ItemRun
 from pytest_miniwob_agent.plugin.state import STATE, settings_of
 
@@ -55,8 +55,8 @@ def miniwob_browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
 @pytest.fixture
 def miniwob_case(request: pytest.FixtureRequest) -> Case:
     """The item's task, category and seed."""
-    case: Case = request.param[0]
-    return case
+    problem: Problem = request.param
+    return problem.case
 
 
 @pytest.fixture
@@ -66,13 +66,17 @@ def miniwob_limits(request: pytest.FixtureRequest, miniwob_case: Case) -> Limits
 
 
 @pytest.fixture
-def miniwob_environment(miniwob_browser: Browser, miniwob_case: Case) -> Page:
+def miniwob_environment(
+    request: pytest.FixtureRequest, miniwob_browser: Browser, miniwob_case: Case
+) -> Page:
     """The item's page. Override it to run agents on something else, for instance
     `testing.FakeEnvironment`.
     """
-    from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
+    from pytest_miniwob_agent.browser.own_environment import open_environment
 
-    return MiniwobEnvironment(miniwob_browser, miniwob_case)
+    problem = problem_of(request.node)
+    assert problem is not None
+    return open_environment(miniwob_browser, miniwob_case, problem.page)
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.plugin.option_values import (
     Given,
+    parse_folders,
     parse_object,
     parse_price_list,
     parse_seed_list,
@@ -19,7 +20,11 @@ from pytest_miniwob_agent.plugin.options import Option
 if TYPE_CHECKING:
     import pytest
 
-_BETWEEN: Mapping[Callable[[Given], Any], str] = {parse_seed_list: ",", parse_price_list: "\n"}
+_BETWEEN: Mapping[Callable[[Given], Any], str] = {
+    parse_seed_list: ",",
+    parse_price_list: "\n",
+    parse_folders: "\n",
+}
 """The text between the entries of a list, by the parsers of options that take several."""
 
 

@@ -67,6 +67,11 @@ def parse_path(given: Given) -> Path:
     return given.folder / given.text
 
 
+def parse_folders(given: Given) -> list[Path]:
+    """Return the paths of folders, separated by commas or line ends."""
+    return [given.folder / name for name in re.split(r"\s*[,\n]\s*", given.text.strip()) if name]
+
+
 def parse_count(given: Given) -> int:
     """Return a positive integer.
 

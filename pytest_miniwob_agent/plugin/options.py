@@ -15,6 +15,7 @@ from pytest_miniwob_agent.plugin.option_values import (
     parse_baseline,
     parse_count,
     parse_dollars,
+    parse_folders,
     parse_object,
     parse_optional_text,
     parse_path,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 SEEDS = "1000-1024"
 """The seeds where neither option, marker nor ini file names any: those of the paper (6.1)."""
 
-BY_MARKER = ("seeds", "trials", "steps", "repeats")
+BY_MARKER = ("seeds", "trials", "steps", "repeats", "pages")
 """Options that a marker may set too: it overrides the ini file, the command line overrides it."""
 
 
@@ -66,7 +67,7 @@ class Option:
     @property
     def is_path(self) -> bool:
         """True if the value names a file or a folder."""
-        return self.parse in (parse_path, parse_baseline)
+        return self.parse in (parse_path, parse_folders, parse_baseline)
 
     def read(self, given: Given | None) -> Any:
         """Return the value, checked and parsed; None if there is none.
@@ -173,6 +174,14 @@ OPTIONS = (
         "...); as for trials (default: 1)",
         metavar="N",
         parse=parse_count,
+    ),
+    Option(
+        "pages",
+        "a folder of pages of one's own, each a task: NAME.html, or a site NAME/index.html; "
+        "several with commas, in the ini file one a line. As for trials; paths of a marker count "
+        "from its test file",
+        metavar="DIR",
+        parse=parse_folders,
     ),
     Option(
         "cassettes",

@@ -46,6 +46,21 @@ def describe_cassettes(config: pytest.Config, cassettes: Path) -> str:
     return f"miniwob cassettes: {display_path(cassettes)}, {reason}"
 
 
+def pages_of_ini_file() -> list[Path]:
+    """Return the folders that `miniwob_pages` names in the ini file of the working directory."""
+    from pytest_miniwob_agent.plugin.option_values import Given, parse_folders
+
+    here = Path.cwd()
+    root, inipath, values, *_ = determine_setup(
+        inifile=None, override_ini=None, args=[], rootdir_cmd_arg=None, invocation_dir=here
+    )
+    found = values.get("miniwob_pages", "")
+    value = getattr(found, "value", found)  # pytest 9 keeps the place beside the value
+    text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+    folder = root if inipath is not None else here
+    return parse_folders(Given("miniwob_pages", text, folder)) if text else []
+
+
 def check_ini_file(config: pytest.Config) -> None:
     """Check that pytest has not overlooked the ini file for the value of one of our options.
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 REPLAYING = (
     "model", "llm-params", "agent", "agent-params", "prompts", "seeds", "trials", "steps",
-    "repeats", "cassettes", "browser", "page_scheme",
+    "repeats", "pages", "cassettes", "browser", "page-scheme",
 )  # fmt: skip
 """Options that decide which items there are, and what an item does when it is replayed."""
 
@@ -52,10 +52,11 @@ class Settings:
     agent_params: dict[str, Any]
     prompts: Path | None
     seeds: list[int] | None
-    """Those of the command line, as for the three fields below."""
+    """Those of the command line, as for the four fields below."""
     trials: int | None
     steps: int | None
     repeats: int | None
+    pages: list[Path] | None
     cassettes: Path
     answers: Path | None
     max_calls: int | None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ import pytest
 
 from pytest_miniwob_agent.core.protocols import Observer, Page
 from pytest_miniwob_agent.plugin.settings import Settings
+from pytest_miniwob_agent.tasks.pages import Catalogue
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.plugin.baseline import Baseline
@@ -34,6 +35,7 @@ class State:
             they are not.
         collected: the cassettes that all collected items use, as of `collection.cassettes_of`; kept
             for deferred recording alone.
+        pages: by the name of each task with a page of one's own, the page's file.
         offered: by the node id of each test that was collected, the ids of all cases that its
             markers select, whether or not the command line leaves them out.
     """
@@ -47,7 +49,20 @@ class State:
     deselected: set[str] = field(default_factory=set)
     unwanted: set[str] = field(default_factory=set)
     collected: tuple[set[str], set[str]] = field(default_factory=lambda: (set(), set()))
+    pages: dict[str, Path] = field(default_factory=dict)
     offered: dict[str, list[str]] = field(default_factory=dict)
+    _catalogues: dict[tuple[Path, ...], Catalogue] = field(default_factory=dict)
+
+    def catalogue(self, folders: Sequence[Path]) -> Catalogue:
+        """Return the catalogue of the package and some folders, which are read once a run.
+
+        Raises:
+            UsageError: a folder has no pages, or a page's name is not valid or taken.
+        """
+        key = tuple(folders)
+        if key not in self._catalogues:
+            self._catalogues[key] = Catalogue(folders)
+        return self._catalogues[key]
 
     def send_selection(self, config: pytest.Config) -> None:
         """Put the offered, selected and deselected cases into a worker's output."""

@@ -1,1 +1,1 @@
-"""The installed tasks, their categories and suites, the facts about them, and selection."""
+"""Tasks: the installed ones and pages of one's own, categories, suites, facts, and selection."""

@@ -1,4 +1,7 @@
-"""The installed tasks, their pages, their categories, and the facts about them in a table."""
+"""The tasks of the installed package: pages, categories, and the facts about them in a table.
+
+`pages` has the catalogue of all tasks that can be selected, those of one's own too.
+"""
 
 from __future__ import annotations
 

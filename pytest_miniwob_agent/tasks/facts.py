@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_miniwob_agent.tasks.catalogue import task_fact
+from pytest_miniwob_agent.tasks.pages import Catalogue
 from pytest_miniwob_agent.tasks.selection import select_tasks
 from pytest_miniwob_agent.tasks.suites import suites_of
 
@@ -31,7 +32,7 @@ class Task:
     remark: str
 
 
-def list_tasks(selectors: list[str]) -> list[Task]:
+def list_tasks(selectors: list[str], catalogue: Catalogue | None = None) -> list[Task]:
     """The selected tasks.
 
     Raises:
@@ -48,7 +49,7 @@ def list_tasks(selectors: list[str]) -> list[Task]:
             certified=_certified(name),
             remark=task_fact(name, "remark"),
         )
-        for category, name in select_tasks(selectors)
+        for category, name in select_tasks(selectors, catalogue)
     ]
 
 

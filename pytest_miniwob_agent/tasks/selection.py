@@ -9,24 +9,25 @@ from fnmatch import fnmatchcase
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.text import nearest
-from pytest_miniwob_agent.tasks.catalogue import (
-    CATEGORIES,
-    OTHER,
-    installed_tasks,
-)
+from pytest_miniwob_agent.tasks.pages import Catalogue
 from pytest_miniwob_agent.tasks.suites import SUITES
 
 
-def select_tasks(selectors: Iterable[str]) -> list[tuple[str, str]]:
+def select_tasks(
+    selectors: Iterable[str], catalogue: Catalogue | None = None
+) -> list[tuple[str, str]]:
     """Pairs of category and task that match a selector, each once.
 
     Args:
         selectors: names of suites, tasks and categories, and globs over the latter two.
+        catalogue: the tasks to select from; None for those of the package.
 
     Raises:
         UsageError: a selector matches nothing; the message has the nearest names.
     """
-    known = installed_tasks()
+    catalogue = catalogue or Catalogue()
+    known = {task: page.category for task, page in catalogue.pages.items()}
+    categories = catalogue.categories
     picked: dict[tuple[str, str], None] = {}
     for selector in selectors:
         matches = [
@@ -37,11 +38,11 @@ def select_tasks(selectors: Iterable[str]) -> list[tuple[str, str]]:
             or (selector in SUITES and SUITES[selector](task))
         ]
         if not matches:
-            names = [*known, *CATEGORIES, OTHER, *SUITES]
+            names = [*known, *categories, *SUITES]
             raise UsageError(
                 f"no MiniWoB++ task, category, suite or glob matches {selector!r}"
                 + nearest(selector, names)
-                + f"; categories are {', '.join([*CATEGORIES, OTHER])}, suites {', '.join(SUITES)}"
+                + f"; categories are {', '.join(categories)}, suites {', '.join(SUITES)}"
             )
         picked.update(dict.fromkeys(matches))
     return list(picked)
@@ -69,11 +70,16 @@ def parse_seeds(text: str) -> list[int]:
     return list(seeds)
 
 
-def select_cases(selectors: Iterable[str], seeds: Sequence[int], repeats: int = 1) -> list[Case]:
+def select_cases(
+    selectors: Iterable[str],
+    seeds: Sequence[int],
+    repeats: int = 1,
+    catalogue: Catalogue | None = None,
+) -> list[Case]:
     """A case for every selected task, seed and repeat, in this order."""
     return [
         Case(task, category, seed, repeat)
-        for category, task in select_tasks(selectors)
+        for category, task in select_tasks(selectors, catalogue)
         for seed in seeds
         for repeat in range(1, repeats + 1)
     ]

@@ -124,7 +124,7 @@ def show_episodes(terminal: pytest.TerminalReporter, outcomes: Iterable[Outcome]
     for (agent, model), of_run in sorted(runs.items()):
         groups = {
             category: [outcome for outcome in of_run if outcome.case.category == category]
-            for category in [*CATEGORIES, OTHER]
+            for category in _categories(of_run)
         }
         groups = {category: group for category, group in groups.items() if group}
         if len(groups) > 1:
@@ -142,6 +142,12 @@ def show_episodes(terminal: pytest.TerminalReporter, outcomes: Iterable[Outcome]
             terminal.line(line, green=all_solved, yellow=not all_solved)
     if runs:
         terminal.line("T=n: percent of the items solved in at most n trials")
+
+
+def _categories(outcomes: Iterable[Outcome]) -> list[str]:
+    """The categories of outcomes: those of the package in the paper's order, then the others."""
+    own = sorted({outcome.case.category for outcome in outcomes})
+    return list(dict.fromkeys([*CATEGORIES, OTHER, *own]))
 
 
 def _row(name: str, outcomes: Sequence[Outcome], columns: Sequence[int]) -> tuple[str, ...]:

@@ -58,6 +58,40 @@ def test_deterministic_pages_have_no_difference():
     assert [verdict.difference for verdict in certify_fakes(deterministic=True)] == ["", ""]
 
 
+def test_remarks_of_a_page_are_in_its_verdict_once():
+    class Remarking(FakeEnvironment):
+        def remarks(self):
+            return ["there is no file /x.png"]
+
+    def open_page(browser, case):
+        return Remarking(case.task, {"start": [Element(1, "button", "Go")]})
+
+    verdicts = certify(CASES, FakeBrowser, open_page=open_page, pause=0)
+    assert {verdict.remarks for verdict in verdicts} == {("there is no file /x.png",)}
+
+
+@pytest.mark.sweep
+@pytest.mark.integration
+def test_an_own_page_that_differs_is_shown_with_what_differs_and_usual_causes(tmp_path, capsys):
+    (tmp_path / "page.html").write_text("""
+        <!DOCTYPE html><body><p id="shown"></p><script>
+          window.task = { goal: "Look.", reward: () => 0 };
+          const code = "postMessage(performance.now() + Math.random())";
+          const worker = new Worker(URL.createObjectURL(new Blob([code])));
+          worker.onmessage = ({ data }) => { document.getElementById("shown").textContent = data; };
+        </script>
+    """)
+    (tmp_path / "bad.html").write_text("<p>No task.</p>")
+    assert main(["certify", "--pages", str(tmp_path), "--seeds", "1"]) == 1
+    shown = capsys.readouterr().out
+    for text in (
+        "/page/1, ", "\n  --- first pass\n", "\n  page: a worker was started, which runs",
+        "Usual causes", "  - scripts in a worker", "bad.html: it declares no task",
+        "0 of 2 cases are deterministic",
+    ):  # fmt: skip
+        assert text in shown
+
+
 def test_a_difference_between_two_passes_is_shown_as_a_diff():
     first, second = certify_fakes(deterministic=False)
     assert "+++ another browser and order" in first.difference

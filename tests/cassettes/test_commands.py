@@ -156,7 +156,7 @@ def test_stats_count_by_model_and_category(folder, run):
             "reflective/m",
             "  n-screen-n-step     2 items      3 calls: 2 plan, 1 summarise",
             "*28 tokens, * kB",
-            "  other               1 items      1 calls: 1 plan",
+            "  own pages           1 items      1 calls: 1 plan",
             "*unknown tokens, * kB, 1 unused call",
         ]
     )

@@ -9,6 +9,7 @@ import tomllib
 
 import pytest
 import yaml
+from lxml import etree
 from projects import ROOT
 
 from pytest_miniwob_agent.cli import main
@@ -114,6 +115,7 @@ def read_ini(text):
 
 
 READERS = {
+    "html": lambda text: etree.fromstring(f"<body>{text}</body>"),
     "ini": read_ini,
     "python": ast.parse,
     "toml": tomllib.loads,

@@ -61,7 +61,7 @@ def test_the_command_line_overrides_the_ini_file():
 def test_values_that_a_marker_may_override_are_kept_by_their_place():
     settings = read({"seeds": "1-3,7", "trials": "2"}, trials="4", steps="9")
     assert (settings.seeds, settings.trials, settings.steps) == ([1, 2, 3, 7], 2, None)
-    assert settings.ini == {"seeds": None, "trials": 4, "steps": 9, "repeats": None}
+    assert settings.ini == {"seeds": None, "trials": 4, "steps": 9, "repeats": None, "pages": None}
 
 
 def test_paths_are_relative_to_the_place_where_they_are_written():
@@ -174,7 +174,7 @@ def test_an_option_of_the_ini_file_that_is_not_used_is_no_error():
 
 def test_every_option_has_an_ini_twin_and_help(pytester):
     text = pytester.runpytest("--help").stdout.str()
-    assert len(OPTIONS) == 31
+    assert len(OPTIONS) == 32
     for option in OPTIONS:
         assert f"--miniwob-{option.name}" in text
         assert f"miniwob_{option.name.replace('-', '_')} (" in text

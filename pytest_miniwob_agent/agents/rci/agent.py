@@ -106,10 +106,10 @@ def _read_exemplars(source: str, task: str) -> Prompt | None:
             f"--miniwob-agent-params: exemplars {source!r} is not none, built-in, or a folder with "
             "files TASK.txt or default.txt"
         )
-    known = {"default", *installed_tasks()}
-    for name, path in files.items():
-        if name not in known:
-            raise UsageError(f"{path}: there is no task {name!r}" + nearest(name, sorted(known)))
+    known = {"default", task, *installed_tasks()}
+    for name, path in files.items():  # a name that is like none of them may be a page of one's own
+        if name not in known and (hint := nearest(name, sorted(known))):
+            raise UsageError(f"{path}: there is no task {name!r}{hint}")
     chosen = files.get(task, files.get("default"))
     if chosen is None:
         return None

@@ -11,6 +11,7 @@ import importlib.util
 from functools import cache
 from pathlib import Path
 
+from pytest_miniwob_agent.browser.pages import OWN_HOST
 from pytest_miniwob_agent.core.errors import BrowserError
 
 SETTLE_MS = 2000
@@ -21,9 +22,11 @@ EPOCH_MS = 1_600_000_000_000
 """Start of the page's clock in every trial, in milliseconds since 1970."""
 
 FILES = (
+    "visits",
     "storage",
     "clock",
     "random",
+    "times",
     "dialogs",
     "clipboard",
     "flights",
@@ -37,6 +40,7 @@ FILES = (
     "changes",
     "html",
     "goal",
+    "judgement",
     "aim",
     "select",
     "choose",
@@ -59,7 +63,10 @@ def page_script() -> str:
         raise BrowserError("the font-roboto package is not installed: pip install font-roboto")
     font = (Path(spec.origin).parent / "files" / "Roboto-Regular.ttf").read_bytes()
     encoded = base64.b64encode(font).decode()
-    constants = f'const FONT = "{encoded}", EPOCH = {EPOCH_MS}, SETTLE = {SETTLE_MS};'
+    constants = (
+        f'const FONT = "{encoded}", EPOCH = {EPOCH_MS}, SETTLE = {SETTLE_MS}, '
+        f'OWN_HOST = "{OWN_HOST}";'
+    )
     folder = Path(__file__).parent
     sources = [(folder / f"{name}.js").read_text(encoding="utf-8") for name in FILES]
     return "\n".join(["(() => {", '"use strict";', constants, *sources, "})();"])

@@ -2,11 +2,8 @@
 
 // The document that shows the task: this one, or the one in the frame of a flight task, whose
 // coordinates are those of the viewport.
-const page = () => document.querySelector("iframe#wrap")?.contentWindow.miniwobAgent
-  ?? window.miniwobAgent;
-
-// True where everything that shows is read, for the length of a trial.
-let full = false;
+const page = () => (!own && document.querySelector("iframe#wrap")?.contentWindow.miniwobAgent)
+  || window.miniwobAgent;
 
 const settled = async () => {
   const way = full ? "settleFinely" : "settle";
@@ -14,46 +11,62 @@ const settled = async () => {
   if (page() !== window.miniwobAgent) await page()[way]();
 };
 
+const judged = () => {
+  judge();
+  const reward = () => own ? verdict : WOB_RAW_REWARD_GLOBAL;
+  return { goal: goalNow(), done: isOver(), reward: isOver() ? reward() : 0 };
+};
+
 const read = () => ({
-  goal: goal(full),
-  done: WOB_DONE_GLOBAL,
-  reward: WOB_DONE_GLOBAL ? WOB_RAW_REWARD_GLOBAL : 0,
-  elements: WOB_DONE_GLOBAL ? [] : page()[full ? "shown" : "leaves"](),
-  focus: WOB_DONE_GLOBAL ? null : page().focused(),
+  ...judged(),
+  elements: isOver() || !document.body ? [] : page()[full ? "shown" : "leaves"](),
+  focus: isOver() ? null : page().focused(),
 });
 
 // Generate the problem and read it. Where everything is read, no time passes before that on a page
 // that moves by itself: some give their reward for what is done from the first moment on.
-const start = async (seed, everythingShown) => {
+const start = async (given, everythingShown) => {
+  if (seed !== null) throw new Error("the trial before goes on here");
   full = everythingShown;
   preload();
   await loaded();
   await pass(SETTLE); // for scripts of the page that wait until it is loaded
-  core.EPISODE_MAX_TIME = 2 ** 31 - 1;
-  core.setDataMode?.("train");
-  Math.seedrandom(seed);
-  if (full) frame = FINE_FRAME;
-  core.startEpisodeReal();
-  while (!WOB_TASK_READY) await new Promise(realFrame); // a flight task's frame loads
+  if (leaving) return null; // the page leads to another one at once
+  seed = given;
+  await (own ? beginOwn() : beginInCore());
   moving = full && restless();
   if (!moving) await settled();
   await loaded();
-  return read();
+  const found = leaving ? null : read();
+  if (own && found?.done) {
+    throw new Fault(`the task is over before the first action, with the reward ${found.reward}; `
+      + "the reward is 0 while the task is not decided");
+  }
+  return found;
 };
 
 // Calls for the document that Python talks to, which is always the outer one.
 window.miniwobAgent = {
-  start,
+  start: visited(start),
   // Read the consequences of an action; the browser turns a wheel with its next frame.
-  read: async (wheel) => {
+  read: visited(async (wheel) => {
     if (wheel) await frames();
     await settled();
-    return read();
-  },
+    return leaving ? null : read();
+  }),
   // Read the page as it is, after `wait` or `follow`.
-  readNow: read,
+  readNow: visited(read),
+  // Let time pass for a person who looks at the page.
+  live: visited(async (duration) => {
+    await pass(duration);
+    return leaving ? null : judged();
+  }),
+  // True if the trial has begun, false if not; null where another page is about to come.
+  begun: () => leaving ? null : seed !== null,
+  // Hand nothing over to the next page.
+  forget: () => { forgotten = true; },
   // The visible page as HTML, and the ids in it.
-  html: () => WOB_DONE_GLOBAL ? ["", []] : page().markup(),
+  html: () => isOver() ? ["", []] : page().markup(),
   view,
   point,
   // Call one of the functions below in the document that shows the task.

@@ -1,7 +1,7 @@
 // A clipboard for the page alone: that of the machine is shared with other browsers and programs, and
 // outlasts the trial. As in any browser, a password can't be copied, nor read-only text cut.
 
-let clipboard = "";
+let clipboard = handed?.clipboard ?? "";
 const marked = () => {
   const { selectionStart, selectionEnd, value, type } = document.activeElement ?? {};
   if (type === "password") return "";

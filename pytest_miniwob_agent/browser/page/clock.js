@@ -1,9 +1,10 @@
 // The frozen clock: timers, animation frames and dates by a time of the page's own, which stands
-// still until `pass` moves it on. `EPOCH` is where it starts.
+// still until `pass` moves it on. `EPOCH` is where it starts; it goes on from page to page in a trial.
 
 const RealDate = Date;
 const realFrame = window.requestAnimationFrame.bind(window);
-let now = EPOCH;
+const began = handed?.now ?? EPOCH;
+let now = began;
 let frame = 100; // nobody watches an animation, so ten frames a second are enough
 let nextTimer = 1;
 const timers = new Map(); // id -> { at, id, run, every }
@@ -23,7 +24,7 @@ window.requestIdleCallback = (callback) =>
   add(() => callback({ didTimeout: false, timeRemaining: () => 50 }), 1, false, []);
 window.clearTimeout = window.clearInterval = remove;
 window.cancelAnimationFrame = window.cancelIdleCallback = remove;
-performance.now = () => now - EPOCH;
+performance.now = () => now - began;
 window.Date = new Proxy(RealDate, {
   construct: (target, args, newTarget) =>
     Reflect.construct(target, args.length ? args : [now], newTarget),
@@ -34,7 +35,7 @@ window.Date = new Proxy(RealDate, {
 // Let `duration` ms pass: run the timers that fall due, in order, each with its promises.
 const pass = async (duration) => {
   const end = now + duration;
-  for (;;) {
+  while (!leaving) {
     let next = null;
     for (const timer of timers.values()) {
       if (timer.at <= end && (!next || timer.at < next.at)) next = timer;
@@ -47,10 +48,11 @@ const pass = async (duration) => {
       next.run();
     } catch (error) {
       console.error(error); // as the browser does with an error in a timer
+      remark(`a script failed: ${shownError(error)}`);
     }
-    await null;
+    await (own ? queued() : null);
   }
-  now = end;
+  if (!leaving) now = end;
 };
 
 // True if the page moves or is about to: a timer is due within `SETTLE` ms. What recurs only every
@@ -60,5 +62,5 @@ const restless = () => [...timers.values()].some(({ at, every }) =>
 
 // Let time pass until the page rests, for twice `SETTLE` ms at most.
 const rest = async () => {
-  for (const end = now + 2 * SETTLE; now < end && restless();) await pass(frame);
+  for (const end = now + 2 * SETTLE; now < end && restless() && !leaving;) await pass(frame);
 };

@@ -2,7 +2,11 @@
 
 window.alert = window.print = () => undefined;
 window.confirm = () => false;
-window.prompt = window.open = () => null;
+window.prompt = () => null;
+window.open = (url) => {
+  remark(`a window was not opened: ${url}`);
+  return null;
+};
 // The answer of a browser that denies access, but by the page's clock.
 navigator.geolocation.getCurrentPosition = navigator.geolocation.watchPosition = (_, failed) =>
   add(() => failed?.({ code: 1, message: "User denied Geolocation" }), 1, false, []);

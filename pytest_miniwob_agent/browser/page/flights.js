@@ -2,7 +2,7 @@
 // of airports is loaded when it is first needed: load it synchronously. A link to another page ends
 // the trial once that page is loaded: end the trial at once.
 
-if (window !== top) {
+if (window !== top && window.frameElement?.matches("iframe#wrap") && parent.core) {
   const { open } = XMLHttpRequest.prototype;
   XMLHttpRequest.prototype.open = function (method, url) { open.call(this, method, url, false); };
   navigation.addEventListener("navigate", (event) => {

@@ -1,4 +1,4 @@
-// The goal as text, with the pictures in it.
+// The goal of a page with core.js as text, with the pictures in it.
 
 // A picture in the goal, as a line of the screen.
 const pictureInGoal = (element, detailed) => {

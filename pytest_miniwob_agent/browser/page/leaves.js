@@ -1,10 +1,11 @@
 // The visible leaves of the page, with the ids by which actions name them.
 
+// What core.js adds to a page, and its goal, which is read elsewhere.
 const IGNORED_IDS = new Set(["reward-display", "sync-task-cover", "click-canvas", "query"]);
 const IGNORED_TAGS = new Set(["script", "style", "br", "hr", "template", "defs", "title", "wbr"]);
 const ids = new WeakMap(); // element -> id
 const byId = new Map(); // id -> element
-let nextId = 1;
+let nextId = handed?.nextId ?? 1;
 
 const idOf = (element) => {
   if (!ids.has(element)) {
@@ -15,7 +16,7 @@ const idOf = (element) => {
 };
 
 const ignored = (element) =>
-  IGNORED_IDS.has(element.id) || IGNORED_TAGS.has(element.tagName.toLowerCase());
+  (IGNORED_IDS.has(element.id) && inCore()) || IGNORED_TAGS.has(element.tagName.toLowerCase());
 
 const squeeze = (text) => text.replace(/\s+/g, " ").trim();
 

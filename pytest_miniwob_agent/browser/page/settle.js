@@ -3,21 +3,27 @@
 
 // All images, for which a page waits in real time.
 const images = [];
-const loaded = () => Promise.all([...document.images, ...images].map((image) => image.complete
+const drawn = () => Promise.all([...document.images, ...images].map((image) => image.complete
+  || (image.loading === "lazy" && own)
   || new Promise((resolve) => {
     image.addEventListener("load", resolve);
     image.addEventListener("error", resolve);
   })));
+const loaded = async () => {
+  if (own) await quiet();
+  await drawn();
+};
 
 // Load images that appear only by a rule such as :hover. Otherwise the element would have no size
 // while its image loads, and the click would go through it.
 const preload = () => {
   for (const sheet of document.styleSheets) {
-    if (sheet.href) continue; // not readable from file://; jquery-ui's, backgrounds only
+    if (sheet.href && !own) continue; // not readable from file://; jquery-ui's, backgrounds only
+    if (sheet.href && new URL(sheet.href).origin !== location.origin) continue; // was not loaded
     for (const { cssText } of sheet.cssRules) {
       for (const [, url] of cssText.matchAll(/url\("([^"]+)"\)/g)) {
         const image = new Image();
-        image.src = url;
+        image.src = own ? new URL(url, sheet.href ?? document.baseURI) : url;
         images.push(image); // without a reference the browser would drop it again
       }
     }
@@ -35,12 +41,21 @@ const hover = async () => {
   if (under !== hovered) await new Promise(realFrame);
 };
 
-const settle = async () => {
+const settle = () => whileAsking(async () => {
   await loaded();
   await pass(SETTLE);
   await hover();
   await pass(SETTLE);
   await loaded();
+});
+
+// Settle; again where the page has asked for something meanwhile, as it may show that only now.
+const whileAsking = async (settling) => {
+  for (let count = 0; count < 3; count++) {
+    const before = requests;
+    await settling();
+    if (requests === before || leaving) break;
+  }
 };
 
 // The same for readers of everything that shows, who can wait themselves (`wait`): time passes only
@@ -48,7 +63,7 @@ const settle = async () => {
 // moves would be gone before it could be clicked.
 const FINE_FRAME = 20; // ms
 let moving = false;
-const settleFinely = async () => {
+const settleFinely = () => whileAsking(async () => {
   frame = FINE_FRAME;
   await loaded();
   for (let count = 0; count < 2; count++) {
@@ -58,12 +73,12 @@ const settleFinely = async () => {
   }
   await loaded();
   moving = restless();
-};
+});
 
 // Let exactly so many ms pass; where everything that shows is read, with the changes meanwhile.
 const wait = async (duration, detailed) => {
   const watch = detailed ? watchChanges() : null;
-  for (const end = now + duration; now < end;) {
+  for (const end = now + duration; now < end && !leaving;) {
     await pass(detailed ? Math.min(WATCH, end - now) : duration);
     watch?.();
   }
@@ -76,7 +91,7 @@ const wait = async (duration, detailed) => {
 // rest of them and the point to move to; null for a point where all have passed or the element is gone.
 const follow = async (id, left) => {
   const element = byId.get(id);
-  while (left > 0 && !top.WOB_DONE_GLOBAL) {
+  while (left > 0 && !leaving && !top.WOB_DONE_GLOBAL) {
     const aimed = element.isConnected ? target(element) : null;
     if (!aimed) break;
     const { width, height } = extent(element);

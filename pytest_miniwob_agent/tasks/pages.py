@@ -1,0 +1,161 @@
+"""Pages by task: those of the installed package, and those in folders of one's own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_miniwob_agent.core.errors import UsageError
+from pytest_miniwob_agent.core.files import display_path
+from pytest_miniwob_agent.tasks.catalogue import CATEGORIES, OTHER, installed_tasks, page_path
+from pytest_miniwob_agent.tasks.suites import SUITES
+
+INDEX = "index.html"
+"""The first page of a site: a folder that has one is a single task, named after the folder."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+"""Names of tasks and categories, which go into ids, globs and paths of cassettes."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskPage:
+    """A task's page.
+
+    `file` is what its browser loads first. `root` is the folder that an own page can reach, None
+    for a page of the package.
+    """
+
+    task: str
+    category: str
+    file: Path
+    root: Path | None = None
+
+
+class Catalogue:
+    """The tasks that can be selected: those of the package, and the pages of some folders.
+
+    Args:
+        folders: folders of one's own pages.
+
+    Attributes:
+        pages: the page of each task, by the task's name; those of the package first.
+
+    Raises:
+        UsageError: a folder has no pages, or a page's name is not valid or taken.
+    """
+
+    def __init__(self, folders: Sequence[Path] = ()) -> None:
+        self.pages = {
+            task: TaskPage(task, category, page_path(task))
+            for task, category in installed_tasks().items()
+        }
+        for folder in dict.fromkeys(folder.resolve() for folder in folders):
+            for page in find_pages(folder):
+                self.add(page)
+
+    @property
+    def categories(self) -> list[str]:
+        """The names of all categories, each once."""
+        own = [page.category for page in self.pages.values() if page.root is not None]
+        return list(dict.fromkeys([*CATEGORIES, OTHER, *own]))
+
+    @property
+    def own_tasks(self) -> list[str]:
+        """The names of the tasks that are not the package's."""
+        return [task for task, page in self.pages.items() if page.root is not None]
+
+    def add(self, page: TaskPage) -> None:
+        """Add a page of one's own.
+
+        Raises:
+            UsageError: its name or that of its category is not valid or taken.
+        """
+        shown = display_path(page.file)
+        if (known := self.pages.get(page.task)) is not None:
+            whose = "" if known.root is not None else " of the miniwob package"
+            raise UsageError(
+                f"{shown} and {display_path(known.file)}{whose} are both called {page.task!r}, and "
+                "would share their cassettes: rename one of them"
+            )
+        for what, name in (("task", page.task), ("category", page.category)):
+            check_name(name, page.file)
+            if name in SUITES or name in CATEGORIES or name == OTHER:
+                raise UsageError(
+                    f"{shown}: its {what} would be called {name!r}, which selects tasks of the "
+                    "miniwob package: rename the file or its folder"
+                )
+        self.pages[page.task] = page
+
+
+def check_name(name: str, file: Path) -> None:
+    """Check that a task or a category can have this name.
+
+    Raises:
+        UsageError: it can't; the message names the page's file.
+    """
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f"{display_path(file)}: a task or a folder of tasks can't be called {name!r}; use "
+            "letters of ASCII, digits, `-`, `_` and `.`, and begin with a letter or a digit"
+        )
+
+
+def check_new_task(name: str, file: Path) -> None:
+    """Check that a new page can have this name and this file.
+
+    Raises:
+        UsageError: it can't.
+    """
+    if file.exists():
+        raise UsageError(f"{display_path(file)} exists: choose another name")
+    folder = file.parent.resolve()
+    has_pages = folder.is_dir() and any(_pages(folder, folder, folder.name))
+    Catalogue([folder] if has_pages else []).add(TaskPage(name, folder.name, file, folder))
+
+
+def new_task(name: str, folder: str) -> str:
+    """The HTML of a page that works, with comments; `folder` is that of the page, to show it."""
+    text = (Path(__file__).with_name("data") / "new-task.html").read_text(encoding="utf-8")
+    return text.replace("{name}", name).replace("{folder}", folder)
+
+
+def find_pages(folder: Path) -> list[TaskPage]:
+    """The pages of a folder of one's own, sorted by their paths.
+
+    A file `NAME.html` is the task NAME. A folder with an `index.html` is a site, and one task,
+    whatever else is in it. Any other folder is a category of the pages in it. What begins with
+    `.` or `_` is left out, as are links to folders.
+
+    Raises:
+        UsageError: it is not a folder, or has no page.
+    """
+    if not folder.is_dir():
+        raise UsageError(
+            f"there is no folder of pages {display_path(folder)} (--miniwob-pages, miniwob_pages, "
+            "pages= of a marker, or --pages)"
+        )
+    found = list(_pages(folder, folder, folder.resolve().name))
+    if not found:
+        raise UsageError(
+            f"the folder {display_path(folder)} has no pages: a page is a file NAME.html, or a "
+            f"folder NAME with an {INDEX}; `miniwob-agent new-task NAME --pages "
+            f"{display_path(folder)}` writes one"
+        )
+    return found
+
+
+def _pages(folder: Path, root: Path, category: str) -> Iterator[TaskPage]:
+    if (folder / INDEX).is_file():
+        yield TaskPage(folder.name, category, folder / INDEX, folder)
+        return
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith((".", "_")):
+            continue
+        if path.is_dir() and not path.is_symlink():
+            inner = (path / INDEX).is_file()
+            name = path.name if folder == root else f"{category}.{path.name}"
+            yield from _pages(path, root, category if inner else name)
+        elif path.suffix == ".html" and path.is_file():
+            yield TaskPage(path.stem, category, path, root)

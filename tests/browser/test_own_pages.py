@@ -1,0 +1,443 @@
+"""Pages of one's own in a real Chromium: their contract, sites of several pages, their faults."""
+
+import re
+from textwrap import dedent
+
+import pytest
+
+from pytest_miniwob_agent.browser.own_environment import open_environment
+from pytest_miniwob_agent.browser.process import Browser
+from pytest_miniwob_agent.core.actions import Click, Wait
+from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.core.errors import BrowserLost, PageError
+from pytest_miniwob_agent.tasks.pages import Catalogue
+
+pytestmark = pytest.mark.integration
+
+
+class Pages:
+    """A folder of pages, and the browser that shows them."""
+
+    def __init__(self, folder, browser):
+        self.folder = folder
+        self.browser = browser
+
+    def write(self, **files):
+        """Write files, `__` for `/` and `_` for `.` in their names."""
+        for name, text in files.items():
+            path = self.folder / name.replace("__", "/").replace("_", ".")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(dedent(text))
+
+    def open(self, task, seed=1, browser=None):
+        page = Catalogue([self.folder]).pages[task]
+        return open_environment(browser or self.browser, Case(task, page.category, seed), page)
+
+    def show(self, body, seed=1, *, full=False):
+        """Open and reset a page with this body; returns the environment and what is seen."""
+        self.write(page_html=f"<!DOCTYPE html><body>{dedent(body)}</body>")
+        env = self.open("page", seed)
+        return env, env.reset(full=full)
+
+
+@pytest.fixture
+def pages(tmp_path, browser):
+    return Pages(tmp_path / "pages", browser)
+
+
+def id_of(observation, text):
+    [found] = [one.id for one in observation.elements if text in (one.text, one.value)]
+    return found
+
+
+def click(env, observation, text):
+    return env.step(Click(id_of(observation, text)))
+
+
+def texts(observation):
+    return [element.text for element in observation.elements]
+
+
+CHOICE = """
+    <button onclick="chosen = 'a'">A</button> <button onclick="chosen = 'b'">B</button>
+    <script>
+      let chosen = null;
+      const task = {
+        goal: (seed) => `Click ${seed % 2 ? "A" : "B"}.`,
+        reward: (seed) => chosen === null ? 0 : chosen === (seed % 2 ? "a" : "b") ? 1 : -0.5,
+      };
+    </script>
+"""
+
+
+class TestDeclaredTask:
+    @pytest.mark.parametrize(("seed", "rewards"), [(1, (1, -0.5)), (2, (-0.5, 1))])
+    def test_goal_and_reward_follow_from_the_seed(self, pages, seed, rewards):
+        for text, reward in zip("AB", rewards, strict=True):
+            env, seen = pages.show(CHOICE, seed)
+            assert seen.goal == f"Click {'AB'[seed % 2 - 1]}."
+            judged = click(env, seen, text)
+            assert (judged.reward, judged.done, judged.solved) == (reward, True, reward == 1)
+
+    def test_setup_has_the_seed_random_numbers_and_all_the_time_it_needs(self, pages):
+        body = """
+            <p id="query">a field of one's own</p><p id="shown"></p>
+            <script type="module">
+              window.task = {
+                goal: "Look.",
+                async setup(seed) {
+                  await new Promise((resolve) => setTimeout(resolve, 5000));
+                  const { name } = await (await fetch("data.json")).json();
+                  document.getElementById("shown").textContent =
+                    [seed, name, Math.random(), crypto.randomUUID()].join();
+                },
+                reward: () => 0,
+              };
+            </script>
+        """
+        pages.write(data_json='{"name": "x"}')
+        seen = [pages.show(body, seed)[1] for seed in (7, 7, 8)]
+        assert seen[0] == seen[1] != seen[2]
+        shown, *others = texts(seen[0])
+        assert shown == "a field of one's own"
+        assert re.fullmatch(r"7,x,0\.\d+,[0-9a-f-]{36}", others[0])
+
+    def test_what_a_request_brings_is_on_the_screen_after_the_action(self, pages):
+        body = """
+            <button onclick="ask()">Ask</button><p id="shown"></p>
+            <script>
+              window.task = { goal: "Ask.", reward: () => 0 };
+              const ask = () => setTimeout(async () => {
+                const texts = await Promise.all([1, 2].map(async (n) =>
+                  (await fetch(`${n}.txt`)).text()));
+                setTimeout(() => { document.getElementById("shown").textContent = texts; }, 300);
+              }, 1900);
+            </script>
+        """
+        pages.write(**{"1_txt": "one", "2_txt": "two"})
+        env, seen = pages.show(body)
+        assert texts(click(env, seen, "Ask").observation)[-1] == "one,two"
+
+
+CORE_PAGE = """
+    <script src="/core/core.js"></script><link rel="stylesheet" href="../core/core.css">
+    <script>
+      const genProblem = () => {
+        const wanted = core.sample(["one", "two"]);
+        document.getElementById("query").textContent = `Click ${wanted}.`;
+        for (const text of ["one", "two"]) {
+          const button = document.createElement("button");
+          button.textContent = text;
+          button.onclick = () => core.endEpisode(text === wanted ? 1 : -1, true);
+          document.getElementById("area").append(button);
+        }
+      };
+      window.onload = () => core.startEpisode();
+    </script>
+    <div id="wrap"><div id="query"></div><div id="area"></div></div>
+"""
+
+
+def test_a_page_in_the_form_of_miniwob_uses_the_core_of_the_package(pages):
+    goals = set()
+    for seed in range(4):
+        env, seen = pages.show(CORE_PAGE, seed)
+        goals.add(seen.goal)
+        assert texts(seen) == ["one", "two"]
+        assert click(env, seen, seen.goal.split()[1].strip(".")).solved
+        assert env.remarks() == []
+    assert goals == {"Click one.", "Click two."}
+
+
+class TestSite:
+    @pytest.fixture
+    def site(self, pages):
+        pages.write(
+            site__index_html="""
+                <script src="/task.js"></script>
+                <a href="/next.html">link</a> <a href="next" target="_blank">other window</a>
+                <form action="next.html" method="post"><button>form</button></form>
+                <button onclick="setTimeout(() => { location = 'next.html'; }, 500)">timer</button>
+                <button onclick="sessionStorage.bought = 1; location = 'next.html'">buy</button>
+                <script src="/shown.js"></script>
+            """,
+            site__next_html="""
+                <script src="task.js"></script><a href="javascript:history.back()">back</a>
+                <a href="sub">deeper</a><script src="shown.js"></script>
+            """,
+            site__sub__index_html="<a href='..'>home</a><script src='/shown.js'></script>",
+            site__task_js="""
+                window.task = {
+                  goal: (seed) => `Buy ${seed}.`,
+                  setup(seed) { sessionStorage.number = seed; },
+                  reward: (seed) => sessionStorage.bought && sessionStorage.number == seed ? 1 : 0,
+                };
+            """,
+            site__shown_js="""
+                const shown = document.createElement("p");
+                document.body.append(shown);
+                shown.textContent = [location.pathname, Date.now() - 1.6e12, performance.now(),
+                  sessionStorage.number].join();
+            """,
+        )
+        return pages
+
+    @pytest.mark.parametrize("way", ["link", "other window", "form"])
+    def test_goal_storage_clock_and_ids_go_on_from_page_to_page(self, site, way):
+        env = site.open("site", 5)
+        first = env.reset()
+        assert texts(first)[-1] == "/,0,0,"
+        second = click(env, first, way).observation
+        assert second.goal == "Buy 5."
+        assert texts(second) == [
+            "back",
+            "deeper",
+            "/next,6000,0,5" if way == "other window" else "/next.html,6000,0,5",
+        ]
+        third = click(env, second, "deeper").observation
+        assert (third.goal, texts(third)) == ("Buy 5.", ["home", "/sub/,12000,0,5"])
+        ids = [one.id for seen in (first, second, third) for one in seen.elements]
+        assert len(ids) == len(set(ids))
+        assert texts(click(env, third, "home").observation)[:2] == ["link", "other window"]
+        assert len(env._browser.driver.window_handles) == 1
+        assert env.reset() == first
+        assert env.remarks() == []
+
+    def test_a_page_is_left_by_a_timer_and_by_going_back(self, site):
+        env = site.open("site")
+        seen = click(env, env.reset(), "timer").observation
+        assert texts(seen)[-1] == "/next.html,6500,0,1"
+        back = click(env, seen, "back")
+        assert texts(back.observation)[:2] == ["link", "other window"]
+        assert click(env, back.observation, "buy").solved
+        assert texts(env.reset())[-1] == "/,0,0,"
+
+    def test_with_the_full_screen_a_wait_may_lead_to_the_next_page(self, site):
+        env = site.open("site")
+        seen = env.reset(full=True)
+        assert texts(env.step(Wait(1)).observation) == texts(seen)
+        site.browser.call("setTimeout", "location = '/next.html'", 700)
+        assert texts(env.step(Wait(1)).observation)[-1].startswith("/next.html,")
+
+    def test_a_first_page_may_lead_to_another_at_once(self, pages):
+        pages.write(
+            site__index_html="<script>location.replace('/start.html');</script>",
+            site__start_html="<p>here</p><script>task = {goal: 'g', reward: () => 0};</script>",
+        )
+        assert texts(pages.open("site").reset()) == ["here"]
+
+    def test_pages_that_lead_to_each_other_without_end_are_an_error(self, pages):
+        task = "task = {goal: 'g', reward: () => 0}; location.assign"
+        pages.write(
+            site__index_html=f"<script>{task}('/a.html');</script>",
+            site__a_html=f"<script>{task}('/');</script>",
+        )
+        with pytest.raises(PageError, match=r"site/\w+.html: it is one of pages that lead"):
+            pages.open("site").reset()
+
+    def test_pages_in_the_form_of_miniwob_may_lead_to_each_other(self, pages):
+        pages.write(
+            site__index_html="<title>first</title><a href='last.html'>on</a>" + CORE_PAGE,
+            site__last_html=CORE_PAGE.replace("`Click ${wanted}.`", "'Click ' + wanted"),
+        )
+        env = pages.open("site", 2)
+        seen = click(env, env.reset(), "on").observation
+        assert click(env, seen, seen.goal.split()[1]).solved
+
+
+def declared(**parts):
+    """The script of a task with these parts, in JavaScript; those of None are left out."""
+    parts = {"goal": "'Wait.'", "reward": "() => 0"} | parts
+    known = ", ".join(f"{name}: {text}" for name, text in parts.items() if text)
+    return f"<script>window.task = {{{known}}};</script>"
+
+
+class TestFault:
+    @pytest.mark.parametrize(
+        ("body", "message"),
+        [
+            ("<p>A page.</p>", r"it declares no task: set window.task = \{goal, setup"),
+            ("<div id='task'></div>", "it declares no task"),
+            (declared(goal=None), "task.goal must be a text, .* it is missing"),
+            (declared(goal="' '"), r'task.goal must be a text, .* it is " "'),
+            (declared(goal="() => 5"), "task.goal must be a text, .* it is 5"),
+            (declared(goal="() => nope"), r"goal\(1\) threw ReferenceError: nope .*line 1 of pa"),
+            (declared(setup="async () => { null.x; }"), r"setup\(1\) threw TypeError: .*line 1"),
+            (declared(setup="() => new Promise(() => 1)"), "task.setup.* does not come to an end"),
+            (declared(reward=None), "task.reward is not a function"),
+            (declared(reward="() => { throw 'no'; }"), r"task.reward\(1\) threw no"),
+            (declared(reward="() => NaN"), r"task.reward\(1\) returned NaN; a reward is a number"),
+            (declared(reward="() => true"), "returned true; a reward is a number from -1 to 1"),
+            (declared(reward="async () => 0"), "returned a promise; a reward is a number"),
+            (declared(reward="() => 5"), "returned 5; a reward is a number from -1 to 1"),
+            (declared(reward="() => -1"), "the task is over before the first action, with the rew"),
+            ("<script>let x = ;</script>", r"no task: .*\n  a script failed: SyntaxError: .*token"),
+            ('<script src="/core/core.js"></script>', "genProblem is not defined, which core.js"),
+            (CORE_PAGE.replace('id="query"', ""), r"genProblem threw TypeError: Cannot set .*line"),
+            (CORE_PAGE.replace('"query").textContent', '"area").title').replace('id="query"', ""),
+             "it has no goal: core.js expects it in an element with the id query"),
+        ],
+    )  # fmt: skip
+    def test_a_page_that_can_not_be_a_task_is_an_error_that_names_file_and_reason(
+        self, pages, body, message
+    ):
+        with pytest.raises(PageError, match=rf"pages/page\.html: (?s:.*{message})"):
+            pages.show(body)
+
+    def test_a_reward_that_is_wrong_later_is_an_error_of_the_page_that_gave_it(self, pages):
+        env, seen = pages.show(
+            "<button onclick='x = 1'>Go</button>" + declared(reward="() => window.x ? 'yes' : 0")
+        )
+        with pytest.raises(PageError, match=r'page.html: task.reward\(1\) returned "yes"'):
+            click(env, seen, "Go")
+        pages.write(
+            site__index_html="<a href='2.html'>on</a>" + declared(),
+            site__2_html=declared(reward="() => 7"),
+        )
+        env = pages.open("site")
+        with pytest.raises(PageError, match=r"site/2.html: task.reward\(1\) returned 7"):
+            click(env, env.reset(), "on")
+
+    @pytest.mark.sweep  # waits for the driver as long as it is given at least
+    def test_a_script_that_does_not_end_is_an_error_that_names_the_page(self, pages):
+        pages.write(page_html=declared(setup="() => { for (;;); }"))
+        impatient = Browser(timeout=1)
+        try:
+            with pytest.raises(
+                BrowserLost, match=r"page.html did not answer within 1 seconds; a s"
+            ):
+                pages.open("page", browser=impatient).reset()
+        finally:
+            impatient.close()
+
+
+ASKING = {
+    "<img src=a.png>": "there is no file /a.png",
+    "<style>button:hover { background: url(b.png) }</style>": "there is no file /b.png",
+    "<img src=link.txt>": "there is no file /link.txt",
+    "<img src=../../secret.txt>": "there is no file /secret.txt",
+    "<img src=https://x.test/a.png>":
+        "asked for what is not in the folder: https://x.test/a.png (img-src)",
+    "<link rel=stylesheet href=http://x.test/font.css>":
+        "asked for what is not in the folder: http://x.test/font.css (style-src-elem)",
+    "<script>fetch('http://127.0.0.1/').catch(() => 0)</script>":
+        "asked for what is not in the folder: http://127.0.0.1/ (connect-src)",
+    "<iframe src=http://miniwob.localhost/core/core.js></iframe>":
+        "asked for what is not in the folder: http://miniwob.localhost (frame-src)",
+    "<script>setTimeout(() => nope, 50)</script>":
+        "a script failed: ReferenceError: nope is not defined (line 1 of page.html)",
+    "<script>Promise.reject(new Error('x'))</script>":
+        "a promise was rejected: Error: x (line 1 of page.html)",
+    "<script>navigator.serviceWorker.register('sw.js').catch(() => 0)</script>":
+        "a service worker was refused: sw.js",
+}  # fmt: skip
+"""Parts of a page that ask for something, and what its author gets to know."""
+
+LEADING = {
+    "<a href=gone.html>1</a>":
+        "a link leads to a page that is not in the folder, and was not followed: /gone.html",
+    "<a href=https://x.test/y>2</a>":
+        "a link leads out of the folder and was not followed: https://x.test/y",
+    "<a href=data.bin>3</a>":
+        "a link leads to a file that is not a page, and was not followed: /data.bin",
+    "<a href=page.html download>4</a>": "a download was refused: http://pages.localhost/page.html",
+    "<button onclick='window.open(1)'>5</button>": "a window was not opened: 1",
+    "<form action=http://x.test/><button>6</button></form>":
+        "a link leads out of the folder and was not followed: http://x.test/?",
+    "<button onclick='alert(confirm() + prompt())'>7</button>": None,
+}  # fmt: skip
+"""What leads nowhere, and what its author gets to know."""
+
+
+def test_what_a_page_did_not_get_is_remarked_once(pages):
+    (pages.folder.parent / "secret.txt").write_text("secret")
+    pages.write(sw_js="")
+    (pages.folder / "link.txt").symlink_to(pages.folder.parent / "secret.txt")
+    env, seen = pages.show("".join(ASKING) + declared() + "<button>Go</button>")
+    assert sorted(env.remarks()) == sorted(ASKING.values())
+    assert click(env, seen, "Go").error is None
+    assert env.remarks() == []
+
+
+def test_what_leads_nowhere_is_remarked_and_leaves_the_page_as_it_is(pages):
+    pages.write(data_bin="x")
+    env, seen = pages.show("".join(LEADING) + declared())
+    for number, remark in enumerate(LEADING.values(), start=1):
+        assert click(env, seen, str(number)).observation == seen
+        assert env.remarks() == [remark] * (remark is not None)
+    assert len(pages.browser.driver.window_handles) == 1
+
+
+def test_nothing_of_a_page_reaches_the_next_item(pages, page):
+    body = """
+        <p id="shown"></p><button>Go</button>
+        <script>
+          window.task = {
+            goal: "Look.",
+            async setup() {
+              const found = [document.cookie, localStorage.length, sessionStorage.length,
+                window.name, (await indexedDB.databases()).length, (await caches.keys()).length];
+              document.getElementById("shown").textContent = found;
+              document.cookie = "a=1";
+              localStorage.a = sessionStorage.a = window.name = "1";
+              await caches.open("a");
+              await new Promise((resolve) => { indexedDB.open("a").onsuccess = resolve; });
+              window.onbeforeunload = () => "stay";
+            },
+            reward: () => 0,
+          };
+        </script>
+    """
+    env, first = pages.show(body)
+    click(env, first, "Go")
+    pages.browser.driver.switch_to.new_window("tab")
+    pages.browser.driver.switch_to.window(pages.browser.driver.window_handles[0])
+    again = env.reset()
+    assert again == first
+    assert texts(again)[0] == ",0,0,,0,0"
+    assert len(pages.browser.driver.window_handles) == 1
+    shared = page("click-tab-2")
+    seen = shared.reset()
+    assert shared.remarks() == ()
+    assert pages.browser.driver.execute_script("return [window.name, document.cookie]") == ["", ""]
+    env.reset()
+    assert shared.reset() == seen
+
+
+def test_an_own_page_is_not_loaded_from_disk(pages):
+    pages.write(page_html=declared())
+    other = Browser(page_scheme="file")
+    try:
+        with pytest.raises(PageError, match=r"page.html: pages of one's own can't be loaded from"):
+            pages.open("page", browser=other).reset()
+    finally:
+        other.close()
+
+
+def test_a_built_site_of_modules_that_load_others_is_read_when_all_are_there(pages):
+    pages.write(
+        site__index_html="""
+            <link rel="stylesheet" href="/assets/style.css">
+            <script type="module" src="/assets/app.js"></script><div id="root"></div>
+        """,
+        site__assets__style_css="@import 'more.css'; p { color: red; }",
+        site__assets__more_css="p { width: 100px; }",
+        site__assets__app_js="""
+            window.task = { goal: "Look.", reward: () => 0 };
+            const root = document.getElementById("root");
+            root.innerHTML = "<button>About</button>";
+            root.firstChild.onclick = async () => {
+              history.pushState(null, "", "/about");
+              (await import("./about.js")).show(root);
+            };
+        """,
+        site__assets__about_js="""
+            export const show = async (root) => (await import("./texts.js")).show(root);
+        """,
+        site__assets__texts_js="""
+            export const show = (root) => { root.innerHTML = `<p>${location.pathname}</p>`; };
+        """,
+    )
+    env = pages.open("site")
+    assert texts(click(env, env.reset(), "About").observation) == ["/about"]
+    assert env.remarks() == []

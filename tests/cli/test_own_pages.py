@@ -1,0 +1,149 @@
+"""`miniwob-agent new-task` and `open`, and the folders of pages of commands."""
+
+import os
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from pytest_miniwob_agent.browser.own_environment import open_environment
+from pytest_miniwob_agent.cli import main
+from pytest_miniwob_agent.core.actions import Click
+from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.tasks.pages import Catalogue
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A working directory with an ini file."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    return tmp_path
+
+
+def test_a_new_task_is_a_page_that_works(here, browser, capsys):
+    assert main(["new-task", "colours"]) == 0
+    assert "miniwob-agent open colours --pages tests/pages --seed 3" in capsys.readouterr().out
+    page = Catalogue([here / "tests" / "pages"]).pages["colours"]
+    assert "open colours --pages tests/pages" in page.file.read_text()
+    for wanted, reward in (("yellow", 1), ("red", -1)):
+        env = open_environment(browser, Case("colours", page.category, 3), page)
+        seen = env.reset()
+        assert seen.goal == "Choose yellow, then click Done."
+        for text in (wanted, "Done"):
+            [button] = [one.id for one in seen.elements if (one.tag, one.text) == ("button", text)]
+            judged = env.step(Click(button))
+        assert (judged.done, judged.reward) == (True, reward)
+        assert env.remarks() == []
+
+
+def test_commands_take_the_folders_of_the_ini_file_unless_some_are_given(here, capsys):
+    (here / "pytest.ini").write_text("[pytest]\nminiwob_pages = web/pages\n")
+    assert main(["new-task", "colours"]) == 0
+    assert (here / "web" / "pages" / "colours.html").is_file()
+    assert main(["tasks", "colours"]) == 0
+    assert "colours   pages" in capsys.readouterr().out
+    assert main(["new-task", "shapes", "--pages", "more"]) == 0
+    capsys.readouterr()
+    assert main(["tasks", "--pages", "more"]) == 0
+    assert [line.split()[:2] for line in capsys.readouterr().out.splitlines()[1:]] == [
+        ["shapes", "more"]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("there", "there.html exists: choose another name"),
+        ("below", "pages/below.html and pages/deeper/below.html are both called 'below'"),
+        ("click-tab", "click-tab.html of the miniwob package are both called 'click-tab'"),
+        ("a b", "can't be called 'a b'"),
+        ("../x", "can't be called '../x'"),
+    ],
+)
+def test_a_new_task_takes_no_name_that_is_taken_or_can_not_be(here, capsys, name, message):
+    for file in ("there.html", "deeper/below.html"):
+        (here / "pages" / file).parent.mkdir(parents=True, exist_ok=True)
+        (here / "pages" / file).touch()
+    assert main(["new-task", name, "--pages", "pages"]) == 2
+    assert message in capsys.readouterr().err
+    assert not [path for path in here.rglob("*.html") if path.stat().st_size]
+
+
+def test_opening_a_page_needs_a_task_and_a_display(here, capsys, monkeypatch):
+    monkeypatch.setenv("DISPLAY", ":0")
+    assert main(["open", "click-tb"]) == 2
+    assert "did you mean click-tab" in capsys.readouterr().err
+    assert main(["open", "click-tab*"]) == 2
+    assert (
+        "click-tab* is the name of several tasks: click-tab, click-tab-2" in capsys.readouterr().err
+    )
+    monkeypatch.delenv("DISPLAY")
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    if sys.platform == "linux":
+        assert main(["open", "click-tab"]) == 2
+        assert "open opens a window, and there is no display" in capsys.readouterr().err
+
+
+PAGE = """
+    <!DOCTYPE html><body><p>Move the mouse.</p><img src="none.png">
+    <script>
+      let moved = 0;
+      document.documentElement.style.height = "100%";
+      window.onmousemove = () => { moved = 1; };
+      const task = { goal: (seed) => `Move, ${seed}.`, reward: () => moved };
+    </script>
+"""
+
+
+@pytest.mark.integration
+def test_a_page_is_shown_with_goal_and_reward_and_again_when_it_changes(here, display):
+    page = here / "pages" / "move.html"
+    page.parent.mkdir()
+    page.write_text(PAGE)
+    shown = subprocess.Popen(
+        [sys.executable, "-m", "pytest_miniwob_agent", "open", "move", "--pages=pages", "--seed=3"],
+        env=os.environ | {"DISPLAY": display.name},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    stop = threading.Event()
+
+    def move():
+        place = 0
+        while not stop.wait(0.05):
+            place += 1
+            display.move_mouse(200 + place % 50, 300)
+
+    hand = threading.Thread(target=move)
+
+    def read_until(text):
+        lines = []
+        for line in shown.stdout:
+            lines.append(line.strip())
+            if text in line:
+                return lines
+        pytest.fail(f"{text!r} is not in {lines}")
+
+    try:
+        assert read_until("none.png")[1:] == [
+            "pages/move/3", "goal: Move, 3.", "page: there is no file /none.png"
+        ]  # fmt: skip
+        hand.start()
+        assert read_until("reward")[-1] == "reward: 1, solved; Enter begins again"
+        stop.set()
+        hand.join()
+        page.write_text(PAGE.replace("reward:", "rewards:"))
+        assert read_until("task.reward")[0] == "changed: move.html"
+        page.write_text(PAGE.replace("`Move", "`Go"))
+        assert read_until("goal")[-1] == "goal: Go, 3."
+        shown.stdin.write("n\nq\n")
+        shown.stdin.flush()
+        assert read_until("goal")[-1] == "goal: Go, 4."
+        assert shown.wait(30) == 0
+    finally:
+        stop.set()
+        shown.kill()
+        shown.communicate()

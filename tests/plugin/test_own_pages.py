@@ -1,0 +1,116 @@
+"""Pages of one's own in pytest runs: the option, the ini file, the marker, workers, and reports."""
+
+import json
+
+import pytest
+
+PAGE = """
+    <!DOCTYPE html><body><button onclick="done = 1">Go</button> <button>Stay</button><img src=x.png>
+    <script>
+      let done = 0;
+      const task = { goal: (seed) => `Click Go, ${seed}.`, reward: () => done };
+    </script>
+"""
+
+TEST_FILE = """
+    import pytest
+    from pytest_miniwob_agent.testing import ScriptedLLM
+
+    @pytest.fixture
+    def miniwob_llm():
+        return ScriptedLLM(["click id=1"])
+
+    @pytest.mark.miniwob("pages", seeds=[3, 4])
+    def test_solves(miniwob_episode):
+        assert miniwob_episode.solved, miniwob_episode.explain()
+"""
+
+
+@pytest.fixture
+def own(pytester):
+    """A project with two pages in `web/pages`, and tests that select them."""
+    pages = pytester.mkdir("web").joinpath("pages")
+    pages.mkdir()
+    for name in ("first", "second"):
+        pages.joinpath(f"{name}.html").write_text(PAGE)
+    pytester.makepyfile(TEST_FILE)
+    pytester.makeini("[pytest]\naddopts = -p no:randomly\nminiwob_pages = web/pages\n")
+    return pytester
+
+
+def test_workers_of_xdist_find_the_pages_of_the_ini_file(own):
+    result = own.runpytest_subprocess("-n1", "--miniwob-results=out.jsonl", "-k", "3")
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["pages *2/2*100*"])
+    rows = [json.loads(line) for line in own.path.joinpath("out.jsonl").read_text().splitlines()]
+    cases = [row["case"] for row in rows if "case" in row]
+    assert sorted(cases) == ["pages/first/3", "pages/second/3"]
+
+
+def collected(project, *args):
+    result = project.runpytest("--collect-only", "-q", *args)
+    return result, [line.partition("[")[2] for line in result.outlines if "::" in line]
+
+
+def test_the_option_counts_from_here_and_overrides_ini_file_and_marker(own):
+    more = own.mkdir("more")
+    more.joinpath("third.html").write_text(PAGE)
+    (more / "pages").mkdir()
+    (more / "pages" / "fourth.html").write_text(PAGE)
+    _, ids = collected(own, "-k", "3")
+    assert ids == ["pages/first/3]", "pages/second/3]"]
+    _, ids = collected(own, "--miniwob-pages=more/pages,web/pages", "-k", "3")
+    assert ids == ["pages/fourth/3]", "pages/first/3]", "pages/second/3]"]
+    own.makepyfile(TEST_FILE.replace('"pages", seeds', '"third", pages="more", seeds'))
+    _, ids = collected(own)
+    assert ids == ["more/third/3]", "more/third/4]"]
+    result, _ = collected(own, "--miniwob-pages=web/pages")
+    result.stdout.fnmatch_lines(["*no MiniWoB++ task, category, suite or glob matches 'third'*"])
+
+
+def test_folders_of_a_marker_count_from_its_test_file(own):
+    below = own.mkdir("below")
+    below.joinpath("near").mkdir()
+    below.joinpath("near", "third.html").write_text(PAGE)
+    own.makepyfile(
+        **{
+            "below/test_below": TEST_FILE.replace(
+                "seeds=", 'pages=["near", "../web/pages"], seeds='
+            )
+        }
+    )
+    _, ids = collected(own, "below", "-k", "3")
+    assert ids == ["pages/first/3]", "pages/second/3]"]
+
+
+@pytest.mark.parametrize(
+    ("change", "args", "message"),
+    [
+        ("", ["--miniwob-pages=none"], "there is no folder of pages *none*"),
+        ("", ["--miniwob-page-scheme=file"], "*web/pages/first.html can't be loaded with --mini*"),
+        ("pages=3, ", [], "*the miniwob marker's pages must be a folder or a list of them: 3*"),
+        (
+            "pages='same', ",
+            [],
+            "*same/pages/first.html is called 'first', as web/pages/first.ht*",
+        ),
+    ],
+)
+def test_a_folder_that_can_not_be_used_is_an_error_that_says_why(own, change, args, message):
+    same = own.mkdir("same") / "pages"
+    same.mkdir()
+    (same / "first.html").write_text(PAGE)
+    if "same" in change:
+        own.makepyfile(test_a=TEST_FILE)
+    own.makepyfile(test_b=TEST_FILE.replace("seeds=", f"{change}seeds="))
+    result, _ = collected(own, *args, *(["test_a.py"] if "same" in change else []), "test_b.py")
+    result.stdout.fnmatch_lines([f"*{message}*"])
+
+
+def test_a_bad_page_is_an_error_of_its_items_and_remarks_are_in_the_report(own):
+    own.path.joinpath("web/pages/first.html").write_text("<p>no task</p>")
+    result = own.runpytest("-k", "3", "--miniwob-report=report", "--miniwob-trace=off")
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(["*web/pages/first.html: it declares no task: set window.task = *"])
+    found = [path.read_text() for path in own.path.glob("report/**/*") if path.is_file()]
+    assert any("there is no file /x.png" in text for text in found)

@@ -1,0 +1,101 @@
+"""Folders of pages of one's own: their tasks and categories, and names that can't be."""
+
+from pathlib import Path
+
+import pytest
+
+from pytest_miniwob_agent.core.errors import UsageError
+from pytest_miniwob_agent.tasks.pages import Catalogue
+from pytest_miniwob_agent.tasks.selection import select_cases, select_tasks
+from pytest_miniwob_agent.tasks.suites import suites_of
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Make a folder of empty pages; returns its path."""
+
+    def make(*files, name="pages"):
+        for file in files:
+            path = tmp_path / name / file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch()
+        return tmp_path / name
+
+    return make
+
+
+def own_tasks(*folders):
+    pages = Catalogue(folders).pages.values()
+    return {f"{page.category}/{page.task}": page for page in pages if page.root is not None}
+
+
+def test_pages_are_tasks_and_folders_are_categories(folder):
+    pages = folder("login.html", "billing/pay.html", "billing/old/refund.html", "style.css")
+    found = own_tasks(pages)
+    assert list(found) == ["billing.old/refund", "billing/pay", "pages/login"]
+    assert found["billing/pay"].file == pages / "billing" / "pay.html"
+    assert {page.root for page in found.values()} == {pages}
+
+
+def test_a_folder_with_an_index_is_one_task_that_reaches_that_folder_alone(folder):
+    pages = folder("shop/index.html", "shop/cart.html", "shop/help/index.html", "a/b/index.html")
+    found = own_tasks(pages)
+    assert list(found) == ["a/b", "pages/shop"]
+    assert found["pages/shop"].root == pages / "shop"
+    assert list(own_tasks(pages / "shop")) == ["shop/shop"]
+
+
+def test_drafts_hidden_files_and_links_to_folders_are_left_out(folder):
+    pages = folder("a.html", "_layout.html", ".git/x.html", "_parts/y.html")
+    (pages / "again").symlink_to(pages)
+    assert list(own_tasks(pages)) == ["pages/a"]
+
+
+def test_own_tasks_are_selected_by_name_category_and_glob_and_are_in_the_suite_all(folder):
+    catalogue = Catalogue([folder("login.html", "billing/pay.html"), folder("x.html", name="more")])
+    assert select_tasks(["login"], catalogue) == [("pages", "login")]
+    assert select_tasks(["bill*"], catalogue) == [("billing", "pay")]
+    assert len(select_tasks(["all"], catalogue)) == 137
+    assert len(select_tasks(["paper"], catalogue)) == 43
+    assert suites_of("login") == ("all",)
+    assert [case.id for case in select_cases(["more"], [3], catalogue=catalogue)] == ["more/x/3"]
+    with pytest.raises(UsageError, match=r"did you mean billing.*categories are .* billing, pages"):
+        select_tasks(["biling"], catalogue)
+
+
+def test_a_name_of_the_package_is_an_error_that_names_both_files(folder):
+    with pytest.raises(UsageError, match=r"pages/click-tab.html and .*miniwob/click-tab.html of "):
+        Catalogue([folder("click-tab.html")])
+
+
+def test_a_name_of_another_folder_is_an_error_that_names_both_files(folder):
+    with pytest.raises(UsageError, match=r"b/pay.html and .*a/pay.html are both called 'pay'"):
+        Catalogue([folder("b/pay.html", "a/pay.html")])
+    one, two = folder("x.html", name="one"), folder("x/index.html", name="more")
+    with pytest.raises(UsageError, match=r"more/x/index.html and .*one/x.html are both"):
+        Catalogue([one, two])
+    assert list(own_tasks(one, one / ".." / "one")) == ["one/x"]
+
+
+@pytest.mark.parametrize(
+    ("file", "message"),
+    [
+        ("a b.html", "can't be called 'a b'; use letters"),
+        ("seite-ä.html", "can't be called 'seite-ä'"),
+        ("a*.html", r"can't be called 'a\*'"),
+        ("my shop/pay.html", "can't be called 'my shop'"),
+        ("paper.html", "its task would be called 'paper', which selects tasks of the miniwob"),
+        ("other/x.html", "its category would be called 'other', which selects"),
+    ],
+)
+def test_a_name_that_no_id_or_selector_can_have_is_an_error(folder, file, message):
+    with pytest.raises(UsageError, match=message) as error:
+        Catalogue([folder(file)])
+    assert file in str(error.value)
+
+
+def test_a_folder_without_pages_is_an_error_that_says_how_to_write_one(folder, tmp_path):
+    with pytest.raises(UsageError, match=r"has no pages: .*miniwob-agent new-task NAME --pages"):
+        Catalogue([folder("style.css")])
+    with pytest.raises(UsageError, match=r"there is no folder of pages .*none"):
+        Catalogue([Path(tmp_path, "none")])
