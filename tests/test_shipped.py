@@ -69,4 +69,4 @@ def test_recorded_evaluation_of_a_paper_replays_to_the_bytes_of_its_results(name
 
 def test_every_folder_of_cassettes_is_replayed_by_a_test():
     folders = {path.name for path in (ROOT / "cassettes").iterdir() if path.is_dir()}
-    assert folders == set(SHIPPED)
+    assert folders - {"pictures"} == set(SHIPPED)

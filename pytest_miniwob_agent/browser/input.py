@@ -108,7 +108,9 @@ class NativeInput:
 
     @property
     def pointed(self) -> list[tuple[int, int]]:
-        """The point that the pointer goes to; of a drag, its start and its end."""
+        """The point that the pointer goes to; of a drag both ends, or all points it is given."""
+        if isinstance(self.action, DragFrom) and self.error is None:
+            return [(int(x), int(y)) for x, y in self.action.points]
         points = [
             (int(move["x"]), int(move["y"]))
             for part in self.parts

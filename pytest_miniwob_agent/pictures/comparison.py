@@ -8,7 +8,7 @@ from PIL import Image, ImageChops
 
 from pytest_miniwob_agent.pictures.image import decoded, png_of
 
-TOLERANCE = 0
+TOLERANCE = 1
 """The greatest difference of a colour channel, of 0 to 255, at which two pixels count as equal.
 docs/determinism.md has the measurement behind it."""
 

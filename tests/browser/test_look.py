@@ -109,3 +109,11 @@ def test_a_page_that_gives_no_pictures_is_named():
         run(fake(FakeEnvironment), Looks())
     assert not hasattr(FakeEnvironment, "look")
     assert hasattr(MiniwobEnvironment, "look")
+
+
+@pytest.mark.integration
+def test_a_picture_has_all_points_of_a_drag_along_several(open_page):
+    env, _ = open_page("draw-line", 1)
+    path = ((20, 80), (60.4, 90), (20, 80))
+    assert env.look(DragFrom(path)).points == ((20, 80), (60, 90), (20, 80))
+    assert env.look(DragFrom(((20, 80), (900, 90)))).points == ()
