@@ -10,16 +10,16 @@ TYPED := pytest_miniwob_agent $(wildcard benchmarks)
 
 .DEFAULT_GOAL := help
 .PHONY: help install check check-format check-lint check-layers check-types \
-	test test-unit test-all replay paper docs options package browser
+	test test-unit test-all replay paper docs options pictures check-pictures package browser
 
 help: ## show this text
 	@echo 'usage: make TARGET [ARGS="..."] [WORKERS=2] [PYTHON=python3.12]'
 	@echo
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' Makefile
 	@echo
-	@echo '  ARGS       further arguments for pytest, for example ARGS="-x -q"'
-	@echo '  WORKERS    number of pytest-xdist workers, 0 for none'
-	@echo '  PYTHON     the Python for a new .venv; remove .venv to change it'
+	@echo '  ARGS           further arguments for pytest, for example ARGS="-x -q"'
+	@echo '  WORKERS        number of pytest-xdist workers, 0 for none'
+	@echo '  PYTHON         the Python for a new .venv; remove .venv to change it'
 
 install: $(STAMP) browser ## set up all that is missing: .venv, the package, Chromium
 
@@ -58,10 +58,16 @@ paper: $(STAMP) browser ## replay the 1,075 items of the reflective agent's pape
 	$(VENV)/bin/miniwob-agent tables .miniwob/paper.jsonl
 
 docs: $(DOCS) ## build the documentation site in build/site; any warning fails
-	$(VENV)/bin/sphinx-build --fail-on-warning --keep-going --quiet -c docs . build/site
+	$(VENV)/bin/sphinx-build --fresh-env --fail-on-warning --keep-going --quiet -c docs . build/site
 
 options: $(STAMP) ## write docs/options.md
 	$(VENV)/bin/python docs/options_page.py
+
+pictures: $(STAMP) browser ## take the pictures in the documentation again; those that changed are written
+	env -u OPENAI_API_KEY -u OPENAI_BASE_URL $(VENV)/bin/python tests/pictures.py
+
+check-pictures: $(STAMP) browser ## fail if a picture in the documentation no longer shows what is there
+	env -u OPENAI_API_KEY -u OPENAI_BASE_URL $(VENV)/bin/python tests/pictures.py --check
 
 package: browser ## build the package in dist, and try the wheel in an environment of its own
 	@PYTHON='$(PYTHON)' bash .ci/check-package

@@ -6,9 +6,9 @@ A server on loopback answers each call as the shipped cassettes have it, after 2
 number of workers pytest records the suite of the reflective agent's paper anew, into a temporary
 folder. Once every worker has finished an item, finished items and calls are counted for a while;
 then the run is ended as by Ctrl-C. `ideal` is the number of calls if workers did nothing but wait
-for answers; processor time and memory (PSS: what processes share is divided among them; RSS: it
-counts for each) are those of the run's processes without the server. A last row replays the same
-items with two workers. Linux only: reads /proc.
+for answers. Processor time and memory (PSS: what processes share is divided among them; RSS: it
+counts for each) are those of the workers and their browsers. A last row replays the same items with
+two workers. Linux only: reads /proc.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ def setup(app: Any) -> None:
 
 
 def prepare(app: Any, name: str, source: list[str]) -> None:
-    """Add the navigation to the first page, and have links to what is no page lead to GitHub."""
+    """Add the navigation to the first page, and have links to other files lead to GitHub."""
     folder = (FOLDER / name).parent
 
     def to_github(link: re.Match[str]) -> str:
@@ -60,17 +60,15 @@ def prepare(app: Any, name: str, source: list[str]) -> None:
 
 def navigation() -> str:
     """Return a table of contents of the lists in docs/index.md, one for each of its headings."""
-    index = (FOLDER / "docs" / "index.md").read_text("utf-8")
-    parts = [("", ["docs/index"])]
-    for section in index.split("\n## ")[1:]:
-        links = re.findall(r"^- \[[^]]+\]\(([^)]+)\.md\)", section, re.M)
-        pages = [(FOLDER / "docs" / link).resolve().relative_to(FOLDER) for link in links]
-        title = section.partition("\n")[0]
-        parts.append((f":caption: {title}\n", [page.as_posix() for page in pages]))
-    return "".join(
-        f"\n\n```{{toctree}}\n:hidden:\n{caption}\n" + "\n".join(pages) + "\n```\n"
-        for caption, pages in parts
-    )
+    docs = FOLDER / "docs"
+    tables = ["```{toctree}\n:hidden:\n\nAll pages <docs/index>\n```"]
+    for section in (docs / "index.md").read_text("utf-8").split("\n## ")[1:]:
+        tables.append(f"```{{toctree}}\n:hidden:\n:caption: {section.splitlines()[0]}\n")
+        for title, link in re.findall(r"^- \[([^]]+)\]\(([^)]+)\.md\)", section, re.M):
+            page = (docs / link).resolve().relative_to(FOLDER).as_posix()
+            tables.append(f"{title} <{page}>")
+        tables.append("```")
+    return "\n\n" + "\n".join(tables) + "\n"
 
 
 def add_front_page(app: Any, error: Exception | None) -> None:

@@ -72,7 +72,14 @@ from pytest_miniwob_agent.core.events import (
 )
 from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.observations import Element, Observation, Shot, Transition
-from pytest_miniwob_agent.core.outcome import Change, DriftDetails, Outcome, Picture, Status
+from pytest_miniwob_agent.core.outcome import (
+    Change,
+    DriftDetails,
+    Earlier,
+    Outcome,
+    Picture,
+    Status,
+)
 from pytest_miniwob_agent.core.parsing import Command, Unreadable, parse_action
 from pytest_miniwob_agent.core.protocols import (
     LLM,
@@ -126,6 +133,7 @@ __all__ = [
     "DragFrom",
     "Drift",
     "DriftDetails",
+    "Earlier",
     "Element",
     "Ending",
     "Enter",

@@ -39,7 +39,7 @@ from pytest_miniwob_agent.core.events import (
     TrialStarted,
 )
 from pytest_miniwob_agent.core.limits import Limits
-from pytest_miniwob_agent.core.observations import Observation, Transition
+from pytest_miniwob_agent.core.observations import Observation, Shot, Transition
 from pytest_miniwob_agent.core.protocols import (
     ActionCounter,
     Agent,
@@ -54,7 +54,11 @@ from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.tools import carry_out_call
 from pytest_miniwob_agent.models.apis import CHAT, api_of
 from pytest_miniwob_agent.models.apis.answers import completion_in
-from pytest_miniwob_agent.models.apis.chat_completions import messages_of_text, plain_messages
+from pytest_miniwob_agent.models.apis.chat_completions import (
+    messages_of_text,
+    plain_messages,
+    prompt_files,
+)
 from pytest_miniwob_agent.models.clients import Clients
 
 if TYPE_CHECKING:
@@ -233,6 +237,14 @@ class _Recorder:
         self._page.update(html.encode("utf-8", "surrogatepass"))
         return html
 
+    def look(self, action: Action | None = None, **options: Any) -> Shot:
+        if self._last is None or self._last.done:
+            raise RuntimeError("there is a page to look() at from reset() until it has judged")
+        with self._keeping_errors():
+            if not isinstance(self._env, Visible):
+                raise UsageError(f"{type(self._env).__name__} gives no pictures: it has no look()")
+            return self._env.look(action, **options)
+
     def complete(self, prompt: str, purpose: str) -> Completion:
         messages_of_text(prompt)  # refuses what is not a text
         text = str(prompt)
@@ -247,23 +259,11 @@ class _Recorder:
         purpose: str,
         *,
         tools: Sequence[Any] | None = None,
-        tool_choice: Any = None,
-        response_format: Any = None,
         **params: Any,
     ) -> Completion:
         plain = plain_messages(messages)
-        files: dict[str, str] = {}
-        for message in plain:
-            files |= getattr(message.get("content"), "files", {})
-        with self._call(purpose, files) as record:
-            completion = self._http_model("chat").chat(
-                plain,
-                purpose,
-                tools=tools,
-                tool_choice=tool_choice,
-                response_format=response_format,
-                **params,
-            )
+        with self._call(purpose, prompt_files(plain)) as record:
+            completion = self._http_model("chat").chat(plain, purpose, tools=tools, **params)
             body = {"messages": plain, "tools": tools}
             record(self._conversation_of(CHAT, body, purpose, completion))
         return completion

@@ -22,13 +22,17 @@ from pytest_miniwob_agent.core.events import (
 from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.observations import Element, Observation, Transition
 from pytest_miniwob_agent.core.outcome import (
+    RECORD_IT,
     Change,
     DriftDetails,
+    Earlier,
     Outcome,
     Picture,
     Status,
 )
 from pytest_miniwob_agent.report.folder import Report
+from pytest_miniwob_agent.results.file import Result, Results
+from pytest_miniwob_agent.results.gate import Gate, judge
 
 
 def read(path):
@@ -108,7 +112,7 @@ def made_up(case, solved_at=1, *, trials=5, goal="", text="click id=1", **fields
     Each of them but the first begins with a reflection.
     """
     goal = goal or f"Click Save of {case.seed}."
-    button, field = Element(1, "button", "Save", x=30, y=60), Element(2, "input_text", value="")
+    button, field = Element(1, "button", "Save", x=30, y=60), Element(2, "input_text", value="old")
     before = Observation(goal, (button, field))
     events = []
     for trial in range(1, (solved_at or trials) + 1):
@@ -144,7 +148,61 @@ def without_result(case, status, **fields):
     """Return the outcome of an item that ended in its first trial without a result."""
     outcome = made_up(case, None)
     events = outcome.history[:3]
-    return replace(outcome, status=status, episode=None, events=events, **fields)
+    return replace(outcome, **{"status": status, "episode": None, "events": events, **fields})
+
+
+def errors(folder):
+    """Write a report of items without a result, most of them for the same reason; return it."""
+    report = Report(folder)
+    cases = [Case("click-test", "1-screen-1-step", seed) for seed in range(1, 6)]
+    path = "cassettes/reflective/m/click-test/{}.yaml"
+    missing = [
+        without_result(
+            case, Status.ERROR, error="NotRecorded", events=(),
+            message=f"there is no cassette {path.format(case.seed)}{RECORD_IT}pytest {case}",
+        )
+        for case in cases[:3]
+    ]  # fmt: skip
+    drift = DriftDetails("page", (Cause("page", ""),), ())
+    report.write(
+        [
+            *missing,
+            without_result(cases[3], Status.DRIFTED, drift=drift, message=drift.report),
+            without_result(cases[4], Status.WAITING),
+        ],
+        judged=False,
+    )
+    return folder
+
+
+def compared(folder):
+    """Write a report of items that changed against a baseline; return its folder."""
+    cases = [Case("click-test", "1-screen-1-step", seed) for seed in (1, 2, 3)]
+    solved, unsolved = Earlier(1, 1, "solved in trial 1"), Earlier(0, 1, "unsolved (failed)")
+    some = Earlier(1, 2, "1 of 2 solved (correct; failed)")
+    pie = Case("click-pie", "n-screen-n-step", 1)
+    outcomes = [
+        made_up(cases[0], None, trials=1, change=Change.REGRESSED, earlier=solved),
+        made_up(cases[1], None, trials=1, change=Change.REGRESSED, earlier=solved),
+        made_up(cases[2], 1, trials=1, change=Change.PROGRESSED, earlier=unsolved),
+        made_up(pie, 1, trials=1, earlier=some),
+        made_up(replace(pie, repeat=2), 1, trials=1, earlier=some),
+        made_up(replace(pie, seed=2), 1, trials=1),
+    ]
+    before = [*(result(case, 1) for case in cases[:2]), result(cases[2], None)]
+    after = [*(result(case, None) for case in cases[:2]), result(cases[2], 1)]
+    verdict = judge(*(Results(tuple(side), (), "") for side in (before, after)), Gate())
+    Report(folder).write(outcomes, judged=True, verdict=verdict)
+    return folder
+
+
+def result(case, solved_at):
+    """Return the line of an item in a results file."""
+    return Result(
+        category=case.category, task=case.task, seed=case.seed, agent="reflective", model="m",
+        outcome=Status.SOLVED if solved_at else Status.UNSOLVED, solved_at=solved_at,
+        endings=("correct" if solved_at else "failed",),
+    )  # fmt: skip
 
 
 def site(folder):

@@ -5,30 +5,57 @@ A text is a `string.Template`: `$goal` or `${goal}` stands for a value, `$$` for
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from string import Template
+from typing import Any
 
 from pytest_miniwob_agent.core.data import digest
 from pytest_miniwob_agent.core.errors import UsageError
+from pytest_miniwob_agent.core.observations import data_url
 from pytest_miniwob_agent.core.text import nearest
 
 
 class Prompt(str):
-    """A text with the digests of the prompt files that it was made of, by their names."""
+    """A text with the digests of the prompt files that it was made of, by their names.
 
-    __slots__ = ("files",)
+    It may have pictures, PNGs, which it calls `[picture 1]` and so on.
+    """
+
+    __slots__ = ("files", "pictures")
     files: Mapping[str, str]
+    pictures: Sequence[bytes]
+
+    @classmethod
+    def of(cls, text: str, pictures: Sequence[bytes] = ()) -> Prompt:
+        """Make a prompt that is not from a file."""
+        prompt = cls(text)
+        prompt.files, prompt.pictures = {}, tuple(pictures)
+        return prompt
 
     @classmethod
     def joined(cls, parts: Iterable[str]) -> Prompt:
         """Join parts, each a text or a `Prompt`, with an empty line between them."""
         texts = list(parts)
-        prompt = cls("\n\n".join(texts))
-        prompt.files = {}
-        for part in texts:
-            prompt.files |= getattr(part, "files", {})
-        return prompt
+        return cls("\n\n".join(texts))._made_of(texts)
+
+    def _made_of(self, parts: Iterable[str]) -> Prompt:
+        """Take over the files and the pictures of the parts of this prompt."""
+        self.files, self.pictures = {}, ()
+        for part in parts:
+            self.files |= getattr(part, "files", {})
+            self.pictures += tuple(getattr(part, "pictures", ()))
+        return self
+
+    @property
+    def content(self) -> str | list[dict[str, Any]]:
+        """The content of a message, in the Chat Completions form: the pictures, then the text."""
+        pictures = getattr(self, "pictures", ())
+        parts: list[dict[str, Any]] = []
+        for number, png in enumerate(pictures, start=1):
+            parts.append({"type": "text", "text": f"[picture {number}]"})
+            parts.append({"type": "image_url", "image_url": {"url": data_url(png)}})
+        return [*parts, {"type": "text", "text": self}] if parts else self
 
 
 class Prompts:
@@ -59,6 +86,10 @@ class Prompts:
                 )  # fmt: skip
             self._files[path.stem] = path
 
+    def has(self, name: str) -> bool:
+        """Return True if the agent has a prompt of this name."""
+        return name in self._files
+
     def fill(self, name: str, **values: str) -> Prompt:
         """Fill in the values of a prompt, each a text or a `Prompt`.
 
@@ -78,10 +109,8 @@ class Prompts:
         elif missing := values.keys() - names:
             problem = f"must contain {_placeholders(missing)}"
         else:
-            prompt = Prompt(template.substitute(values))
-            prompt.files = {f"{name}.txt": digest(text)}
-            for value in values.values():
-                prompt.files |= getattr(value, "files", {})
+            prompt = Prompt(template.substitute(values))._made_of(values.values())
+            prompt.files = {f"{name}.txt": digest(text), **prompt.files}
             return prompt
         raise UsageError(
             f"{path}: this prompt {problem}; its values are {_placeholders(values) or 'none'}"

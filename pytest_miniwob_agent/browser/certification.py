@@ -9,8 +9,9 @@ import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from difflib import unified_diff
+from functools import partial
 from types import MappingProxyType
 
 from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
@@ -34,9 +35,12 @@ from pytest_miniwob_agent.core.actions import (
     Wait,
 )
 from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.core.data import digest
 from pytest_miniwob_agent.core.errors import BrowserError, PageError
 from pytest_miniwob_agent.core.observations import Observation
-from pytest_miniwob_agent.core.protocols import Page, Remarking
+from pytest_miniwob_agent.core.protocols import Page, Remarking, Visible
+from pytest_miniwob_agent.pictures.comparison import compare
+from pytest_miniwob_agent.pictures.image import decoded, digest_of
 
 STEPS = 12
 """Number of clicks, texts and keys to try on a case."""
@@ -58,13 +62,20 @@ PAUSE = 0.3
 class Verdict:
     """The result for one case; `difference` is empty where all passes agree.
 
-    `remarks` are what the first pass showed that the page's author should know.
+    `remarks` are what the first pass showed that the page's author should know. With pixels,
+    `pictures` is their number in a pass, `most` the greatest difference of a colour channel between
+    two passes, of 0 to 255, and `pixels` the number of pixels that differ in the picture with that
+    difference. `digest` is that of the first pass's pictures.
     """
 
     case: Case
     observations: int
     difference: str = ""
     remarks: tuple[str, ...] = ()
+    pictures: int = 0
+    most: int = 0
+    pixels: int = 0
+    digest: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +87,7 @@ class Seen:
     reward: float
     done: bool
     error: str | None
+    picture: bytes = field(default=b"", compare=False, repr=False)
 
     def lines(self) -> list[str]:
         """The observation as lines to compare."""
@@ -83,7 +95,12 @@ class Seen:
         return [head, f"goal: {self.observation.goal}", *map(str, self.observation.elements)]
 
 
-def explore(env: Page, wait: Callable[[], None] = lambda: None, full: bool = False) -> list[Seen]:
+def explore(
+    env: Page,
+    wait: Callable[[], None] = lambda: None,
+    full: bool = False,
+    pixels: bool = False,
+) -> list[Seen]:
     """Try actions on a page; an observation for each.
 
     First elements are clicked, fields are written to and keys are pressed, an element once. Then,
@@ -94,12 +111,15 @@ def explore(env: Page, wait: Callable[[], None] = lambda: None, full: bool = Fal
         env: the page.
         wait: called before each action.
         full: True for screens of everything that shows, and the actions that go with them.
+        pixels: True for a picture of each screen, where the page gives pictures.
     """
     used: set[tuple[str, str, int | None]] = set()
+    camera = env if pixels and isinstance(env, Visible) else None
+    play = partial(_play, env, wait, full, camera)
     return [
-        *_play(env, wait, full, STEPS, lambda observation, step: _next(observation, step, used)),
-        *_play(env, wait, full, FURTHER_STEPS, _further),
-        *(_play(env, wait, full, POINT_STEPS, _points_and_times) if full else ()),
+        *play(STEPS, lambda observation, step: _next(observation, step, used)),
+        *play(FURTHER_STEPS, _further),
+        *(play(POINT_STEPS, _points_and_times) if full else ()),
     ]
 
 
@@ -107,11 +127,15 @@ def _play(
     env: Page,
     wait: Callable[[], None],
     full: bool,
+    camera: Visible | None,
     steps: int,
     choose: Callable[[Observation, int], Action | None],
 ) -> Iterator[Seen]:
+    def picture() -> bytes:
+        return camera.look().png if camera is not None else b""
+
     observation = env.reset(full=full)
-    yield Seen("loading", observation, 0.0, False, None)
+    yield Seen("loading", observation, 0.0, False, None, picture())
     for step in range(steps):
         wait()
         action = choose(observation, step)
@@ -119,10 +143,17 @@ def _play(
             break
         transition = env.step(action)
         observation = transition.observation
-        yield Seen(str(action), observation, transition.reward, transition.done, transition.error)
+        yield Seen(
+            str(action),
+            observation,
+            transition.reward,
+            transition.done,
+            transition.error,
+            b"" if transition.done else picture(),
+        )
         if transition.done:
             observation = env.reset(full=full)
-            yield Seen("loading again", observation, 0.0, False, None)
+            yield Seen("loading again", observation, 0.0, False, None, picture())
 
 
 def _next(
@@ -185,6 +216,7 @@ def certify(
     open_page: Callable[[Browser, Case], Page] = MiniwobEnvironment,
     pause: float = PAUSE,
     full: bool = False,
+    pixels: bool = False,
 ) -> Iterator[Verdict]:
     """Explore every case in several passes and compare their observations with those of the first.
 
@@ -201,6 +233,7 @@ def certify(
         open_page: makes the page of a case in a browser.
         pause: the longest pause between two actions in the last pass, in seconds.
         full: True for screens of everything that shows.
+        pixels: True to compare pictures of the screens, too.
     """
     passes = [
         ("first pass", start_browser, list(cases)),
@@ -216,7 +249,7 @@ def certify(
             for done, case in enumerate(order, start=1):
                 progress(f"pass {number} of {total}: {done} of {len(cases)}, {case}")
                 page = open_page(browser, case)
-                seen[name][case] = _explored(page, full)
+                seen[name][case] = _explored(page, full, pixels)
                 if isinstance(page, Remarking):
                     remarks[case].update(dict.fromkeys(page.remarks()))
     first = seen.pop("first pass")
@@ -225,19 +258,22 @@ def certify(
         for done, case in enumerate(cases, start=1):
             progress(f"pass {total} of {total}: {done} of {len(cases)}, {case}")
             page = open_page(browser, case)
-            last = _explored(page, full, lambda: time.sleep(chance.uniform(0, pause)))
+            last = _explored(page, full, pixels, lambda: time.sleep(chance.uniform(0, pause)))
             compared = {name: found[case] for name, found in seen.items()}
             compared["pauses between the actions"] = last
             differences = (_compare(first[case], found, name) for name, found in compared.items())
             difference = next(filter(None, differences), "")
-            count = 0 if isinstance(last, str) else len(last)
-            yield Verdict(case, count, difference, tuple(remarks[case]))
+            observations = 0 if isinstance(last, str) else len(last)
+            verdict = Verdict(case, observations, difference, tuple(remarks[case]))
+            yield _with_pixels(verdict, first[case], compared) if pixels else verdict
 
 
-def _explored(page: Page, full: bool, wait: Callable[[], None] = lambda: None) -> list[Seen] | str:
+def _explored(
+    page: Page, full: bool, pixels: bool, wait: Callable[[], None] = lambda: None
+) -> list[Seen] | str:
     """The observations, or the error that prevented them."""
     try:
-        return explore(page, wait, full)
+        return explore(page, wait, full, pixels)
     except (BrowserError, PageError) as error:
         return str(error)
 
@@ -254,3 +290,27 @@ def _compare(left: list[Seen] | str, right: list[Seen] | str, name: str) -> str:
             diff = unified_diff(before.lines(), after.lines(), "first pass", name, n=0, lineterm="")
             return "\n".join(diff)
     return "" if len(left) == len(right) else f"the passes differ in length ({name})"
+
+
+def _with_pixels(
+    verdict: Verdict, first: list[Seen] | str, others: Mapping[str, list[Seen] | str]
+) -> Verdict:
+    """Add the comparison of pictures to a verdict; where it has none, its first difference."""
+    if isinstance(first, str):
+        return verdict
+    pictures = [seen.picture for seen in first if seen.picture]
+    digests = " ".join(digest_of(decoded(picture)) for picture in pictures)
+    verdict = replace(verdict, pictures=len(pictures), digest=digest(digests))
+    for name, found in others.items():
+        pairs = zip(first, found, strict=False) if not isinstance(found, str) else ()
+        for before, after in pairs:
+            if before.picture == after.picture or not before.picture or not after.picture:
+                continue
+            compared = compare(before.picture, after.picture)
+            what = "its size differs" if compared is None else str(compared)
+            if compared is not None and compared.most > verdict.most:
+                verdict = replace(verdict, most=compared.most, pixels=compared.pixels)
+            if not verdict.difference and (compared is None or not compared.tolerated):
+                text = f"the picture after {before.action} ({name}): {what}"
+                verdict = replace(verdict, difference=text)
+    return verdict

@@ -8,8 +8,9 @@ the machine or the model is.
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import Any
 
 from selenium import webdriver
@@ -17,13 +18,16 @@ from selenium.webdriver import ActionChains
 
 from pytest_miniwob_agent.browser.input import KEY_CODES, NativeInput
 from pytest_miniwob_agent.browser.pages import page_url
-from pytest_miniwob_agent.browser.process import Browser
+from pytest_miniwob_agent.browser.process import VIEWPORT, Browser
 from pytest_miniwob_agent.core.actions import Action, Follow, Scroll, Wait
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.observations import Element, Observation, Shot, Transition
 
 FONT = "Roboto"
 """The name, in its file, of the font of all text on a page."""
+
+MAX_SIDE = 1500
+"""The longest side of an enlarged picture, in pixels; models shrink what is larger."""
 
 
 class MiniwobEnvironment:
@@ -158,7 +162,15 @@ class MiniwobEnvironment:
         }
         return sorted(names)
 
-    def look(self, action: Action | None = None) -> Shot:
+    def look(
+        self,
+        action: Action | None = None,
+        *,
+        marks: Iterable[int] = (),
+        zoom: int = 1,
+        rulers: bool = False,
+        whole: bool = False,
+    ) -> Shot:
         """A picture of the page, and the points of the action that `step` carries out next.
 
         An element out of sight is scrolled into it; `step` does not do that again.
@@ -166,14 +178,15 @@ class MiniwobEnvironment:
         Raises:
             BrowserLost: the browser crashed or the page hangs.
         """
+        wanted = list(dict.fromkeys(marks))
         with self._guard(f"taking a picture of {self._name}") as driver:
             points: list[tuple[int, int]] = []
             if action is not None:
                 planned = self._aim(action)
                 if planned.error is None:
                     points = planned.pointed
-            view = self._browser.call("miniwobAgent.view", points)
-            width, height = view["size"]
+            view = self._browser.call("miniwobAgent.view", points, wanted)
+            width, height = VIEWPORT if whole else view["size"]
             clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
             picture = driver.execute_cdp_cmd(
                 "Page.captureScreenshot", {"format": "png", "clip": clip}
@@ -181,7 +194,15 @@ class MiniwobEnvironment:
             for point in points[:1]:
                 self._browser.draw_pointer(point)
         boxes = tuple(tuple(box) for box in view["boxes"])
-        return Shot(base64.b64decode(picture["data"]), (width, height), tuple(points), boxes)
+        shot = Shot(base64.b64decode(picture["data"]), (width, height), tuple(points), boxes)
+        if not wanted and zoom == 1 and not rulers:
+            return shot
+        from pytest_miniwob_agent.pictures.marks import marked
+
+        found = {id_: tuple(box) for id_, box in view["marks"]}
+        zoom = max(1, min(zoom, MAX_SIDE // max(width, height)))
+        png = marked(shot.png, zoom, found, [tuple(box) for box in view["shown"]], rulers=rulers)
+        return replace(shot, png=png, zoom=zoom, marked=tuple(found))
 
     def _pass_time(self, action: Action, driver: webdriver.Chrome) -> None:
         """Let the time of an action pass on the page's clock; the pointer follows an element."""

@@ -20,6 +20,7 @@ from selenium.webdriver import ActionChains
 from selenium.webdriver.common.options import BaseOptions
 from urllib3.exceptions import HTTPError
 
+from pytest_miniwob_agent.browser.fonts import write_font_settings
 from pytest_miniwob_agent.browser.page import page_script
 from pytest_miniwob_agent.browser.pages import HOST, ORIGINS, OWN_HOST, PageServer
 from pytest_miniwob_agent.browser.watchdog import Watchdog
@@ -276,9 +277,10 @@ class Browser:
         if not hasattr(os, "killpg"):  # Windows
             return webdriver.ChromeService(path)
         self._watchdog = Watchdog()
+        fonts = write_font_settings(Path(self._watchdog.folder))
         return webdriver.ChromeService(
             path,
-            env={**os.environ, "TMPDIR": self._watchdog.folder},
+            env={**os.environ, "TMPDIR": self._watchdog.folder, "FONTCONFIG_FILE": str(fonts)},
             popen_kw={"process_group": self._watchdog.group},
         )
 

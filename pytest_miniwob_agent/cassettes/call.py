@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +14,7 @@ from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.usage import Usage
 from pytest_miniwob_agent.models.apis import CHAT, api_of
 from pytest_miniwob_agent.models.apis.answers import completion_of
+from pytest_miniwob_agent.pictures.parts import digests_in, without_pictures
 
 OF_TEST = Origin("test", 0, 0, {}, "", "")
 """The origin of a call that a test makes outside of its episode."""
@@ -24,6 +25,9 @@ RECORDED_FIELDS = ("object", "model", "system_fingerprint", "choices", "usage")
 CHARACTERS_PER_TOKEN = 4
 """Roughly that of English texts; used where a server gave no token counts."""
 
+TOKENS_OF_PICTURE = 500
+"""Roughly those of a picture of 500 x 700 pixels, in the same case."""
+
 
 @dataclass(frozen=True)
 class Request:
@@ -31,7 +35,8 @@ class Request:
 
     Args:
         path: that of its API, such as `/v1/chat/completions`.
-        body: the JSON that is posted, after the agent's `normalize`.
+        body: the JSON that is posted, after the agent's `normalize`, with references in the place
+            of pictures (`pictures.parts`).
         normalized: the parts of the body that `normalize` changed, such as `messages[1].id`.
     """
 
@@ -44,6 +49,16 @@ class Request:
         """The request as a text; a request with an equal key is answered by an equal call."""
         key = canonical_json(self.body)
         return key if self.path == CHAT else f"{self.path} {key}"
+
+    @cached_property
+    def pictures(self) -> list[str]:
+        """The digests of its pictures, in their order."""
+        return digests_in(self.body)
+
+    @cached_property
+    def outline(self) -> str:
+        """The key of the request without its pictures."""
+        return replace(self, body=without_pictures(self.body)).key
 
     @property
     def is_known(self) -> bool:
@@ -165,6 +180,7 @@ def usage_of(calls: Iterable[Call], *, estimate: bool = False) -> Usage:
                 len(call.request.text),
                 len(said.text) + sum(map(len, map(str, said.tool_calls))),
             )
-            tokens = lengths[0] // CHARACTERS_PER_TOKEN, lengths[1] // CHARACTERS_PER_TOKEN
+            asked, answered = (length // CHARACTERS_PER_TOKEN for length in lengths)
+            tokens = asked + TOKENS_OF_PICTURE * len(call.request.pictures), answered
         total += Usage(1, *(tokens or (0, 0)), uncounted=call.tokens is None)
     return total

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_miniwob_agent.cassettes.call import CONVERSATION, OF_TEST, Call, Request, params_of
 from pytest_miniwob_agent.cassettes.changes import Changes
 from pytest_miniwob_agent.core.data import canonical_json, changed_parts
-from pytest_miniwob_agent.core.errors import Cause
+from pytest_miniwob_agent.core.errors import ADDED, REMOVED, Cause, ChangedPicture
 from pytest_miniwob_agent.core.events import Origin
 from pytest_miniwob_agent.core.text import listed
 from pytest_miniwob_agent.models.params import option_with
@@ -34,7 +34,13 @@ _OF_AGENT = {"tool_choice", "response_format", "parallel_tool_calls", "stream", 
 """Parameters that agents and their clients choose themselves, so that no option replays them."""
 
 
-def causes_of(request: Request, now: Origin | None, call: Call, changes: Changes) -> list[Cause]:
+def causes_of(
+    request: Request,
+    now: Origin | None,
+    call: Call,
+    changes: Changes,
+    pictures: Sequence[ChangedPicture] = (),
+) -> list[Cause]:
     """Return the reasons why a request is not that of a recorded call, at least one.
 
     Args:
@@ -42,6 +48,7 @@ def causes_of(request: Request, now: Origin | None, call: Call, changes: Changes
         now: where the request is made, if that is known.
         call: the recorded call.
         changes: the differences between the texts of the two.
+        pictures: the pictures that are others.
     """
     causes = [*_causes_of_model(request, call.request)]
     if request.path != call.request.path:
@@ -51,11 +58,17 @@ def causes_of(request: Request, now: Origin | None, call: Call, changes: Changes
         return causes or [_cause_of_the_rest(request, call.request)]
     if request.text == call.request.text and not changes.where:
         return causes or [Cause("agent", "the roles of its messages changed")]
-    found = [*_causes_of_messages(now, call.origin, changes)]
+    found = [*_causes_of_messages(now, call.origin, changes, _seen(pictures))]
     if found or (causes and not changes.where):
         return causes + found
     what = changes.part or "another text from the same prompt files, actions and page"
     return [*causes, Cause("agent", f"{changes.where}: {what}" if changes.where else what)]
+
+
+def _seen(pictures: Sequence[ChangedPicture]) -> list[str]:
+    """Return how pictures differ from the recorded ones in their places."""
+    both = (each for each in pictures if each.what not in (ADDED, REMOVED))
+    return [f"picture {each.number}: {each.what}" for each in both]
 
 
 def _causes_of_model(request: Request, recorded: Request) -> Iterator[Cause]:
@@ -101,9 +114,12 @@ def _cause_of_the_rest(request: Request, recorded: Request) -> Cause:
 
 
 def _causes_of_messages(
-    now: Origin | None, then: Origin | None, changes: Changes
+    now: Origin | None, then: Origin | None, changes: Changes, seen: Sequence[str]
 ) -> Iterator[Cause]:
-    """Yield the causes that the origins of the calls show, with the messages that changed."""
+    """Yield the causes that the origins of the calls show, with the messages that changed.
+
+    `seen` says how pictures changed.
+    """
     before = f"{changes.where}: " if changes.where else ""
     after = f", see {changes.where}" if changes.where else ""
     if now is None or then is None:
@@ -119,9 +135,12 @@ def _causes_of_messages(
     if now.actions != then.actions:
         yield Cause("agent", "its actions before this call" + after)
     elif now.page != then.page:
-        shown = [line for line in changes.marked if line.startswith("+ ")] or changes.marked
-        yield Cause("page", before + "; ".join(line[2:].strip() for line in shown[:2]))
-    if now == then == OF_TEST:
+        texts = [line for line in changes.marked if not line[2:].startswith("[picture ")]
+        shown = [line for line in texts if line.startswith("+ ")] or texts
+        yield Cause("page", before + "; ".join([*(line[2:].strip() for line in shown), *seen][:2]))
+    elif seen and not files:
+        yield Cause("page", before + "; ".join(seen[:2]))
+    if now == then == OF_TEST and not seen:
         yield Cause("agent", before + (changes.part or "another text of the test"))
 
 

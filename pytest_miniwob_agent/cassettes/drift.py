@@ -8,13 +8,20 @@ from pathlib import Path
 
 from pytest_miniwob_agent.cassettes.call import OF_TEST, Call, Request
 from pytest_miniwob_agent.cassettes.causes import SUBJECTS, causes_of, options_of
+from pytest_miniwob_agent.cassettes.changed_pictures import changed_pictures, lines_of
 from pytest_miniwob_agent.cassettes.changes import changes_of
+from pytest_miniwob_agent.cassettes.pictures import Pictures
 from pytest_miniwob_agent.core.errors import Cause, Drift
 from pytest_miniwob_agent.core.events import Origin
 
 
 def drift_of_call(
-    path: Path, request: Request, origin: Origin | None, calls: Sequence[Call], played: int
+    path: Path,
+    request: Request,
+    origin: Origin | None,
+    calls: Sequence[Call],
+    played: int,
+    pictures: Pictures | None = None,
 ) -> Drift:
     """Describe why a call can't be replayed.
 
@@ -24,6 +31,7 @@ def drift_of_call(
         origin: where the request is made, if that is known.
         calls: the recorded calls, those that were replayed first.
         played: how many of them were replayed.
+        pictures: the pictures of the calls; None if they have none.
     """
     name = f"call {played + 1}{_place(origin)}"
     head = f"{path}\ndoes not hold {name}."
@@ -36,14 +44,17 @@ def drift_of_call(
         return Drift(f"{head}\nThe agent: {what}.", [Cause("agent", what)])
     number, call = _nearest(request, origin, calls, played)
     changes = changes_of(call.request, request)
-    causes = causes_of(request, origin, call, changes)
+    changed = changed_pictures(call.request, request, pictures) if pictures else []
+    causes = causes_of(request, origin, call, changes, changed)
     differences = "\n".join(f"  {SUBJECTS[cause.kind]}: {cause.what}" for cause in causes)
     report = f"{head}\nThe most similar is {_name(number, call)}; it differs in\n{differences}"
     if [cause.kind for cause in causes] == ["model"] and (options := options_of(request, call)):
         report += f"\nIt is replayed with: {options}"
     if changes.marked:
         report += "\nWhat changed (- recorded, + now):\n" + "\n".join(changes.lines)
-    return Drift(report, causes, changes.marked)
+    if changed:
+        report += "\nPictures that changed:\n" + "\n".join(lines_of(changed))
+    return Drift(report, causes, changes.marked, changed)
 
 
 def drift_of_unused_calls(

@@ -20,8 +20,9 @@ from vcr.serialize import deserialize, serialize
 from pytest_miniwob_agent.cassettes.call import Call, Request
 from pytest_miniwob_agent.cassettes.serializer import Serializer
 from pytest_miniwob_agent.cassettes.validation import (
-    NEWEST_SCHEMA,
+    OTHER_CALLS,
     SCHEMA,
+    WITH_PICTURES,
     InvalidCassette,
     is_text_answer,
     line_of,
@@ -137,10 +138,12 @@ def _content_type(call: Call) -> str:
 
 def _schema_of(call: Call) -> int:
     """Return the oldest schema that can hold a call; the first one holds texts alone."""
+    if call.request.pictures:
+        return WITH_PICTURES
     is_text = (
         call.request.path == CHAT and not call.request.normalized and is_text_answer(call.answer)
     )
-    return SCHEMA if is_text else NEWEST_SCHEMA
+    return SCHEMA if is_text else OTHER_CALLS
 
 
 def answer_parts(answer: Any) -> list[Any]:

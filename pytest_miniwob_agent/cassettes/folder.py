@@ -13,6 +13,7 @@ from pathlib import Path
 
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.text import nearest
+from pytest_miniwob_agent.pictures.parts import FOLDER
 
 PARTIAL = ".partial.yaml"
 """The ending of the file of an unfinished recording."""
@@ -62,7 +63,7 @@ def cassette_files(folder: Path) -> list[Path]:
 
 def stray_files(folder: Path) -> list[Path]:
     """Return the temporary files of writes that were killed."""
-    return sorted(folder.glob("*/*/*/.*.yaml.*"))
+    return sorted([*folder.glob("*/*/*/.*.yaml.*"), *folder.glob(f"{FOLDER}/.*.png.*")])
 
 
 def unused_files(used: Used) -> list[Path]:

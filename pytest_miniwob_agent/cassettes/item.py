@@ -15,7 +15,9 @@ import hashlib
 import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from enum import StrEnum
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +26,7 @@ from pytest_miniwob_agent.cassettes.drift import drift_of_call, drift_of_unused_
 from pytest_miniwob_agent.cassettes.item_files import ItemFiles, without
 from pytest_miniwob_agent.cassettes.lock import digest_of_path, lock_item
 from pytest_miniwob_agent.cassettes.normalize import Normalize, normalized_request
+from pytest_miniwob_agent.cassettes.pictures import Pictures
 from pytest_miniwob_agent.cassettes.place import Place, clear_place, place_in, set_place
 from pytest_miniwob_agent.cassettes.run_of_item import RunOfItem
 from pytest_miniwob_agent.core import secrets
@@ -64,6 +67,7 @@ class ItemCassette(Observer):
         run: a folder of this run, which its processes share, for what they recorded; None if no
             other test of the run has the item.
         test: the id of the test that has the item.
+        kept_pictures: the folder for pictures that no cassette has; None to keep none.
         normalize: the agent's, see `normalize.normalized_request`; None if it has none.
 
     Attributes:
@@ -88,9 +92,11 @@ class ItemCassette(Observer):
         locks: Path | None = None,
         run: Path | None = None,
         test: str = "",
+        kept_pictures: Path | None = None,
         normalize: Normalize | None = None,
     ) -> None:
         self._normalize = normalize
+        self._pictures = Pictures(folder, kept_pictures)
         self._files = ItemFiles(folder, stem, former)
         self.path = self._files.cassette
         self.partial_path = self._files.partial
@@ -138,14 +144,22 @@ class ItemCassette(Observer):
                 f"{display_path(source.parents[level])} is read under its name of earlier "
                 f"versions: rename that folder to {display_path(self.path.parents[level])}"
             )
-        self._stored = [] if anew else self._files.read()
+        self._stored = [] if anew else self._read(self._files.read(), source)
         if not self.writes:
             return list(self._stored)
         partial, remark = self._files.take_up(all_anew=anew)
         self.remarks += [remark] if remark else []
+        partial = self._read(partial, self.partial_path)
         calls = [*partial, *without(self._stored, partial)]
-        self._unused = without(self._files.read_unused(), calls)
+        self._unused = without(
+            map(self._pictures.of_earlier_version, self._files.read_unused()), calls
+        )
         return calls
+
+    def _read(self, calls: Sequence[Call], path: Path) -> list[Call]:
+        """Return the calls of a file, whose pictures are there."""
+        self._pictures.check(calls, path)
+        return [self._pictures.of_earlier_version(call) for call in calls]
 
     def close(self) -> None:
         """Let others record the item."""
@@ -231,10 +245,13 @@ class ItemCassette(Observer):
         Raises:
             UsageError: the agent's `normalize` can't be used.
         """
-        return normalized_request(path, body, self._normalize)
+        request = normalized_request(path, body, self._normalize)
+        return replace(request, body=self._pictures.take_out(request.body))
 
     def replay(self, request: Request) -> Call | None:
         """Return the first unplayed call with this request, or None. Each is replayed once.
+
+        One whose pictures differ by no more than is tolerated counts if there is no equal one.
 
         While the item is recorded, an unused call may take its place; in mode `all` none does.
         """
@@ -245,11 +262,14 @@ class ItemCassette(Observer):
             lists = [self._unplayed]
             if self.writes and self.record is not Record.ALL:
                 lists.append(self._unused)
-            for calls in lists:
-                if call := next((call for call in calls if call.key == key), None):
-                    calls.remove(call)
-                    self._play(call, request)
-                    return call
+            found = [(call, calls) for calls in lists for call in calls]
+            equal = (pair for pair in found if pair[0].key == key)
+            alike = (pair for pair in found if self._pictures.are_alike(pair[0].request, request))
+            for call, calls in chain(equal, alike):
+                self._pictures.keep_others(call.request, request)
+                calls.remove(call)
+                self._play(call, request)
+                return call
             return None
 
     def add(self, request: Request, answer: Any) -> Call:
@@ -290,6 +310,7 @@ class ItemCassette(Observer):
         call = Call(request, answer, self._origin or OF_TEST)
         with self._mutex:
             calls = [*self._played, call, *self._unplayed]
+            self._pictures.write(calls, folder)
             return self._files.rescue(calls, folder, all_anew=self.record is Record.ALL)
 
     def add_unusable(self, reason: str, usage: Usage) -> None:
@@ -404,7 +425,7 @@ class ItemCassette(Observer):
                     "custom_id": self._request_id(request.key, earlier),
                     "method": "POST",
                     "url": request.path,
-                    "body": request.body,
+                    "body": self._pictures.put_in(request.body),
                 }
             )
         if not self._existed:
@@ -414,7 +435,9 @@ class ItemCassette(Observer):
                 + (partial if self.partial_path.exists() else "")
             )
         path = display_path(self._files.source)
-        return drift_of_call(path, request, self._origin or OF_TEST, self.calls, len(self._played))
+        return drift_of_call(
+            path, request, self._origin or OF_TEST, self.calls, len(self._played), self._pictures
+        )
 
     def check_secrets(self, request: Request, sent: Any = None) -> None:
         """Check that a request may leave this machine and be stored.
@@ -455,4 +478,5 @@ class ItemCassette(Observer):
         return place.order(call.key) if place else (0, call.key, 0)
 
     def _save(self, calls: Sequence[Call]) -> None:
+        self._pictures.write(calls)
         self._files.save(calls, all_anew=self.record is Record.ALL)

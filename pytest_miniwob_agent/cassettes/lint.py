@@ -22,6 +22,7 @@ from pytest_miniwob_agent.cassettes.folder import (
     stray_files,
     unused_files,
 )
+from pytest_miniwob_agent.cassettes.pictures import Pictures, unused_pictures
 from pytest_miniwob_agent.cassettes.validation import line_of
 from pytest_miniwob_agent.core import secrets
 from pytest_miniwob_agent.core.data import canonical_json
@@ -49,7 +50,13 @@ def lint_folder(used: Used) -> list[Finding]:
     first_with: dict[str, Path] = {}
     unused = set(unused_files(used))
     for path in cassette_files(used.folder):
-        findings += _check_file(path, path in unused, first_with)
+        findings += _check_file(used.folder, path, path in unused, first_with)
+    findings += [
+        Finding(
+            "orphan", path, "no cassette refers to it; `miniwob-agent cassettes prune` removes it"
+        )
+        for path in unused_pictures(used.folder)
+    ]
     findings += [
         Finding("stray", path, "left by a write that was killed")
         for path in stray_files(used.folder)
@@ -57,7 +64,9 @@ def lint_folder(used: Used) -> list[Finding]:
     return findings
 
 
-def _check_file(path: Path, unused: bool, first_with: dict[str, Path]) -> Iterator[Finding]:
+def _check_file(
+    folder: Path, path: Path, unused: bool, first_with: dict[str, Path]
+) -> Iterator[Finding]:
     """Check one file; `first_with` maps the content of the files before it to the first of them."""
     if is_partial(path):
         yield Finding(
@@ -77,6 +86,10 @@ def _check_file(path: Path, unused: bool, first_with: dict[str, Path]) -> Iterat
     if damage:
         yield Finding("damaged", path, damage)
         return
+    try:
+        Pictures(folder).check(calls, path)
+    except CassetteError as error:
+        yield Finding("damaged", path, str(error))
     if holds_unused_calls(path):
         yield Finding(
             "unused",

@@ -137,7 +137,8 @@ def _record_answer(
         return None
     if id_ not in waiting:
         return "no request with this id is waiting"
-    request = request_of(waiting[id_])
+    line = request_of(waiting[id_])
+    request = cassette.request_of(line.path, line.body)
     if not is_completion(answer, request.path):
         return f"{error_of(answer, request)}, still waiting"
     if why := refusal(answer):

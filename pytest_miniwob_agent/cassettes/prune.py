@@ -1,4 +1,4 @@
-"""`miniwob-agent cassettes prune`: remove the files that no item uses, and unused calls."""
+"""`miniwob-agent cassettes prune`: remove files that no item uses, unused calls and pictures."""
 
 from __future__ import annotations
 
@@ -11,15 +11,20 @@ from pytest_miniwob_agent.cassettes.folder import (
     unused_calls_files,
     unused_files,
 )
+from pytest_miniwob_agent.cassettes.pictures import unused_pictures
 
 
 def prunable_files(used: Used) -> list[Path]:
-    """Return the files to remove: unused cassettes, unused calls, and what killed writes left.
+    """Return the files to remove: unused cassettes, calls and pictures, and left-overs.
 
     Cassettes of agents and models that no item uses are not among them.
     """
     unused = {*unused_files(used), *unused_calls_files(used)}
-    return [*sorted(unused), *stray_files(used.folder)]
+    return [
+        *sorted(unused),
+        *unused_pictures(used.folder, removed=unused),
+        *stray_files(used.folder),
+    ]
 
 
 def remove_files(folder: Path, paths: Collection[Path]) -> None:

@@ -16,6 +16,7 @@ from pytest_miniwob_agent.cassettes.folder import (
     model_folder_of,
     stem_of,
 )
+from pytest_miniwob_agent.cassettes.pictures import path_of
 from pytest_miniwob_agent.core.usage import Usage
 from pytest_miniwob_agent.tasks.catalogue import installed_tasks
 
@@ -24,7 +25,8 @@ from pytest_miniwob_agent.tasks.catalogue import installed_tasks
 class Stats:
     """The counts of an agent's and model's cassettes for one category of tasks.
 
-    `size` is that of the cassettes in bytes, `unused` the number of calls kept beside them.
+    `size` is that of the cassettes in bytes, `unused` the number of calls kept beside them, and
+    `pictures` are the sizes of the pictures that they refer to, by their digests.
     """
 
     items: int = 0
@@ -32,6 +34,7 @@ class Stats:
     usage: Usage = field(default_factory=Usage)
     size: int = 0
     unused: int = 0
+    pictures: dict[str, int] = field(default_factory=dict)
 
 
 OWN = "own pages"
@@ -59,4 +62,7 @@ def count_calls(folder: Path) -> dict[tuple[str, str], Stats]:
         row.purposes.update(call.origin.purpose if call.origin else "unknown" for call in calls)
         row.usage += usage_of(calls)
         row.size += path.stat().st_size
+        for digest in {digest for call in calls for digest in call.request.pictures}:
+            picture = path_of(folder, digest)
+            row.pictures[digest] = picture.stat().st_size if picture.exists() else 0
     return dict(sorted(rows.items()))

@@ -13,8 +13,13 @@ from pytest_miniwob_agent.models.apis.answers import is_answer
 SCHEMA = 1
 """The schema of cassettes of texts; older files lack the key and the origins of their calls."""
 
-NEWEST_SCHEMA = 2
+OTHER_CALLS = 2
 """The schema of cassettes with other calls: tools, other APIs, streams, normalized requests."""
+
+WITH_PICTURES = 3
+"""The schema of cassettes that refer to pictures, which earlier versions do not know."""
+
+SCHEMAS = (SCHEMA, OTHER_CALLS, WITH_PICTURES)
 
 _ORIGIN_FIELDS = {
     "purpose": str,
@@ -52,10 +57,10 @@ def check_cassette(data: Any) -> None:
         raise InvalidCassette(
             f"vcrpy cassettes have version 1, not {data.get('version')!r}", "version"
         )
-    if data.get("schema", SCHEMA) not in (SCHEMA, NEWEST_SCHEMA):
+    if data.get("schema", SCHEMA) not in SCHEMAS:
         raise InvalidCassette(
             f"its schema is {data['schema']!r}, but this version of pytest-miniwob-agent reads "
-            f"{SCHEMA} and {NEWEST_SCHEMA}",
+            f"{SCHEMA} to {SCHEMAS[-1]}",
             "schema",
         )
     if not data["interactions"]:

@@ -33,8 +33,9 @@ def _add_lint(steps: Commands) -> None:
         "lint",
         help="list problems",
         description="List problems of the cassettes of the items that pytest collects here: keys "
-        "in them, damaged and outdated files, and files that no item uses, not even one that is "
-        "deselected (-k, -m, --deselect). Exits with 1 if anything must be fixed.",
+        "in them, damaged and outdated files, missing and changed pictures, and files that no item "
+        "uses, not even one that is deselected (-k, -m, --deselect). Exits with 1 if anything must "
+        "be fixed.",
     )
     add_pytest_args(parser)
     parser.set_defaults(run=lint)
@@ -43,11 +44,12 @@ def _add_lint(steps: Commands) -> None:
 def _add_prune(steps: Commands) -> None:
     parser = steps.add_parser(
         "prune",
-        help="remove those that no item uses, and unused calls",
+        help="remove those that no item uses, and unused calls and pictures",
         description="Remove the cassettes that no item uses, not even one that is deselected "
-        "(-k, -m, --deselect), and the files of calls that items no longer make "
-        "(SEED.unused.yaml), after asking. Cassettes of other agents and models are not "
-        "touched; name them after --, for instance -- --miniwob-model=gpt-5.",
+        "(-k, -m, --deselect), the files of calls that items no longer make "
+        "(SEED.unused.yaml), and pictures that no cassette refers to, after asking. Cassettes of "
+        "other agents and models are not touched; name them after --, for instance -- "
+        "--miniwob-model=gpt-5.",
     )
     add_pytest_args(parser)
     parser.add_argument("--yes", action="store_true", help="do not ask")
@@ -57,8 +59,8 @@ def _add_prune(steps: Commands) -> None:
 def _add_stats(steps: Commands) -> None:
     parser = steps.add_parser(
         "stats",
-        help="count items, calls, tokens and bytes",
-        description="Count items, calls, tokens and bytes, by agent, model and category.",
+        help="count items, calls, tokens, bytes and pictures",
+        description="Count items, calls, tokens, bytes and pictures, by agent, model and category.",
     )
     _add_folder(parser)
     parser.set_defaults(run=stats)
@@ -160,9 +162,13 @@ def stats(options: Namespace) -> int:
         calls = ", ".join(f"{count} {purpose}" for purpose, count in sorted(row.purposes.items()))
         tokens = "unknown" if row.usage.uncounted == row.usage.calls else f"{row.usage.tokens:,}"
         unused = f", {counted(row.unused, 'unused call')}" if row.unused else ""
+        count = counted(len(row.pictures), "picture")
+        size = f"{row.size / 1000:,.0f} kB"
+        if row.pictures:
+            size += f", {count} of {sum(row.pictures.values()) / 1000:,.0f} kB"
         print(
             f"  {category:<16} {row.items:>4} items  {row.usage.calls:>5} calls: {calls}\n"
-            f"  {'':<16} {'':>4}        {tokens} tokens, {row.size / 1000:,.0f} kB{unused}"
+            f"  {'':<16} {'':>4}        {tokens} tokens, {size}{unused}"
         )
     return 0
 

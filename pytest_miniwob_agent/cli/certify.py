@@ -6,6 +6,7 @@ import json
 from argparse import Namespace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pytest_miniwob_agent.cli.arguments import Commands, add_selectors, catalogue_of, selectors_of
 from pytest_miniwob_agent.cli.progress import show_progress
@@ -19,6 +20,9 @@ and files of the page's folder are the whole network. Usual causes of what diffe
   - sizes that follow from images without width and height, or from text in a canvas
   - the seed: a problem that follows from anything but the seed and Math.random in task.setup
 docs/your-own-pages.md has what to do about each."""
+
+if TYPE_CHECKING:
+    from pytest_miniwob_agent.browser.certification import Verdict
 
 
 def add(commands: Commands) -> None:
@@ -45,6 +49,17 @@ def add(commands: Commands) -> None:
         default="http",
         help="how pages come to the browser, as with --miniwob-page-scheme (%(default)s)",
     )
+    parser.add_argument(
+        "--pixels",
+        action="store_true",
+        help="compare pictures of the pages, too; pixels that differ by no more than is tolerated "
+        "in cassettes count as equal",
+    )
+    parser.add_argument(
+        "--headed",
+        action="store_true",
+        help="add a pass in a window, of the first browser that is not a headless shell",
+    )
     parser.add_argument("--output", type=Path, metavar="FILE", help="write the verdicts as JSON")
     parser.add_argument(
         "--browser",
@@ -60,7 +75,7 @@ def run(options: Namespace) -> int:
     """Print a verdict for each case; 1 if a page is not deterministic."""
     from pytest_miniwob_agent.browser.certification import certify
     from pytest_miniwob_agent.browser.own_environment import open_environment
-    from pytest_miniwob_agent.browser.process import Browser
+    from pytest_miniwob_agent.browser.process import Browser, is_shell
     from pytest_miniwob_agent.tasks.selection import parse_seeds, select_cases
 
     catalogue = catalogue_of(options)
@@ -72,15 +87,19 @@ def run(options: Namespace) -> int:
     first, *more = options.browser or [None]
     start = partial(Browser, page_scheme=options.page_scheme)
     others = {path: partial(start, path) for path in more if path != first}
-    full = options.screen == "full"
+    if options.headed:
+        whole = next((path for path in options.browser or () if not is_shell(path)), None)
+        others["in a window"] = partial(start, whole, headed=True)
     verdicts_of = certify(
         cases,
         partial(start, first),
         show_progress,
         others=others,
         open_page=lambda browser, case: open_environment(browser, case, catalogue.pages[case.task]),
-        full=full,
+        full=options.screen == "full",
+        pixels=options.pixels,
     )
+    most = 0
     for verdict in verdicts_of:
         show_progress("")
         failed += bool(verdict.difference)
@@ -88,8 +107,13 @@ def run(options: Namespace) -> int:
             "observations": verdict.observations,
             "difference": verdict.difference,
         }
-        word = "DIFFERS" if verdict.difference else "same"
-        print(f"{word:<8}{verdict.case}, {verdict.observations} observations")
+        line = f"{verdict.case}, {verdict.observations} observations"
+        if options.pixels:
+            most = max(most, verdict.most)
+            names = ("pictures", "most", "pixels", "digest")
+            verdicts[verdict.case.id] |= {name: getattr(verdict, name) for name in names}
+            line += f", {_pixels(verdict)}"
+        print(f"{'DIFFERS' if verdict.difference else 'same':<8}{line}")
         if verdict.difference:
             print("  " + verdict.difference.replace("\n", "\n  "))
         for remark in verdict.remarks:
@@ -99,7 +123,19 @@ def run(options: Namespace) -> int:
     if options.output:
         text = json.dumps(verdicts, indent=1, sort_keys=True, ensure_ascii=False)
         options.output.write_text(text + "\n", encoding="utf-8")
+    if options.pixels:
+        print(f"the greatest difference of a colour channel is {most} of 255")
     if own_page_differs:
         print(CAUSES)
     print(f"{len(cases) - failed} of {len(cases)} cases are deterministic")
     return 1 if failed else 0
+
+
+def _pixels(verdict: Verdict) -> str:
+    """Describe what became of the pictures of a case."""
+    if not verdict.most:
+        return f"{verdict.pictures} pictures equal to the pixel"
+    return (
+        f"{verdict.pictures} pictures, of which one has {verdict.pixels:,} pixels that differ by "
+        f"{verdict.most} of 255 at most"
+    )

@@ -20,7 +20,8 @@ INTRODUCTION = """\
 # Tasks
 
 Every task of the installed `miniwob` package can be an item. This page is the output of
-`miniwob-agent tasks --format markdown`; a test keeps it up to date.
+`miniwob-agent tasks --format markdown`; a test keeps it up to date. The [gallery](gallery.md) has a
+picture of each page, and what it asks.
 
 - **Category** is ours: the three of the reflective agent's paper for its 43 tasks, `other` for the
   rest.

@@ -48,7 +48,7 @@ class Message:
     """A message of a conversation, for people to read.
 
     `role` is the server's word for who speaks. `tool_call_id` is that of the call which a tool's
-    result belongs to. A picture stands in the text as `[picture image/png, 1,234 bytes]`.
+    result belongs to. A picture stands in the text as `[picture pictures/<digest>.png]`.
     """
 
     role: str

@@ -69,6 +69,26 @@ class Cause:
     what: str
 
 
+ADDED, REMOVED = "added", "removed"
+"""The changes of pictures that only one of two requests has."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedPicture:
+    """A picture of a request that is not the recorded one.
+
+    `number` is its place among the pictures of the request, from 1, and `what` how it differs. The
+    others are paths, for people: of the recorded picture, of the present one and of a picture of
+    the difference; None where there is none.
+    """
+
+    number: int
+    what: str
+    recorded: str | None = None
+    present: str | None = None
+    difference: str | None = None
+
+
 class CassetteNotWritten(CassetteError):
     """A cassette can't be written: there is no room, no permission, or something in its place."""
 
@@ -84,12 +104,20 @@ class Drift(NotRecorded):
         report: the differences, for people.
         causes: the reasons, most likely first.
         changes: the lines that differ; items with equal changes have the same drift.
+        pictures: the pictures that differ.
     """
 
-    def __init__(self, report: str, causes: Sequence[Cause], changes: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        report: str,
+        causes: Sequence[Cause],
+        changes: Sequence[str] = (),
+        pictures: Sequence[ChangedPicture] = (),
+    ) -> None:
         super().__init__(report)
         self.causes = tuple(causes)
         self.changes = tuple(changes)
+        self.pictures = tuple(pictures)
 
 
 class Pending(CassetteError):

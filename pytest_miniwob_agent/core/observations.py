@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -82,15 +83,32 @@ class Transition:
         return self.done and self.reward >= 1.0
 
 
+Box = tuple[int, int, int, int]
+"""A box on a page, in CSS pixels of the viewport: left, top, width, height."""
+
+
 @dataclass(frozen=True, slots=True)
 class Shot:
-    """A picture of a page, PNG, `size` CSS pixels wide and high.
+    """A picture of a page, PNG, that shows `size` CSS pixels, the width and the height.
 
-    `points` are the points of an action in it, in order, and `boxes` those of the elements there:
-    left, top, width, height.
+    `points` are the points of an action in it, in order, and `boxes` those of the elements there.
+    `zoom` is the side of the square that shows one pixel, and `marked` are the ids that are drawn
+    on it.
     """
 
     png: bytes = field(repr=False)
     size: tuple[int, int]
     points: tuple[tuple[int, int], ...] = ()
-    boxes: tuple[tuple[int, int, int, int], ...] = ()
+    boxes: tuple[Box, ...] = ()
+    zoom: int = 1
+    marked: tuple[int, ...] = ()
+
+    @property
+    def data_url(self) -> str:
+        """The picture as a data URL, as an `image_url` of a message takes it."""
+        return data_url(self.png)
+
+
+def data_url(png: bytes) -> str:
+    """Return a PNG as a data URL."""
+    return f"data:image/png;base64,{base64.b64encode(png).decode()}"

@@ -9,7 +9,7 @@ from typing import Any
 
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.data import to_data
-from pytest_miniwob_agent.core.errors import Cause
+from pytest_miniwob_agent.core.errors import Cause, ChangedPicture
 from pytest_miniwob_agent.core.events import Called, Episode, Event, event_from_data
 from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.usage import Usage
@@ -38,6 +38,19 @@ class Change(StrEnum):
     REGRESSED = "regressed"
 
 
+RECORD_IT = "\nRecord it with: "
+"""Precedes the command that records an item, at the end of the message of a missing cassette."""
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """An item in the baseline: `solved` of its conclusive `samples`, and its result in words."""
+
+    solved: int
+    samples: int
+    text: str
+
+
 @dataclass(frozen=True, slots=True)
 class DriftDetails:
     """Reasons why an item's model calls are not those of its cassette; the fields of `Drift`."""
@@ -45,6 +58,7 @@ class DriftDetails:
     report: str
     causes: tuple[Cause, ...]
     changes: tuple[str, ...]
+    pictures: tuple[ChangedPicture, ...] = field(default=(), metadata={"optional": True})
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +102,7 @@ class Outcome:
         unusable: what answers took that were paid for and are not recorded, by the reason.
         left: the recorded calls that were not made.
         change: how the item changed against the baseline.
+        earlier: the item in the baseline; None if that lacks it, or there is none.
         pictures: the pictures of the item in the report's folder.
         pictures_note: a remark on the pictures that their reader must know.
     """
@@ -112,6 +127,7 @@ class Outcome:
     unusable: Mapping[str, Usage] = field(default_factory=dict)
     left: Usage = field(default_factory=Usage)
     change: Change | None = None
+    earlier: Earlier | None = None
     pictures: tuple[Picture, ...] = ()
     pictures_note: str = ""
 
@@ -130,6 +146,15 @@ class Outcome:
         """The reason for which the item is not conclusive: causes of drift, or an error's name."""
         causes = self.drift.causes if self.drift is not None else ()
         return ", ".join(cause.kind for cause in causes) or self.error
+
+    @property
+    def message_of_cause(self) -> str:
+        """The message in the words that all items with its cause share.
+
+        It lacks the item's own names, and the command that records the item.
+        """
+        message = self.message.partition(RECORD_IT)[0]
+        return message.replace(f"{self.case.task}/{self.case.sample}", "…")
 
     @property
     def history(self) -> Sequence[Event]:
@@ -169,7 +194,7 @@ class Outcome:
     def from_data(cls, data: Mapping[str, Any]) -> Outcome:
         """Return the outcome that `to_data` was called on."""
         drift, episode, change = data["drift"], data["episode"], data["change"]
-        limits = data["limits"]
+        limits, earlier = data["limits"], data["earlier"]
         return cls(
             **{
                 **data,
@@ -184,12 +209,14 @@ class Outcome:
                     drift["report"],
                     tuple(Cause(**cause) for cause in drift["causes"]),
                     tuple(drift["changes"]),
+                    tuple(ChangedPicture(**each) for each in drift.get("pictures", ())),
                 ),
                 "replayed": Usage(**data["replayed"]),
                 "recorded": Usage(**data["recorded"]),
                 "unusable": {reason: Usage(**usage) for reason, usage in data["unusable"].items()},
                 "left": Usage(**data["left"]),
                 "change": None if change is None else Change(change),
+                "earlier": None if earlier is None else Earlier(**earlier),
                 "pictures": tuple(map(_picture, data["pictures"])),
             }
         )

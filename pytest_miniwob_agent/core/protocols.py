@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from pytest_miniwob_agent.core.actions import Action
@@ -54,12 +54,30 @@ class Environment(Page, Protocol):
 
 @runtime_checkable
 class Visible(Protocol):
-    """An optional part of a `Page`: pictures of it."""
+    """An optional part of a `Page`, and of an `Environment`: pictures of it."""
 
-    def look(self, action: Action | None = None) -> Shot:
-        """Take a picture of the page, with the points of the action that is to come.
+    def look(
+        self,
+        action: Action | None = None,
+        *,
+        marks: Iterable[int] = (),
+        zoom: int = 1,
+        rulers: bool = False,
+        whole: bool = False,
+    ) -> Shot:
+        """Take a picture of the page, which shows the task's area and all elements beyond it.
 
-        Taking a picture must not change the behaviour of the page.
+        Taking a picture must not change the behaviour of the page. Marks and rulers are drawn on
+        the picture and not in the page; with any of them, or enlarged, it has no metadata.
+
+        Args:
+            action: the action that is to come; the picture says where its points are.
+            marks: ids of elements; those that show get a frame and their id beside them, but for
+                mere text between elements.
+            zoom: the side of the square that shows one pixel of the page; less where a side of
+                the picture would have more than 1,500 pixels.
+            rulers: True for rulers at its left and its top, which count the page's pixels.
+            whole: True for all of the viewport.
         """
         ...
 

@@ -30,6 +30,11 @@ placeholder, whose letters may be in any text."""
 _NAME = re.compile("key|token|secret|password|passwd|pwd|authorization", re.IGNORECASE)
 """Names whose values may be secrets."""
 
+_PICTURES = ("data:image/", "iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR")
+"""First letters of pictures in Base64: of a data URL, a PNG, a JPEG, a GIF and a WebP."""
+
+_BASE64 = re.compile(r"(?:data:image/[\w.+-]+;base64,)?[A-Za-z0-9+/]*+={0,2}")
+
 Data = TypeVar("Data")
 
 
@@ -136,9 +141,14 @@ def _redact_fields(data: Any, known: Sequence[tuple[str, str]]) -> Any:
     return result
 
 
+def _is_picture(text: str) -> bool:
+    """True for a picture in Base64, whose letters may look like a key by chance."""
+    return text.startswith(_PICTURES) and _BASE64.fullmatch(text) is not None
+
+
 def _spans(text: str, name: str, known: Sequence[tuple[str, str]]) -> list[tuple[str, int, int]]:
     """Return kind, start and end of every secret in a text, in order; they do not overlap."""
-    if len(text) < _SHORTEST:
+    if len(text) < _SHORTEST or _is_picture(text):
         return []
     if name and _NAME.search(name):
         head = len(name) + 1

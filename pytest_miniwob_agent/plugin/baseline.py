@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from pytest_miniwob_agent.core.files import display_path
-from pytest_miniwob_agent.core.outcome import Change, Outcome
+from pytest_miniwob_agent.core.outcome import Change, Earlier, Outcome
 from pytest_miniwob_agent.plugin.settings import Settings
+from pytest_miniwob_agent.results.comparison import describe
 from pytest_miniwob_agent.results.file import Results, read_results
 from pytest_miniwob_agent.results.gate import Gate, weaknesses
 
@@ -44,9 +45,12 @@ class Baseline:
         case = outcome.case
         name = f"{case.category}/{case.task}/{case.seed}"
         before = self.results.items.get(name)
+        known = before is not None and bool(before.conclusive)
+        if before is not None and known:
+            earlier = Earlier(before.solved, before.conclusive, describe(before))
+            report.miniwob = outcome = replace(outcome, earlier=earlier)
         if outcome.episode is None:
             return
-        known = before is not None and bool(before.conclusive)
         weakness = self._weaknesses.get(name)
         if known and outcome.solved != (weakness is None):
             change = Change.PROGRESSED if outcome.solved else Change.REGRESSED

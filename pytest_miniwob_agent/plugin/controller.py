@@ -190,12 +190,16 @@ class Controller:
         """Write the HTML report."""
         if self._report is None or not (self._outcomes or self._empty_shard):
             return
+        comparison = self._results.comparison if self._results is not None else None
         self._report.write(
             self._outcomes,
             judged=self._state.settings.baseline is not None,
             shard=shard_of(self._config, self._state, self._outcomes),
+            verdict=comparison.verdict if comparison else None,
+            cautions=comparison.both.cautions if comparison else (),
             broken=bool(session.shouldstop or session.shouldfail)
             or session.exitstatus == pytest.ExitCode.INTERRUPTED,
+            sent=self._state.settings.sent_pictures,
         )
         self._report_written = True
 

@@ -155,6 +155,7 @@ def _open_cassette(
         locks=settings.pending.with_name(LOCKS),
         run=request.config.stash[STATE].shared,
         test=request.node.nodeid,
+        kept_pictures=settings.kept_pictures,
         normalize=agent.normalize if isinstance(agent, Normalizer) else None,
     )
     request.node.stash[CASSETTE] = cassette

@@ -21,7 +21,7 @@ from pytest_miniwob_agent.core.errors import (
 )
 from pytest_miniwob_agent.core.events import Episode, Event, Origin
 from pytest_miniwob_agent.core.limits import Limits
-from pytest_miniwob_agent.core.outcome import DriftDetails, Outcome, Status
+from pytest_miniwob_agent.core.outcome import RECORD_IT, DriftDetails, Outcome, Status
 from pytest_miniwob_agent.core.protocols import Agent, Model, Observer, Page
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import sanitize_lines
@@ -29,7 +29,6 @@ from pytest_miniwob_agent.plugin.collection import limits_of
 from pytest_miniwob_agent.plugin.pictures import PictureTaker
 from pytest_miniwob_agent.plugin.settings import id_from_here, record_command
 from pytest_miniwob_agent.plugin.state import STATE, settings_of
-from pytest_miniwob_agent.terminal.shown_reports import RECORD_IT
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.cassettes.item import ItemCassette
@@ -161,7 +160,7 @@ class ItemRun:
                 self._outcome = replace(
                     self._outcome,
                     status=Status.DRIFTED,
-                    drift=DriftDetails(str(error), error.causes, error.changes),
+                    drift=DriftDetails(str(error), error.causes, error.changes, error.pictures),
                 )
         message = str(error)
         if isinstance(error, NotRecorded):

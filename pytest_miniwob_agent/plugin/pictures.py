@@ -23,6 +23,10 @@ class PictureTaker(Observer):
         self.pictures: list[Picture] = []
         self.note = ""
         """A remark on the pictures that their reader must know."""
+        if settings.report and settings.trace != "off" and self._folder is None:
+            self.note = (
+                "There are no pictures: the page has no method look(action) that returns a Shot"
+            )
 
     def wanted(self, outcome: Outcome) -> bool:
         """True if an item is to be replayed for its pictures."""

@@ -41,12 +41,13 @@ class RunResults:
         self._state = state
         self._partial: tuple[str, ...] = ()
         self._written = False
-        self._comparison: ComparisonView | None = None
+        self.comparison: ComparisonView | None = None
+        """The comparison with the baseline; None where nothing was judged."""
 
     @property
     def failed(self) -> bool:
         """True if the gate failed; False where nothing was judged."""
-        verdict = self._comparison.verdict if self._comparison else None
+        verdict = self.comparison.verdict if self.comparison else None
         return verdict is not None and verdict.failed
 
     def write_and_judge(self, outcomes: Sequence[Outcome]) -> None:
@@ -79,8 +80,8 @@ class RunResults:
         baseline = state.baseline.results
         left_out = LeftOut(self._config, state, baseline)
         verdict = judge(baseline, results, state.baseline.gate, left_out)
-        self._comparison = ComparisonView(Comparison(baseline, results), verdict)
-        report_to_github(self._comparison)
+        self.comparison = ComparisonView(Comparison(baseline, results), verdict)
+        report_to_github(self.comparison)
 
     @property
     def _reason_for_few(self) -> str:
@@ -109,7 +110,7 @@ class RunResults:
 
     def show(self, terminal: pytest.TerminalReporter) -> None:
         """Show the verdict of the gate, and the path of the results file."""
-        comparison, settings = self._comparison, self._state.settings
+        comparison, settings = self.comparison, self._state.settings
         if comparison is not None and (terminal.verbosity >= 0 or self.failed):
             from pytest_miniwob_agent.terminal.gate import show_gate
 

@@ -21,6 +21,7 @@ from pytest_miniwob_agent.models.params import (
     shown_url,
 )
 from pytest_miniwob_agent.models.prices import Price
+from pytest_miniwob_agent.pictures.parts import FOLDER
 from pytest_miniwob_agent.plugin.ini_file import IniFile
 from pytest_miniwob_agent.plugin.option_values import Given
 from pytest_miniwob_agent.plugin.options import BY_MARKER, OPTIONS, Option
@@ -93,6 +94,16 @@ class Settings:
     def kept_params(self) -> dict[str, Any]:
         """The parameters of model calls that may be stored and shown."""
         return kept_params(self.llm_params)
+
+    @property
+    def kept_pictures(self) -> Path:
+        """The folder of pictures that were sent to a model and that no cassette has."""
+        return self.pending.with_name(FOLDER)
+
+    @property
+    def sent_pictures(self) -> list[Path]:
+        """The folders of pictures that were sent to a model."""
+        return [self.cassettes / FOLDER, self.kept_pictures]
 
     @property
     def sent_only_texts(self) -> list[str]:

@@ -18,7 +18,12 @@ from pytest_miniwob_agent.core.events import (
 )
 from pytest_miniwob_agent.core.observations import Observation
 from pytest_miniwob_agent.core.outcome import Outcome, Picture, Status
+from pytest_miniwob_agent.results.comparison import Caution
+from pytest_miniwob_agent.results.gate import Verdict
 from pytest_miniwob_agent.screen import render
+
+WAITS = "It waits for a completion."
+"""The reason for which an item of a deferred recording has no result yet."""
 
 
 def with_ids(outcomes: Iterable[Outcome]) -> Iterator[tuple[str, Outcome]]:
@@ -41,6 +46,33 @@ def agents_and_models(outcomes: Iterable[Outcome]) -> list[str]:
     return [", ".join(sorted({pair[side] for pair in pairs})) for side in (0, 1)]
 
 
+def cause(outcome: Outcome) -> str:
+    """Return why an item has no result, in words that all items with this cause share."""
+    if outcome.status.conclusive:
+        return ""
+    if outcome.status is Status.WAITING:
+        return WAITS
+    if outcome.drift is not None:
+        from pytest_miniwob_agent.cassettes.drift import heading
+
+        return ", and ".join(map(heading, outcome.drift.causes))
+    return outcome.message_of_cause
+
+
+def gate_data(verdict: Verdict, cautions: Iterable[Caution]) -> dict[str, Any]:
+    """Return a gate's verdict: the gate, its decision, and as lines its reasons and remarks.
+
+    `cautions` are differences of the two runs that may explain those of their results.
+    """
+    reasons = [*verdict.reasons, *([verdict.doubt] if verdict.doubt else [])]
+    lines = [f"{reason.text}; {reason.hint}" if reason.hint else reason.text for reason in reasons]
+    return {
+        "name": str(verdict.gate),
+        "decision": verdict.decision,
+        "lines": [*lines, *verdict.notes, *(f"warning: {each.text}" for each in cautions)],
+    }
+
+
 def overview_row(id_: str, outcome: Outcome) -> dict[str, Any]:
     """Return an item's row of the overview."""
     events = outcome.history
@@ -60,6 +92,8 @@ def overview_row(id_: str, outcome: Outcome) -> dict[str, Any]:
         "seed": id_.rpartition("/")[2],
         "status": outcome.status,
         "change": outcome.change or "",
+        "before": to_data(outcome.earlier),
+        "cause": cause(outcome),
         "solvedAt": outcome.episode.solved_at if outcome.episode is not None else None,
         "trials": len(trials),
         "allowed": outcome.limits.trials if outcome.episode and outcome.limits else None,
@@ -74,7 +108,7 @@ def overview_row(id_: str, outcome: Outcome) -> dict[str, Any]:
 def item_page(outcome: Outcome) -> dict[str, Any]:
     """Return the data of an item's page that the overview does not need."""
     prompts = ", ".join(f"{name} {digest}" for name, digest in sorted(outcome.prompts.items()))
-    waits = "It waits for a completion." if outcome.status is Status.WAITING else ""
+    waits = WAITS if outcome.status is Status.WAITING else ""
     return {
         "about": [
             ["agent", outcome.agent],
@@ -164,11 +198,22 @@ class _Frames:
         self._before = call
         return data
 
+    def _is_labelled(self, id_: int | None) -> bool:
+        """True if an element shows text, which a mark on it would cover."""
+        elements = self._observation.elements if self._observation is not None else ()
+        texts = [
+            (element.text, element.placeholder, element.value)
+            for element in elements
+            if element.id is not None and element.id == id_
+        ]
+        return any(text and isinstance(text, str) for shown in texts for text in shown)
+
     def _add_action(self, acted: Acted) -> None:
         transition = acted.transition
         self._current()["action"] = {
             "text": str(acted.action),
             "typed": getattr(acted.action, "text", None) or "",
+            "labelled": self._is_labelled(getattr(acted.action, "element", None)),
             "error": transition.error,
             "done": transition.done,
             "reward": transition.reward,

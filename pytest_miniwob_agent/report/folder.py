@@ -3,7 +3,7 @@
     index.html, report.js, report.css   the same in every report
     data/index.js                       the overview of all items
     data/items/<case>.js                one item, loaded when its page is opened
-    pictures/<digest>.png               pictures of pages, each stored once
+    pictures/<digest>.png               pictures of pages, and those that a model was sent
 
 A page that is opened from disk can load scripts but not read other files, so each data file is a
 script that passes one JSON value to a function of report.js. Equal outcomes give equal bytes: the
@@ -16,7 +16,8 @@ import contextlib
 import hashlib
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +26,19 @@ from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.files import write_atomically
 from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.report import data
+from pytest_miniwob_agent.report.scripts import report_script
+from pytest_miniwob_agent.report.sent import SentPictures
+from pytest_miniwob_agent.results.comparison import Caution
+from pytest_miniwob_agent.results.gate import Verdict
 from pytest_miniwob_agent.results.shard import Shard
 
-PAGES = ("index.html", "report.css", "report.js")
+PAGES = ("index.html", "report.css")
+"""Files that are copied into every report; `report.js` is joined from several."""
 
 _GENERATOR = '<meta name="generator" content="pytest-miniwob-agent">'
 """Part of the index.html of every report."""
 
-_PICTURE_NAME = re.compile(r"[0-9a-f]{16}\.png")
+_PICTURE_NAME = re.compile(r"[0-9a-f]{16}(?:-[0-9a-f]{16})?\.png")
 
 
 class Report:
@@ -112,36 +118,59 @@ class Report:
         outcomes: Iterable[Outcome],
         *,
         judged: bool,
+        verdict: Verdict | None = None,
+        cautions: Sequence[Caution] = (),
         broken: bool = False,
         shard: Shard | None = None,
+        sent: Sequence[Path] = (),
     ) -> None:
         """Write the report, replacing an earlier one.
 
         Args:
             outcomes: the outcomes of the items that ran, in any order.
             judged: the outcomes were compared with a baseline.
+            verdict: the gate's decision on them, if there is one.
+            cautions: differences of the two runs that may explain those of their results.
             broken: the run was interrupted, so that items may be missing.
             shard: the part of the suite that was run, None if that was the whole.
+            sent: the folders of the pictures that were sent to a model.
 
         Raises:
             UsageError: the folder can't be written.
         """
-        ordered = sorted(
-            outcomes, key=lambda outcome: (outcome.case.id, canonical_json(outcome.to_data()))
-        )
+        ordered = []
+        by_case = sorted(outcomes, key=_case)
+        for _, same in groupby(by_case, key=_case):
+            several = list(same)
+            if len(several) > 1:  # in an order that does not depend on that in which they ran
+                several.sort(key=lambda outcome: canonical_json(outcome.to_data()))
+            ordered += several
         rows = {id_: data.overview_row(id_, outcome) for id_, outcome in data.with_ids(ordered)}
+        pictures = SentPictures(sent)
+        sent_by_id = {
+            id_: {"sent": pictures.in_messages(outcome), "changed": pictures.changed(outcome)}
+            for id_, outcome in data.with_ids(ordered)
+        }
         index = {
             "setup": data.agents_and_models(ordered),
             "judged": judged,
+            "gate": verdict and data.gate_data(verdict, cautions),
             "broken": broken,
             "items": list(rows.values()),
         }
         if shard is not None:
             index["shard"] = shard.to_data()
+        with self._as_usage_error():
+            for name, path in pictures.found.items():
+                write_atomically(self.picture(name), path.read_bytes())
+        taken = {picture.name for outcome in ordered for picture in outcome.pictures}
         self.replace(
             index,
-            (rows[id_] | data.item_page(outcome) for id_, outcome in data.with_ids(ordered)),
-            {picture.name for outcome in ordered for picture in outcome.pictures},
+            (
+                rows[id_] | data.item_page(outcome) | sent_by_id[id_]
+                for id_, outcome in data.with_ids(ordered)
+            ),
+            taken | pictures.found.keys(),
         )
 
     def replace(
@@ -172,6 +201,7 @@ class Report:
         for name in PAGES:
             text = Path(__file__).with_name(name).read_text("utf-8")
             write_atomically(self.folder / name, text)
+        write_atomically(self.folder / "report.js", report_script())
 
     def _write_data(self, name: str, function: str, value: Any) -> Path:
         path = self.folder / name
@@ -189,6 +219,10 @@ class Report:
         for path in self.pictures.glob("*.png"):
             if path.name not in pictures and _PICTURE_NAME.fullmatch(path.name):
                 path.unlink()
+
+
+def _case(outcome: Outcome) -> str:
+    return outcome.case.id
 
 
 def _call(function: str) -> str:

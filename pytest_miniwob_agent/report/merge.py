@@ -53,6 +53,7 @@ def merge_reports(folders: Sequence[Path], target: Report) -> int:
                 for side in zip(*(index["setup"] for index in indexes), strict=True)
             ],
             "judged": any(index["judged"] for index in indexes),
+            "gate": None,  # `compare` judges the results of all shards
             "broken": any(index["broken"] for index in indexes),
             "items": [item.row for item in items],
         },

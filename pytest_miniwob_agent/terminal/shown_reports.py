@@ -11,15 +11,12 @@ from typing import Any
 
 import pytest
 
-from pytest_miniwob_agent.core.outcome import Outcome, Status
+from pytest_miniwob_agent.core.outcome import RECORD_IT, Outcome, Status
 from pytest_miniwob_agent.core.text import counted, first_items, sanitize_lines
 from pytest_miniwob_agent.terminal.transcript import ColouredTranscript
 
 NAMED = 3
 """Number of items that are named of a cause; all with -v."""
-
-RECORD_IT = "\nRecord it with: "
-"""Precedes the command that records an item, at the end of the message of a missing cassette."""
 
 
 class ShownReports:
@@ -95,11 +92,10 @@ def by_cause(reports: Iterable[Any]) -> list[list[Any]]:
         outcome: Outcome | None = getattr(report, "miniwob", None)
         key: object = id(report)
         if outcome is not None and outcome.status is Status.ERROR and outcome.message:
-            message = outcome.message.partition(RECORD_IT)[0]
             place = getattr(report.longrepr, "reprcrash", None)
             key = (
                 outcome.error if place else "",
-                message.replace(f"{outcome.case.task}/{outcome.case.sample}", "…"),
+                outcome.message_of_cause,
                 place and (place.path, place.lineno),
             )
         groups.setdefault(key, []).append(report)

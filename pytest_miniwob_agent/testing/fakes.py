@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -11,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 from pytest_miniwob_agent.core.actions import Action, Click, Enter, elements_of
 from pytest_miniwob_agent.core.chat import ModelRequest, ModelResponse
 from pytest_miniwob_agent.core.events import Completion
-from pytest_miniwob_agent.core.observations import Element, Observation, Transition
+from pytest_miniwob_agent.core.observations import Element, Observation, Shot, Transition
 from pytest_miniwob_agent.core.tools import carry_out_call
 from pytest_miniwob_agent.models.apis import CHAT, api_of, sse
 from pytest_miniwob_agent.models.apis.chat_completions import messages_of_text, plain_messages
+from pytest_miniwob_agent.screen import AREA
 
 if TYPE_CHECKING:
     import openai
@@ -109,6 +111,43 @@ class FakeEnvironment:
         tag = next(each.tag for each in self.screens[self._screen] if each.id == id_)
         kind = tag.removeprefix("input_")
         return (kind != tag and kind not in _NO_FIELDS) or tag in ("textarea", "select")
+
+
+class VisibleFakeEnvironment(FakeEnvironment):
+    """A fake page that can be looked at (`Visible`): one box for each element, from top to bottom.
+
+    The colour of a box depends on the element's text and value alone.
+    """
+
+    def look(
+        self,
+        action: Action | None = None,
+        *,
+        marks: Iterable[int] = (),
+        zoom: int = 1,
+        rulers: bool = False,
+        whole: bool = False,
+    ) -> Shot:
+        """Return a picture of 160 x 210 pixels."""
+        from PIL import Image
+
+        from pytest_miniwob_agent.pictures.image import png_of
+        from pytest_miniwob_agent.pictures.marks import marked
+
+        image = Image.new("RGB", AREA, (255, 255, 255))
+        boxes = {}
+        for row, element in enumerate(self.screens[self._screen]):
+            boxes[element.id] = box = (20, 30 + 18 * row, 120, 14)
+            shade = hashlib.sha256(f"{element.text} {element.value}".encode()).digest()[:3]
+            image.paste((shade[0], shade[1], shade[2]), (20, box[1], 140, box[1] + 14))
+        found = {id_: boxes[id_] for id_ in marks if id_ in boxes}
+        png = marked(png_of(image), zoom, found, list(boxes.values()), rulers=rulers)
+        points = (
+            ()
+            if action is None
+            else tuple((80, boxes[id_][1] + 7) for id_ in elements_of(action) if id_ in boxes)
+        )
+        return Shot(png, AREA, points, (), zoom, tuple(found))
 
 
 def _markup(element: Element) -> str:

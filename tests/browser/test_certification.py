@@ -5,12 +5,13 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from drawn import page_with_button
 
 from pytest_miniwob_agent.browser.certification import certify, explore
 from pytest_miniwob_agent.browser.process import find_browser
 from pytest_miniwob_agent.cli import main
 from pytest_miniwob_agent.core.case import Case
-from pytest_miniwob_agent.core.observations import Element
+from pytest_miniwob_agent.core.observations import Element, Shot
 from pytest_miniwob_agent.testing import FakeEnvironment
 
 CASES = [Case("one", "other", 1), Case("two", "other", 1)]
@@ -127,6 +128,42 @@ def test_other_browsers_are_compared_with_the_first():
     assert lines[-1] == "pass 5 of 5: 2 of 2, other/two/1"
 
 
+def test_pixels_that_differ_are_shown_with_their_place_where_screens_are_equal():
+    """In the third browser the button is two pixels to the right."""
+
+    class Drawn(FakeEnvironment):
+        left = 40
+
+        def look(self, action=None, **options):
+            return Shot(page_with_button(self.left), (160, 210))
+
+    def open_page(browser, case):
+        page = Drawn(case.task, {"start": [Element(1, "button", "Submit")]})
+        page.left = 42 if browser == "third" else 40
+        return page
+
+    def verdicts(third):
+        return list(
+            certify(
+                CASES[:1],
+                lambda: Named("first"),
+                others={"another": lambda: Named(third)},
+                open_page=open_page,
+                pause=0,
+                pixels=True,
+            )
+        )
+
+    [equal], [moved] = verdicts("second"), verdicts("third")
+    assert (equal.difference, equal.most, equal.pictures) == ("", 0, 13)
+    assert moved.digest == equal.digest
+    assert moved.difference == (
+        "the picture after loading (another): 128 of 33,600 pixels differ, by 137 of 255 at most, "
+        "in the 62 x 22 pixels at 40,100"
+    )
+    assert (moved.most, moved.pixels) == (137, 128)
+
+
 def test_exploring_uses_every_element_once_and_writes_to_fields():
     env = FakeEnvironment(
         "g",
@@ -167,13 +204,15 @@ def test_the_command_prints_and_writes_the_verdicts_of_real_pages(tmp_path, caps
     link.symlink_to(browser)
     arguments = ["--seeds", "1", "--output", str(output)]
     browsers = ["--browser", str(browser), "--browser", str(link)]
-    assert main(["certify", "click-test-2", *arguments, *browsers]) == 0
+    assert main(["certify", "click-test-2", "--pixels", *arguments, *browsers]) == 0
     printed = capsys.readouterr().out
     assert "same    1-screen-1-step/click-test-2/1" in printed
+    assert "pictures equal to the pixel" in printed
     assert "1 of 1 cases are deterministic" in printed
     verdict = json.loads(output.read_text())["1-screen-1-step/click-test-2/1"]
     assert verdict["difference"] == ""
     assert verdict["observations"] > 3
+    assert (verdict["most"], verdict["pixels"]) == (0, 0)
 
 
 def test_the_command_suggests_a_name_for_a_misspelt_task(capsys):

@@ -46,7 +46,14 @@ from pytest_miniwob_agent import (
 from pytest_miniwob_agent.core.data import to_data
 from pytest_miniwob_agent.core.events import event_from_data
 from pytest_miniwob_agent.core.limits import Limits
-from pytest_miniwob_agent.core.outcome import Change, DriftDetails, Outcome, Picture, Status
+from pytest_miniwob_agent.core.outcome import (
+    Change,
+    DriftDetails,
+    Earlier,
+    Outcome,
+    Picture,
+    Status,
+)
 from pytest_miniwob_agent.core.usage import Usage
 
 CASE = Case("click-menu-2", "n-screen-n-step", 1000, 2)
@@ -114,6 +121,7 @@ SOLVED = Outcome(
     recorded=Usage(2, 20, 4, 1),
     left=Usage(1, 5, 5, 1),
     change=Change.PROGRESSED,
+    earlier=Earlier(1, 3, "1 of 3 solved"),
     pictures=(Picture(1, 0, "a.png", (640, 480), ((1, 2), (3, 4)), ((0, 0, 9, 9),)),),
     pictures_note="Pictures are missing.",
 )

@@ -1,20 +1,11 @@
 """A recorded project whose pages have pictures, and a Chromium that shows reports."""
 
-import base64
-import os
 import shutil
-from pathlib import Path
 
-import axe_core_python
+import made_report
 import pytest
-from made_report import site
 from projects import solve_menu
-from selenium import webdriver
-from selenium.webdriver import ActionChains
-from selenium.webdriver.common.by import By
-from selenium.webdriver.support.ui import WebDriverWait
-
-from pytest_miniwob_agent.browser.process import find_browser
+from window import Window
 
 PICTURED = """
     from pathlib import Path
@@ -78,103 +69,6 @@ def pictured(pytester, chat_server, cassettes):
     return pytester
 
 
-class Window:
-    """A Chromium that shows pages from disk, as that of a reader does."""
-
-    def __init__(self, width=1280, theme="light"):
-        options = webdriver.ChromeOptions()
-        # Not the shell: where that is a script, its end would leave the browser.
-        options.binary_location = find_browser(headed=True)
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-        for switch in ("--headless=new", "--disable-dev-shm-usage", "--hide-scrollbars"):
-            options.add_argument(switch)
-        if hasattr(os, "geteuid") and os.geteuid() == 0:
-            options.add_argument("--no-sandbox")
-        service = webdriver.ChromeService(shutil.which("chromedriver"))
-        self.driver = webdriver.Chrome(options=options, service=service)
-        self.look_like(width, theme)
-
-    def look_like(self, width, theme):
-        self.width = width
-        self.driver.execute_cdp_cmd(
-            "Emulation.setDeviceMetricsOverride",
-            {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500},
-        )
-        feature = {"name": "prefers-color-scheme", "value": theme}
-        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
-
-    def open(self, folder, place="#/"):
-        """Open a page of a report anew, and wait until it is drawn."""
-        self.driver.get("about:blank")
-        self.driver.get((folder / "index.html").as_uri() + place)
-        self.wait(lambda: self.shown("#overview > *, #item > *, #trouble"))
-
-    def wait(self, condition):
-        return WebDriverWait(self.driver, 60, 0.02).until(lambda _: condition())
-
-    def find(self, selector):
-        return self.driver.find_element(By.CSS_SELECTOR, selector)
-
-    def shown(self, selector):
-        """Return the elements that are visible; in one call, as a page may have many."""
-        return self.driver.execute_script(
-            "return [...document.querySelectorAll(arguments[0])].filter("
-            "(one) => one.checkVisibility({ visibilityProperty: true }))",
-            selector,
-        )
-
-    def texts(self, selector):
-        """Return the texts of the visible elements, as they are shown."""
-        return self.driver.execute_script(
-            "return [...document.querySelectorAll(arguments[0])].filter("
-            "(one) => one.checkVisibility({ visibilityProperty: true }))"
-            ".map((one) => one.innerText.trim())",
-            selector,
-        )
-
-    def press(self, *keys):
-        chain = ActionChains(self.driver)
-        for key in keys:
-            chain.send_keys(key)
-        chain.perform()
-
-    @property
-    def place(self):
-        return self.driver.execute_script("return location.hash")
-
-    def problems(self):
-        """Return the browser's complaints, such as breaches of the content security policy."""
-        return [entry["message"] for entry in self.driver.get_log("browser")]
-
-    def violations(self):
-        """Return the findings of an accessibility checker, by the rules of WCAG 2.1 A and AA."""
-        script = Path(axe_core_python.__file__).with_name("axe.min.js").read_text("utf-8")
-        self.driver.execute_script(script)
-        found = self.driver.execute_async_script(
-            "axe.run({ runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice'] })"
-            ".then(arguments[0])"
-        )
-        assert found["passes"]
-        return [
-            (one["id"], node["target"], node["any"][0]["message"] if node["any"] else "")
-            for one in found["violations"]
-            for node in one["nodes"]
-        ]
-
-    def wide(self):
-        """Return the width of the page, which is larger than the window's if it overflows."""
-        return self.driver.execute_script("return document.documentElement.scrollWidth")
-
-    def picture(self, path):
-        """Write a picture of the whole page."""
-        height = self.driver.execute_script("return document.documentElement.scrollHeight")
-        clip = {"x": 0, "y": 0, "width": self.width, "height": min(height, 2400), "scale": 1}
-        shot = self.driver.execute_cdp_cmd(
-            "Page.captureScreenshot", {"clip": clip, "captureBeyondViewport": True}
-        )
-        path.write_bytes(base64.b64decode(shot["data"]))
-
-
 @pytest.fixture(scope="session")
 def window():
     window = Window()
@@ -185,4 +79,25 @@ def window():
 @pytest.fixture(scope="session")
 def made(tmp_path_factory):
     """A report of made-up outcomes."""
-    return site(tmp_path_factory.mktemp("site"))
+    return made_report.site(tmp_path_factory.mktemp("site"))
+
+
+@pytest.fixture(scope="session")
+def errors(tmp_path_factory):
+    """A report of made-up items without a result."""
+    return made_report.errors(tmp_path_factory.mktemp("errors"))
+
+
+@pytest.fixture(scope="session")
+def compared(tmp_path_factory):
+    """A report of made-up items that changed against a baseline."""
+    return made_report.compared(tmp_path_factory.mktemp("compared"))
+
+
+@pytest.fixture
+def no_complaints(window):
+    """Fail a test in which the browser complained of a page."""
+    window.look_like(1280, "light")
+    window.problems()
+    yield
+    assert window.problems() == []

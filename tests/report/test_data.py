@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 import pytest
-from made_report import HOSTILE, items, made_up, without_result
+from made_report import HOSTILE, errors, index, items, made_up, without_result
 
 from pytest_miniwob_agent.core.actions import Copy, Enter
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.events import Acted, Remark, TrialStarted
-from pytest_miniwob_agent.core.observations import Observation, Transition
+from pytest_miniwob_agent.core.observations import Element, Observation, Transition
 from pytest_miniwob_agent.core.outcome import Status
 from pytest_miniwob_agent.report.data import item_page, overview_row
 from pytest_miniwob_agent.report.folder import Report
@@ -20,14 +20,15 @@ def test_an_action_is_shown_as_an_agent_writes_it_with_the_text_that_is_typed():
     page = Transition(Observation("", ()))
     outcome = without_result(CASE, Status.ERROR)
     events = (
-        TrialStarted(1, page.observation),
+        TrialStarted(1, Observation("", (Element(3, "input_text", value="old"),))),
         Acted(1, 0, Enter("a b", 3), page),
         Acted(1, 1, Copy(), page),
     )
     frames = item_page(replace(outcome, events=events))["frames"]
-    assert [(frame["action"]["text"], frame["action"]["typed"]) for frame in frames[:2]] == [
-        ('enter "a b" to id=3', "a b"),
-        (str(Copy()), ""),
+    names = ("text", "typed", "labelled")
+    assert [tuple(frame["action"][name] for name in names) for frame in frames[:2]] == [
+        ('enter "a b" to id=3', "a b", True),
+        (str(Copy()), "", False),
     ]
 
 
@@ -75,3 +76,11 @@ def test_no_text_of_a_page_can_end_a_script(tmp_path):
             assert text.count("\n") == 1
     [item] = items(tmp_path).values()
     assert item["goal"] == HOSTILE
+
+
+def test_items_without_a_cassette_have_one_cause(tmp_path):
+    rows = index(errors(tmp_path))["items"]
+    missing = "there is no cassette cassettes/reflective/m/….yaml"
+    assert [row["cause"] for row in rows] == [
+        *[missing] * 3, "the page changed", "It waits for a completion.",
+    ]  # fmt: skip

@@ -1,29 +1,18 @@
 """The pages of a report of made-up outcomes, in a real Chromium."""
 
-import itertools
 from dataclasses import replace
 
 import pytest
-from made_report import HOSTILE, UNSEEN, index, made_up, without_result
+from made_report import HOSTILE, UNSEEN, made_up, without_result
 from selenium.webdriver import Keys
-from selenium.webdriver.common.by import By
 
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.chat import Message, ToolCall
 from pytest_miniwob_agent.core.events import Called, Completion, Remark
-from pytest_miniwob_agent.core.outcome import Change, Status
+from pytest_miniwob_agent.core.outcome import Status
 from pytest_miniwob_agent.report.folder import Report
-from pytest_miniwob_agent.tasks.catalogue import CATEGORIES
 
-pytestmark = pytest.mark.integration
-
-
-@pytest.fixture(autouse=True)
-def no_complaints(window):
-    window.look_like(1280, "light")
-    window.problems()
-    yield
-    assert window.problems() == []
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("no_complaints")]
 
 
 def test_items_are_filtered_opened_stepped_through_and_linked(window, made):
@@ -66,106 +55,15 @@ def test_items_are_filtered_opened_stepped_through_and_linked(window, made):
     assert window.find('.frame[aria-current="step"]').get_attribute("href").endswith(place)
 
 
-def test_the_list_is_sorted_by_each_column(window, made):
-    window.open(made)
-    ids = [row["id"] for row in index(made)["items"]]
-    for name in ("trials", "steps", "calls", "tokens", "result", "ending"):
-        for direction in ("ascending", "descending"):
-            window.find(f'[data-sort="{name}"]').click()
-            window.wait(lambda d=direction: window.shown(f'th[aria-sort="{d}"] .sort'))
-            found = [
-                row.get_attribute("href").partition("/item/")[2]
-                for row in window.shown(".items tbody a")
-            ]
-            assert sorted(found) == sorted(ids)
-            if name not in ("result", "ending"):
-                by_id = {row["id"]: row[name] or -1 for row in index(made)["items"]}
-                values = [by_id[id_] for id_ in found]
-                assert values == sorted(values, reverse=direction == "descending")
-
-
-def test_rates_are_of_the_items_that_were_allowed_so_many_trials(window, tmp_path):
-    cases = [Case("click-test", "1-screen-1-step", seed) for seed in range(4)]
-    other = Case("click-pie", "n-screen-n-step", 1)
-    outcomes = [
-        made_up(cases[0], 1, trials=1),
-        made_up(cases[1], None, trials=1),
-        made_up(cases[2], 2, trials=3),
-        made_up(cases[3], None, trials=3),
-        made_up(other, 1, trials=1),
-    ]
-    Report(tmp_path).write(outcomes, judged=False)
-    window.open(tmp_path)
-    rows = [row.split() for row in window.texts(".rates tbody tr")]
-    none = "\N{EN DASH}"
-    assert rows == [
-        ["1-screen-1-step", "4", "25%", "50%", "50%", none, none],
-        ["n-screen-n-step", "1", "100%", none, none, none, none],
-        ["all", "5", "40%", "50%", "50%", none, none],
-    ]
-    lines = window.driver.find_elements(By.CSS_SELECTOR, ".chart polyline")
-    assert [len(line.get_attribute("points").split()) for line in lines] == [3, 1, 3]
-    circles = window.driver.find_elements(By.CSS_SELECTOR, ".chart circle")
-    assert len(circles) == 7
-
-
-def test_the_list_is_searched_and_the_address_holds_the_filters(window, made):
-    window.open(made, "#/?q=wheel")
-    assert window.texts(".items tbody a") == ["click-pie 1000"]
-    window.find("#by-text").clear()
-    window.find("#by-text").send_keys("regressed pie")
-    window.wait(lambda: window.texts(".items tbody a") == ["click-pie 7"])
-    window.open(made, "#/?q=solved")
-    assert window.texts("#found") == ["3 of 6 items"]  # without the unsolved one
-    window.open(made, "#/?q=unsolved")
-    assert window.texts(".items tbody a") == ["click-pie 7"]
-    window.open(made, "#/?category=1-screen-1-step&sort=trials&down=1")
-    assert window.texts(".items tbody a")[0] == "click-test 8"
-    assert window.texts(".heat caption") == ["1-screen-1-step"]
-    window.open(made, "#/?status=progressed")
-    assert window.texts(".items tbody a") == ["click-test 8"]
-    window.find("#by-text").send_keys("100%41&?")
-    window.wait(lambda: window.texts("#found") == ["0 of 6 items"])
-    window.open(made, window.place)
-    assert window.find("#by-text").get_attribute("value") == "100%41&?"
-
-
-def test_an_item_without_a_result_shows_the_reason(window, made):
+def test_an_item_without_a_result_shows_the_reason_and_how_to_get_pictures(window, made):
     window.open(made, "#/item/1-screen-1-step/click-test/1000")
     assert window.texts(".badge") == ["drifted"]
     assert window.texts(".reason .minus") == ["- old"]
+    command = '-k "click-test/1000" --miniwob-report=DIR --miniwob-trace=on'
+    assert window.texts(".without code") == [command]
     assert window.texts(".frame .caption")[0].startswith("0 enter")
     window.open(made, "#/item/n-screen-n-step/click-pie/8")
     assert window.texts(".reason pre") == ["no disk"]
-
-
-def test_every_status_has_a_filter_a_sign_and_room(window, tmp_path):
-    outcomes = [
-        made_up(Case("click-test", "1-screen-1-step", seed), solved_at, change=change)
-        for seed, (solved_at, change) in enumerate(
-            [(1, Change.PROGRESSED), (None, Change.REGRESSED)]
-        )
-    ]
-    for status in (Status.DRIFTED, Status.ERROR, Status.WAITING, Status.BUDGET):
-        case = Case("click-test", "1-screen-1-step", len(outcomes))
-        outcomes.append(without_result(case, status, message="9 model calls are used up"))
-    Report(tmp_path).write(outcomes, judged=True)
-    window.open(tmp_path)
-    assert window.texts(".cell[href]") == ["1", "×", "≠", "!", "…", "$"]
-    kinds = [*Status, *Change]
-    for kind in kinds:
-        window.find(f'[data-status="{kind}"]').click()
-        window.wait(lambda: window.texts("#found") == ["1 of 6 items"])
-    assert len(window.shown(".chip")) == len(kinds) + 1
-    for width in (1280, 390):
-        window.look_like(width, "light")
-        boxes = [window.find(one).rect for one in (".chips", "#by-task", "#by-text", "#found")]
-        for above, below in itertools.combinations(boxes, 2):
-            assert (
-                above["y"] + above["height"] <= below["y"]
-                or above["x"] + above["width"] <= below["x"]
-            )
-        assert window.wide() == width
 
 
 def test_the_address_of_an_item_that_is_missing_shows_an_error(window, made):
@@ -237,26 +135,10 @@ def test_text_of_pages_and_models_never_becomes_markup_or_script(window, tmp_pat
         assert not set(found) & set(UNSEEN)
     window.open(tmp_path, places[0])
     assert "<script>alert(1)</script>" in window.find("#item > .goal").text
+    window.find(".prompt summary").click()
     asked = window.find("pre.asked").text
     assert "[U+202E]back" in asked
     assert "".join(f"[U+{ord(char):04X}]" for char in UNSEEN) + "." in asked
-
-
-def test_1075_items_are_shown_and_found(window, tmp_path):
-    seeds = range(1000, 1025)
-    outcomes = [
-        made_up(Case(task, category, seed), [1, 1, 2, 4, None][(seed + len(task)) % 5])
-        for category, tasks in CATEGORIES.items()
-        for task in tasks
-        for seed in seeds
-    ]
-    Report(tmp_path).write(outcomes, judged=False)
-    window.open(tmp_path)
-    assert len(window.driver.find_elements(By.CSS_SELECTOR, "a.cell")) == 1075
-    window.find("#by-text").send_keys("click-pie unsolved")
-    window.wait(lambda: window.texts("#found") == ["5 of 1,075 items"])
-    window.find(".items tbody a").click()
-    window.wait(lambda: window.texts(".steps h2") == ["Trial 1, action 0"])
 
 
 PLACES = {
@@ -325,20 +207,82 @@ def test_a_conversation_shows_what_is_new_and_its_tool_calls(window, tmp_path):
         "Save is grey.\nIt may be too early.", 'click({"element": 1})\n<b>({)',
         'click({"element": 1})',
     ]  # fmt: skip
-    assert window.texts(".call .label") == [
-        "Reasoning", "Tool calls", "Message: system", "Message: user", "Tool calls",
-    ]  # fmt: skip
+    assert window.texts(".call .label") == ["Reasoning", "Tool calls", "Tool calls"]
+    assert window.texts(".prompt") == [
+        "Prompt 2 new messages",
+        "Prompt no new message, after 2 earlier messages",
+    ]
+    for summary in window.shown(".prompt summary"):
+        summary.click()
+    assert window.texts(".prompt .label") == ["Message: system", "Message: user"]
     assert window.texts(".call p.hint") == [
         "Tools offered: click, enter",
         "The same messages as in the call before",
     ]
     window.open(tmp_path, "#/item/1-screen-1-step/click-test/1/1/1")
+    window.find(".prompt summary").click()
     assert window.texts(".call pre") == [
         "Done", "I can't go on.", "Or not.", "It is grey now.",
     ]  # fmt: skip
     assert window.texts(".call .hint") == [
-        "call · 40 + 5 tokens · finish reason: length", "3 earlier messages",
-    ]  # fmt: skip
+        "call · 40 + 5 tokens · finish reason: length",
+        "1 new message, after 3 earlier messages",
+    ]
     window.find(".about summary").click()
     assert "answered by\nm-2026-01-01" in window.find(".about").text
     assert window.violations() == []
+
+
+def test_prompts_are_closed_until_a_reader_opens_them(window, made):
+    window.open(made, "#/item/n-screen-n-step/click-pie/1000/2/0")
+    assert window.texts(".call .label") == ["Completion", "Completion"]
+    assert not window.shown("pre.asked")
+    window.find(".prompt summary").click()
+    assert window.texts("pre.asked") == ["What was wrong?"]
+    window.press(Keys.ARROW_RIGHT, Keys.ARROW_LEFT)  # and stay open from then on
+    window.wait(lambda: len(window.shown("pre.asked")) == 2)
+
+
+def test_trials_are_jumped_over_by_list_and_keyboard(window, made):
+    window.open(made, "#/item/n-screen-n-step/click-pie/1000")
+    assert [text.replace("\n", " ") for text in window.texts(".jumps li")] == [
+        *(f"Trial {trial} 3 actions failed" for trial in range(1, 5)), "Trial 5 3 actions correct",
+    ]  # fmt: skip
+    at = lambda: (window.texts(".steps h2"), window.texts(".jumps .current")[0][:7])  # noqa: E731
+    window.press((Keys.SHIFT, Keys.ARROW_RIGHT), (Keys.SHIFT, Keys.ARROW_RIGHT), Keys.ARROW_RIGHT)
+    window.wait(lambda: at() == (["Trial 3, action 1"], "Trial 3"))
+    window.press((Keys.SHIFT, Keys.ARROW_LEFT))
+    window.wait(lambda: at() == (["Trial 3, action 0"], "Trial 3"))
+    window.find('[aria-label="Previous trial"]').click()
+    window.wait(lambda: at() == (["Trial 2, action 0"], "Trial 2"))
+    window.find('[data-trial="5"] .ending').click()
+    window.wait(lambda: at() == (["Trial 5, end"], "Trial 5"))
+    assert window.shown('.frame[aria-current="step"]')
+    assert not window.find('[aria-label="Next trial"]').is_enabled()
+    window.find('[data-trial="1"] a').click()
+    window.wait(lambda: at() == (["Trial 1, action 0"], "Trial 1"))
+    assert window.find('[aria-label="Previous trial"]').is_enabled() is False
+
+
+def test_pictures_are_sharp_and_marks_leave_the_label_legible(window, made):
+    """What the action points at has a height of 20, from (10, 90) to (150, 110)."""
+    place = "#/item/n-screen-n-step/click-pie/7/1/0"
+    window.look_like(390, "light")
+    window.open(made, place)
+    for width in (390, 1280):
+        window.look_like(width, "light")
+        sizes = window.driver.execute_script(
+            "return [...document.images].map((one) => { const { width, height } ="
+            " one.getBoundingClientRect(); return [one.closest('.small') ? 1 : 2,"
+            " width / 160, height / 210, getComputedStyle(one).imageRendering]; })"
+        )
+        assert len(sizes) == 4
+        for times, wide, high, rendering in sizes:
+            assert (wide, high, rendering) == (times, times, "pixelated")
+        assert window.wide() == width
+    boxes = window.driver.execute_script(
+        "return [...document.querySelectorAll('.stage .marks > :not(rect)')].map((one) => {"
+        " const { x, y, width, height } = one.getBBox(); return [x, y, x + width, y + height]; })"
+    )
+    assert boxes == [[152, 96, 158, 104]] * 2, "an arrow on the right"
+    assert not window.shown(".without")

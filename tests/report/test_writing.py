@@ -114,10 +114,11 @@ def test_an_item_that_is_not_recorded_has_the_reason_and_its_frames(pictured):
     assert [(frame["trial"], frame["step"]) for frame in item["frames"]] == [(1, 0)]
 
 
-def test_items_that_wait_for_a_completion_have_that_reason(project):
+def test_items_that_wait_say_so_and_pages_without_pictures_have_a_note(project):
     project.runpytest("--miniwob-report=report", "--miniwob-record=defer")
     for item in items(project.path / "report").values():
         assert (item["status"], item["reason"]) == ("waiting", "It waits for a completion.")
+        assert "the page has no method look(action)" in item["note"]
 
 
 def test_an_error_before_the_episode_is_the_reason(pictured):
@@ -136,4 +137,7 @@ def test_a_regression_is_marked(pictured):
     pictured.runpytest("--miniwob-baseline=before.jsonl", "--miniwob-report=report")
     found = items(pictured.path / "report")
     assert (found[ONE]["change"], found[TWO]["change"]) == ("regressed", "")
-    assert index(pictured.path / "report")["judged"]
+    assert found[ONE]["before"] == {"solved": 1, "samples": 1, "text": "solved in trial 1"}
+    data = index(pictured.path / "report")
+    assert data["judged"]
+    assert (data["gate"]["name"], data["gate"]["decision"]) == ("items", "failed")

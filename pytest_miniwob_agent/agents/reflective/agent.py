@@ -9,7 +9,7 @@ which the next trial has to take (5, algorithm 1). The alternatives that the pap
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TypeGuard
 
@@ -27,18 +27,26 @@ from pytest_miniwob_agent.core.errors import StepLimit, UsageError
 from pytest_miniwob_agent.core.events import Ending, Note, Reflected, TrialEnded
 from pytest_miniwob_agent.core.observations import Observation
 from pytest_miniwob_agent.core.parsing import Command, Unreadable, quote
-from pytest_miniwob_agent.core.protocols import LLM, Environment
+from pytest_miniwob_agent.core.protocols import LLM, Environment, Visible
 from pytest_miniwob_agent.screen import render
 
 TRAJECTORY_LIMIT = 16_000
 """Characters of screens and actions in a prompt; of a longer trajectory the first and the last
 screen are shown, and all actions."""
 
+MOST_PICTURES = 10
+"""Pictures of screens in a prompt; of a longer trajectory the first and the last one are shown."""
+
+ZOOM = 3
+"""Enlargement of pictures: the task's area of 160 x 210 pixels gets a size that models see well."""
+
 PLANNING = ("staged", "iterative", "plan-then-adapt")
 MEMORY = ("structured", "plain", "traces")
 CONSTRAINT = ("clicks", "none", "all")
 ACTIONS = ("paper", "all")
-SCREEN = ("compact", "full")
+SCREEN = ("compact", "full", "picture", "both")
+TEXTS = {"compact": (), "full": ("full",), "picture": ("picture",), "both": ("both", "full")}
+"""First words of the prompts that are a screen's own, in the order in which they are looked for."""
 
 
 class ReflectiveAgent:
@@ -57,7 +65,8 @@ class ReflectiveAgent:
         actions: `paper` for the actions of the paper, `all` for every action of the package.
         screen: `compact` as in the paper, or `full` for everything that shows, with texts of its
             own (`prompts/full-*.txt`): the plan may follow thoughts, and the notes on past actions
-            keep what was seen.
+            keep what was seen. `picture` for a picture of it instead, with the ids of the elements
+            drawn on it (`prompts/picture-*.txt`), `both` for the text and the picture.
 
     Raises:
         UsageError: an argument is none of these, or the folder of prompts is not right.
@@ -82,10 +91,10 @@ class ReflectiveAgent:
                 "'plain', which disables nothing; leave it out"
             )
         self.all_actions = check_choice("actions", actions, ACTIONS) == "all"
-        self.full_screen = check_choice("screen", screen, SCREEN) == "full"
+        self.screen = check_choice("screen", screen, SCREEN)
         self.prompts = Prompts(Path(__file__).with_name("prompts"), prompts)
         parts = {
-            f"{screen}-screen": self.full_screen,
+            f"{screen}-screen": screen != SCREEN[0],
             planning: planning != PLANNING[0],
             f"{memory}-memory": memory != MEMORY[0],
             f"{constraint}-constraint": constraint != CONSTRAINT[0],
@@ -106,11 +115,21 @@ class _Solver:
     ) -> None:
         self._agent = agent
         self._prompts = agent.prompts
+        self._full = agent.screen != "compact"
+        self._has_text = agent.screen != "picture"
         self._env = env
+        self._camera: Visible | None = None
+        if agent.screen in ("picture", "both"):
+            if not isinstance(env, Visible):
+                raise UsageError(
+                    f"--miniwob-agent-params: screen {agent.screen!r} needs a page that gives "
+                    f"pictures: {type(env).__name__} has no look()"
+                )
+            self._camera = env
         self._llm = llm
         self._note = note
         self._memory = Memory(agent.memory)
-        self._sentences: dict[tuple[str, str], str] = {}
+        self._sentences: dict[tuple[object, ...], str] = {}
         self._rough_plan = ""
 
     def run(self) -> None:
@@ -131,10 +150,11 @@ class _Solver:
             self._reflect(trial)
 
     def _reset(self) -> Observation:
-        return self._env.reset(full=True) if self._agent.full_screen else self._env.reset()
+        return self._env.reset(full=True) if self._full else self._env.reset()
 
     def _play(self, trial: Trial) -> None:
         """Play the trial to its end, and fill it in."""
+        self._look(trial)
         for action in self._memory.prefix:
             if self._act(trial, action):
                 return
@@ -165,8 +185,18 @@ class _Solver:
             trial.detail = "" if transition.solved else f"reward {transition.reward:g}"
         else:
             trial.screens.append(transition.observation)
+            self._look(trial)
             return False
         return True
+
+    def _look(self, trial: Trial) -> None:
+        """Take a picture of the present screen, if the variant shows pictures."""
+        if self._camera is None:
+            return
+        disabled = self._disabled(trial, len(trial.actions))
+        named = [each.id for each in trial.screens[-1].elements if each.id is not None]
+        ids = [id_ for id_ in named if id_ not in disabled]
+        trial.pictures.append(self._camera.look(marks=ids, zoom=ZOOM, rulers=True).png)
 
     def _stuck(self, trial: Trial, first: int) -> bool:
         """End the trial, and return True, if a stage led back to one of its own screens (3.4).
@@ -180,15 +210,41 @@ class _Solver:
         """
         if isinstance(trial.actions[-1], NoVisibleEffect):
             return False
-        *before, here = ((render(each.elements), each.focus) for each in trial.screens[first:])
+        pictures = trial.pictures[first:] or [b""] * len(trial.screens[first:])
+        *before, here = (
+            (render(each.elements), each.focus, picture)
+            for each, picture in zip(trial.screens[first:], pictures, strict=True)
+        )
         if here not in before:
             return False
         trial.ending = Ending.NO_CHANGE if here == before[-1] else Ending.CYCLE
         return True
 
-    def _screen(self, trial: Trial, step: int) -> str:
-        """Render a screen of the trial for the planner and the reflector."""
-        return render(trial.screens[step].elements, self._disabled(trial, step))
+    def _screen(self, trial: Trial, step: int) -> Prompt:
+        """Show a screen of the trial to the planner or the reflector."""
+        return self._shown(trial, step, self._disabled(trial, step))
+
+    def _shown(
+        self,
+        trial: Trial,
+        step: int,
+        disabled: Collection[int] = (),
+        pictures: Sequence[bytes] = (),
+    ) -> Prompt:
+        """Show a screen as the variant does: its text, its picture, or both.
+
+        Args:
+            trial: the trial.
+            step: the number of the screen.
+            disabled: the ids that its text leaves out; its picture has no marks of them.
+            pictures: those that the prompt has already, each of them once.
+        """
+        parts = [render(trial.screens[step].elements, disabled)] if self._has_text else []
+        if trial.pictures:
+            picture = trial.pictures[step]
+            pictures = pictures if picture in pictures else (*pictures, picture)
+            parts.append(f"[picture {pictures.index(picture) + 1}]")
+        return Prompt.of("\n".join(parts), pictures)
 
     def _disabled(self, trial: Trial, step: int) -> set[int]:
         """Return the ids of elements that must not be clicked at a step (5.2)."""
@@ -210,32 +266,43 @@ class _Solver:
         screen = self._screen(trial, len(trial.actions))
         if self._agent.planning == "staged":
             history = self._remembered(trial, self._history(trial))
-            name = "full-plan" if self._agent.full_screen else "plan"
-            prompt = self._prompts.fill(
-                name, actions=actions, goal=goal, history=history, screen=screen
-            )
-            return self._read_plan(self._llm.complete(prompt, "plan").text)
+            prompt = self._fill("plan", actions=actions, goal=goal, history=history, screen=screen)
+            return self._read_plan(self._ask(prompt, "plan"))
         trajectory = self._remembered(trial, self._trajectory(trial))
         if self._agent.planning == "iterative":
-            prompt = self._prompts.fill("next", actions=actions, goal=goal, trajectory=trajectory)
-            return self._read_plan(self._llm.complete(prompt, "plan").text)[:1]
+            prompt = self._fill("next", actions=actions, goal=goal, trajectory=trajectory)
+            return self._read_plan(self._ask(prompt, "plan"))[:1]
         if not self._rough_plan:
-            prompt = self._prompts.fill("rough-plan", actions=actions, goal=goal, screen=screen)
-            self._rough_plan = self._llm.complete(prompt, "plan").text.strip() or "(none)"
-        prompt = self._prompts.fill(
+            prompt = self._fill("rough-plan", actions=actions, goal=goal, screen=screen)
+            self._rough_plan = self._ask(prompt, "plan").strip() or "(none)"
+        prompt = self._fill(
             "adapt", actions=actions, goal=goal, plan=self._rough_plan, trajectory=trajectory
         )
-        return self._read_plan(self._llm.complete(prompt, "adapt").text)[:1]
+        return self._read_plan(self._ask(prompt, "adapt"))[:1]
+
+    def _fill(self, name: str, **values: str) -> Prompt:
+        """Fill in a prompt: that of the variant's screen if it has one, else the common one."""
+        names = [f"{word}-{name}" for word in TEXTS[self._agent.screen]]
+        own = next(filter(self._prompts.has, names), name)
+        return self._prompts.fill(own, **values)
+
+    def _ask(self, prompt: Prompt, purpose: str) -> str:
+        """Return the model's reply to a prompt."""
+        if not prompt.pictures:
+            return self._llm.complete(prompt, purpose).text
+        return self._llm.chat([{"role": "user", "content": prompt.content}], purpose).text
 
     def _actions(self) -> str:
         """Return the text that explains the actions to the model."""
         name = "actions-all" if self._agent.all_actions else "actions"
-        if self._agent.full_screen:
-            return self._prompts.fill(f"full-{name}", screen=self._prompts.fill("full-screen"))
-        return self._prompts.fill(name)
+        if self._agent.screen == "compact":
+            return self._prompts.fill(name)
+        parts = [f"{word}-screen" for word in TEXTS[self._agent.screen]]
+        screen = Prompt.joined(map(self._prompts.fill, reversed(parts)))
+        return self._fill(name, screen=screen)
 
     def _read_plan(self, reply: str) -> list[Command | Unreadable]:
-        if self._agent.full_screen:
+        if self._full:
             reply = without_thoughts(reply)
         return parse_plan(reply, self._agent.all_actions)
 
@@ -254,31 +321,28 @@ class _Solver:
         if not trial.actions:
             return "Nothing yet."
         sentences = (
-            self._sentence(trial.screens[0].goal, render(screen.elements), str(action))
-            for screen, action in zip(trial.screens, trial.actions, strict=False)
+            self._sentence(trial.screens[0].goal, self._shown(trial, step), str(action))
+            for step, action in enumerate(trial.actions)
         )
         return "\n".join(f"{number}. {text}" for number, text in enumerate(sentences, start=1))
 
-    def _sentence(self, goal: str, screen: str, action: str) -> str:
-        if (screen, action) not in self._sentences:
-            if self._agent.full_screen:
-                values = {"goal": goal, "screen": screen, "action": action}
-                prompt = self._prompts.fill("full-summarise", **values)
-            else:
-                prompt = self._prompts.fill("summarise", screen=screen, action=action)
-            reply = self._llm.complete(prompt, "summarise").text
-            self._sentences[screen, action] = " ".join(reply.split())
-        return self._sentences[screen, action]
+    def _sentence(self, goal: str, screen: Prompt, action: str) -> str:
+        key = (str(screen), action, *screen.pictures)
+        if key not in self._sentences:
+            values = {"goal": goal} if self._full else {}
+            prompt = self._fill("summarise", screen=screen, action=action, **values)
+            self._sentences[key] = " ".join(self._ask(prompt, "summarise").split())
+        return self._sentences[key]
 
     def _ground(self, trial: Trial, command: Command) -> Action:
         """Return the action of a command; one that names no element costs a call."""
         if command.action is not None:
             return command.action
         trial.invalid = command.line
-        prompt = self._prompts.fill(
+        prompt = self._fill(
             "ground", screen=self._screen(trial, len(trial.actions)), action=command.line
         )
-        reply = self._llm.complete(prompt, "ground").text
+        reply = self._ask(prompt, "ground")
         element = parse_id(reply)
         if element is None:
             raise Unreadable(f"no element for {command.line!r}: {quote(reply)}")
@@ -287,7 +351,7 @@ class _Solver:
 
     def _reflect(self, trial: Trial) -> None:
         self._memory.keep(trial)
-        prompt = self._prompts.fill(
+        prompt = self._fill(
             "reflect",
             actions=self._actions(),
             goal=trial.screens[0].goal,
@@ -302,7 +366,7 @@ class _Solver:
         disabled = tuple(sorted(self._disabled(trial, step)))
         self._note(Reflected(step, str(command.action or command.line), disabled))
 
-    def _noted(self, trajectory: str) -> str:
+    def _noted(self, trajectory: Prompt) -> Prompt:
         """Put the suggestions of earlier trials before a trajectory, if they are kept (Eq. 6)."""
         if not self._memory.notes:
             return trajectory
@@ -318,11 +382,11 @@ class _Solver:
     def _suggestion(self, trial: Trial, prompt: Prompt) -> tuple[int, Command] | None:
         """Ask for a suggestion; once more if it can't be read, as all would happen again."""
         try:
-            return self._read_suggestion(trial, self._llm.complete(prompt, "reflect").text)
+            return self._read_suggestion(trial, self._ask(prompt, "reflect"))
         except Unreadable as error:
             again = self._prompts.fill("reflect-again", prompt=prompt, problem=str(error))
         try:
-            return self._read_suggestion(trial, self._llm.complete(again, "reflect").text)
+            return self._read_suggestion(trial, self._ask(again, "reflect"))
         except Unreadable:
             return None
 
@@ -332,32 +396,35 @@ class _Solver:
             raise Unreadable(f"there is no screen for an action {step} among those above")
         return step, command
 
-    def _trajectory(self, trial: Trial) -> str:
+    def _trajectory(self, trial: Trial) -> Prompt:
         """Show screens and actions in turn; of a long trial the first and the last screen (7.5)."""
-        screens: list[str | None] = [self._screen(trial, at) for at in range(len(trial.screens))]
-        parts = self._steps(trial, screens)
-        if sum(map(len, parts)) > TRAJECTORY_LIMIT:
-            screens[1:-1] = [None] * len(screens[1:-1])
-            parts = self._steps(trial, screens)
-        return "\n\n".join(parts)
+        shown = range(len(trial.screens))
+        parts, pictures = self._steps(trial, shown)
+        if sum(map(len, parts)) > TRAJECTORY_LIMIT or len(pictures) > MOST_PICTURES:
+            parts, pictures = self._steps(trial, [0, shown[-1]])
+        return Prompt.of("\n\n".join(parts), pictures)
 
-    def _steps(self, trial: Trial, screens: Sequence[str | None]) -> list[str]:
-        """Show the steps of a trial, without the screens that are None."""
+    def _steps(self, trial: Trial, shown: Collection[int]) -> tuple[list[str], Sequence[bytes]]:
+        """Show the steps of a trial, with the screens of some of them and their pictures."""
         actions = [str(action) for action in trial.actions]
         if trial.invalid:
             actions.append(trial.invalid)
         parts = []
-        for step, screen in enumerate(screens):
-            if screen is not None:
-                same = step > 0 and screen == screens[step - 1]
+        before: tuple[int, Prompt] = (-1, Prompt.of(""))
+        for step in range(len(trial.screens)):
+            if step in shown:
+                pictures = before[1].pictures
+                screen = self._shown(trial, step, self._disabled(trial, step), pictures)
+                same = before == (step - 1, screen)
                 parts.append(
                     f"Screen index={step}" + (" is unchanged." if same else f":\n{screen}")
                 )
+                before = step, screen
             if tried := self._tried(trial, step):
                 parts.append(f"Tried here before, and wrong: {tried}")
             if step < len(actions):
                 parts.append(f"Action index={step}: {actions[step]}")
-        return parts
+        return parts, before[1].pictures
 
 
 def _is_plain_click(action: Action) -> TypeGuard[Click]:

@@ -17,7 +17,8 @@ class Trial:
     """The screens of a trial, the actions between them, and its ending.
 
     Action k was taken on `screens[k]`. Until the page judges there is one screen more than actions.
-    `invalid` is a last line that could not be carried out.
+    `invalid` is a last line that could not be carried out. `pictures` are PNGs of the screens,
+    where the agent's variant shows them.
     """
 
     screens: list[Observation]
@@ -25,6 +26,7 @@ class Trial:
     ending: Ending = Ending.INCOMPLETE
     detail: str = ""
     invalid: str = ""
+    pictures: list[bytes] = field(default_factory=list)
 
 
 @dataclass(slots=True)

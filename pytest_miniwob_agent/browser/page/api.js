@@ -85,6 +85,7 @@ window.miniwobAgent = {
     return [markup(document.body, shown), shown];
   },
   boxes,
+  sights,
   reach,
   aim,
   range,

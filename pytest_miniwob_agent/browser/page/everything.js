@@ -84,7 +84,7 @@ const attribute = (around, name) => {
 };
 
 // The part of a node's box that is in the viewport and in all boxes that scroll.
-const inSight = (node) => {
+const sighted = (node) => {
   let { left, top, right, bottom } = extent(node);
   const cut = (box) => {
     [left, right] = [Math.max(left, box.left), Math.min(right, box.right)];
@@ -95,6 +95,12 @@ const inSight = (node) => {
     const { overflowX, overflowY } = getComputedStyle(up);
     if (overflowX !== "visible" || overflowY !== "visible") cut(up.getBoundingClientRect());
   }
+  return { left, top, right, bottom };
+};
+
+// True if a part of a node is in sight, or all of it where it is smaller than a pixel.
+const inSight = (node) => {
+  const { left, top, right, bottom } = sighted(node);
   const { width, height } = extent(node);
   return right - left >= Math.min(1, width) && bottom - top >= Math.min(1, height);
 };

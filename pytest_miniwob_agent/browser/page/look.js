@@ -20,6 +20,8 @@ sheet.replaceSync(`* {
    would get a size. */
 * { text-rendering: geometricPrecision !important; }
 svg, svg * { text-rendering: auto !important; }
+/* The corner by which a text area is resized: versions of Chromium draw their own differently. */
+::-webkit-resizer { background: linear-gradient(135deg, transparent 60%, #999 60%); }
 /* Flight tasks: exactly as high as the viewport, so that all of the frame can be clicked. */
 iframe#wrap { position: fixed !important; inset: 0 !important; height: 100vh !important; }`);
 document.adoptedStyleSheets = [sheet];

@@ -19,14 +19,50 @@ const boxes = (points) => {
   return { seen: seen.map(box), at: at.map(box) };
 };
 
-// The size of a picture, which shows the task's area and all elements beyond it, and the boxes of
-// the elements at some points.
-const view = async (points) => {
+// True for an element that shows nothing, such as the edge by which a dialog is resized.
+const blank = (element) => {
+  const used = "a, button, label, input, select, textarea, img, canvas, svg, video, [contenteditable]";
+  if (!(element instanceof HTMLElement) || element.matches(used) || element.querySelector(used)
+    || squeeze(element.textContent)) return false;
+  const style = getComputedStyle(element);
+  const [, , , alpha] = channels(style.backgroundColor) ?? [0, 0, 0, 0];
+  return !alpha && style.backgroundImage === "none" && style.content === "normal"
+    && ["Top", "Right", "Bottom", "Left"].every((side) => !parseFloat(style[`border${side}Width`]))
+    && ["::before", "::after"].every((part) => getComputedStyle(element, part).content === "none");
+};
+
+// The boxes of the elements with some ids that are in sight, and of all texts and drawings that show,
+// which marks of the elements should not hide.
+const sights = (wanted) => {
+  const whole = ({ left, top, right, bottom }) => {
+    const [x, y] = [Math.floor(left), Math.floor(top)];
+    return [x, y, Math.ceil(right) - x, Math.ceil(bottom) - y];
+  };
+  const seen = (node) => visible(node) && !covered(node) && !blank(node);
+  const marks = wanted.map((id) => [id, byId.get(id)])
+    .filter(([, node]) => node instanceof Element && node.isConnected && inSight(node)
+      && (line(node) || seen(node)))
+    .map(([id, node]) => [id, whole(sighted(node))]);
+  const texts = ({ node, content }) => {
+    if (!(node instanceof HTMLElement) || !content || node.matches("option")) return [node];
+    const words = document.createTreeWalker(node, NodeFilter.SHOW_TEXT);
+    return Array.from({ length: 20 }, () => words.nextNode())
+      .filter((word) => word?.data.trim());
+  };
+  const shown = gather(document.body).filter(({ box }) => !box).flatMap(texts)
+    .filter(inSight).map(sighted).map(whole);
+  return { marks, shown };
+};
+
+// The size of a picture, which shows the task's area and all elements beyond it, the boxes of the
+// elements at some points, and those of the elements with some ids.
+const view = async (points, wanted) => {
   arrow?.remove(); // it does not belong to the page
   // On a busy machine the last drawing may be a frame behind, and a picture would show that.
   for (let count = 0; count < 2; count++) await new Promise(realFrame);
   const { seen, at } = page().boxes(points);
   const right = Math.max(160, ...seen.map(([left, , width]) => left + width));
   const bottom = Math.max(210, ...seen.map(([, top, , height]) => top + height));
-  return { size: [Math.min(right, innerWidth), Math.min(bottom, innerHeight)], boxes: at };
+  const size = [Math.min(right, innerWidth), Math.min(bottom, innerHeight)];
+  return { size, boxes: at, ...(wanted.length ? page().sights(wanted) : { marks: [], shown: [] }) };
 };

@@ -186,6 +186,17 @@ def plain_messages(messages: Sequence[Any]) -> list[dict[str, Any]]:
     return plain
 
 
+def prompt_files(messages: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the digests of the prompt files that texts of messages were made of, by file name."""
+    files: dict[str, str] = {}
+    for message in messages:
+        content = message.get("content")
+        pieces = [content, *(part.get("text") for part in parts.mappings(content))]
+        for piece in pieces:
+            files |= getattr(piece, "files", {})
+    return files
+
+
 def _tool_calls(message: Mapping[str, Any]) -> tuple[ToolCall, ...]:
     calls = []
     for call in parts.mappings(message.get("tool_calls")):

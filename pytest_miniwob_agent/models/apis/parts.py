@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pytest_miniwob_agent.core.data import canonical_json
+from pytest_miniwob_agent.pictures.parts import digest_in, read_base64, reference_to
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
@@ -63,12 +64,13 @@ def _part_text(part: Any) -> str:
 
 
 def _picture(part: Mapping[str, Any]) -> str:
-    """Describe a picture; an empty text if the part is none."""
+    """Describe a picture, if possible by its file's name; an empty text if the part is none."""
     url = part.get("image_url")
     url = url.get("url") if isinstance(url, Mapping) else url
     source = mapping(part.get("source"))
     if source.get("type") == "base64":
-        url = f"data:{source.get('media_type')};base64,{source.get('data')}"
+        data = source.get("data")
+        url = data if digest_in(data) else f"data:{source.get('media_type')};base64,{data}"
     elif source.get("type") == "url":
         url = source.get("url")
     if not isinstance(url, str):
@@ -76,4 +78,6 @@ def _picture(part: Mapping[str, Any]) -> str:
     kind, comma, data = url.removeprefix("data:").partition(";base64,")
     if not comma:
         return f"[picture {url}]"
+    if kind.startswith("image/") and (found := read_base64(data)):
+        return f"[picture {reference_to(found[0])}]"
     return f"[picture {kind}, {len(data) * 3 // 4:,} bytes]"

@@ -1,0 +1,218 @@
+"""Marks on pictures of a page: the ids of its elements, and rulers in the page's pixels.
+
+They are drawn outside of the page, on the decoded picture after it was enlarged, so that they
+change nothing there and are the same on every machine. Each element gets brackets around its
+corners and its id in a label beside it, where that hides least of what shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from PIL import Image
+
+from pytest_miniwob_agent.core.observations import Box
+from pytest_miniwob_agent.pictures.image import decoded, png_of
+
+MARK, LABEL = (208, 0, 144), (255, 255, 255)
+"""Colours of brackets and labels, which pages hardly use, and of the ids in the labels."""
+
+GROUND, INK = (236, 236, 236), (64, 64, 64)
+"""Colours of the rulers."""
+
+TICK, NUMBERED = 10, 20
+"""Pixels of the page from one tick of a ruler to the next, and from one number to the next."""
+
+_WIDTH, _HEIGHT = 5, 7
+_DIGITS = (
+    "01110 10001 10011 10101 11001 10001 01110",
+    "00100 01100 00100 00100 00100 00100 01110",
+    "01110 10001 00001 00110 01000 10000 11111",
+    "11110 00001 00001 01110 00001 00001 11110",
+    "00010 00110 01010 10010 11111 00010 00010",
+    "11111 10000 11110 00001 00001 10001 01110",
+    "01110 10000 10000 11110 10001 10001 01110",
+    "11111 00001 00010 00100 01000 01000 01000",
+    "01110 10001 10001 01110 10001 10001 01110",
+    "01110 10001 10001 01111 00001 00001 01110",
+)
+"""The digits, seven rows of five pixels each, so that no font of a machine takes part."""
+
+_HIDES_LABEL = 20
+"""Weight of a hidden pixel of another label, against one of what shows on the page."""
+
+
+def enlarged(png: bytes, zoom: int) -> Image.Image:
+    """Return a picture with each pixel as a square of `zoom` pixels."""
+    image = decoded(png).convert("RGB")
+    width, height = image.size
+    return image.resize((width * zoom, height * zoom), Image.Resampling.NEAREST)
+
+
+def marked(
+    png: bytes,
+    zoom: int,
+    marks: Mapping[int, Box] | None = None,
+    shown: Sequence[Box] = (),
+    *,
+    rulers: bool = False,
+) -> bytes:
+    """Return a picture of a page, enlarged and with marks.
+
+    Args:
+        png: the picture, one pixel for each of the page.
+        zoom: the side of the square that a pixel becomes.
+        marks: the boxes of the elements to mark, by their ids, in the page's pixels.
+        shown: the boxes that labels should not hide: of the texts and drawings that show.
+        rulers: True for rulers at the left and at the top, which count the page's pixels.
+    """
+    image = enlarged(png, zoom)
+    thickness, scale = (2, 2) if zoom > 2 else (1, 1)
+    boxes = {
+        id_: _Rect(x * zoom, y * zoom, (x + width) * zoom, (y + height) * zoom)
+        for id_, (x, y, width, height) in sorted((marks or {}).items())
+    }
+    ink = [
+        _Rect(x * zoom, y * zoom, (x + width) * zoom, (y + height) * zoom)
+        for x, y, width, height in shown
+    ]
+    for box in boxes.values():
+        _draw_brackets(image, box, thickness)
+    labels: list[_Rect] = []
+    for id_, box in boxes.items():
+        label = _place_label(_label_size(str(id_), scale), box, image.size, ink, labels, thickness)
+        labels.append(label)
+        image.paste(MARK, label)
+        _write(image, str(id_), (label.left + scale, label.top + scale), scale, LABEL)
+    return png_of(_with_rulers(image, zoom, scale) if rulers else image)
+
+
+class _Rect(NamedTuple):
+    """A rectangle as Pillow takes it; right and bottom are the first beyond it."""
+
+    left: int
+    top: int
+    right: int
+    bottom: int
+
+    def shared(self, other: _Rect) -> int:
+        """Return the number of pixels that are in both."""
+        width = min(self.right, other.right) - max(self.left, other.left)
+        height = min(self.bottom, other.bottom) - max(self.top, other.top)
+        return max(0, width) * max(0, height)
+
+
+def _draw_brackets(image: Image.Image, box: _Rect, thickness: int) -> None:
+    """Draw the four corners of a frame around a box, none of it in the box itself."""
+    outer = _Rect(
+        box.left - thickness, box.top - thickness, box.right + thickness, box.bottom + thickness
+    )
+    longest = 6 * thickness
+    across = min(longest, max(thickness + 1, (outer.right - outer.left) // 4))
+    down = min(longest, max(thickness + 1, (outer.bottom - outer.top) // 4))
+    for x, width in ((outer.left, across), (outer.right - across, across)):
+        for y in (outer.top, outer.bottom - thickness):
+            _fill(image, _Rect(x, y, x + width, y + thickness))
+    for y, height in ((outer.top, down), (outer.bottom - down, down)):
+        for x in (outer.left, outer.right - thickness):
+            _fill(image, _Rect(x, y, x + thickness, y + height))
+
+
+def _fill(image: Image.Image, rect: _Rect) -> None:
+    """Fill the part of a rectangle that is in the picture: a box may lie at its edge."""
+    width, height = image.size
+    part = _Rect(
+        max(0, rect.left), max(0, rect.top), min(width, rect.right), min(height, rect.bottom)
+    )
+    if part.left < part.right and part.top < part.bottom:
+        image.paste(MARK, part)
+
+
+def _label_size(text: str, scale: int) -> tuple[int, int]:
+    return ((_WIDTH + 1) * len(text) + 1) * scale, (_HEIGHT + 2) * scale
+
+
+def _place_label(
+    size: tuple[int, int],
+    box: _Rect,
+    picture: tuple[int, int],
+    ink: Sequence[_Rect],
+    labels: Sequence[_Rect],
+    gap: int,
+) -> _Rect:
+    """Return the place for a label in the picture that hides least; of equal ones the first."""
+
+    def cost(place: tuple[_Rect, int]) -> int:
+        label, weight = place
+        on_labels = sum(label.shared(other) for other in labels)
+        return sum(label.shared(each) for each in ink) + _HIDES_LABEL * on_labels + weight
+
+    return min(_places(size, box, picture, gap), key=cost)[0]
+
+
+def _places(
+    size: tuple[int, int], box: _Rect, picture: tuple[int, int], gap: int
+) -> Iterator[tuple[_Rect, int]]:
+    """Yield places for a label, moved into the picture, each with a weight against it.
+
+    They are along the edges of a box, beyond its corners, where it is less clear what they label,
+    and in its corners.
+    """
+    width, height = size
+    left, right = box.left - gap - width, box.right + gap
+    above, below = box.top - gap - height, box.bottom + gap
+    inner_right, inner_bottom = box.right - width, box.bottom - height
+    places = (
+        (box.left - gap, above), (inner_right + gap, above), (left, box.top), (right, box.top),
+        (box.left - gap, below), (inner_right + gap, below), (left, inner_bottom),
+        (right, inner_bottom), (inner_right, box.top), (box.left, box.top),
+        (inner_right, inner_bottom), (box.left, inner_bottom),
+        (left, above), (right, above), (left, below), (right, below),
+    )  # fmt: skip
+    for number, (x, y) in enumerate(places, start=1):
+        x = min(max(0, x), max(0, picture[0] - width))
+        y = min(max(0, y), max(0, picture[1] - height))
+        beyond_corner = number > len(places) - 4
+        yield _Rect(x, y, x + width, y + height), width * height // 3 if beyond_corner else 0
+
+
+def _write(
+    image: Image.Image, text: str, at: tuple[int, int], scale: int, colour: tuple[int, int, int]
+) -> None:
+    """Write digits into a picture."""
+    for index, digit in enumerate(text):
+        for y, row in enumerate(_DIGITS[int(digit)].split()):
+            for x, bit in enumerate(row):
+                if bit == "1":
+                    left = at[0] + (index * (_WIDTH + 1) + x) * scale
+                    top = at[1] + y * scale
+                    image.paste(colour, (left, top, left + scale, top + scale))
+
+
+def _with_rulers(image: Image.Image, zoom: int, scale: int) -> Image.Image:
+    """Return the picture with a ruler at its left and at its top; they begin at 0."""
+    width, height = image.size
+    tick = 4 * scale
+    longest = _label_size(str(max(width, height) // zoom), scale)[0]
+    left, top = longest + tick, _label_size("0", scale)[1] + tick
+    whole = Image.new("RGB", (left + width, top + height), GROUND)
+    whole.paste(image, (left, top))
+    for across, length in ((True, width), (False, height)):
+        for at in range(0, length // zoom, TICK):
+            place, numbered = at * zoom, at % NUMBERED == 0
+            size = tick if numbered else tick // 2
+            if across:
+                whole.paste(INK, (left + place, top - size, left + place + 1, top))
+            else:
+                whole.paste(INK, (left - size, top + place, left, top + place + 1))
+            if not numbered:
+                continue
+            text_width, text_height = _label_size(str(at), scale)
+            if across:
+                x = left + min(max(0, place - text_width // 2), width - text_width)
+                _write(whole, str(at), (x, scale), scale, INK)
+            else:
+                y = top + min(max(0, place - text_height // 2), height - text_height)
+                _write(whole, str(at), (longest - text_width, y), scale, INK)
+    return whole

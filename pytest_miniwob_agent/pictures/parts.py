@@ -1,0 +1,141 @@
+"""Pictures in the JSON of a request: as data, or as references to files.
+
+A reference is the path of the picture below the cassette folder, `pictures/<digest>.png`. It
+stands where the data stood: in the `image_url` of Chat Completions and Responses instead of a data
+URL, and in the `data` of an object with a media type, as Messages has it.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
+
+FOLDER = "pictures"
+"""The folder of pictures in the cassette folder."""
+
+_REFERENCE = re.compile(rf"{FOLDER}/([0-9a-f]{{16}})\.png")
+_DATA_URL = re.compile(r"data:(image/[\w.+-]+);base64,")
+_MEDIA_TYPES = ("media_type", "mime_type", "mimeType")
+
+
+def reference_to(digest: str) -> str:
+    """Return the reference to a picture."""
+    return f"{FOLDER}/{digest}.png"
+
+
+def digest_in(value: Any) -> str | None:
+    """Return the digest in a text that is a reference; None for any other value."""
+    match = _REFERENCE.fullmatch(value) if isinstance(value, str) else None
+    return match[1] if match else None
+
+
+def references_in(text: str) -> list[str]:
+    """Return the digests of all references in a text, such as that of a cassette."""
+    return _REFERENCE.findall(text)
+
+
+def take_out(body: Any) -> tuple[Any, dict[str, bytes]]:
+    """Return JSON with references in the place of pictures, and the PNGs by their digests.
+
+    Data that is not a picture, or not one that a PNG holds, stays as it is. Of a picture of another
+    format the PNG with the same pixels is kept.
+    """
+    taken: dict[str, bytes] = {}
+
+    def change(kind: str, data: str) -> tuple[str, str] | None:
+        if digest_in(data) or (found := read_base64(data)) is None:
+            return None
+        digest, png = found
+        taken[digest] = png
+        return "image/png", reference_to(digest)
+
+    return _changed(body, change), taken
+
+
+def put_in(body: Any, read: Callable[[str], bytes]) -> Any:
+    """Return JSON with pictures as data in the place of their references.
+
+    Args:
+        body: the JSON.
+        read: returns the PNG with a digest.
+    """
+
+    def change(kind: str, data: str) -> tuple[str, str] | None:
+        digest = digest_in(data)
+        return ("image/png", base64.b64encode(read(digest)).decode()) if digest else None
+
+    return _changed(body, change)
+
+
+def without_pictures(body: Any) -> Any:
+    """Return JSON with nothing in the place of pictures and of references to them."""
+    return _changed(body, lambda kind, data: (kind, ""))
+
+
+def digests_in(body: Any) -> list[str]:
+    """Return the digests of the references in JSON, in their order."""
+    found: list[str] = []
+
+    def note(kind: str, data: str) -> None:
+        if digest := digest_in(data):
+            found.append(digest)
+
+    _changed(body, note)
+    return found
+
+
+@lru_cache(maxsize=64)  # the pictures of a conversation come again with every call
+def read_base64(data: str) -> tuple[str, bytes] | None:
+    """Return digest and PNG of a picture; None if the data is not one, or not one of its kind."""
+    from pytest_miniwob_agent.pictures.image import NotAPicture, decoded, digest_of, png_of
+
+    try:
+        image = decoded(base64.b64decode(data, validate=True))
+    except (binascii.Error, NotAPicture):
+        return None
+    return digest_of(image), png_of(image)
+
+
+def _changed(
+    value: Any, change: Callable[[str, str], tuple[str, str] | None], name: str = ""
+) -> Any:
+    """Return JSON with its pictures changed; itself if nothing changes.
+
+    Args:
+        value: the JSON.
+        change: gets the media type of a picture and its data in Base64, or a reference; returns
+            both as they are to be, or None to leave them.
+        name: the name that the value has.
+    """
+    if isinstance(value, str):
+        return _changed_url(value, change) if name in ("url", "image_url") else value
+    if isinstance(value, list):
+        parts = [_changed(part, change) for part in value]
+        same = all(part is before for part, before in zip(parts, value, strict=True))
+        return value if same else parts
+    if not isinstance(value, Mapping):
+        return value
+    for kind_name in _MEDIA_TYPES:
+        kind, data = value.get(kind_name), value.get("data")
+        if isinstance(kind, str) and kind.startswith("image/") and isinstance(data, str):
+            new = change(kind, data)
+            return {**value, kind_name: new[0], "data": new[1]} if new else value
+    changed = {key: _changed(part, change, str(key)) for key, part in value.items()}
+    return value if all(changed[key] is value[key] for key in value) else changed
+
+
+def _changed_url(url: str, change: Callable[[str, str], tuple[str, str] | None]) -> str:
+    if digest_in(url):
+        new = change("image/png", url)
+    elif match := _DATA_URL.match(url):
+        new = change(match[1], url[match.end() :])
+    else:
+        return url
+    if new is None:
+        return url
+    kind, data = new
+    return data if digest_in(data) or not data else f"data:{kind};base64,{data}"

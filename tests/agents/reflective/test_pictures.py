@@ -1,0 +1,120 @@
+"""The reflective agent that is shown pictures, alone or beside the text of the screen."""
+
+import re
+from itertools import pairwise
+
+import pytest
+from drawn import opened
+
+from pytest_miniwob_agent.agents.reflective.agent import MOST_PICTURES, ReflectiveAgent
+from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.core.errors import UsageError
+from pytest_miniwob_agent.core.limits import Limits
+from pytest_miniwob_agent.core.observations import Element
+from pytest_miniwob_agent.episode import run_episode
+from pytest_miniwob_agent.pictures.image import digest_of
+from pytest_miniwob_agent.pictures.parts import digests_in, take_out
+from pytest_miniwob_agent.testing import FakeEnvironment, ScriptedLLM, VisibleFakeEnvironment
+
+SCREENS = {
+    "start": [Element(1, "button", "Menu"), Element(2, "button", "Help")],
+    "open": [Element(1, "button", "Menu"), Element(3, "button", "Save"), Element(4, "b", "Quit")],
+}
+MOVES = {("start", "click id=1"): "open"}
+REWARDS = {("open", "click id=3"): -1.0, ("open", "click id=4"): 1.0}
+SECOND_TRIAL = [
+    "It shows a menu.\nPLAN:\nclick id=1",
+    "The menu was opened.",
+    "PLAN:\nclick id=3",
+    "For action index=1, you should click id=4.",
+]
+
+
+def play(replies, screen, env=None, **variant):
+    env = env or VisibleFakeEnvironment("Quit", SCREENS, MOVES, REWARDS)
+    llm = ScriptedLLM(replies)
+    agent = ReflectiveAgent(screen=screen, **variant)
+    limits = Limits(trials=3)
+    return run_episode(Case("fake", "other", 0), agent, env, llm, limits, model="m"), llm
+
+
+def pictures(llm):
+    """The digests of the pictures of each call."""
+    return [digests_in(take_out(request.body)[0]) for request in llm.requests]
+
+
+def test_the_names_of_the_variants():
+    assert ReflectiveAgent(screen="picture").name == "reflective-picture-screen"
+    assert (
+        ReflectiveAgent(screen="both", actions="all").name == "reflective-both-screen-all-actions"
+    )
+
+
+@pytest.mark.parametrize("screen", ["picture", "both"])
+def test_each_call_has_the_pictures_of_its_screens(screen):
+    episode, llm = play(SECOND_TRIAL, screen)
+    assert episode.solved_at == 2
+    assert llm.purposes == ["plan", "summarise", "plan", "reflect"]
+    [start], [again], [opened_menu], both = pictures(llm)
+    assert start == again != opened_menu
+    assert both == [start, opened_menu]
+    reflection = llm.prompts[-1][1]
+    for number in (1, 2):
+        assert len(re.findall(rf"^\[picture {number}\]$", reflection, re.M)) == 2
+    assert "Action index=0: click id=1" in reflection
+
+
+def test_a_picture_is_shown_without_texts_of_elements_or_with_them():
+    for screen, shown in (("picture", False), ("both", True)):
+        _, llm = play(SECOND_TRIAL, screen)
+        for _, prompt in llm.prompts:
+            assert ("Menu</button>" in prompt) == shown
+            assert "The goal: Quit" in prompt or "this goal: Quit" in prompt
+
+
+def test_a_wrong_click_loses_its_mark():
+    """After the correction of the first step, the element is without a mark there."""
+    replies = [
+        "PLAN:\nclick id=2",
+        "For action index=0, you should press ENTER.",
+        "A key was pressed.",
+        "PLAN:\nclick id=1",
+        "The menu was opened.",
+        "PLAN:\nclick id=4",
+    ]
+    env = VisibleFakeEnvironment("Quit", SCREENS, MOVES, REWARDS | {("start", "click id=2"): -1.0})
+    shots = []
+    look = env.look
+
+    def watched(*args, **options):
+        shots.append(look(*args, **options))
+        return shots[-1]
+
+    env.look = watched
+    play(replies, "picture", env)
+    assert [shot.marked for shot in shots[:3]] == [(1, 2), (1,), (1, 2)]
+    assert {shot.zoom for shot in shots} == {3}
+    assert digest_of(opened(shots[0].png)) != digest_of(opened(shots[1].png))
+
+
+def test_a_long_trajectory_shows_the_first_and_the_last_picture():
+    names = [f"s{number}" for number in range(MOST_PICTURES + 2)]
+    screens = {name: [Element(1, "button", f"Go {name}")] for name in names}
+    moves = {(name, "click id=1"): after for name, after in pairwise(names)}
+    env = VisibleFakeEnvironment("Go", screens, moves, {(names[-1], "click id=1"): -1.0})
+    plan = "PLAN:\n" + "click id=1\n" * len(names)
+    advice = f"For action index={len(names)}, you should press ENTER."
+    _, llm = play([plan, advice, advice, *[plan, advice, advice] * 2], "picture", env)
+    assert len(pictures(llm)[1]) == 2
+    assert "Action index=5: click id=1" in llm.prompts[1][1]
+
+
+def test_one_action_at_a_time_is_planned_on_pictures_too():
+    episode, llm = play(["click id=1", "click id=4"], "picture", planning="iterative")
+    assert episode.solved_at == 1
+    assert [len(each) for each in pictures(llm)] == [1, 2]
+
+
+def test_a_page_without_pictures_is_refused_by_name():
+    with pytest.raises(UsageError, match="gives no pictures"):
+        play(["click id=1"], "picture", FakeEnvironment("Quit", SCREENS, MOVES, REWARDS))

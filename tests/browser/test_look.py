@@ -1,0 +1,111 @@
+"""Pictures for agents: marks, zoom and rulers, and a page that does not notice."""
+
+import pytest
+from drawn import opened
+
+from pytest_miniwob_agent import Case, Click, DragFrom, Limits, UsageError
+from pytest_miniwob_agent.browser.environment import MAX_SIDE, MiniwobEnvironment
+from pytest_miniwob_agent.core.observations import Element
+from pytest_miniwob_agent.episode import run_episode
+from pytest_miniwob_agent.pictures.marks import GROUND, MARK
+from pytest_miniwob_agent.testing import FakeEnvironment, ScriptedLLM, VisibleFakeEnvironment
+
+PAGE = """
+<button id=one style="width: 60px">One</button> between <b id=two>two</b>
+<div id=edge style="width: 40px; height: 9px"></div>
+<div style="position: relative; height: 20px"><p id=under style="margin: 0">ab</p>
+  <div id=over style="position: absolute; inset: 0; background: blue"></div></div>
+<div style="height: 30px; overflow: auto"><p>near</p>
+  <p id=low style="margin-top: 90px">low</p></div>
+<svg width=60 height=30><line id=flat x1=5 x2=50 y1=25 y2=25 stroke=black /></svg>
+"""
+
+
+@pytest.mark.integration
+def test_elements_that_show_are_marked_and_no_others(page, browser):
+    env = page("click-test-2", 1)
+    env.reset(full=True)
+    browser.driver.execute_script(
+        "document.body.innerHTML = `<div id=query>q</div>${arguments[0]}`", PAGE
+    )
+    elements = env.step(DragFrom(((150, 200), (151, 200)))).observation.elements
+    ids = {element.dom_id or element.text: element.id for element in elements}
+    assert {"one", "between", "two", "edge", "under", "over", "low", "flat"} <= ids.keys()
+    shot = env.look(marks=[*ids.values(), 999])
+    names = {name for name, id_ in ids.items() if id_ in shot.marked}
+    assert {"one", "two", "over", "flat"} <= names
+    assert not names & {"between", "edge", "under", "low"}
+
+
+@pytest.mark.integration
+def test_a_picture_is_enlarged_and_ruled_and_the_page_stays_as_it_is(page, browser):
+    env = page("use-slider", 1)
+    seen = env.reset(full=True)
+    ids = [element.id for element in seen.elements if element.id is not None]
+    before = browser.driver.execute_script("return document.documentElement.outerHTML")
+    plain, large = env.look(), env.look(marks=ids, zoom=3, rulers=True)
+    assert (plain.size, plain.zoom, plain.marked) == ((160, 210), 1, ())
+    assert (large.size, large.zoom, set(large.marked)) == ((160, 210), 3, set(ids))
+    left, top = opened(large.png).width - 480, opened(large.png).height - 630
+    assert opened(large.png).getpixel((0, 0)) == GROUND
+    assert MARK in {colour for _, colour in opened(large.png).getcolors(10_000)}
+    # Apart from marks, each pixel of the page is there three times each way.
+    shown, page_itself = opened(large.png), opened(plain.png)
+    places = [(x, y) for x in range(0, 160, 9) for y in range(50, 210, 9)]
+    others = [
+        at
+        for at in places
+        if shown.getpixel((left + 3 * at[0] + 1, top + 3 * at[1] + 1)) != page_itself.getpixel(at)
+    ]
+    assert len(others) < 10
+    assert browser.driver.execute_script("return document.documentElement.outerHTML") == before
+    whole = env.look(zoom=3, whole=True)
+    assert (whole.size, whole.zoom) == ((640, 480), 2)
+    assert max(opened(whole.png).size) <= MAX_SIDE
+    assert env.look().png == plain.png
+
+
+class Looks:
+    name = "looks"
+
+    def __init__(self, when="trial"):
+        self.when = when
+
+    def solve(self, env, llm, note):
+        if self.when == "before":
+            env.look()
+        env.reset()
+        self.shot = env.look(marks=[1], zoom=2)
+        env.step(Click(1))
+        if self.when == "after":
+            env.look()
+
+
+def fake(kind=VisibleFakeEnvironment):
+    return kind("Go", {"start": [Element(1, "button", "Go")]}, rewards={("start", "click id=1"): 1})
+
+
+def run(env, agent):
+    case = Case("fake", "other", 0)
+    return run_episode(case, agent, env, ScriptedLLM([]), Limits(), model="scripted")
+
+
+def test_an_agent_looks_through_the_episode():
+    agent = Looks()
+    assert run(fake(), agent).solved
+    assert agent.shot.marked == (1,)
+    assert opened(agent.shot.png).size == (320, 420)
+    assert agent.shot.data_url.startswith("data:image/png;base64,iVBOR")
+
+
+def test_there_is_nothing_to_look_at_before_and_after_a_trial():
+    for when in ("before", "after"):
+        with pytest.raises(RuntimeError, match="there is a page to look"):
+            run(fake(), Looks(when))
+
+
+def test_a_page_that_gives_no_pictures_is_named():
+    with pytest.raises(UsageError, match="FakeEnvironment gives no pictures"):
+        run(fake(FakeEnvironment), Looks())
+    assert not hasattr(FakeEnvironment, "look")
+    assert hasattr(MiniwobEnvironment, "look")

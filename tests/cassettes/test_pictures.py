@@ -1,0 +1,206 @@
+"""Pictures of requests beside the cassettes: recording, matching, drift, and the folder."""
+
+import json
+from pathlib import Path
+
+import pytest
+from cassette_files import make_call, plant
+from drawn import chat_body, opened, page_with_button
+
+from pytest_miniwob_agent import CassetteError, Drift, Limits
+from pytest_miniwob_agent.cassettes.batch_file import read_pending
+from pytest_miniwob_agent.cassettes.batch_split import split_requests
+from pytest_miniwob_agent.cassettes.file import dump_cassette, read_cassette
+from pytest_miniwob_agent.cassettes.folder import Used
+from pytest_miniwob_agent.cassettes.item import ItemCassette, Record
+from pytest_miniwob_agent.cassettes.lint import lint_folder
+from pytest_miniwob_agent.cassettes.pending import take_answers, update_pending
+from pytest_miniwob_agent.cassettes.prune import prunable_files
+from pytest_miniwob_agent.cassettes.stats import count_calls
+from pytest_miniwob_agent.core.secrets import find
+from pytest_miniwob_agent.models.apis import CHAT
+from pytest_miniwob_agent.pictures.image import digest_of, png_of
+
+STEM = "looker/m/click-menu-2/1"
+ANSWER = {"model": "m", "choices": [{"index": 0, "message": {"role": "assistant", "content": "A"}}]}
+PNG = page_with_button()
+DIGEST = digest_of(opened(PNG))
+
+
+def cassette(folder, record=Record.NONE):
+    return ItemCassette(folder, STEM, record, kept_pictures=folder / "kept")
+
+
+def record(folder, *bodies):
+    """Record these requests, and return the text of the cassette."""
+    item = cassette(folder, Record.NEW_EPISODES)
+    for body in bodies:
+        item.add(item.request_of(CHAT, body), ANSWER)
+    item.finish(Limits())
+    return (folder / f"{STEM}.yaml").read_text("utf-8")
+
+
+def replay(folder, body):
+    item = cassette(folder)
+    return item.replay(item.request_of(CHAT, body))
+
+
+def drift(folder, body):
+    item = cassette(folder)
+    request = item.request_of(CHAT, body)
+    assert item.replay(request) is None
+    return item.missing_call(request)
+
+
+@pytest.fixture
+def recorded(tmp_path, monkeypatch):
+    """A folder with the recording of one call with a picture."""
+    monkeypatch.chdir(tmp_path)
+    record(tmp_path, chat_body(PNG))
+    return tmp_path
+
+
+@pytest.fixture
+def picture(recorded):
+    return recorded / "pictures" / f"{DIGEST}.png"
+
+
+def test_a_picture_is_kept_once_and_named_in_the_cassette(tmp_path):
+    text = record(tmp_path, chat_body(PNG), chat_body(PNG, PNG, text="And now?"))
+    assert text.count(f"url: pictures/{DIGEST}.png\n") == 3
+    assert "schema: 3\n" in text
+    assert len(text) < 2_500
+    [file] = (tmp_path / "pictures").iterdir()
+    assert digest_of(opened(file.read_bytes())) == file.stem == DIGEST
+
+
+def test_a_recorded_call_is_replayed_by_equal_pixels_however_they_are_compressed(recorded):
+    again = opened(PNG)
+    assert replay(recorded, chat_body(png_of(again))).completion.text == "A"
+    assert replay(recorded, chat_body(page_with_button(42))) is None
+    assert replay(recorded, chat_body(PNG, text="What else?")) is None
+    assert replay(recorded, chat_body(PNG, PNG)) is None
+
+
+def test_a_cassette_of_an_earlier_version_with_the_data_in_it_is_replayed(tmp_path):
+    call = make_call()
+    old = dump_cassette([type(call)(type(call.request)(CHAT, chat_body(PNG)), ANSWER, call.origin)])
+    assert "data:image/png" in old
+    plant(tmp_path, f"{STEM}.yaml", old)
+    assert replay(tmp_path, chat_body(PNG)).completion.text == "A"
+
+
+def test_a_missing_picture_is_an_error_that_says_how_to_get_it_back(recorded, picture):
+    picture.unlink()
+    message = (
+        rf"1.yaml: call 1 can't be replayed: the picture pictures/{DIGEST}.png is missing. "
+        rf"Restore it \(git checkout -- pictures/{DIGEST}.png\), or delete the cassettes with its"
+    )
+    with pytest.raises(CassetteError, match=message):
+        cassette(recorded)
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [(page_with_button(41), "was changed: its pixels are not"), (b"\x89PNG", "is damaged")],
+)
+def test_a_changed_picture_is_an_error(recorded, picture, content, problem):
+    picture.write_bytes(content)
+    with pytest.raises(CassetteError, match=f"{DIGEST}.png {problem}"):
+        cassette(recorded)
+    [finding] = lint_folder(Used(recorded, {STEM}))
+    assert (finding.kind, problem in finding.what) == ("damaged", True)
+
+
+def test_a_button_moved_by_two_pixels_is_drift_that_shows_where(recorded, picture):
+    error = drift(recorded, chat_body(page_with_button(42)))
+    assert isinstance(error, Drift)
+    [changed] = error.pictures
+    where = "128 of 33,600 pixels differ, by 137 of 255 at most, in the 62 x 22 pixels at 40,100"
+    assert changed.what == where
+    assert changed.recorded == f"pictures/{DIGEST}.png"
+    assert opened(Path(changed.present).read_bytes()).tobytes() == (
+        opened(page_with_button(42)).tobytes()
+    )
+    assert opened(Path(changed.difference).read_bytes()).getpixel((40, 110)) == (220, 0, 0)
+    for line in (f"picture 1: {where}", changed.recorded, changed.present, changed.difference):
+        assert line in str(error)
+    assert [cause.kind for cause in error.causes] == ["page"]
+    assert where in error.causes[0].what
+
+
+def test_another_number_of_pictures_is_named(recorded):
+    [added] = drift(recorded, chat_body(PNG, page_with_button(42))).pictures
+    assert (added.number, added.what, added.recorded) == (2, "added", None)
+
+
+def test_a_deferred_request_carries_its_pictures_and_its_answer_keeps_them(tmp_path):
+    item = cassette(tmp_path, Record.DEFER)
+    waiting = item.missing_call(item.request_of(CHAT, chat_body(PNG))).request
+    assert not (tmp_path / "pictures").exists()
+    pending, answers = tmp_path / "pending.jsonl", tmp_path / "answers.jsonl"
+    update_pending(pending, {STEM}, [waiting])
+    [line] = read_pending(pending).values()
+    assert line["body"] == chat_body(PNG)
+    answer = {"custom_id": line["custom_id"], "response": {"status_code": 200, "body": ANSWER}}
+    answers.write_text(json.dumps(answer), encoding="utf-8")
+    assert take_answers(answers, pending, tmp_path).recorded == 1
+    assert take_answers(answers, pending, tmp_path).already == 1
+    item = cassette(tmp_path, Record.DEFER)
+    assert item.replay(item.request_of(CHAT, chat_body(PNG))).completion.text == "A"
+    assert (tmp_path / "pictures" / f"{DIGEST}.png").exists()
+
+
+def test_batch_files_are_split_by_the_size_of_the_pictures(tmp_path):
+    body = chat_body(PNG)
+    requests = [{"custom_id": f"{n}", "url": CHAT, "body": body} for n in range(3)]
+    size = len(json.dumps(body))
+    files = list(split_requests(tmp_path, requests, 10, max_bytes=2 * size + 300))
+    assert [len(lines) for _, lines in files] == [2, 1]
+    assert all(b"data:image/png;base64," in line for _, lines in files for line in lines.values())
+
+
+def test_lint_and_prune_find_pictures_that_no_cassette_refers_to(recorded, picture):
+    used = Used(recorded, {STEM})
+    assert lint_folder(used) == []
+    assert prunable_files(used) == []
+    left = recorded / "pictures" / f"{'0' * 16}.png"
+    left.write_bytes(PNG)
+    half = recorded / "pictures" / f".{DIGEST}.png.77"
+    half.write_bytes(b"")
+    found = [(finding.kind, finding.path) for finding in lint_folder(used)]
+    assert found == [("orphan", left), ("stray", half)]
+    assert prunable_files(used) == [left, half]
+    # A picture goes together with the last cassette that refers to it.
+    cassette_path = recorded / f"{STEM}.yaml"
+    assert prunable_files(Used(recorded, {"looker/m/other/1"})) == [
+        cassette_path, left, picture, half,
+    ]  # fmt: skip
+    # Also a damaged cassette may be restored.
+    cassette_path.write_text(cassette_path.read_text("utf-8")[:-20], encoding="utf-8")
+    assert picture not in prunable_files(used)
+
+
+def test_stats_count_each_picture_once(tmp_path):
+    record(tmp_path, chat_body(PNG), chat_body(PNG, page_with_button(42)))
+    [row] = count_calls(tmp_path).values()
+    files = list((tmp_path / "pictures").iterdir())
+    assert len(row.pictures) == 2
+    assert sum(row.pictures.values()) == sum(file.stat().st_size for file in files)
+
+
+def test_a_recording_that_can_not_be_kept_is_rescued_with_its_pictures(tmp_path):
+    item = cassette(tmp_path / "cassettes", Record.NEW_EPISODES)
+    path = item.rescue(item.request_of(CHAT, chat_body(PNG)), ANSWER, tmp_path / "rescued")
+    [call] = read_cassette(path)
+    assert call.request.pictures == [DIGEST]
+    assert (tmp_path / "rescued" / "pictures" / f"{DIGEST}.png").exists()
+
+
+def test_a_secret_beside_a_picture_is_found_and_the_letters_of_a_picture_are_none():
+    key = "AKIA" + "QWERTYUIOPASDFGH"
+    letters = f"iVBORw0KGgo+/{key}/AA"
+    assert find(chat_body(PNG, text=f"key {key}"))
+    assert find({"source": {"media_type": "image/png", "data": f"{letters} {key}"}})
+    for data in (letters, f"data:image/png;base64,{letters}="):
+        assert not find({"source": {"media_type": "image/png", "data": data}})

@@ -1,0 +1,97 @@
+"""Pictures in requests of all APIs: taken out by their digests, and put in again."""
+
+import io
+
+import pytest
+from drawn import base64_of, chat_body, opened, page_with_button
+
+from pytest_miniwob_agent.models.apis import CHAT, api_of
+from pytest_miniwob_agent.pictures.image import digest_of
+from pytest_miniwob_agent.pictures.parts import (
+    digests_in,
+    put_in,
+    references_in,
+    take_out,
+    without_pictures,
+)
+
+PNG = page_with_button()
+DIGEST = digest_of(opened(PNG))
+DATA = base64_of(PNG)
+URL = f"data:image/png;base64,{DATA}"
+
+
+def user(part):
+    return {"messages": [{"role": "user", "content": [part]}]}
+
+
+BODIES = {
+    CHAT: user({"type": "image_url", "image_url": {"url": URL, "detail": "high"}}),
+    "/v1/responses": {
+        "input": [{"role": "user", "content": [{"type": "input_image", "image_url": URL}]}]
+    },
+    "/v1/messages": user(
+        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": DATA}}
+    ),
+    "/v1beta/models/m:generateContent": {
+        "contents": [{"parts": [{"inlineData": {"mimeType": "image/png", "data": DATA}}]}]
+    },
+}
+
+
+@pytest.mark.parametrize("path", BODIES)
+def test_a_picture_is_taken_out_of_each_form_of_request_and_put_in_again(path):
+    body, taken = take_out(BODIES[path])
+    assert list(taken) == [DIGEST] == digests_in(body)
+    assert references_in(str(body)) == [DIGEST]
+    assert DATA not in str(body)
+    assert put_in(body, taken.__getitem__) == BODIES[path]
+    assert take_out(body) == (body, {})
+
+
+@pytest.mark.parametrize("path", list(BODIES)[:3])
+def test_a_message_names_the_picture_by_its_file_before_and_after(path):
+    [before] = api_of(path).messages(BODIES[path])
+    [after] = api_of(path).messages(take_out(BODIES[path])[0])
+    assert before == after
+    assert before.text == f"[picture pictures/{DIGEST}.png]"
+
+
+def test_a_picture_of_another_format_becomes_a_png_of_the_same_pixels_without_metadata():
+    file = io.BytesIO()
+    opened(PNG).save(file, "WEBP", lossless=True, exif=b"Exif\0\0secret place")
+    url = f"data:image/webp;base64,{base64_of(file.getvalue())}"
+    body, taken = take_out(user({"type": "image_url", "image_url": {"url": url}}))
+    assert digests_in(body) == [DIGEST]
+    chunks = [taken[DIGEST][at : at + 4] for at in range(len(taken[DIGEST]) - 3)]
+    assert b"secret" not in taken[DIGEST]
+    assert not {b"tEXt", b"eXIf", b"iCCP", b"tIME", b"pHYs"}.intersection(chunks)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://example.org/cat.png",
+        "data:image/svg+xml;base64,PHN2Zy8+",
+        "data:image/png;base64,!!!",
+        f"data:image/png;base64,{DATA[:400]}",
+    ],
+)
+def test_what_is_not_a_picture_that_a_png_holds_stays_as_it_is(url):
+    body = user({"type": "image_url", "image_url": {"url": url}})
+    assert take_out(body) == (body, {})
+    assert take_out(body)[0] is body
+
+
+def test_a_text_that_looks_like_a_picture_or_a_reference_is_a_text():
+    text = f"{URL} pictures/{DIGEST}.png"
+    for each in (URL, f"pictures/{DIGEST}.png", text):
+        body = {"messages": [{"role": "user", "content": each}]}
+        assert take_out(body)[0] is body
+        assert put_in(body, lambda digest: b"") is body
+        assert digests_in(body) == []
+
+
+def test_requests_that_differ_in_pictures_alone_are_alike_without_them():
+    other = chat_body(page_with_button(left=42))
+    assert without_pictures(chat_body(PNG)) == without_pictures(take_out(other)[0])
