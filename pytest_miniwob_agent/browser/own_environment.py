@@ -39,6 +39,9 @@ class OwnPageEnvironment(MiniwobEnvironment):
 
     Trial, goal, clock, random numbers, ids and what the pages store go on from one to the next
     (page/visits.js).
+
+    Raises:
+        PageError: the browser loads pages from disk.
     """
 
     def __init__(self, browser: Browser, case: Case, page: TaskPage) -> None:
@@ -47,6 +50,11 @@ class OwnPageEnvironment(MiniwobEnvironment):
         self._root = page.root
         self._url = own_page_url(page)
         self._name = str(display_path(page.file))
+        if browser.page_scheme == "file":
+            raise PageError(
+                f"{self._name}: pages of one's own can't be loaded from disk; leave out the page "
+                "scheme `file`"
+            )
         self._said: list[str] = []
         """Remarks of this trial."""
         self._taken = 0
@@ -63,11 +71,7 @@ class OwnPageEnvironment(MiniwobEnvironment):
         return new
 
     def _load(self, driver: webdriver.Chrome) -> None:
-        if self._browser.server is None:
-            raise PageError(
-                f"{self._name}: pages of one's own can't be loaded from disk; leave out the page "
-                "scheme `file`"
-            )
+        assert self._browser.server is not None  # as the browser runs
         self._said, self._taken = [], 0
         self._server = self._browser.server
         self._server.root = self._root

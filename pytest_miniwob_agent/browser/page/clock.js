@@ -50,7 +50,7 @@ const pass = async (duration) => {
       console.error(error); // as the browser does with an error in a timer
       remark(`a script failed: ${shownError(error)}`);
     }
-    await (own ? queued() : null);
+    await (own ? queued(1) : null);
   }
   if (!leaving) now = end;
 };

@@ -154,9 +154,10 @@ if (own) {
   };
 }
 
-// Wait for the tasks that scripts have queued, in real time: frameworks draw in such tasks.
-const queued = async () => {
-  for (let count = 0; count < 5; count++) {
+// Wait for the tasks that scripts have queued, and those that these queue, so many times, in real time:
+// frameworks draw in such tasks.
+const queued = async (times = 5) => {
+  for (let count = 0; count < times; count++) {
     await new Promise((resolve) => {
       const { port1, port2 } = new MessageChannel();
       port1.onmessage = () => {
