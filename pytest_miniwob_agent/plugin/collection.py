@@ -14,7 +14,8 @@ from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.text import nearest
-from pytest_miniwob_agent.plugin.options import BY_MARKER, SEEDS, check_count
+from pytest_miniwob_agent.plugin.option_values import check_count
+from pytest_miniwob_agent.plugin.options import BY_MARKER, SEEDS
 from pytest_miniwob_agent.plugin.settings import Settings
 from pytest_miniwob_agent.plugin.state import STATE, State, settings_of
 from pytest_miniwob_agent.tasks.selection import parse_seeds, select_cases

@@ -20,7 +20,8 @@ from pytest_miniwob_agent.models.params import (
     shown_url,
 )
 from pytest_miniwob_agent.models.prices import Price
-from pytest_miniwob_agent.plugin.options import BY_MARKER, OPTIONS, PENDING, Given, Option
+from pytest_miniwob_agent.plugin.option_values import Given
+from pytest_miniwob_agent.plugin.options import BY_MARKER, OPTIONS, PENDING, Option
 from pytest_miniwob_agent.plugin.project_folder import project_folder
 
 if TYPE_CHECKING:
