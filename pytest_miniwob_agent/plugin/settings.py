@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 REPLAYING = (
     "model", "llm-params", "agent", "agent-params", "prompts", "seeds", "trials", "steps",
-    "repeats", "cassettes", "browser", "page_scheme",
+    "repeats", "cassettes", "browser", "page-scheme",
 )  # fmt: skip
 """Options that decide which items there are, and what an item does when it is replayed."""
 
