@@ -19,7 +19,8 @@ import scipy.stats  # noqa: F401
 from pytest_miniwob_agent import screen, testing  # noqa: F401
 from pytest_miniwob_agent.agents import reflective, registry  # noqa: F401
 from pytest_miniwob_agent.browser import environment  # noqa: F401
-from pytest_miniwob_agent.browser.process import Browser, find_browser
+from pytest_miniwob_agent.browser.installed import find_browser
+from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.cassettes import transport  # noqa: F401
 from pytest_miniwob_agent.models import client  # noqa: F401
 from pytest_miniwob_agent.report import data, folder  # noqa: F401
@@ -110,7 +111,8 @@ SURROUNDINGS = (
     "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy",
     "no_proxy",
     "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENAI_BASE_URL", "CI",
-    "BUILD_NUMBER", "GITHUB_ACTIONS", "MINIWOB_KEY_VARIABLE",
+    "BUILD_NUMBER", "GITHUB_ACTIONS", "MINIWOB_KEY_VARIABLE", "MINIWOB_REMOTE_USER",
+    "MINIWOB_REMOTE_PASSWORD",
     "PYTEST_XDIST_WORKER", "PYTHONDONTWRITEBYTECODE",
 )  # fmt: skip
 """Variables that change an inner run, its output or its speed; a test that wants one sets it."""

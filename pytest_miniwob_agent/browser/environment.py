@@ -152,7 +152,7 @@ class MiniwobEnvironment:
         boxes = tuple(tuple(box) for box in view["boxes"])
         return Shot(base64.b64decode(picture["data"]), (width, height), tuple(points), boxes)
 
-    def _pass_time(self, action: Action, driver: webdriver.Chrome) -> None:
+    def _pass_time(self, action: Action, driver: webdriver.Remote) -> None:
         """Let the time of an action pass on the page's clock; the pointer follows an element."""
         call = self._browser.call
         if isinstance(action, Wait):
@@ -183,7 +183,7 @@ class MiniwobEnvironment:
         observation = Observation(read["goal"], elements, read["focus"])
         return Transition(observation, float(read["reward"]), read["done"], error)
 
-    def _release_keys(self, driver: webdriver.Chrome) -> None:
+    def _release_keys(self, driver: webdriver.Remote) -> None:
         """Release every key."""
         if self._browser.held:
             chain = ActionChains(driver, duration=0)

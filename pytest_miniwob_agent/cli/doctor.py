@@ -99,7 +99,7 @@ def check_versions() -> Iterator[Finding]:
 
 def check_browser(path: str | None) -> Iterator[Finding]:
     """Check browser and driver: their versions, and that they work together."""
-    from pytest_miniwob_agent.browser.process import (
+    from pytest_miniwob_agent.browser.installed import (
         DRIVER_HINT,
         SHELL_HINT,
         find_browser,
@@ -142,7 +142,7 @@ def check_browser(path: str | None) -> Iterator[Finding]:
 
 def _whole_browser() -> str:
     """The browser that opens windows, as a text."""
-    from pytest_miniwob_agent.browser.process import find_browser
+    from pytest_miniwob_agent.browser.installed import find_browser
 
     try:
         return find_browser(headed=True)
@@ -153,7 +153,8 @@ def _whole_browser() -> str:
 def check_page(path: str | None) -> Iterator[Finding]:
     """Check that a page loads and is read, its font, and that clicks land."""
     from pytest_miniwob_agent.browser.environment import FONT, MiniwobEnvironment
-    from pytest_miniwob_agent.browser.process import BOUNDARY_EVENTS, Browser
+    from pytest_miniwob_agent.browser.process import Browser
+    from pytest_miniwob_agent.browser.switches import BOUNDARY_EVENTS
 
     browser = Browser(path)
     try:
