@@ -50,8 +50,11 @@ window.miniwobAgent = {
     await settled();
     return read();
   },
-  // Read the page as it is, after `wait` or `follow`.
-  readNow: read,
+  // Let so many ms pass on the page's clock, if any, and read the page as it then is.
+  readAfter: async (ms, detailed) => {
+    if (ms !== null) await page().wait(ms, detailed);
+    return read();
+  },
   // The visible page as HTML, and the ids in it.
   html: () => WOB_DONE_GLOBAL ? ["", []] : page().markup(),
   view,
