@@ -9,7 +9,7 @@ TYPED := pytest_miniwob_agent $(wildcard benchmarks)
 
 .DEFAULT_GOAL := help
 .PHONY: help install check check-format check-lint check-layers check-types \
-	test test-unit test-all replay paper browser
+	test test-unit test-all replay paper browser grid
 
 help: ## show this text
 	@echo 'usage: make TARGET [ARGS="..."] [WORKERS=2] [PYTHON=python3.12]'
@@ -36,13 +36,13 @@ check-layers: $(STAMP)
 check-types: $(STAMP)
 	$(VENV)/bin/mypy $(TYPED)
 
-test: $(STAMP) browser ## run the tests, except for sweeps
+test: $(STAMP) browser grid ## run the tests, except for sweeps
 	$(VENV)/bin/pytest -n $(WORKERS) -m "not sweep" $(ARGS)
 
 test-unit: $(STAMP) ## run the tests that need no browser and no inner pytest run
 	$(VENV)/bin/pytest -n $(WORKERS) -m "not integration and not sweep" $(ARGS)
 
-test-all: $(STAMP) browser ## run all tests, sweeps too
+test-all: $(STAMP) browser grid ## run all tests, sweeps too
 	$(VENV)/bin/pytest -n $(WORKERS) $(ARGS)
 
 # No key and no gateway: the shipped cassettes answer. In a fixed order, so that two runs read alike.
@@ -58,6 +58,9 @@ paper: $(STAMP) browser ## replay the 1,075 items of the reflective agent's pape
 
 browser:
 	@bash .ci/install-chromium
+
+grid: $(STAMP)
+	@bash .ci/install-grid
 
 $(STAMP): pyproject.toml
 	@PYTHON='$(PYTHON)' bash .ci/install-package $(VENV)
