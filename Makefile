@@ -37,13 +37,13 @@ check-types: $(STAMP)
 	$(VENV)/bin/mypy $(TYPED)
 
 test: $(STAMP) browser grid ## run the tests, except for sweeps
-	$(VENV)/bin/pytest -n $(WORKERS) -m "not sweep" $(ARGS)
+	$(VENV)/bin/pytest -n $(WORKERS) --dist loadgroup -m "not sweep" $(ARGS)
 
 test-unit: $(STAMP) ## run the tests that need no browser and no inner pytest run
 	$(VENV)/bin/pytest -n $(WORKERS) -m "not integration and not sweep" $(ARGS)
 
 test-all: $(STAMP) browser grid ## run all tests, sweeps too
-	$(VENV)/bin/pytest -n $(WORKERS) $(ARGS)
+	$(VENV)/bin/pytest -n $(WORKERS) --dist loadgroup $(ARGS)
 
 # No key and no gateway: the shipped cassettes answer. In a fixed order, so that two runs read alike.
 replay: $(STAMP) browser ## replay the n-screen tasks from the shipped cassettes, offline

@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 from projects import FAKE_PAGE, INNER_RUNS, TEST_FILE, solve_menu
+from selenium_grid import SeleniumGrid
 from servers import ChatServer, RawServer
 
 # ruff: isort: off
@@ -53,15 +54,19 @@ def pytest_report_header():
     return None
 
 
-STARTING = {"browser", "display", "miniwob_browser", "pytester"}
-"""Fixtures that start a browser or an inner pytest run."""
+STARTING = {"browser", "display", "grid", "miniwob_browser", "pytester"}
+"""Fixtures that start a browser, a Grid or an inner pytest run."""
 
 
+@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups
 def pytest_collection_modifyitems(items):
-    """Mark what `make test-unit` leaves out."""
+    """Mark what `make test-unit` leaves out, and what needs the Grid."""
     for test in items:
-        if not STARTING.isdisjoint(getattr(test, "fixturenames", ())):
+        fixtures = getattr(test, "fixturenames", ())
+        if not STARTING.isdisjoint(fixtures):
             test.add_marker("integration")
+        if "grid" in fixtures:
+            test.add_marker(pytest.mark.xdist_group("grid"))
 
 
 @pytest.fixture(scope="session")
@@ -70,6 +75,21 @@ def browser():
     browser = Browser()
     yield browser
     browser.close()
+
+
+@pytest.fixture(scope="session")
+def started_grid(tmp_path_factory):
+    """One Grid for all tests that need one; they are of one group, so that one worker has it."""
+    grid = SeleniumGrid(tmp_path_factory.mktemp("grid"))
+    yield grid
+    grid.close()
+
+
+@pytest.fixture
+def grid(started_grid):
+    """A Grid with two nodes that are up and free."""
+    started_grid.repair()
+    return started_grid
 
 
 @pytest.fixture

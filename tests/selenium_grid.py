@@ -108,6 +108,16 @@ class SeleniumGrid:
                 stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
             )  # fmt: skip
 
+    def repair(self, nodes=2):
+        """Start what a test has killed, and wait until everything is up and free."""
+        if self.hub.poll() is not None:
+            self.start_hub(wait=False)
+        for node in self.sessions():  # of a hub that was killed
+            self.kill_node(node)
+        while len(self.nodes) < nodes:
+            self.start_node(wait=False)
+        self.wait_for(nodes)
+
     def kill_node(self, port):
         """Kill a node with all that it has started."""
         self._kill(self.nodes.pop(port))

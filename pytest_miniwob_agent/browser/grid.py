@@ -176,6 +176,7 @@ class GridLauncher:
             node or self._grid.url,
             proxy=Proxy({"proxyType": ProxyType.DIRECT}) if self._grid.on_loopback else None,
             extra_headers={} if node else self._headers(),
+            init_args_for_pool_manager={"init_args_for_pool_manager": {"retries": False}},
         )
         # As long as this is waited for a connection, and for each part of an answer.
         client.timeout = Timeout(connect=CONNECT_TIMEOUT, read=read)
@@ -252,18 +253,18 @@ class GridLauncher:
                 f"{where} had no place for a session in time: {status.why_none}. Its queue gives "
                 "up after the hub's --session-request-timeout; use fewer workers (-n), or add nodes"
             )
+        # What a driver says is at the end of what the node and the Grid say of it.
+        whole = str(getattr(error, "msg", "")).partition("\nHost info")[0]
+        said = self._clean(whole.rpartition("Message: ")[2] or text)
+        exited = "chrome" in said.lower() and "exited" in said.lower()
         hint = (
-            ": where the node runs as root, Chrome starts with --miniwob-capabilities="
+            ". Where its node runs as root, it needs --miniwob-capabilities="
             """'{"goog:chromeOptions": {"args": ["--no-sandbox"]}}'"""
-            if "chrome" in lowered and ("exited" in lowered or "crash" in lowered)
-            else ""
         )
-        return f"{where} opened no session: {self._clean(text)}{hint}"
+        return f"{where} opened no session: {said}{hint if exited else ''}"
 
     def _unreachable(self, error: BaseException) -> str:
-        reason = getattr(error, "reason", None) or error  # of urllib3's error after its retries
-        if isinstance(reason, ProtocolError):
-            reason = reason.args[-1]
+        reason = error.args[-1] if isinstance(error, ProtocolError) else error
         text = str(reason).rpartition(": ")[2] if isinstance(reason, HTTPError) else reason
         return (
             f"the Grid at {self._grid.url} can't be reached: {self._clean(text)}. Does it run, and "
