@@ -74,17 +74,18 @@ class GridLauncher:
         self._driver: webdriver.Remote | None = None
         self._watchdog: SessionWatchdog | None = None
         self._worked = False  # since this object was made
+        self._serving: Serving | None = None
         self._lost: list[str] = []  # sessions that could not be ended
 
     def serving(self) -> Serving:
         """Return the address of this machine that nodes reach, as in `Launcher`."""
-        hint = "--miniwob-serve HOST[:PORT] names another address or port"
-        if self._grid.serve is None:
-            host = self._interface()
-            return Serving(host, 0, _in_url(host), hint)
-        host, port = self._grid.serve
-        # A name of a gateway, which passes the port on, is not an address of this machine.
-        return Serving(_own_address(host) or self._interface(), port, _in_url(host), hint)
+        if self._serving is None:
+            hint = "--miniwob-serve HOST[:PORT] names another address or port"
+            host, port = self._grid.serve or ("", 0)
+            # A name of a gateway, which passes the port on, is not an address of this machine.
+            own = (host and _own_address(host)) or self._interface()
+            self._serving = Serving(own, port, _in_url(host or own), hint)
+        return self._serving
 
     def _interface(self) -> str:
         """The address of the interface that leads to the Grid; nothing is sent."""

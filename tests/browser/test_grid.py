@@ -72,8 +72,9 @@ class TestSessions:
         with pytest.raises(BrowserError, match=r"no place .* it is full, .* fewer workers \(-n"):
             _ = on_grid().driver
 
-    def test_pages_come_from_this_machine_alone(self, on_grid, raw_server):
-        """A session whose node does not find this machine by the name that it was given."""
+    def test_pages_come_from_this_machine_alone(self, on_grid, raw_server, monkeypatch):
+        """Also where there is a proxy, and none where the node finds no such machine."""
+        monkeypatch.setenv("http_proxy", raw_server.url)
         browser = on_grid()
         assert MiniwobEnvironment(browser, CASE).reset().elements
         asked = browser.driver.execute_async_script(
