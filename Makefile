@@ -10,7 +10,7 @@ TYPED := pytest_miniwob_agent $(wildcard benchmarks)
 
 .DEFAULT_GOAL := help
 .PHONY: help install check check-format check-lint check-layers check-types \
-	test test-unit test-all replay paper docs options pictures check-pictures package browser
+	test test-unit test-all replay paper docs options pictures check-pictures package browser grid
 
 help: ## show this text
 	@echo 'usage: make TARGET [ARGS="..."] [WORKERS=2] [PYTHON=python3.12]'
@@ -37,14 +37,14 @@ check-layers: $(STAMP)
 check-types: $(STAMP)
 	$(VENV)/bin/mypy $(TYPED)
 
-test: $(STAMP) browser ## run the tests, except for sweeps
-	$(VENV)/bin/pytest -n $(WORKERS) -m "not sweep" $(ARGS)
+test: $(STAMP) browser grid ## run the tests, except for sweeps
+	$(VENV)/bin/pytest -n $(WORKERS) --dist loadgroup -m "not sweep" $(ARGS)
 
 test-unit: $(STAMP) ## run the tests that need no browser and no inner pytest run
 	$(VENV)/bin/pytest -n $(WORKERS) -m "not integration and not sweep" $(ARGS)
 
-test-all: $(STAMP) browser ## run all tests, sweeps too
-	$(VENV)/bin/pytest -n $(WORKERS) $(ARGS)
+test-all: $(STAMP) browser grid ## run all tests, sweeps too
+	$(VENV)/bin/pytest -n $(WORKERS) --dist loadgroup $(ARGS)
 
 # No key and no gateway: the shipped cassettes answer. In a fixed order, so that two runs read alike.
 replay: $(STAMP) browser ## replay the n-screen tasks from the shipped cassettes, offline
@@ -74,6 +74,9 @@ package: browser ## build the package in dist, and try the wheel in an environme
 
 browser:
 	@bash .ci/install-chromium
+
+grid: $(STAMP)
+	@bash .ci/install-grid
 
 $(STAMP): pyproject.toml
 	@PYTHON='$(PYTHON)' bash .ci/install-package $(VENV)

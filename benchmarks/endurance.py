@@ -15,6 +15,8 @@ import os
 import sys
 from pathlib import Path
 
+from selenium import webdriver
+
 from pytest_miniwob_agent.browser.certification import explore
 from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
 from pytest_miniwob_agent.browser.process import Browser
@@ -47,6 +49,13 @@ def group(pid: int) -> list[int]:
     return found
 
 
+def pid_of(browser: Browser) -> int:
+    """The process of the browser's driver, which is started if it does not run."""
+    assert isinstance(browser.driver, webdriver.Chrome)
+    pid: int = browser.driver.service.process.pid
+    return pid
+
+
 def open_files() -> int:
     return len(os.listdir("/proc/self/fd"))
 
@@ -60,7 +69,7 @@ def play(episodes: int) -> list[str]:
     browser = Browser()
     print(f"episodes {''.join(f'{name:>14}' for name in BOUNDS)} (MB)  processes  open files")
     try:
-        driver = browser.driver.service.process.pid
+        driver = pid_of(browser)
         for count in range(episodes + 1):
             if count % (episodes // 10 or 1) == 0:
                 others = [pid for pid in group(driver) if pid != driver]
@@ -76,7 +85,7 @@ def play(episodes: int) -> list[str]:
                             wrong.append(f"{name} grew from {warm[name]:.0f} to {size:.0f} MB")
             category, task = tasks[count % len(tasks)]
             explore(MiniwobEnvironment(browser, Case(task, category, count)))
-            if browser.driver.service.process.pid != driver:
+            if pid_of(browser) != driver:
                 return [*wrong, f"the browser was lost at episode {count}"]
     finally:
         browser.close()

@@ -39,7 +39,8 @@ from miniwob.environment import MiniWoBEnvironment
 from replay import Page, Watch
 
 from pytest_miniwob_agent.browser.input import KEY_CODES
-from pytest_miniwob_agent.browser.process import VIEWPORT, find_browser
+from pytest_miniwob_agent.browser.installed import find_browser
+from pytest_miniwob_agent.browser.process import VIEWPORT
 from pytest_miniwob_agent.core.actions import Click, Enter, Hold, Press, Release
 from pytest_miniwob_agent.tasks.catalogue import page_path
 

@@ -33,8 +33,9 @@ from selenium.webdriver import ActionChains, Keys
 from pytest_miniwob_agent import episode
 from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
 from pytest_miniwob_agent.browser.input import KEY_CODES
+from pytest_miniwob_agent.browser.installed import find_browser, find_driver
 from pytest_miniwob_agent.browser.pages import page_url
-from pytest_miniwob_agent.browser.process import Browser, find_browser, find_driver
+from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.browser.watchdog import Watchdog
 from pytest_miniwob_agent.cassettes.item import ItemCassette
 from pytest_miniwob_agent.core.actions import Action, Click, Enter, Hold, Press, Release
@@ -239,7 +240,7 @@ def main() -> None:
         for _ in range(options.rounds):
             rounds.append(watch.replay(options.k))
             bares.append(bare(plain_options(), "file", rounds[-1].pages))
-            equals.append(bare(browser._options(), browser.page_scheme, rounds[-1].pages))
+            equals.append(bare(browser.options(), browser.page_scheme, rounds[-1].pages))
     report(rounds, bares, equals)
 
 

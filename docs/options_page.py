@@ -61,6 +61,7 @@ GROUPS = {
     "Results and gate": ("results", "baseline", "gate", "shard"),
     "Report": ("report", "trace"),
     "Browser": ("browser", "page-scheme", "headed", "slowmo"),
+    "Selenium Grid": ("remote", "capabilities", "serve"),
 }  # fmt: skip
 """The parts of the page, in order, with their options; others come last."""
 
@@ -94,6 +95,9 @@ EXAMPLES = {
     "browser": "/opt/chromium/chrome",
     "page-scheme": "file",
     "slowmo": "800",
+    "remote": "http://127.0.0.1:4444",
+    "capabilities": '{"browserVersion": "156"}',
+    "serve": "runner.internal:8800",
 }
 """Values by the names of options; one that is not here is shown with its placeholder."""
 

@@ -1,4 +1,4 @@
-"""A server on the loopback interface: for task pages, and for the model calls of frameworks."""
+"""A server in threads of this process: for task pages, and for the model calls of frameworks."""
 
 from __future__ import annotations
 
@@ -10,24 +10,28 @@ from waitress.wasyncore import close_all
 
 
 class LoopbackServer:
-    """Serves a WSGI application (PEP 3333) on 127.0.0.1 until it is closed.
+    """Serves a WSGI application (PEP 3333), on 127.0.0.1 unless another address is asked for.
 
     Args:
         application: answers the requests, in several threads.
         threads: the most requests that are answered at once.
+        host: the address to listen on.
+        port: the port; 0 for one that the system chooses.
 
     Attributes:
-        port: the port, which the system has chosen.
+        port: the port that it listens on.
 
     Raises:
         OSError: no port can be opened.
     """
 
-    def __init__(self, application: Any, threads: int) -> None:
+    def __init__(
+        self, application: Any, threads: int, host: str = "127.0.0.1", port: int = 0
+    ) -> None:
         self._sockets: dict[int, Any] = {}
         create: Any = create_server  # it returns servers of three types
         self._server = create(
-            application, self._sockets, host="127.0.0.1", port=0, threads=threads, ident=None
+            application, self._sockets, host=host, port=port, threads=threads, ident=None
         )
         self.port = int(self._server.effective_port)
         self._thread = threading.Thread(

@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 from projects import FAKE_PAGE, INNER_RUNS, TEST_FILE, solve_menu
+from selenium_grid import SeleniumGrid
 from servers import ChatServer, RawServer
 
 # ruff: isort: off
@@ -19,7 +20,8 @@ import scipy.stats  # noqa: F401
 from pytest_miniwob_agent import screen, testing  # noqa: F401
 from pytest_miniwob_agent.agents import reflective, registry  # noqa: F401
 from pytest_miniwob_agent.browser import environment  # noqa: F401
-from pytest_miniwob_agent.browser.process import Browser, find_browser
+from pytest_miniwob_agent.browser.installed import find_browser
+from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.cassettes import transport  # noqa: F401
 from pytest_miniwob_agent.models import client  # noqa: F401
 from pytest_miniwob_agent.report import data, folder  # noqa: F401
@@ -52,15 +54,19 @@ def pytest_report_header():
     return None
 
 
-STARTING = {"browser", "display", "miniwob_browser", "pytester"}
-"""Fixtures that start a browser or an inner pytest run."""
+STARTING = {"browser", "display", "grid", "miniwob_browser", "pytester"}
+"""Fixtures that start a browser, a Grid or an inner pytest run."""
 
 
+@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups
 def pytest_collection_modifyitems(items):
-    """Mark what `make test-unit` leaves out."""
+    """Mark what `make test-unit` leaves out, and what needs the Grid."""
     for test in items:
-        if not STARTING.isdisjoint(getattr(test, "fixturenames", ())):
+        fixtures = getattr(test, "fixturenames", ())
+        if not STARTING.isdisjoint(fixtures):
             test.add_marker("integration")
+        if "grid" in fixtures:
+            test.add_marker(pytest.mark.xdist_group("grid"))
 
 
 @pytest.fixture(scope="session")
@@ -69,6 +75,21 @@ def browser():
     browser = Browser()
     yield browser
     browser.close()
+
+
+@pytest.fixture(scope="session")
+def started_grid(tmp_path_factory):
+    """One Grid for all tests that need one; they are of one group, so that one worker has it."""
+    grid = SeleniumGrid(tmp_path_factory.mktemp("grid"))
+    yield grid
+    grid.close()
+
+
+@pytest.fixture
+def grid(started_grid):
+    """A Grid with two nodes that are up and free."""
+    started_grid.repair()
+    return started_grid
 
 
 @pytest.fixture
@@ -110,7 +131,8 @@ SURROUNDINGS = (
     "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy",
     "no_proxy",
     "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENAI_BASE_URL", "CI",
-    "BUILD_NUMBER", "GITHUB_ACTIONS", "MINIWOB_KEY_VARIABLE",
+    "BUILD_NUMBER", "GITHUB_ACTIONS", "MINIWOB_KEY_VARIABLE", "MINIWOB_REMOTE_USER",
+    "MINIWOB_REMOTE_PASSWORD",
     "PYTEST_XDIST_WORKER", "PYTHONDONTWRITEBYTECODE",
 )  # fmt: skip
 """Variables that change an inner run, its output or its speed; a test that wants one sets it."""

@@ -19,7 +19,7 @@ from selenium.webdriver import ActionChains
 from pytest_miniwob_agent.browser.input import KEY_CODES, NativeInput
 from pytest_miniwob_agent.browser.pages import page_url
 from pytest_miniwob_agent.browser.process import VIEWPORT, Browser
-from pytest_miniwob_agent.core.actions import Action, Follow, Scroll, Wait
+from pytest_miniwob_agent.core.actions import Action, Drag, DragFrom, Follow, Scroll, Wait
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.observations import Element, Observation, Shot, Transition
 
@@ -66,10 +66,10 @@ class MiniwobEnvironment:
             read = self._read("start", self._case.seed, full)
         return self._transition(read).observation
 
-    def _load(self, driver: webdriver.Chrome) -> None:
+    def _load(self, driver: webdriver.Remote) -> None:
         driver.get(page_url(self._case.task, self._browser.page_scheme))
 
-    def _guard(self, doing: str) -> AbstractContextManager[webdriver.Chrome]:
+    def _guard(self, doing: str) -> AbstractContextManager[webdriver.Remote]:
         return self._browser.guard(doing)
 
     def _read(self, function: str, *values: Any) -> dict[str, Any]:
@@ -95,9 +95,9 @@ class MiniwobEnvironment:
                     if number:
                         self._browser.call("miniwobAgent.ask", "frame")
                     self._browser.perform(part)
-                self._pass_time(action, driver)
             if isinstance(action, Wait | Follow):
-                read = self._read("readNow")
+                wait = None if planned.error else self._time_left(action, driver)
+                read = self._read("readAfter", wait, self._full)
             else:
                 wheel = isinstance(action, Scroll)
                 read = self._read("read", wheel)
@@ -204,26 +204,24 @@ class MiniwobEnvironment:
         png = marked(shot.png, zoom, found, [tuple(box) for box in view["shown"]], rulers=rulers)
         return replace(shot, png=png, zoom=zoom, marked=tuple(found))
 
-    def _pass_time(self, action: Action, driver: webdriver.Chrome) -> None:
-        """Let the time of an action pass on the page's clock; the pointer follows an element."""
-        call = self._browser.call
-        if isinstance(action, Wait):
-            call("miniwobAgent.ask", "wait", round(action.seconds * 1000), self._full)
-        elif isinstance(action, Follow):
-            left = round(action.seconds * 1000)
-            while left:
-                left, point = call("miniwobAgent.ask", "follow", action.element, left)
-                if point is None:
-                    break
-                chain = ActionChains(driver, duration=0)
-                chain.w3c_actions.pointer_action.move_to_location(*point)
-                self._browser.perform(chain)
-            call("miniwobAgent.ask", "wait", left, self._full)
+    def _time_left(self, action: Wait | Follow, driver: webdriver.Remote) -> int:
+        """Let time pass while the pointer follows an element; the ms that are still to pass."""
+        left = round(action.seconds * 1000)
+        while isinstance(action, Follow) and left:
+            ask = ("follow", action.element, left)
+            left, point = self._browser.call("miniwobAgent.ask", *ask)
+            if point is None:
+                break
+            chain = ActionChains(driver, duration=0)
+            chain.w3c_actions.pointer_action.move_to_location(*point)
+            self._browser.perform(chain)
+        return left
 
     def _aim(self, action: Action) -> NativeInput:
         """The action's input, made once for `look` and `step`."""
         if self._next is None or self._next.action is not action:
-            slow = self._full and self._browser.call("miniwobAgent.ask", "moves")
+            drags = self._full and isinstance(action, Drag | DragFrom)
+            slow = drags and self._browser.call("miniwobAgent.ask", "moves")
             self._next = NativeInput(action, self._browser, self._points, slow)
         return self._next
 
@@ -235,7 +233,7 @@ class MiniwobEnvironment:
         observation = Observation(read["goal"], elements, read["focus"])
         return Transition(observation, float(read["reward"]), read["done"], error)
 
-    def _release_keys(self, driver: webdriver.Chrome) -> None:
+    def _release_keys(self, driver: webdriver.Remote) -> None:
         """Release every key."""
         if self._browser.held:
             chain = ActionChains(driver, duration=0)

@@ -70,7 +70,7 @@ class OwnPageEnvironment(MiniwobEnvironment):
         self._taken = len(self._said)
         return new
 
-    def _load(self, driver: webdriver.Chrome) -> None:
+    def _load(self, driver: webdriver.Remote) -> None:
         assert self._browser.server is not None  # as the browser runs
         self._said, self._taken = [], 0
         self._server = self._browser.server
@@ -143,7 +143,7 @@ class OwnPageEnvironment(MiniwobEnvironment):
         return "\n".join(sanitize_line(line) if n == 0 else line for n, line in enumerate(lines))
 
     @contextlib.contextmanager
-    def _guard(self, doing: str) -> Iterator[webdriver.Chrome]:
+    def _guard(self, doing: str) -> Iterator[webdriver.Remote]:
         try:
             with super()._guard(doing) as driver:
                 yield driver

@@ -1,4 +1,4 @@
-"""The task pages over HTTP: a server of one worker, which its browser alone reaches.
+"""The task pages over HTTP: a server of one worker, for its browser.
 
 Chromium keeps the compiled scripts of pages that come over HTTP, and never those of files.
 """
@@ -51,18 +51,23 @@ def own_page_url(page: TaskPage) -> str:
 
 
 class PageServer:
-    """Serves the files of the installed `miniwob` package on loopback, and one folder of own pages.
+    """Serves the files of the installed `miniwob` package, and one folder of own pages.
+
+    Args:
+        host: the address to listen on.
+        port: the port; 0 for one that the system chooses.
+        hint: the way out where that is not possible.
 
     Attributes:
-        port: the port, which the system has chosen.
+        port: the port that it listens on.
         root: the folder whose files `OWN_HOST` has now; None for none.
         missed: the paths that were asked of `OWN_HOST` in vain; whoever reads them empties it.
 
     Raises:
-        BrowserError: no port can be opened.
+        BrowserError: the port can't be opened.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, host: str = "127.0.0.1", port: int = 0, hint: str = "") -> None:
         folder = pages_folder()
         self._files: dict[str, Path] = {
             f"/{path.relative_to(folder).as_posix()}": path
@@ -74,11 +79,11 @@ class PageServer:
         self._types = mimetypes.MimeTypes()  # without the tables of the machine
         try:
             # More threads than the browser has connections, or waitress warns of its queue.
-            self._server = LoopbackServer(self._answer, threads=8)
+            self._server = LoopbackServer(self._answer, 8, host, port)
         except OSError as error:
             raise BrowserError(
-                f"the pages can't be served on 127.0.0.1: {error}; --miniwob-page-scheme=file "
-                "loads them from disk"
+                f"the pages can't be served on {host}{f':{port}' if port else ''}: {error}"
+                + (f"; {hint}" if hint else "")
             ) from error
         self.port = self._server.port
         self.close = self._server.close

@@ -1,177 +1,32 @@
-"""The Chromium process: found, started with the switches that make pages deterministic, killed."""
+"""The browser as pages use it: set up to be deterministic, called, and lost."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-import os
-import shutil
-import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from selenium import webdriver
 from selenium.common.exceptions import JavascriptException, WebDriverException
 from selenium.webdriver import ActionChains
-from selenium.webdriver.common.options import BaseOptions
 from urllib3.exceptions import HTTPError
 
-from pytest_miniwob_agent.browser.fonts import write_font_settings
+from pytest_miniwob_agent.browser.launcher import Launcher
+from pytest_miniwob_agent.browser.local import LocalLauncher
 from pytest_miniwob_agent.browser.page import page_script
 from pytest_miniwob_agent.browser.pages import HOST, ORIGINS, OWN_HOST, PageServer
-from pytest_miniwob_agent.browser.watchdog import Watchdog
-from pytest_miniwob_agent.core.errors import BrowserError, BrowserLost
+from pytest_miniwob_agent.browser.switches import chromium_options
+from pytest_miniwob_agent.core.errors import BrowserLost
 
 VIEWPORT = (640, 480)
 """Width and height of the page in CSS pixels; a task's own area is 160 x 210."""
 
 TIMEOUT = 30.0
 """Real seconds to wait for a page that does not answer."""
-
-SHELLS = ("chromium-headless-shell", "chrome-headless-shell")
-"""Names of Chromium's headless shell: the same engine without the parts that a window needs, which
-replays in about half the processor time."""
-
-LOOPBACK_TIMEOUT = 5.0
-"""Real seconds to wait for a connection to this machine itself, which takes microseconds."""
-
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-"""Names of whole browsers."""
-
-BOUNDARY_EVENTS = "BoundaryEventDispatchTracksNodeRemoval"
-"""Chromium's feature that sends events without end to an element that takes itself out of the page
-and in again when the pointer is over it, as in `click-pie`: a click would never land. It is off."""
-
-_FEATURES_OFF = (
-    BOUNDARY_EVENTS,
-    "BackForwardCache",  # would keep pages in memory to which nobody goes back
-    "PreloadTopChromeWebUI",  # with the two of the address bar: a renderer for a window's own parts
-    "RenderDocument",  # would make a frame anew for every page: a tenth of a fresh start
-    "SpareRendererForSitePerProcess",  # all pages are of one site, which has its renderer
-    "WebUIOmniboxAimPopup",
-    "WebUIOmniboxPopup",
-)
-"""Features that are off; chromedriver adds its own, such as `PaintHolding`."""
-
-# Of the switches that others recommend, some are chromedriver's own (`--disable-default-apps`,
-# `--disable-hang-monitor`); some gained nothing where they were measured (`--disable-extensions`,
-# `--disable-breakpad`, `--disable-ipc-flooding-protection`, `--metrics-recording-only`,
-# `--mute-audio`); `--no-zygote` needs a browser without a sandbox, and `--disable-frame-rate-limit`
-# draws so many frames that a fresh start takes a third more processor time. See docs/speed.md.
-_SWITCHES = (
-    "--allow-file-access-from-files",  # the script of a flight task looks into the task's frame
-    "--disable-background-networking",
-    f"--disable-blink-features={BOUNDARY_EVENTS}",
-    "--disable-component-update",
-    "--disable-dev-shm-usage",
-    "--disable-domain-reliability",
-    f"--disable-features={','.join(_FEATURES_OFF)}",
-    "--disable-gpu",
-    "--disable-partial-raster",  # a corner of a picture would differ by what was drawn before
-    "--disable-smooth-scrolling",
-    "--disable-sync",
-    "--font-render-hinting=none",
-    "--force-device-scale-factor=1",
-    "--force-prefers-reduced-motion",
-    "--hide-scrollbars",
-    "--in-process-gpu",  # it draws in software anyway; a process less
-    "--lang=en-US",
-    "--no-default-browser-check",
-    "--no-first-run",
-    "--no-proxy-server",
-    "--window-size=800,720",
-)
-
-
-DRIVER_HINT = (
-    "on Debian and Ubuntu with `apt-get install chromium-driver`, elsewhere the chromedriver of "
-    "the browser's version beside the browser or on PATH"
-)
-
-SHELL_HINT = (
-    "on Debian with `apt-get install chromium-headless-shell`, elsewhere the "
-    "chrome-headless-shell of chromedriver's version on PATH"
-)
-
-
-def check_loopback() -> None:
-    """Check that programs of this machine can talk to each other over TCP, as with the driver.
-
-    Raises:
-        BrowserError: they can't; without this check, the driver would be waited for in vain.
-    """
-    try:
-        with socket.create_server(("127.0.0.1", 0)) as server:
-            socket.create_connection(server.getsockname(), timeout=LOOPBACK_TIMEOUT).close()
-    except OSError as error:
-        raise BrowserError(
-            f"the loopback interface of this machine (127.0.0.1) can't be used: {error}. The "
-            "browser's driver is reached through it: turn it on, on Linux with `ip link set lo up`"
-        ) from None
-
-
-def is_shell(path: str) -> bool:
-    """True if a browser is a headless shell, by its name or that of the file it links to."""
-    names = {Path(path).name, Path(path).resolve().name}
-    return any("headless-shell" in name or "headless_shell" in name for name in names)
-
-
-def find_browser(path: str | None = None, *, headed: bool = False) -> str:
-    """The executable to start: `path`, `$MINIWOB_BROWSER`, or the first that is found.
-
-    Looked for are the headless shells, which are faster, and then `BROWSERS`; for a window
-    (`headed`) only the latter.
-
-    Raises:
-        BrowserError: there is none, or it has no window; the message says what to do.
-    """
-    if path := path or os.environ.get("MINIWOB_BROWSER"):
-        found = shutil.which(path)
-        if found is None:
-            raise BrowserError(f"no browser at {path!r} (--miniwob-browser or MINIWOB_BROWSER)")
-        if headed and is_shell(found):
-            raise BrowserError(
-                f"{found} has no window, which --miniwob-headed shows: name a whole Chromium or "
-                "Chrome with --miniwob-browser, or leave that and MINIWOB_BROWSER out"
-            )
-        return found
-    names = BROWSERS if headed else (*SHELLS, *BROWSERS)
-    for name in names:
-        if found := shutil.which(name):
-            return found
-    app = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
-    if Path(app).exists():
-        return app
-    raise BrowserError(
-        f"no Chromium or Chrome found (looked for {', '.join(names)}): install one, on Debian "
-        "and Ubuntu with `apt-get install chromium chromium-driver`, or name it with "
-        "--miniwob-browser PATH"
-    )
-
-
-def find_driver(browser: str) -> str:
-    """The chromedriver to start: `$SE_CHROMEDRIVER`, the browser's neighbour, or one on the path.
-
-    Selenium would download one where there is none, but no run asks the network.
-
-    Raises:
-        BrowserError: there is none; the message says how to install one.
-    """
-    if path := os.environ.get("SE_CHROMEDRIVER"):
-        return path
-    for folder in (Path(browser).parent, Path(browser).resolve().parent):
-        if found := shutil.which("chromedriver", path=str(folder)):
-            return found
-    if found := shutil.which("chromedriver"):
-        return found
-    raise BrowserError(
-        f"no chromedriver found beside {browser} or on PATH: install it, {DRIVER_HINT}"
-    )
-
 
 STORAGE = "cookies,local_storage,indexeddb,cache_storage,service_workers,file_systems"
 """What a page may store; the cache of the pages themselves stays."""
@@ -200,6 +55,7 @@ class Browser:
         timeout: real seconds to wait for a page that does not answer.
         bypass_vcr: a context in which a user's vcrpy cassettes ignore HTTP: selenium talks to the
             driver over HTTP, which must neither be recorded nor replayed.
+        launcher: starts the browser; None starts the one of `path` on this machine.
     """
 
     def __init__(
@@ -211,9 +67,10 @@ class Browser:
         page_scheme: str = "http",
         timeout: float = TIMEOUT,
         bypass_vcr: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext,
+        launcher: Launcher | None = None,
     ) -> None:
         self._bypass_vcr = bypass_vcr
-        self._path = path
+        self._launcher = launcher or LocalLauncher(path, headed=headed)
         self._headed = headed
         self._slowmo = slowmo
         self.page_scheme = page_scheme
@@ -222,9 +79,7 @@ class Browser:
         """The server of task pages; None before the start, and where they come from disk."""
         self.timeout = timeout
         """Real seconds to wait for a page that does not answer."""
-        self._driver: webdriver.Chrome | None = None
-        self._service: webdriver.ChromeService | None = None
-        self._watchdog: Watchdog | None = None
+        self._driver: webdriver.Remote | None = None
         self._used = False  # since the pointer was taken away
         self.before_next_page: Callable[[], None] | None = None
         """Called once, before the next page is loaded."""
@@ -232,29 +87,14 @@ class Browser:
         """Names of the keys that are down."""
 
     @property
-    def driver(self) -> webdriver.Chrome:
+    def driver(self) -> webdriver.Remote:
         """The running WebDriver."""
         if self._driver is None:
             self._driver = self._start()
         return self._driver
 
-    def _start(self) -> webdriver.Chrome:
-        options = self._options()
-        driver_path = find_driver(options.binary_location)
-        check_loopback()
-        try:
-            self._service = self._driver_service(driver_path)
-            driver = webdriver.Chrome(options=options, service=self._service)
-        except (WebDriverException, OSError) as error:
-            self.kill()
-            raise BrowserError(
-                f"{options.binary_location} did not start: {_first_line(error)}. {driver_path} "
-                f"must be of the same version: {DRIVER_HINT}, or name another browser with "
-                "--miniwob-browser PATH"
-            ) from error
-        driver.command_executor.client_config.timeout = self.timeout + 5  # type: ignore[union-attr]
-        driver.set_page_load_timeout(self.timeout)
-        driver.set_script_timeout(self.timeout)
+    def _start(self) -> webdriver.Remote:
+        driver = self._launcher.start(self.options(), self.timeout)
         for command, arguments in (
             ("Emulation.setDeviceMetricsOverride",
              {"width": VIEWPORT[0], "height": VIEWPORT[1], "deviceScaleFactor": 1,
@@ -269,43 +109,20 @@ class Browser:
             self._ignore_input(driver, True)
         return driver
 
-    def _driver_service(self, path: str) -> webdriver.ChromeService:
-        """The driver's process, still to be started, in the watchdog's group and folder.
-
-        In a group that is not pytest's own, Ctrl-C does not reach it.
-        """
-        if not hasattr(os, "killpg"):  # Windows
-            return webdriver.ChromeService(path)
-        self._watchdog = Watchdog()
-        fonts = write_font_settings(Path(self._watchdog.folder))
-        return webdriver.ChromeService(
-            path,
-            env={**os.environ, "TMPDIR": self._watchdog.folder, "FONTCONFIG_FILE": str(fonts)},
-            popen_kw={"process_group": self._watchdog.group},
-        )
-
-    def _options(self) -> webdriver.ChromeOptions:
-        options = webdriver.ChromeOptions()
-        # The driver is on this machine; a proxy for HTTP would not reach it.
-        BaseOptions.ignore_local_proxy_environment_variables(options)
-        options.binary_location = find_browser(self._path, headed=self._headed)
-        options.unhandled_prompt_behavior = "dismiss"
-        for switch in _SWITCHES:
-            options.add_argument(switch)
-        options.add_argument(f"--host-resolver-rules={self._reachable()}MAP * ~NOTFOUND")
-        if not self._headed and not is_shell(options.binary_location):
-            options.add_argument("--headless=new")
-        if hasattr(os, "geteuid") and os.geteuid() == 0:
-            options.add_argument("--no-sandbox")  # Chromium refuses to sandbox itself for root
+    def options(self) -> webdriver.ChromeOptions:
+        """Return the options that the browser is started with."""
+        options = chromium_options(self._reachable(), self.timeout)
+        self._launcher.complete(options)
         return options
 
     def _reachable(self) -> str:
         """The rule for the one host that pages reach, which is started if it does not run."""
         if self.page_scheme == "file":
             return ""
+        serving = self._launcher.serving()
         if self.server is None:
-            self.server = PageServer()
-        address = f"127.0.0.1:{self.server.port}"
+            self.server = PageServer(serving.listen, serving.port, serving.hint)
+        address = f"{serving.name}:{self.server.port}"
         return f"MAP {HOST}:80 {address}, MAP {OWN_HOST}:80 {address}, "
 
     def call(self, function: str, *values: Any) -> Any:
@@ -382,7 +199,7 @@ class Browser:
             self.perform(pointer)
             return bool(driver.execute_script("return clicked"))
 
-    def _ignore_input(self, driver: webdriver.Chrome, ignore: bool) -> None:
+    def _ignore_input(self, driver: webdriver.Remote, ignore: bool) -> None:
         driver.execute_cdp_cmd("Input.setIgnoreInputEvents", {"ignore": ignore})
 
     def draw_pointer(self, point: Sequence[int]) -> None:
@@ -396,7 +213,7 @@ class Browser:
             time.sleep(self._slowmo / 2000)
 
     @contextlib.contextmanager
-    def guard(self, doing: str) -> Iterator[webdriver.Chrome]:
+    def guard(self, doing: str) -> Iterator[webdriver.Remote]:
         """Use the driver; an error in it kills the browser.
 
         Raises:
@@ -406,42 +223,22 @@ class Browser:
             with self._bypass_vcr():
                 yield self.driver
         except (WebDriverException, HTTPError, OSError) as error:
+            why = self._launcher.explain(error)
             self.kill()
-            raise BrowserLost(f"the browser failed while {doing}: {_first_line(error)}") from error
+            raise BrowserLost(f"the browser failed while {doing}: {why}") from error
 
     def kill(self) -> None:
         """Kill the browser and its driver, in any state."""
-        driver, service, watchdog = self._driver, self._service, self._watchdog
-        self._driver = self._service = self._watchdog = None
+        self._driver = None
         self._used = False
         self.before_next_page = None
         self.held.clear()
-        if driver is not None and not isinstance(driver.command_executor, str):
-            driver.command_executor.close()
-        process = None if service is None else service.process
-        if watchdog is not None:
-            watchdog.end()
-        elif process is not None:
-            process.kill()
-        if service is None or process is None:
-            return
-        process.wait()
-        if process.stdin is not None:
-            process.stdin.close()
-        # Otherwise the service would try to stop it again when it is collected.
-        service.process = None  # type: ignore[assignment]
+        self._launcher.kill()
 
     def close(self) -> None:
         """Quit the browser, and kill what is left of it; end the server of its pages."""
-        if self._driver is not None:
-            with contextlib.suppress(WebDriverException, HTTPError, OSError):
-                self._driver.quit()
+        self._launcher.stop()
         self.kill()
         if self.server is not None:
             self.server.close()
             self.server = None
-
-
-def _first_line(error: BaseException) -> str:
-    text = str(getattr(error, "msg", None) or error).strip()
-    return text.splitlines()[0] if text else type(error).__name__

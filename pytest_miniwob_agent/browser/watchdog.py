@@ -1,12 +1,14 @@
-"""A watchdog that ends the browser of a run which was killed.
+"""Watchdogs that end the browser of a run which was killed.
 
 A process that gets SIGKILL can't end what it has started: chromedriver and Chromium would go on for
-ever, and their folders would stay. The watchdog is a process of its own, this file run as a script.
+ever, and their folders would stay; a session on a Grid would keep its place there until it has been
+idle for long enough. A watchdog is a process of its own, this file run as a script.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import select
 import shutil
@@ -15,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 
 LONGEST_PARENT = 40
 """Length of a path for temporary files in which Chromium can still open its socket: the path of a
@@ -54,6 +57,37 @@ class Watchdog:
         _remove(self.folder)
 
 
+class SessionWatchdog:
+    """Ends a session on a Grid if this process is gone without having done so.
+
+    Args:
+        url: the address of the session, without a user.
+        headers: the headers of a request to end it; they never show in the list of processes.
+        certificates: a file with the certificates to trust.
+        direct: True for a Grid that no proxy reaches.
+    """
+
+    def __init__(
+        self, url: str, headers: Mapping[str, str], certificates: str | None, direct: bool
+    ) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-S", __file__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            process_group=0,  # Ctrl-C must not end it before the run
+        )
+        assert self._process.stdin is not None
+        request = json.dumps([url, dict(headers), certificates, direct])
+        self._process.stdin.write(f"{request}\n".encode())
+        self._process.stdin.flush()
+
+    def dismiss(self) -> None:
+        """End the watchdog, as the session has been ended."""
+        self._process.kill()
+        self._process.communicate()
+
+
 def _remove(folder: str) -> None:
     """Remove a folder in which processes that were just killed may still write.
 
@@ -67,14 +101,8 @@ def _remove(folder: str) -> None:
 
 
 def watch(folder: str) -> None:
-    """Wait until the run is gone, then kill the group of this process and remove the folder.
-
-    The run is gone when its end of the pipe to standard input is closed. Processes that it has
-    forked may hold that end too, so the parent process is looked at every second as well.
-    """
-    parent = os.getppid()
-    while os.getppid() == parent and not select.select([0], [], [], 1)[0]:
-        pass
+    """Wait until the run is gone, then kill the group of this process and remove the folder."""
+    _wait_for_end()
     if os.fork() == 0:  # a leader can't leave its group, but a child can
         group = os.getpgrp()
         os.setpgid(0, 0)
@@ -82,5 +110,42 @@ def watch(folder: str) -> None:
         _remove(folder)
 
 
+def watch_session() -> None:
+    """Wait until the run is gone, then end the session that standard input describes."""
+    with open(0, "rb", buffering=0, closefd=False) as pipe:  # nothing but the line may be read
+        url, headers, certificates, direct = json.loads(pipe.readline())
+    _wait_for_end()
+    import ssl
+    import urllib.request
+
+    handlers: list[urllib.request.BaseHandler] = []
+    if url.startswith("https:"):
+        context = ssl.create_default_context(cafile=certificates)
+        handlers.append(urllib.request.HTTPSHandler(context=context))
+    if direct:
+        handlers.append(urllib.request.ProxyHandler({}))
+    opener = urllib.request.build_opener(*handlers)
+    close = json.dumps({"cmd": "Browser.close", "params": {}}).encode()
+    headers["Content-Type"] = "application/json;charset=utf-8"
+    for path, body, method in (("/goog/cdp/execute", close, "POST"), ("", None, "DELETE")):
+        request = urllib.request.Request(url + path, body, headers, method=method)
+        with contextlib.suppress(OSError):
+            opener.open(request, timeout=60).close()
+
+
+def _wait_for_end() -> None:
+    """Wait until the run is gone: until its end of the pipe to standard input is closed.
+
+    Processes that it has forked may hold that end too, so the parent process is looked at every
+    second as well.
+    """
+    parent = os.getppid()
+    while os.getppid() == parent and not select.select([0], [], [], 1)[0]:
+        pass
+
+
 if __name__ == "__main__":
-    watch(sys.argv[1])
+    if len(sys.argv) > 1:
+        watch(sys.argv[1])
+    else:
+        watch_session()

@@ -74,8 +74,9 @@ def add(commands: Commands) -> None:
 def run(options: Namespace) -> int:
     """Print a verdict for each case; 1 if a page is not deterministic."""
     from pytest_miniwob_agent.browser.certification import certify
+    from pytest_miniwob_agent.browser.installed import is_shell
     from pytest_miniwob_agent.browser.own_environment import open_environment
-    from pytest_miniwob_agent.browser.process import Browser, is_shell
+    from pytest_miniwob_agent.browser.process import Browser
     from pytest_miniwob_agent.tasks.selection import parse_seeds, select_cases
 
     catalogue = catalogue_of(options)

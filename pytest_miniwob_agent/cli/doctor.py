@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import re
@@ -21,6 +22,8 @@ from pytest_miniwob_agent.core.text import counted, sanitize_line, sanitize_line
 from pytest_miniwob_agent.tasks.catalogue import OTHER
 
 if TYPE_CHECKING:
+    from pytest_miniwob_agent.browser.grid_address import Grid
+    from pytest_miniwob_agent.browser.process import Browser
     from pytest_miniwob_agent.plugin.inner_collection import Collected
 
 PACKAGE = "pytest-miniwob-agent"
@@ -49,8 +52,9 @@ def add(commands: Commands) -> None:
         help="check that everything a run needs is installed and works",
         description="Check versions, Chromium and its driver, that a page loads, can be read and "
         "clicked and has the right font, the cassettes of the items that pytest collects here, and "
-        "the key. Shows how to fix problems, and exits with 1 if there are any. Makes no network "
-        "requests, and does not print the key.",
+        "the key. If the run's browsers are on a Selenium Grid (--miniwob-remote), that is checked "
+        "in Chromium's place. Shows how to fix problems, and exits with 1 if there are any. Makes "
+        "no network requests but to that Grid, and does not print the key.",
     )
     add_pytest_args(parser)
     add_browser(parser)
@@ -70,7 +74,7 @@ def run(options: Namespace) -> int:
 def examine(browser: str | None, pytest_args: Sequence[str]) -> Iterator[Finding]:
     """Make all checks in order, except for those that need something that is broken."""
     yield from check_versions()
-    yield from check_browser(browser)
+    yield from check_grid_or_browser(browser, pytest_args)
     yield from check_project(pytest_args)
 
 
@@ -100,15 +104,54 @@ def check_versions() -> Iterator[Finding]:
             yield Finding(requirement.name, found, f"pip install '{requirement}'")
 
 
+def check_grid_or_browser(path: str | None, pytest_args: Sequence[str]) -> Iterator[Finding]:
+    """Check the Grid that a run would use; the browser that is here for a path, or no Grid."""
+    from pytest_miniwob_agent.plugin.inner_grid import used_grid
+
+    grid = None
+    if path is None:
+        with contextlib.suppress(UsageError):  # the check of the cassettes reports it
+            grid = used_grid(pytest_args)
+    if grid is None:
+        yield from check_browser(path)
+    else:
+        yield from check_grid(grid)
+
+
+def check_grid(grid: Grid) -> Iterator[Finding]:
+    """Check a Grid: that it answers, has places for Chrome, and that pages work there."""
+    from pytest_miniwob_agent.browser.grid import GridLauncher
+    from pytest_miniwob_agent.browser.process import Browser
+
+    launcher = GridLauncher(grid.for_worker("doctor"))
+    try:
+        status = launcher.status()
+    except BrowserError as error:
+        found, _, hint = str(error).rpartition(". ")
+        yield Finding("Grid", sanitize_line(found), sanitize_line(hint))
+        return
+    found = (
+        f"Selenium {' and '.join(status.versions) or 'without nodes'} at {grid.url}, "
+        f"{counted(len(status.chrome), 'place')} for Chrome, {status.free} free"
+    )
+    fix = "" if status.chrome else "start a node with Chrome, see docs/grid.md"
+    yield Finding("Grid", sanitize_line(found), fix)
+    if status.chrome and not status.free:
+        yield Finding("page", "not tried, as the Grid is full", "try again later", note=True)
+    elif status.chrome:
+        yield from check_page(Browser(launcher=launcher))
+
+
 def check_browser(path: str | None) -> Iterator[Finding]:
     """Check browser and driver: their versions, and that they work together."""
-    from pytest_miniwob_agent.browser.process import (
+    from pytest_miniwob_agent.browser.installed import (
         DRIVER_HINT,
         SHELL_HINT,
         find_browser,
         find_driver,
         is_shell,
     )
+    from pytest_miniwob_agent.browser.process import Browser
 
     try:
         chromium = find_browser(path)
@@ -140,12 +183,12 @@ def check_browser(path: str | None) -> Iterator[Finding]:
     same = of_driver.partition(".")[0] == version.partition(".")[0]
     fix = "" if same else f"install the one of Chromium's version, {version}: {DRIVER_HINT}"
     yield Finding("chromedriver", f"{of_driver} ({driver})", fix)
-    yield from check_page(path)
+    yield from check_page(Browser(path))
 
 
 def _whole_browser() -> str:
     """The browser that opens windows, as a text."""
-    from pytest_miniwob_agent.browser.process import find_browser
+    from pytest_miniwob_agent.browser.installed import find_browser
 
     try:
         return find_browser(headed=True)
@@ -153,12 +196,11 @@ def _whole_browser() -> str:
         return "none, and --miniwob-headed needs one"
 
 
-def check_page(path: str | None) -> Iterator[Finding]:
-    """Check that a page loads and is read, its font, and that clicks land."""
+def check_page(browser: Browser) -> Iterator[Finding]:
+    """Check that a page loads and is read, its font, and that clicks land; close the browser."""
     from pytest_miniwob_agent.browser.environment import FONT, MiniwobEnvironment
-    from pytest_miniwob_agent.browser.process import BOUNDARY_EVENTS, Browser
+    from pytest_miniwob_agent.browser.switches import BOUNDARY_EVENTS
 
-    browser = Browser(path)
     try:
         page = MiniwobEnvironment(browser, Case("click-button", OTHER, 0))
         observation = page.reset()

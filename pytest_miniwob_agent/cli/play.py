@@ -58,7 +58,8 @@ def run(options: Namespace) -> int:
     check_display("play", "`miniwob-agent show` needs none")
     printer = EpisodePrinter(full=options.full)
     steps = _Steps(options.auto)
-    window = ["--miniwob-headed", "--miniwob-slowmo=1"]
+    # The window is on this machine, wherever other runs have their browsers.
+    window = ["--miniwob-headed", "--miniwob-slowmo=1", "--miniwob-remote="]
     try:
         replay(options.case, [*options.pytest_args, *window], printer, steps)
     except KeyboardInterrupt:

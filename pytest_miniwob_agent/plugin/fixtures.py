@@ -16,6 +16,7 @@ from pytest_miniwob_agent.core.protocols import Agent, Model, Normalizer, Page
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import sanitize_lines
 from pytest_miniwob_agent.plugin.collection import Problem, limits_of, problem_of
+from pytest_miniwob_agent.plugin.grid import grid_launcher
 from pytest_miniwob_agent.plugin.item_run import BODY_PASSED, CASSETTE, REMARK, ItemRun
 from pytest_miniwob_agent.plugin.state import STATE, settings_of
 
@@ -36,17 +37,20 @@ def _as_error() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def miniwob_browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
-    """The worker's Chromium; started by the first item that needs it."""
+    """The worker's Chromium, here or on a Grid; started by the first item that needs it."""
     from pytest_miniwob_agent.browser.process import Browser
     from pytest_miniwob_agent.cassettes.bypass_vcr import bypass_vcr
 
     settings = settings_of(request.config)
+    with _as_error():
+        launcher = grid_launcher(request.config, settings)
     browser = Browser(
         settings.browser,
         headed=settings.headed,
         slowmo=settings.slowmo,
         page_scheme=settings.page_scheme,
         bypass_vcr=bypass_vcr,
+        launcher=launcher,
     )
     yield browser
     browser.close()

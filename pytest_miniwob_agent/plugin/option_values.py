@@ -5,9 +5,17 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pytest_miniwob_agent.browser.grid_address import (
+    Place,
+    check_capabilities,
+    parse_address,
+    parse_place,
+    shown_capabilities,
+)
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.models.params import is_server, shown_json
 from pytest_miniwob_agent.models.prices import Price, parse_prices
@@ -62,6 +70,24 @@ def parse_server(given: Given) -> str | None:
     return given.text or None
 
 
+def parse_grid(given: Given) -> str | None:
+    """Return the address of a Grid, None if it is empty, as is an unset variable of a script.
+
+    Raises:
+        UsageError: the text is not an address.
+    """
+    return parse_address(given.name, given.text) if given.text else None
+
+
+def parse_serve(given: Given) -> Place | None:
+    """Return a host and a port, None if the text is empty.
+
+    Raises:
+        UsageError: the text has another form than HOST[:PORT].
+    """
+    return parse_place(given.name, given.text) if given.text else None
+
+
 def parse_path(given: Given) -> Path:
     """Return the path of a file or a folder."""
     return given.folder / given.text
@@ -105,8 +131,12 @@ def parse_seed_list(given: Given) -> list[int]:
     return parse_seeds(given.text)
 
 
-def parse_object(given: Given) -> dict[str, Any]:
+def parse_object(given: Given, shown: Callable[[str], str] = shown_json) -> dict[str, Any]:
     """Return a JSON object.
+
+    Args:
+        given: the value.
+        shown: returns the value as a message may show it.
 
     Raises:
         UsageError: the text is not one.
@@ -114,12 +144,23 @@ def parse_object(given: Given) -> dict[str, Any]:
     try:
         value = json.loads(given.text)
     except ValueError as error:
-        raise UsageError(f"{given.name}: {shown_json(given.text)!r} is not JSON: {error}") from None
+        raise UsageError(f"{given.name}: {shown(given.text)!r} is not JSON: {error}") from None
     if not isinstance(value, dict):
         example = '{"name": 1}'
-        text = shown_json(given.text)
+        text = shown(given.text)
         raise UsageError(f"{given.name}: {text!r} is not a JSON object, such as {example}")
     return value
+
+
+def parse_capabilities(given: Given) -> dict[str, Any]:
+    """Return capabilities of sessions on a Grid, from a JSON object.
+
+    Raises:
+        UsageError: the text is not one, or it sets what pages depend on.
+    """
+    capabilities = parse_object(given, shown_capabilities)
+    check_capabilities(given.name, capabilities)
+    return capabilities
 
 
 def parse_dollars(given: Given) -> float:

@@ -13,14 +13,17 @@ from pytest_miniwob_agent.core.text import nearest
 from pytest_miniwob_agent.plugin.option_values import (
     Given,
     parse_baseline,
+    parse_capabilities,
     parse_count,
     parse_dollars,
     parse_folders,
+    parse_grid,
     parse_object,
     parse_optional_text,
     parse_path,
     parse_price_list,
     parse_seed_list,
+    parse_serve,
     parse_server,
     parse_shard,
     parse_text,
@@ -303,6 +306,31 @@ OPTIONS = (
         "browser keeps compiled scripts; file = from disk",
         "http",
         choices=("http", "file"),
+    ),
+    Option(
+        "remote",
+        "open the browsers on the Selenium Grid at this address, such as http://grid:4444; one "
+        "session for each worker, kept for the whole run. The Grid's user and password come from "
+        "the environment (MINIWOB_REMOTE_USER, MINIWOB_REMOTE_PASSWORD) or from the address, and "
+        "are neither stored nor shown",
+        metavar="URL",
+        parse=parse_grid,
+    ),
+    Option(
+        "capabilities",
+        "with --miniwob-remote: what the sessions need besides Chrome, as JSON, such as "
+        """'{"platformName": "linux", "goog:chromeOptions": {"args": ["--no-sandbox"]}}'""",
+        "{}",
+        metavar="JSON",
+        parse=parse_capabilities,
+    ),
+    Option(
+        "serve",
+        "with --miniwob-remote: the name under which nodes of the Grid reach this machine, where "
+        "each worker serves the pages, and the port of the first worker; the others take the ports "
+        "after it (default: the address of the interface that leads to the Grid, at free ports)",
+        metavar="HOST[:PORT]",
+        parse=parse_serve,
     ),
     Option(
         "headed",

@@ -9,6 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_miniwob_agent.browser.grid_address import (
+    Grid,
+    Place,
+    read_grid,
+    shown_capabilities,
+)
 from pytest_miniwob_agent.cassettes.batch_command import PENDING
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.files import shown_from_here
@@ -76,6 +82,9 @@ class Settings:
     trace: str
     browser: str | None
     page_scheme: str
+    remote: str | None = field(repr=False)
+    capabilities: dict[str, Any] = field(repr=False)
+    serve: Place | None
     headed: bool
     slowmo: int | None
     """None where no window is shown."""
@@ -107,9 +116,17 @@ class Settings:
 
     @property
     def sent_only_texts(self) -> list[str]:
-        """The texts that go with model calls and are never kept."""
+        """The texts that go with model calls, or to the Grid, and are never kept."""
         address = self.base_url or os.environ.get("OPENAI_BASE_URL")
-        return sent_only_texts(self.llm_params, address)
+        texts = sent_only_texts(self.llm_params, address)
+        return texts if self.grid is None else [*texts, *self.grid.secrets]
+
+    @property
+    def grid(self) -> Grid | None:
+        """The Grid on which browsers are opened; None for this machine."""
+        if self.remote is None:
+            return None
+        return read_grid(self.remote, self.capabilities, self.serve)
 
     @property
     def price(self) -> Price | None:
@@ -191,6 +208,7 @@ def _check(config: pytest.Config, values: dict[str, Any]) -> None:
         if config.getoption("miniwob_slowmo") is not None:
             raise UsageError("--miniwob-slowmo goes with --miniwob-headed, which shows the window")
         values["slowmo"] = None
+    _check_grid(config, values)
     if values["record"] == "all" and (reruns := reruns_option(config)):
         raise UsageError(
             f"--miniwob-record=all and {reruns} don't go together: an item that failed would be "
@@ -212,6 +230,32 @@ def _check(config: pytest.Config, values: dict[str, Any]) -> None:
             f"--miniwob-max-cost needs the price of {values['model']}: add "
             f"'{values['model']} PROMPT COMPLETION' to miniwob_prices, in US dollars for a "
             "million tokens"
+        )
+
+
+def _check_grid(config: pytest.Config, values: dict[str, Any]) -> None:
+    """Check the options of browsers on a Grid against the others.
+
+    Raises:
+        UsageError: they do not go together.
+    """
+    if values["remote"] is None:
+        for name in ("capabilities", "serve"):
+            if config.getoption(f"miniwob_{name}"):
+                raise UsageError(
+                    f"--miniwob-{name} goes with --miniwob-remote, the address of a Grid"
+                )
+    elif config.getoption("miniwob_browser"):
+        raise UsageError(
+            "--miniwob-browser names a browser of this machine, and --miniwob-remote (or "
+            "miniwob_remote) opens browsers on a Grid: name one of its nodes with "
+            """--miniwob-capabilities='{"goog:chromeOptions": {"binary": "PATH"}}', or give """
+            "--miniwob-remote= to stay on this machine"
+        )
+    elif values["page_scheme"] == "file":
+        raise UsageError(
+            "--miniwob-page-scheme=file and --miniwob-remote don't go together: the nodes of a "
+            "Grid have no files of this machine"
         )
 
 
@@ -299,7 +343,14 @@ _HIDING: tuple[tuple[tuple[str, ...], Callable[[str, bool], str]], ...] = (
         ),
         lambda text, complete: shown_json(text, complete=complete),
     ),
-    (("miniwob-base-url", "miniwob_base_url"), lambda text, complete: shown_url(text)),
+    (
+        ("miniwob-capabilities", "miniwob_capabilities"),
+        lambda text, complete: shown_capabilities(text, complete=complete),
+    ),
+    (
+        ("miniwob-base-url", "miniwob_base_url", "miniwob-remote", "miniwob_remote"),
+        lambda text, complete: shown_url(text),
+    ),
 )
 """Ends of arguments whose value is partly hidden, and the function that hides it."""
 

@@ -8,7 +8,7 @@ import pytest
 from drawn import page_with_button
 
 from pytest_miniwob_agent.browser.certification import certify, explore
-from pytest_miniwob_agent.browser.process import find_browser
+from pytest_miniwob_agent.browser.installed import find_browser
 from pytest_miniwob_agent.cli import main
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.observations import Element, Shot

@@ -14,7 +14,8 @@ import pytest
 from processes import kill
 from projects import ROOT
 
-from pytest_miniwob_agent.browser.process import Browser, find_browser, find_driver
+from pytest_miniwob_agent.browser.installed import find_browser, find_driver
+from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.core.actions import Click
 from pytest_miniwob_agent.core.errors import BrowserError
 

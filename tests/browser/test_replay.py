@@ -8,6 +8,7 @@ import time
 
 import pytest
 from projects import ROOT, SUITE_RUNS
+from selenium_grid import free_ports
 
 pytestmark = pytest.mark.integration
 
@@ -135,6 +136,16 @@ def test_a_window_and_its_pace_make_no_difference(plain, selected, tmp_path, dis
     )
     assert outcomes == plain[0]
     assert bool(slept) == bool(slowmo)
+
+
+def test_a_grid_makes_no_difference(plain, selected, tmp_path, grid):
+    """With two workers, each at a port after the one that is given, on an address of loopback."""
+    place = f"--miniwob-serve=127.0.0.2:{free_ports(2)[0]}"
+    outcomes, _ = replay(tmp_path, "-n2", f"--miniwob-remote={grid.with_user}", place, *selected)
+    assert outcomes.keys() == plain[0].keys()
+    for item, carried in outcomes.items():
+        assert carried == plain[0][item], item
+    assert grid.sessions() == {}
 
 
 def test_all_43_tasks_have_a_solved_episode():

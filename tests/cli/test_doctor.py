@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from pytest_miniwob_agent.browser.process import Browser
+from pytest_miniwob_agent.browser.switches import BOUNDARY_EVENTS
 from pytest_miniwob_agent.cli import doctor
 
 
@@ -81,7 +83,7 @@ class TestBrowser:
         )
 
     def test_a_browser_that_sends_boundary_events_without_end_is_noted(self, browser_without):
-        out = lines(doctor.check_page(browser_without("BoundaryEventDispatchTracksNodeRemoval")))
+        out = lines(doctor.check_page(Browser(browser_without(BOUNDARY_EVENTS))))
         assert re.search(
             "^note  clicks +miss elements that insert themselves again, as those of click-pie\n"
             " +-> this browser can't switch BoundaryEventDispatchTracksNodeRemoval off: ",
@@ -94,7 +96,9 @@ class TestBrowser:
         files.parent.joinpath("__init__.py").touch()
         files.joinpath("Roboto-Regular.ttf").write_bytes(b"no font")
         script = (
-            "from pytest_miniwob_agent.cli.doctor import *; print(*check_page(None), sep='\\n')"
+            "from pytest_miniwob_agent.cli.doctor import *\n"
+            "from pytest_miniwob_agent.browser.process import Browser\n"
+            "print(*check_page(Browser()), sep='\\n')"
         )
         result = subprocess.run(
             [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True

@@ -181,12 +181,34 @@ def test_every_option_has_an_ini_twin_and_help(pytester):
     assert "@pytest.mark.miniwob(*selectors" in pytester.runpytest("--markers").stdout.str()
 
 
+ON_GRID = "--miniwob-remote=http://127.0.0.1:4444"
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [
         (["--miniwob-record=never"], "*invalid choice: 'never'*"),
         (["--miniwob-trials=none"], "*--miniwob-trials: 'none' must be a positive integer*"),
         (["-o", "miniwob_trials=none"], "*miniwob_trials: 'none' must be a positive integer*"),
+        (
+            ["--miniwob-remote=grid:4444"],
+            "*--miniwob-remote: give the whole address of a*",
+        ),
+        (["--miniwob-serve=10.0.0.5"], "*--miniwob-serve goes with --miniwob-remote, the address*"),
+        (
+            [ON_GRID, "--miniwob-serve=:9000"],
+            "*--miniwob-serve: ':9000' must be HOST or HO*",
+        ),
+        ([ON_GRID, "--miniwob-browser=chrome"], "*--miniwob-browser names a browser of this mach*"),
+        ([ON_GRID, "--miniwob-page-scheme=file"], "*--miniwob-page-scheme=file and --miniwob-rem*"),
+        (
+            [ON_GRID, '--miniwob-capabilities={"browserName": "firefox"}'],
+            "*--miniwob-capabilities: can't set browserName: pages are certified for Chrome*",
+        ),
+        (
+            [ON_GRID, '--miniwob-capabilities={"my:options": {"key": "lazy'],
+            "*--miniwob-capabilities: '(not shown)' is not JSON: *",
+        ),
     ],
 )
 def test_a_wrong_option_is_a_usage_error_of_pytest(project, args, message):

@@ -54,8 +54,11 @@ window.miniwobAgent = {
     await settled();
     return leaving ? null : read();
   }),
-  // Read the page as it is, after `wait` or `follow`.
-  readNow: visited(read),
+  // Let so many ms pass on the page's clock, if any, and read the page as it then is.
+  readAfter: visited(async (ms, detailed) => {
+    if (ms !== null) await page().wait(ms, detailed);
+    return leaving ? null : read();
+  }),
   // Let time pass for a person who looks at the page.
   live: visited(async (duration) => {
     await pass(duration);

@@ -1,0 +1,136 @@
+"""Chromium on this machine: started by its driver, in a process group that ends with the run."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+from pathlib import Path
+
+from selenium import webdriver
+from selenium.common.exceptions import WebDriverException
+from selenium.webdriver.common.options import BaseOptions
+from urllib3.exceptions import HTTPError
+
+from pytest_miniwob_agent.browser.fonts import write_font_settings
+from pytest_miniwob_agent.browser.installed import (
+    DRIVER_HINT,
+    find_browser,
+    find_driver,
+    is_shell,
+)
+from pytest_miniwob_agent.browser.launcher import Serving, first_line
+from pytest_miniwob_agent.browser.watchdog import Watchdog
+from pytest_miniwob_agent.core.errors import BrowserError
+
+LOOPBACK_TIMEOUT = 5.0
+"""Real seconds to wait for a connection to this machine itself, which takes microseconds."""
+
+
+def check_loopback() -> None:
+    """Check that programs of this machine can talk to each other over TCP, as with the driver.
+
+    Raises:
+        BrowserError: they can't; without this check, the driver would be waited for in vain.
+    """
+    try:
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            socket.create_connection(server.getsockname(), timeout=LOOPBACK_TIMEOUT).close()
+    except OSError as error:
+        raise BrowserError(
+            f"the loopback interface of this machine (127.0.0.1) can't be used: {error}. The "
+            "browser's driver is reached through it: turn it on, on Linux with `ip link set lo up`"
+        ) from None
+
+
+class LocalLauncher:
+    """Starts Chromium on this machine. It does not outlive this process (on Linux and macOS).
+
+    Args:
+        path: the browser's executable; None looks for one.
+        headed: show the window.
+    """
+
+    def __init__(self, path: str | None = None, *, headed: bool = False) -> None:
+        self._path = path
+        self._headed = headed
+        self._driver: webdriver.Chrome | None = None
+        self._service: webdriver.ChromeService | None = None
+        self._watchdog: Watchdog | None = None
+
+    def serving(self) -> Serving:
+        """Return that pages are served on loopback, at any port."""
+        return Serving()
+
+    def complete(self, options: webdriver.ChromeOptions) -> None:
+        """Add the executable, and what it needs here, as in `Launcher`."""
+        # The driver is on this machine; a proxy for HTTP would not reach it.
+        BaseOptions.ignore_local_proxy_environment_variables(options)
+        options.binary_location = find_browser(self._path, headed=self._headed)
+        if not self._headed and not is_shell(options.binary_location):
+            options.add_argument("--headless=new")
+        if hasattr(os, "geteuid") and os.geteuid() == 0:
+            options.add_argument("--no-sandbox")  # Chromium refuses to sandbox itself for root
+
+    def start(self, options: webdriver.ChromeOptions, timeout: float) -> webdriver.Chrome:
+        """Start Chromium, as in `Launcher`."""
+        driver_path = find_driver(options.binary_location)
+        check_loopback()
+        try:
+            self._service = self._driver_service(driver_path)
+            self._driver = webdriver.Chrome(options=options, service=self._service)
+        except (WebDriverException, OSError) as error:
+            self.kill()
+            raise BrowserError(
+                f"{options.binary_location} did not start: {first_line(error)}. {driver_path} "
+                f"must be of the same version: {DRIVER_HINT}, or name another browser with "
+                "--miniwob-browser PATH"
+            ) from error
+        client = self._driver.command_executor.client_config  # type: ignore[union-attr]
+        client.timeout = timeout + 5  # after the driver's own
+        return self._driver
+
+    def _driver_service(self, path: str) -> webdriver.ChromeService:
+        """The driver's process, still to be started, in the watchdog's group and folder.
+
+        In a group that is not pytest's own, Ctrl-C does not reach it.
+        """
+        if not hasattr(os, "killpg"):  # Windows
+            return webdriver.ChromeService(path)
+        self._watchdog = Watchdog()
+        fonts = write_font_settings(Path(self._watchdog.folder))
+        return webdriver.ChromeService(
+            path,
+            env={**os.environ, "TMPDIR": self._watchdog.folder, "FONTCONFIG_FILE": str(fonts)},
+            popen_kw={"process_group": self._watchdog.group},
+        )
+
+    def stop(self) -> None:
+        """Quit the browser, and kill what is left of it."""
+        if self._driver is not None:
+            with contextlib.suppress(WebDriverException, HTTPError, OSError):
+                self._driver.quit()
+        self.kill()
+
+    def kill(self) -> None:
+        """Kill the browser and its driver, in any state."""
+        driver, service, watchdog = self._driver, self._service, self._watchdog
+        self._driver = self._service = self._watchdog = None
+        if driver is not None and not isinstance(driver.command_executor, str):
+            driver.command_executor.close()
+        process = None if service is None else service.process
+        if watchdog is not None:
+            watchdog.end()
+        elif process is not None:
+            process.kill()
+        if service is None or process is None:
+            return
+        process.wait()
+        if process.stdin is not None:
+            process.stdin.close()
+        # Otherwise the service would try to stop it again when it is collected.
+        service.process = None  # type: ignore[assignment]
+
+    def explain(self, error: BaseException) -> str:
+        """Return the first line of the error."""
+        return first_line(error)

@@ -1,0 +1,280 @@
+"""Browsers on a Selenium Grid: a real hub and two nodes, which are really killed and started."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from projects import INNER_RUNS
+from selenium_grid import PASSWORD, USER
+
+from pytest_miniwob_agent.browser import grid as grid_module
+from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
+from pytest_miniwob_agent.browser.grid import GridLauncher
+from pytest_miniwob_agent.browser.grid_address import Place, read_grid
+from pytest_miniwob_agent.browser.process import Browser
+from pytest_miniwob_agent.cli import doctor
+from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.core.errors import BrowserError, BrowserLost
+
+CASE = Case("click-menu-2", "other", 1)
+
+
+@pytest.fixture
+def on_grid(grid):
+    """Make a browser on the Grid, of a worker."""
+    made = []
+
+    def make(worker="", capabilities=(), serve=None, say=lambda text: None, url=grid.with_user):
+        found = read_grid(url, dict(capabilities), serve).for_worker(worker)
+        made.append(Browser(launcher=GridLauncher(found, say=say)))
+        return made[-1]
+
+    yield make
+    for browser in made:
+        browser.close()
+
+
+def wait_until(condition, seconds=120):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+class TestSessions:
+    def test_a_full_grid_is_waited_for_and_a_line_says_so(self, grid, on_grid, monkeypatch):
+        monkeypatch.setattr(grid_module, "PATIENCE", (0.1, 60))
+        said = []
+
+        def say(text):
+            said.append(text)
+            first.close()
+
+        first, second = on_grid("gw0"), on_grid("gw1", {"se:name": "nightly"})
+        for browser in (first, second):
+            assert browser.driver.session_id
+        names = {session["capabilities"]["se:name"] for session in grid.sessions().values()}
+        assert names == {"miniwob gw0", "nightly gw1"}
+        assert MiniwobEnvironment(on_grid("gw2", say=say), CASE).reset().elements
+        [line] = said
+        assert line.startswith(f"miniwob gw2: the Grid at {grid.url} has no session for it yet: ")
+        assert "it is full, 2 of 2 places for Chrome have a session, and each worker (-n)" in line
+
+    @pytest.mark.sweep
+    def test_a_grid_that_stays_full_is_an_error_that_says_what_to_do(self, on_grid):
+        for _ in range(2):
+            assert on_grid().driver.session_id
+        with pytest.raises(BrowserError, match=r"no place .* it is full, .* fewer workers \(-n"):
+            _ = on_grid().driver
+
+    def test_pages_come_from_this_machine_alone(self, on_grid, raw_server, monkeypatch):
+        """Also where there is a proxy, and none where the node finds no such machine."""
+        monkeypatch.setenv("http_proxy", raw_server.url)
+        browser = on_grid()
+        assert MiniwobEnvironment(browser, CASE).reset().elements
+        asked = browser.driver.execute_async_script(
+            """
+            const urls = ["http://example.org/", "https://example.org/", arguments[0]];
+            Promise.allSettled(urls.map((url) => fetch(url, { mode: "no-cors" })))
+              .then((results) => arguments[1](results.map(({ status }) => status)));
+            """,
+            raw_server.url,
+        )
+        assert asked == ["rejected"] * 3
+        assert raw_server.requests == 0
+        lost = MiniwobEnvironment(on_grid(serve=Place("no-such-host.invalid", 0)), CASE)
+        with pytest.raises(BrowserLost, match=r"net::ERR_NAME_NOT_RESOLVED.* --miniwob-serve$"):
+            lost.reset()
+
+    def test_an_item_is_begun_again_where_a_node_dies_and_where_the_grid_restarts(
+        self, grid, pytester, chat_server, monkeypatch
+    ):
+        pytester.makepyfile(
+            """
+            import pytest
+
+            @pytest.mark.miniwob("click-menu-2", seeds=[1, 2], trials=1)
+            def test_solves(miniwob_episode): pass
+            """
+        )
+        monkeypatch.setenv("MINIWOB_REMOTE_USER", USER)
+        monkeypatch.setenv("MINIWOB_REMOTE_PASSWORD", PASSWORD)
+        plans = []
+
+        def reply(prompt):
+            if "Say in one short sentence" in prompt:
+                return "The menu was opened."
+            if "The menu was opened." in prompt:
+                return "done"  # which is not an action
+            plans.append(prompt)  # whose action will not reach the browser
+            if len(plans) == 1:
+                [node] = grid.sessions()
+                grid.kill_node(node)
+            else:
+                grid.kill_hub()
+                threading.Thread(target=grid.start_hub).start()
+            return "click id=1"
+
+        chat_server.reply = reply
+        result = pytester.runpytest(
+            "-p", "no:randomly", "--miniwob-record=new_episodes", "--miniwob-model=m",
+            f"--miniwob-base-url={chat_server.url}", f"--miniwob-remote={grid.url}",
+        )  # fmt: skip
+        result.assert_outcomes(passed=2)
+        assert len(plans) == 2  # which were replayed when their items began again
+        assert len(chat_server.requests) == 6
+        result.stderr.fnmatch_lines(
+            [f"miniwob: the Grid at {grid.url} is gone; waiting up to 150 seconds for it to r*"]
+        )
+        assert grid.sessions() == {}
+
+    @pytest.mark.parametrize(
+        ("signal_", "workers"),
+        [
+            (signal.SIGKILL, "-n0"),
+            pytest.param(signal.SIGINT, "-n0", marks=pytest.mark.sweep),
+            pytest.param(signal.SIGINT, "-n2", marks=pytest.mark.sweep),
+            pytest.param(signal.SIGKILL, "-n2", marks=pytest.mark.sweep),
+        ],
+    )
+    def test_a_run_that_is_ended_leaves_no_session(
+        self, grid, pytester, chat_server, signal_, workers
+    ):
+        pytester.makepyfile(
+            """
+            import pytest
+
+            @pytest.mark.miniwob("click-menu-2", seeds=[1, 2])
+            def test_solves(miniwob_episode): pass
+            """
+        )
+        released = threading.Event()
+
+        def reply(prompt):
+            released.wait(120)  # the run is in the middle of a call when it is interrupted
+            return "click id=1"
+
+        chat_server.reply = reply
+        process = subprocess.Popen(
+            [
+                sys.executable, "-m", "pytest", workers, "-p", "no:randomly",
+                "--miniwob-record=new_episodes", "--miniwob-model=m",
+                f"--miniwob-base-url={chat_server.url}", f"--miniwob-remote={grid.with_user}",
+            ],
+            cwd=pytester.path, env={**os.environ, "PYTEST_ADDOPTS": INNER_RUNS},
+            start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        count = 1 if workers == "-n0" else 2
+        wait_until(lambda: len(chat_server.requests) >= count)
+        assert len(grid.sessions()) == count
+        if signal_ == signal.SIGINT:
+            os.killpg(process.pid, signal_)
+        else:
+            process.kill()  # the controller alone; the others have to notice
+        process.communicate(timeout=120)
+        wait_until(lambda: grid.sessions() == {})
+        released.set()
+
+
+class TestMessages:
+    @pytest.mark.parametrize(
+        ("url", "capabilities", "message"),
+        [
+            ("http://127.0.0.1:1", {}, r"can't be reached: \[Errno \d+\] Connection refused\. D"),
+            ("http://no-such-host.invalid", {}, r"can't be reached: .* --miniwob-remote right\?"),
+            ("http://{host}", {}, "asks for a user and a password: set MINIWOB_REMOTE_USER and M"),
+            ("http://{user}:wrong-password@{host}", {}, "refuses the user and the password: cor"),
+            (
+                "http://{user}:{password}@{host}",
+                {"platformName": "windows", "vendor:options": {"accessKey": "key-lazy-lion"}},
+                r"^no node of the Grid at .* \(browserName, platformName, vendor:options\): its "
+                r"nodes offer chrome\. Correct --miniwob-capabilities, or add a node with Chrome$",
+            ),
+        ],
+        ids=["nothing there", "unknown host", "no user", "wrong password", "capabilities"],
+    )
+    def test_a_session_that_is_not_opened_says_why(self, grid, on_grid, url, capabilities, message):
+        address = url.format(host=grid.host, user=USER, password=PASSWORD)
+        with pytest.raises(BrowserError, match=message) as info:
+            _ = on_grid(capabilities=capabilities, url=address).driver
+        for secret in (PASSWORD, "wrong-password", "key-lazy-lion"):
+            assert secret not in str(info.value)
+
+    def test_something_else_than_a_grid_is_an_error(self, on_grid, raw_server):
+        raw_server.answer = lambda number: [b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"]
+        with pytest.raises(BrowserError, match=r"^there is no Selenium Grid at http://127"):
+            _ = on_grid(url=raw_server.url).driver
+
+    def test_a_browser_that_does_not_start_is_an_error(self, on_grid):
+        broken = {"goog:chromeOptions": {"args": ["--user-data-dir=/proc/no"]}}
+        with pytest.raises(BrowserError, match=r"opened no session: session not created from unkn"):
+            _ = on_grid(capabilities=broken).driver
+
+    def test_neither_password_nor_options_of_vendors_are_stored_or_shown(
+        self, grid, pytester, chat_server
+    ):
+        pytester.makepyfile(
+            """
+            import pytest
+
+            @pytest.mark.miniwob("click-menu-2", seeds=[1], trials=1)
+            def test_solves(miniwob_episode):
+                assert miniwob_episode.solved
+
+            @pytest.fixture
+            def settings(pytestconfig):
+                from pytest_miniwob_agent.plugin.state import settings_of
+                return settings_of(pytestconfig)
+
+            def test_fails(settings, miniwob_browser):
+                assert settings is miniwob_browser
+            """
+        )
+        chat_server.reply = lambda prompt: "done"  # which is not an action
+        key = "key-lazy-lion"
+        results = [
+            pytester.runpytest(
+                "--miniwob-record=new_episodes", "--miniwob-model=m", "-rA", "--showlocals",
+                f"--miniwob-base-url={chat_server.url}", "--log-level=DEBUG",
+                "--miniwob-results=results.jsonl", "--miniwob-report=report",
+                f"--miniwob-remote={address}", "--junitxml=junit.xml",
+                "--miniwob-capabilities", json.dumps({"vendor:options": {"accessKey": key}}),
+            )
+            for address in (grid.with_user, grid.with_user.replace(grid.host, "127.0.0.1:1"))
+        ]  # fmt: skip
+        results[0].assert_outcomes(failed=2)
+        results[1].assert_outcomes(failed=1, errors=1)
+        everything = "".join(
+            path.read_bytes().decode("utf-8", "replace")
+            for path in pytester.path.rglob("*")
+            if path.is_file() and path.suffix not in (".py", ".pyc")
+        ) + "".join(str(result.stdout) + str(result.stderr) for result in results)
+        assert "can't be reached" in everything
+        for secret in (PASSWORD, key):
+            assert secret not in everything, secret
+
+
+class TestDoctor:
+    def test_it_checks_the_grid_of_the_options_in_place_of_chromium(self, grid, pytester):
+        args = [f"--miniwob-remote={grid.with_user}"]
+        found = "".join(f"{each}\n" for each in doctor.check_grid_or_browser(None, args))
+        assert found.startswith(
+            "ok    Grid                  Selenium 4.48.0 at "
+            f"{grid.url}, 2 places for Chrome, 2 free"
+        )
+        assert "\nok    page                  click-button loads" in found
+        assert "Chromium" not in found
+        assert PASSWORD not in found
+
+    def test_a_grid_that_can_not_be_reached_is_a_problem(self, pytester):
+        pytester.makeini("[pytest]\nminiwob_remote = http://127.0.0.1:1\n")
+        [finding] = doctor.check_grid_or_browser(None, [])
+        assert str(finding).startswith(
+            "WRONG Grid                  the Grid at http://127.0.0.1:1 c"
+        )
+        assert "-> Does it run, and is --miniwob-remote right?" in str(finding)
