@@ -152,8 +152,16 @@ class GridLauncher:
             if not said:
                 said = f"{passing}; waiting up to {RECOVERY:.0f} seconds for it to recover"
                 self._tell(said)
-            time.sleep(1)
+            self._wait_for_nodes(end)
             self._end_lost()
+
+    def _wait_for_nodes(self, end: float) -> None:
+        """Wait a second, and on until the Grid has a node with Chrome."""
+        while time.monotonic() < end:
+            time.sleep(1)
+            with contextlib.suppress(BrowserError):
+                if self.status().chrome:
+                    return
 
     def _passing(self, error: BaseException) -> str:
         """The trouble that an error shows, if it may pass; "" for one that will last."""
@@ -221,6 +229,7 @@ class GridLauncher:
         for always, seconds in enumerate(PATIENCE):
             if over.wait(seconds):
                 return
+            self._end_lost()  # at nodes that have come back after the Grid
             try:
                 status = self.status()
             except BrowserError:  # which the session will meet too
