@@ -272,7 +272,7 @@ class GridLauncher:
     def _none_opened(self, error: WebDriverException) -> str:
         """The driver's reason, which is at the end of what the node and the Grid say of it."""
         whole = str(error.msg or "").partition("\nHost info")[0]
-        said = self._clean(whole.rpartition("Message: ")[2] or first_line(error))
+        said = self._clean(whole.rpartition("Message: ")[2] or first_line(error)).rstrip(".")
         hint = (
             ". Where its node runs as root, it needs --miniwob-capabilities="
             """'{"goog:chromeOptions": {"args": ["--no-sandbox"]}}'"""
