@@ -12,7 +12,11 @@ from collections.abc import Callable
 from typing import Any
 
 from selenium import webdriver
-from selenium.common.exceptions import InvalidSessionIdException, WebDriverException
+from selenium.common.exceptions import (
+    InvalidSessionIdException,
+    SessionNotCreatedException,
+    WebDriverException,
+)
 from selenium.webdriver.chrome.remote_connection import ChromeRemoteConnection
 from selenium.webdriver.common.proxy import Proxy, ProxyType
 from selenium.webdriver.remote.client_config import ClientConfig
@@ -148,8 +152,16 @@ class GridLauncher:
             if not said:
                 said = f"{passing}; waiting up to {RECOVERY:.0f} seconds for it to recover"
                 self._tell(said)
-            time.sleep(1)
+            self._wait_for_nodes(end)
             self._end_lost()
+
+    def _wait_for_nodes(self, end: float) -> None:
+        """Wait a second, and on until the Grid has a node with Chrome."""
+        while time.monotonic() < end:
+            time.sleep(1)
+            with contextlib.suppress(BrowserError):
+                if self.status().chrome:
+                    return
 
     def _passing(self, error: BaseException) -> str:
         """The trouble that an error shows, if it may pass; "" for one that will last."""
@@ -217,6 +229,7 @@ class GridLauncher:
         for always, seconds in enumerate(PATIENCE):
             if over.wait(seconds):
                 return
+            self._end_lost()  # at nodes that have come back after the Grid
             try:
                 status = self.status()
             except BrowserError:  # which the session will meet too
@@ -231,16 +244,16 @@ class GridLauncher:
 
     def _why_none(self, error: BaseException) -> str:
         """The reason why there is no session, and the way out."""
-        text = first_line(error)
-        lowered = text.lower()
-        if isinstance(error, HTTPError | OSError):
+        lowered = first_line(error).lower()
+        if not isinstance(error, WebDriverException):
             return self._unreachable(error)
         if "authorization required" in lowered or "unauthorized" in lowered:
             return self._refused()
         try:
             status = self.status()
-        except BrowserError as why:
-            return str(why)
+        except BrowserError as why:  # services that are no Grid have another status, or none
+            refused = isinstance(error, SessionNotCreatedException)
+            return self._none_opened(error) if refused else str(why)
         where = f"the Grid at {self._grid.url}"
         if "no nodes support" in lowered or not status.chrome:
             wanted = sorted({"browserName", *self._grid.capabilities} - {CHROME_OPTIONS, NAME})
@@ -254,15 +267,18 @@ class GridLauncher:
                 f"{where} had no place for a session in time: {status.why_none}. Its queue gives "
                 "up after the hub's --session-request-timeout; use fewer workers (-n), or add nodes"
             )
-        # What a driver says is at the end of what the node and the Grid say of it.
-        whole = str(getattr(error, "msg", "")).partition("\nHost info")[0]
-        said = self._clean(whole.rpartition("Message: ")[2] or text)
-        exited = "chrome" in said.lower() and "exited" in said.lower()
+        return self._none_opened(error)
+
+    def _none_opened(self, error: WebDriverException) -> str:
+        """The driver's reason, which is at the end of what the node and the Grid say of it."""
+        whole = str(error.msg or "").partition("\nHost info")[0]
+        said = self._clean(whole.rpartition("Message: ")[2] or first_line(error)).rstrip(".")
         hint = (
             ". Where its node runs as root, it needs --miniwob-capabilities="
             """'{"goog:chromeOptions": {"args": ["--no-sandbox"]}}'"""
         )
-        return f"{where} opened no session: {said}{hint if exited else ''}"
+        exited = "chrome" in said.lower() and "exited" in said.lower()
+        return f"the Grid at {self._grid.url} opened no session: {said}{hint if exited else ''}"
 
     def _unreachable(self, error: BaseException) -> str:
         reason = error.args[-1] if isinstance(error, ProtocolError) else error

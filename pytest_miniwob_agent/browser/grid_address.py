@@ -173,11 +173,15 @@ def check_capabilities(name: str, capabilities: Mapping[str, Any]) -> None:
     if wrong:
         hint = ": pages are certified for Chrome and Chromium" if "browserName" in wrong else ""
         raise UsageError(f"{name}: can't set {', '.join(wrong)}{hint}")
+    if not isinstance(capabilities.get(NAME, ""), str):
+        raise UsageError(f"{name}: {NAME} must be a text")
     chrome = capabilities.get(CHROME_OPTIONS, {})
     if not isinstance(chrome, dict) or not isinstance(chrome.get("args", []), list):
         raise UsageError(
             f'{name}: {CHROME_OPTIONS} must be an object such as {{"args": ["--no-sandbox"]}}'
         )
+    if wrong := [each for each in ("debuggerAddress", "extensions") if each in chrome]:
+        raise UsageError(f"{name}: can't set {', '.join(wrong)} of {CHROME_OPTIONS}")
 
 
 def shown_capabilities(text: str, *, complete: bool = False) -> str:

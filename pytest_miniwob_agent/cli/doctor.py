@@ -139,7 +139,7 @@ def check_grid(grid: Grid) -> Iterator[Finding]:
     if status.chrome and not status.free:
         yield Finding("page", "not tried, as the Grid is full", "try again later", note=True)
     elif status.chrome:
-        yield from check_page(Browser(launcher=launcher))
+        yield from check_page(Browser(launcher=launcher), "see docs/grid.md")
 
 
 def check_browser(path: str | None) -> Iterator[Finding]:
@@ -196,8 +196,13 @@ def _whole_browser() -> str:
         return "none, and --miniwob-headed needs one"
 
 
-def check_page(browser: Browser) -> Iterator[Finding]:
-    """Check that a page loads and is read, its font, and that clicks land; close the browser."""
+def check_page(
+    browser: Browser, hint: str = "see the lines above; both must be of one version"
+) -> Iterator[Finding]:
+    """Check that a page loads and is read, its font, and that clicks land; close the browser.
+
+    `hint` is the way out where the browser does not start, or the page does not load.
+    """
     from pytest_miniwob_agent.browser.environment import FONT, MiniwobEnvironment
     from pytest_miniwob_agent.browser.switches import BOUNDARY_EVENTS
 
@@ -207,9 +212,7 @@ def check_page(browser: Browser) -> Iterator[Finding]:
         fonts = page.fonts()
         clicks = browser.clicks_what_reinserts_itself()
     except BrowserError as error:
-        yield Finding(
-            "page", sanitize_line(error), "see the lines above; both must be of one version"
-        )
+        yield Finding("page", sanitize_line(error), hint)
         return
     finally:
         browser.close()
