@@ -166,11 +166,12 @@ class Run:
         self.finished = 0
         self.seen: set[str] = set()
         self.output: list[str] = []
-        # In a fixed random order, so that each worker gets items of all categories.
+        # In a fixed random order, so that each worker gets items of all categories; without the
+        # tasks of which items ask the same and were answered in different words.
         command = [
             sys.executable, "-m", "pytest", str(ROOT / "tests/suites/paper.py"), "-v", "-p",
             "randomly", "--randomly-seed=1", "-p", "no:cacheprovider", "-n", str(workers),
-            "-o", "miniwob_baseline=", *arguments,
+            "-k", "not search-engine and not nl-turk", "-o", "miniwob_baseline=", *arguments,
         ]  # fmt: skip
         self.process = subprocess.Popen(
             command,
@@ -200,7 +201,11 @@ class Run:
 
     def end(self) -> None:
         self.process.send_signal(signal.SIGINT)
-        self.process.wait(120)
+        try:
+            self.process.wait(120)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise
 
 
 def measure(workers: int, arguments: list[str], server: Server, seconds: float) -> Figures:
@@ -260,6 +265,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=45, help="how long to count each")
     parser.add_argument("--latency", type=float, default=2.0, help="seconds until an answer")
     options = parser.parse_args()
+    # A shell that starts this in the background has SIGINT ignored, which runs would inherit.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     server = Server(recorded_answers(), options.latency)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     print(f"of {', '.join(KINDS)}: processor seconds an item; MB a worker, PSS and RSS")
