@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import io
+import struct
 
 from PIL import Image
 
 _EIGHT_BITS = ("1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK", "YCbCr")
 """Pillow's modes that lose nothing as eight bits a channel."""
+
+
+_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+_PIXELS = (b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND")
+"""The chunks of a PNG (https://www.w3.org/TR/png-3) that its pixels need."""
 
 
 class NotAPicture(ValueError):
@@ -36,6 +42,19 @@ def _plain(image: Image.Image) -> Image.Image:
         if image.getchannel("A").getextrema() != (255, 255):
             return image
     return image.convert("RGB")
+
+
+def is_bare_png(data: bytes) -> bool:
+    """Return True for a PNG that holds its pixels and nothing else."""
+    if not data.startswith(_SIGNATURE):
+        return False
+    at, kind = len(_SIGNATURE), b""
+    while kind != b"IEND" and at + 8 <= len(data):
+        length, kind = struct.unpack(">I4s", data[at : at + 8])
+        if kind not in _PIXELS:
+            return False
+        at += length + 12
+    return kind == b"IEND" and at == len(data)
 
 
 def png_of(image: Image.Image) -> bytes:

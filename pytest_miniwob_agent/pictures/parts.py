@@ -91,13 +91,14 @@ def digests_in(body: Any) -> list[str]:
 @lru_cache(maxsize=64)  # the pictures of a conversation come again with every call
 def read_base64(data: str) -> tuple[str, bytes] | None:
     """Return digest and PNG of a picture; None if the data is not one, or not one of its kind."""
-    from pytest_miniwob_agent.pictures.image import NotAPicture, decoded, digest_of, png_of
+    from pytest_miniwob_agent.pictures import image
 
     try:
-        image = decoded(base64.b64decode(data, validate=True))
-    except (binascii.Error, NotAPicture):
+        file = base64.b64decode(data, validate=True)
+        pixels = image.decoded(file)
+    except (binascii.Error, image.NotAPicture):
         return None
-    return digest_of(image), png_of(image)
+    return image.digest_of(pixels), file if image.is_bare_png(file) else image.png_of(pixels)
 
 
 def _changed(

@@ -4,12 +4,14 @@ import io
 
 import pytest
 from drawn import base64_of, chat_body, opened, page_with_button
+from PIL.PngImagePlugin import PngInfo
 
 from pytest_miniwob_agent.models.apis import CHAT, api_of
 from pytest_miniwob_agent.pictures.image import digest_of
 from pytest_miniwob_agent.pictures.parts import (
     digests_in,
     put_in,
+    read_base64,
     references_in,
     take_out,
     without_pictures,
@@ -66,6 +68,18 @@ def test_a_picture_of_another_format_becomes_a_png_of_the_same_pixels_without_me
     chunks = [taken[DIGEST][at : at + 4] for at in range(len(taken[DIGEST]) - 3)]
     assert b"secret" not in taken[DIGEST]
     assert not {b"tEXt", b"eXIf", b"iCCP", b"tIME", b"pHYs"}.intersection(chunks)
+
+
+def test_a_png_is_kept_as_it_is_but_for_metadata_and_what_follows_it():
+    file = io.BytesIO()
+    text = PngInfo()
+    text.add_text("Author", "somebody")
+    opened(PNG).save(file, "PNG", pnginfo=text, compress_level=1)
+    for data in (file.getvalue(), PNG + b"somebody"):
+        digest, png = read_base64(base64_of(data))
+        assert digest == DIGEST
+        assert b"somebody" not in png
+    assert read_base64(DATA) == (DIGEST, PNG)
 
 
 @pytest.mark.parametrize(
