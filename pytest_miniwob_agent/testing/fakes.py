@@ -16,7 +16,6 @@ from pytest_miniwob_agent.core.observations import Element, Observation, Shot, T
 from pytest_miniwob_agent.core.tools import carry_out_call
 from pytest_miniwob_agent.models.apis import CHAT, api_of, sse
 from pytest_miniwob_agent.models.apis.chat_completions import messages_of_text, plain_messages
-from pytest_miniwob_agent.screen import AREA
 
 if TYPE_CHECKING:
     import openai
@@ -133,6 +132,7 @@ class VisibleFakeEnvironment(FakeEnvironment):
 
         from pytest_miniwob_agent.pictures.image import png_of
         from pytest_miniwob_agent.pictures.marks import marked
+        from pytest_miniwob_agent.screen import AREA
 
         image = Image.new("RGB", AREA, (255, 255, 255))
         boxes = {}

@@ -174,7 +174,7 @@ def test_an_option_of_the_ini_file_that_is_not_used_is_no_error():
 
 def test_every_option_has_an_ini_twin_and_help(pytester):
     text = pytester.runpytest("--help").stdout.str()
-    assert len(OPTIONS) == 32
+    assert len(OPTIONS) == 35
     for option in OPTIONS:
         assert f"--miniwob-{option.name}" in text
         assert f"miniwob_{option.name.replace('-', '_')} (" in text
