@@ -23,6 +23,9 @@ SHIPPED = {
     "reflective-full-screen-all-actions": (
         "full_screen.py", "reflective", {"screen": "full", "actions": "all"},
     ),
+    "reflective-picture-screen-all-actions": (
+        "vision.py", "reflective", {"screen": "picture", "actions": "all"},
+    ),
     "reflective-both-screen-all-actions": (
         "vision.py", "reflective", {"screen": "both", "actions": "all"},
     ),
@@ -36,8 +39,11 @@ PAPERS = {
 """The recorded evaluations of the papers: the folder, its suite, and the agent."""
 
 SWEEPS = {
-    *PAPERS, "reflective-full-screen-all-actions", "reflective-both-screen-all-actions",
-}  # fmt: skip
+    *PAPERS,
+    "reflective-full-screen-all-actions",
+    "reflective-picture-screen-all-actions",
+    "reflective-both-screen-all-actions",
+}
 """Folders that take long, and those whose agents other tests run."""
 
 
