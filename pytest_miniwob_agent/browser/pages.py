@@ -98,15 +98,17 @@ class PageServer:
         if path is None:
             start_response("404 Not Found", [("Content-Length", "0")])
             return []
+        body, headers = self._content(path)
+        kept = ("Cache-Control", "public, max-age=31536000, immutable")
+        start_response("200 OK", [*headers, kept])
+        return [body]
+
+    def _content(self, path: Path) -> tuple[bytes, list[tuple[str, str]]]:
+        """A file, and the headers that describe it."""
         body = path.read_bytes()
         kind, _ = self._types.guess_type(path.name)
-        headers = [
-            ("Content-Type", _with_charset(kind or "application/octet-stream")),
-            ("Content-Length", str(len(body))),
-            ("Cache-Control", "public, max-age=31536000, immutable"),
-        ]
-        start_response("200 OK", headers)
-        return [body]
+        described = _with_charset(kind or "application/octet-stream")
+        return body, [("Content-Type", described), ("Content-Length", str(len(body)))]
 
     def _answer_own(
         self, asked: str, environ: Mapping[str, Any], start_response: Callable[..., Any]
@@ -122,15 +124,8 @@ class PageServer:
             location = quote(f"{asked}/")
             start_response("301 Moved", [("Location", location), ("Content-Length", "0"), *_FRESH])
             return []
-        body = path.read_bytes()
-        kind, _ = self._types.guess_type(path.name)
-        headers = [
-            ("Content-Type", _with_charset(kind or "application/octet-stream")),
-            ("Content-Length", str(len(body))),
-            ("Content-Security-Policy", POLICY),
-            *_FRESH,
-        ]
-        start_response("200 OK", headers)
+        body, headers = self._content(path)
+        start_response("200 OK", [*headers, ("Content-Security-Policy", POLICY), *_FRESH])
         return [] if environ["REQUEST_METHOD"] == "HEAD" else [body]
 
     def own_file(self, asked: str) -> Path | None:
