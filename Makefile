@@ -49,7 +49,7 @@ test-all: $(STAMP) browser grid ## run all tests, sweeps too
 # No key and no gateway: the shipped cassettes answer. In a fixed order, so that two runs read alike.
 replay: $(STAMP) browser ## replay the n-screen tasks from the shipped cassettes, offline
 	env -u OPENAI_API_KEY -u OPENAI_BASE_URL \
-		$(VENV)/bin/pytest -p no:randomly -n $(WORKERS) -k n-screen $(ARGS)
+		$(VENV)/bin/pytest -p no:randomly -n $(WORKERS) tests/test_suite.py -k n-screen $(ARGS)
 
 paper: $(STAMP) browser ## replay the 1,075 items of the reflective agent's paper, and print its tables beside ours
 	env -u OPENAI_API_KEY -u OPENAI_BASE_URL \
