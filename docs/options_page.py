@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
-from pytest_miniwob_agent.plugin.option_values import parse_object, parse_price_list
+from pytest_miniwob_agent.plugin.option_values import parse_price_list
 from pytest_miniwob_agent.plugin.options import OPTIONS, Option
 
 PAGE = Path(__file__).with_name("options.md")
@@ -58,7 +58,7 @@ GROUPS = {
     "Money and calls": (
         "max-calls", "max-cost", "prices", "ask-above", "concurrency", "keep-going",
     ),
-    "Results and gate": ("results", "baseline", "gate", "shard"),
+    "Results and gate": ("results", "baseline", "gate", "shard", "judge-shard"),
     "Report": ("report", "trace"),
     "Browser": ("browser", "page-scheme", "headed", "slowmo"),
     "Selenium Grid": ("remote", "capabilities", "serve"),
@@ -133,7 +133,7 @@ def _toml(option: Option, value: str) -> str:
     """Return a value as it is written in `[tool.pytest]`."""
     if option.flag:
         return "true"
-    if option.parse is parse_object:
+    if option.is_object:
         return re.sub(r'"(\w+)": ', r"\1 = ", value)
     if option.parse is parse_price_list:
         return f'["{value}"]'
@@ -172,7 +172,8 @@ def _wrap(text: str, indent: str = "") -> list[str]:
 
 
 CODE = re.compile(
-    r"""--miniwob-[a-z-]+(?:=[a-z]+)?|\bminiwob_[a-z]+|\b[A-Z]+(?:_[A-Z]+)+\b|'?\{.*?\}'?"""
+    r"""--[a-z]+[a-z-]*(?:=[a-z]+)?|\bminiwob_[a-z]+|\b[A-Z]+(?:_[A-Z]+)+\b|'\{.*?\}'|\{[^{}]*\}"""
+    r"""|\bminiwob-agent [a-z]+ [a-z]+"""
     r"""|https?://\S+\w|\.\w+/\S+\w|git:[A-Z:]+\b|'[A-Z ]+'|"\w+"|(?<= )-n\b"""
 )
 """Code in help texts."""

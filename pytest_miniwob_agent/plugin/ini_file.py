@@ -11,7 +11,6 @@ from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.plugin.option_values import (
     Given,
     parse_folders,
-    parse_object,
     parse_price_list,
     parse_seed_list,
 )
@@ -52,7 +51,7 @@ class IniFile:
         if value is None:
             given = self._config.getini(option.ini)
             return None if given in (None, "") else str(given)
-        if isinstance(value, dict) and option.parse is parse_object:
+        if isinstance(value, dict) and option.is_object:
             return json.dumps(value, ensure_ascii=False, default=str)
         if isinstance(value, list) and (between := _BETWEEN.get(option.parse)):
             return between.join(map(str, value))

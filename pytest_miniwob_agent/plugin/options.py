@@ -68,6 +68,11 @@ class Option:
         return self.name.replace("-", "_")
 
     @property
+    def is_object(self) -> bool:
+        """True if the value is a JSON object, which may be a table in a file of TOML."""
+        return self.parse in (parse_object, parse_capabilities)
+
+    @property
     def is_path(self) -> bool:
         """True if the value names a file or a folder."""
         return self.parse in (parse_path, parse_folders, parse_baseline)
@@ -267,9 +272,9 @@ OPTIONS = (
     ),
     Option(
         "shard",
-        "this run is the second of five shards (2/5), whose items other tools have chosen: its "
-        "results and report say so, and it judges nothing. --splits and --group of pytest-split "
-        "say as much",
+        "this run is a shard of a suite, such as 2/5 for the second of five: its results and "
+        "report say so, and it judges nothing. Other tools choose its items; with --splits and "
+        "--group of pytest-split this option is not needed",
         metavar="K/N",
         parse=parse_shard,
     ),

@@ -109,6 +109,14 @@ def test_the_page_of_options_is_what_make_options_writes():
     assert script["PAGE"].read_text("utf-8") == script["render"]()
 
 
+def test_the_examples_of_options_can_be_read_as_toml():
+    page = (ROOT / "docs" / "options.md").read_text("utf-8")
+    examples = re.findall(r"in the ini file `([^`]*)`\.", page)
+    assert len(examples) == page.count("\n### ")
+    for example in examples:
+        tomllib.loads(example)
+
+
 def read_ini(text):
     parser = configparser.ConfigParser()
     parser.read_string(text if text.startswith("[") else f"[pytest]\n{text}")

@@ -243,12 +243,14 @@ def test_tables_and_lists_of_toml_are_read(project, name, head):
         f"{head}\nminiwob_seeds = [7, '9-10']\nminiwob_prices = ['m 1 1', 'n 2 2']\n"
         "miniwob_llm_params = {temperature = 0, extra_body = {top_k = 40}}\n"
         "miniwob_agent_params = {planning = 'iterative'}\n"
+        "miniwob_capabilities = {browserVersion = '156'}\n"
     )
     settings = read_settings(project.parseconfig())
     assert settings.ini["seeds"] == [7, 9, 10]
     assert settings.prices.keys() == {"m", "n"}
     assert settings.llm_params == {"temperature": 0, "extra_body": {"top_k": 40}}
     assert settings.agent_params == {"planning": "iterative"}
+    assert settings.capabilities == {"browserVersion": "156"}
     config = project.parseconfig("-o", "miniwob_llm_params={}", "-o", "miniwob_seeds=1")
     settings = read_settings(config)
     assert (settings.llm_params, settings.ini["seeds"]) == ({}, [1])
