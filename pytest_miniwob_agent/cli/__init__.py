@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 
+from pytest_miniwob_agent.cli.help import Parser
 from pytest_miniwob_agent.core.errors import MiniwobError
 from pytest_miniwob_agent.core.secrets import redact
 
@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit status: 0 for success, 1 if the command found a problem, 2 for wrong usage.
     """
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="miniwob-agent",
         description="Tools for use with the pytest plugin pytest-miniwob-agent.",
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from argparse import Namespace, RawDescriptionHelpFormatter
+from argparse import Namespace
 from pathlib import Path
 
 from pytest_miniwob_agent.cassettes.batch_command import PENDING
@@ -18,9 +18,9 @@ Have the calls of deferred recording answered by a provider's Batch API.
                                        .miniwob/pending.jsonl
   miniwob-agent batch submit           submits them to the provider
   miniwob-agent batch status --wait    waits until they are answered
-  miniwob-agent batch fetch            downloads the answers to .miniwob/answers.jsonl
+  miniwob-agent batch fetch            downloads them to .miniwob/answers.jsonl
   pytest --miniwob-record=defer --miniwob-answers=.miniwob/answers.jsonl
-                                       records them and continues to the next calls
+                                       records them, and waits for the next
 
 Repeat the last four until no request is waiting. Every step can be interrupted and repeated: a
 request is never in two batches at a time, and never submitted again once it is answered. The key is
@@ -44,7 +44,6 @@ def add(commands: Commands) -> None:
     steps = commands.add_parser(
         "batch",
         help="have the calls of deferred recording answered by a provider's Batch API",
-        formatter_class=RawDescriptionHelpFormatter,
         description=DESCRIPTION,
     ).add_subparsers(required=True, metavar="STEP", dest="step")
     for step, summary in STEPS.items():

@@ -15,7 +15,8 @@ NEXT = """\
 
 look at it:    miniwob-agent open {name} --pages {folder} --seed 3
 check it:      miniwob-agent certify {name} --pages {folder}
-use it:        @pytest.mark.miniwob("{name}"), with `miniwob_pages = {folder}` in the ini file
+use it:        @pytest.mark.miniwob("{name}")
+               with `miniwob_pages = {folder}` in the ini file
 """
 
 

@@ -39,7 +39,7 @@ def add(commands: Commands) -> None:
     )
     parser.add_argument("task", metavar="TASK", help="the name of the task")
     parser.add_argument(
-        "--seed", type=int, default=1000, metavar="N", help="(default: %(default)s)"
+        "--seed", type=int, default=1000, metavar="N", help="the first seed (default: %(default)s)"
     )
     add_pages(parser)
     add_browser(parser)

@@ -23,7 +23,7 @@ def add(commands: Commands) -> None:
         "`miniwob-agent show` does; before each action, with the pointer already in place, it "
         "waits for Enter; q quits. No model is called and nothing is written.",
         epilog="Needs a terminal and a display; miniwob-agent show needs neither. To watch a whole "
-        "run: pytest --miniwob-headed --miniwob-slowmo=500",
+        "run:\n\n  pytest --miniwob-headed --miniwob-slowmo=500",
     )
     add_item(parser)
     parser.add_argument(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from pytest_miniwob_agent.cli.arguments import Commands
@@ -17,8 +17,8 @@ List and copy the built-in prompts of an agent, to change them.
   pytest --miniwob-prompts=prompts
 
 Each file of the folder replaces the agent's own of the same name. Files that you do not change make
-no difference, so copy those that you work on, or all of them: a prompt that is copied follows no
-later version of this package.
+no difference, so copy those that you work on, or all of them: a copy does not change
+with later versions of this package.
 """
 
 AGENT_HELP = (
@@ -32,7 +32,6 @@ def add(commands: Commands) -> None:
     steps = commands.add_parser(
         "prompts",
         help="list and copy the prompts of an agent, to change them",
-        formatter_class=RawDescriptionHelpFormatter,
         description=DESCRIPTION,
     ).add_subparsers(required=True, metavar="STEP", dest="step")
     _add_list(steps)

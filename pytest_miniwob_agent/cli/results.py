@@ -22,8 +22,8 @@ def add(commands: Commands) -> None:
         "all items would have written. A shard that is missing or given twice, one of another "
         "commit, agent, model, prompt or limit, and an item that no shard or several were given "
         "are errors that name it.",
-        epilog="Then one gate judges them all: miniwob-agent compare git:main results.jsonl --gate "
-        "items",
+        epilog="Then one gate judges them all:\n\n"
+        "  miniwob-agent compare git:main results.jsonl --gate items",
     )
     parser.add_argument("shards", nargs="+", metavar="FILE", help="the results of each shard")
     parser.add_argument(

@@ -20,8 +20,8 @@ def add(commands: Commands) -> None:
         "effects, the ending, and the reflection. An item that drifts is shown up to the drift. No "
         "model is called and nothing is written. Exits with 1 if the item has no result. To print "
         "a cassette without running anything: miniwob-agent cassettes show.",
-        epilog="Items are those that pytest would run here: miniwob-agent show click-tab/3 -- "
-        "tests/test_mine.py --miniwob-seeds=3",
+        epilog="Items are those that pytest would run here:\n\n"
+        "  miniwob-agent show click-tab/3 -- tests/test_mine.py --miniwob-seeds=3",
     )
     add_item(parser)
     parser.set_defaults(run=run)

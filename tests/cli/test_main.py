@@ -1,5 +1,6 @@
 """The command `miniwob-agent` as a whole."""
 
+import re
 import subprocess
 import sys
 
@@ -32,10 +33,14 @@ def test_help_lists_all_commands_and_imports_nothing_heavy():
 
 
 @pytest.mark.parametrize("command", ["cassettes lint", "batch status", *COMMANDS, "play"])
-def test_every_command_has_help(capsys, command):
+def test_every_command_has_help_that_fits_a_terminal(capsys, monkeypatch, command):
+    monkeypatch.setenv("COLUMNS", "80")
     with pytest.raises(SystemExit, match="0"):
         main([*command.split(), "--help"])
-    assert capsys.readouterr().out.startswith(f"usage: miniwob-agent {command} ")
+    text = capsys.readouterr().out
+    assert text.startswith(f"usage: miniwob-agent {command} ")
+    assert max(map(len, text.splitlines())) < 80
+    assert not re.search(r"\w-\n", text)  # options are not broken at a hyphen
 
 
 @pytest.mark.parametrize("arguments", [[], ["no-such-command"], ["batch"], ["tables"]])
