@@ -6,7 +6,10 @@ import contextlib
 import os
 import platform
 import re
+import shutil
 import subprocess
+import sys
+import textwrap
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +21,7 @@ from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import BrowserError, UsageError
 from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.secrets import KEY_VARIABLE, KEY_VARIABLES, redact
-from pytest_miniwob_agent.core.text import counted, sanitize_line, sanitize_lines
+from pytest_miniwob_agent.core.text import counted, listed, sanitize_line, sanitize_lines
 from pytest_miniwob_agent.tasks.catalogue import OTHER
 
 if TYPE_CHECKING:
@@ -40,9 +43,26 @@ class Finding:
     """True for what only some runs need."""
 
     def __str__(self) -> str:
+        return "\n".join(self.lines(10**6))
+
+    def lines(self, width: int) -> list[str]:
+        """The lines that show it, of at most `width` columns where words are not longer."""
         word = "note" if self.note else "WRONG" if self.fix else "ok"
-        fix = f"\n{'':<28}-> {self.fix}" if self.fix else ""
-        return f"{word:<6}{self.what:<22}{self.found}{fix}"
+        parts = [(f"{word:<6}{self.what:<22}", self.found)]
+        if self.fix:
+            parts.append((f"{'':<28}-> ", self.fix))
+        return [
+            line
+            for head, text in parts
+            for line in textwrap.wrap(
+                redact(text),
+                width,
+                initial_indent=head,
+                subsequent_indent=" " * len(head),
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+        ]
 
 
 def add(commands: Commands) -> None:
@@ -64,8 +84,9 @@ def add(commands: Commands) -> None:
 def run(options: Namespace) -> int:
     """Print a line for each check; 1 if something must be fixed."""
     problems = 0
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 10**6
     for finding in examine(options.browser, options.pytest_args):
-        print(redact(str(finding)), flush=True)
+        print("\n".join(finding.lines(width)), flush=True)
         problems += bool(finding.fix and not finding.note)
     print(f"{problems or 'nothing'} to fix")
     return 1 if problems else 0
@@ -284,14 +305,13 @@ def _check_cassettes(collected: Collected) -> Iterator[Finding]:
     )
     if stems:
         agents = ", ".join(sorted(used.model_folders))
-        yield Finding("items", f"{len(stems)} with recorded calls of {sanitize_line(agents)}")
+        yield Finding("items", f"{len(stems)} of {sanitize_line(agents)}")
     if cases:
         yield Finding("items", f"{len(cases)} with an agent or model of a fixture")
     missing = [stem for stem in stems if not (used.folder / f"{stem}.yaml").is_file()]
-    recorded = f"{len(stems) - len(missing)} of {len(stems)} recorded"
-    found = f"{recorded} in {display_path(used.folder)}"
+    found = f"{len(stems) - len(missing)} of {len(stems)} recorded in {display_path(used.folder)}"
     if missing:
-        found += f", not {sanitize_line(missing[0])}" + " and others" * (len(missing) > 1)
+        found += f"; missing: {sanitize_line(listed(missing, 1))}"
     fix = "pytest --miniwob-record=new_episodes records them" if missing else ""
     yield Finding("cassettes", found, fix)
     findings = lint_folder(used)

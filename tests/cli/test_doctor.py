@@ -32,7 +32,7 @@ class TestCommand:
             "Chromium +[1-9].*, (the headless shell|as )",
             "chromedriver +[1-9]", "page +click-button loads, [1-9]", "font +Roboto for all text",
             "clicks +land",
-            "items +1 with recorded calls of reflective/m", "cassettes +1 of 1 recorded in cass",
+            "items +1 of reflective/m", "cassettes +1 of 1 recorded in cass",
             "OPENAI_API_KEY +is set",
         ):  # fmt: skip
             assert re.search(f"^ok +{expected}", out, re.M), expected
@@ -52,6 +52,15 @@ class TestCommand:
         assert status == 0
         assert "\nnote  items                 no item here uses a cassette\n" in out
         assert out.endswith("\nnothing to fix\n")
+
+
+def test_findings_fit_the_terminal():
+    finding = doctor.Finding("Chromium", "156.0 (/usr/bin/chromium), as there is no shell", "look")
+    assert finding.lines(60) == [
+        "WRONG Chromium              156.0 (/usr/bin/chromium), as",
+        " " * 28 + "there is no shell",
+        " " * 28 + "-> look",
+    ]
 
 
 @pytest.mark.integration
@@ -113,7 +122,8 @@ class TestCassettes:
         (cassette,) = recorded.path.glob("cassettes/*/*/*/*.yaml")
         cassette.write_text("<<<<<<< HEAD\n")
         assert re.search(
-            "^WRONG cassettes +1 of 12 recorded in cassettes, not reflective/m/.* and others\n"
+            "^WRONG cassettes +1 of 12 recorded in cassettes; missing: reflective/m/.* and 10 "
+            "more\n"
             " +-> pytest --miniwob-record=new_episodes records them\n"
             "WRONG cassettes +1 problem, such as cassettes/.*: damaged\n"
             " +-> miniwob-agent cassettes lint lists them all\n",
