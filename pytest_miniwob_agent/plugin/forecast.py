@@ -79,9 +79,8 @@ class Forecast:
             usage = Usage(self.calls, self.prompt, self.completion)
             cost = cost_of(usage, settings.price)
             price = "" if cost is None else f", {money(cost)}"
-            calls += (
-                f"; by {self.source} about {self.calls:,} calls and {usage.tokens:,} tokens{price}"
-            )
+            about = f"{self.calls:,} call{'s' if self.calls != 1 else ''}"
+            calls += f"; by {self.source} about {about} and {usage.tokens:,} tokens{price}"
         return f"recording {counted(self.items, 'item')}{others}: {calls}"
 
 
