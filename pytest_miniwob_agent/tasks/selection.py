@@ -40,9 +40,10 @@ def select_tasks(
         if not matches:
             names = [*known, *categories, *SUITES]
             raise UsageError(
-                f"no MiniWoB++ task, category, suite or glob matches {selector!r}"
+                f"no task, category, suite or glob matches {selector!r}"
                 + nearest(selector, names)
                 + f"; categories are {', '.join(categories)}, suites {', '.join(SUITES)}"
+                + ("" if catalogue.own_tasks else "; miniwob_pages names no pages of your own")
             )
         picked.update(dict.fromkeys(matches))
     return list(picked)

@@ -65,7 +65,7 @@ def test_the_option_counts_from_here_and_overrides_ini_file_and_marker(own):
     _, ids = collected(own)
     assert ids == ["more/third/3]", "more/third/4]"]
     result, _ = collected(own, "--miniwob-pages=web/pages")
-    result.stdout.fnmatch_lines(["*no MiniWoB++ task, category, suite or glob matches 'third'*"])
+    result.stdout.fnmatch_lines(["*no task, category, suite or glob matches 'third'*"])
 
 
 def test_folders_of_a_marker_count_from_its_test_file(own):
