@@ -73,7 +73,8 @@ def show_drift(
     for cause, outcome in examples if verbose else examples[:SHOWN]:
         _show_example(terminal, cause, outcome)
     terminal.line("")
-    terminal.line(_effort(drifted, price))
+    for line in wrap(_effort(drifted, price), terminal._tw.fullwidth):
+        terminal.line(line)
     terminal.line(command)
 
 
@@ -110,8 +111,8 @@ def _effort(drifted: Sequence[Outcome], price: Price | None) -> str:
     cost = cost_of(Usage(usage.calls, usage.prompt, usage.completion), price)
     money_too = "" if cost is None else f", {money(cost)}"
     return (
-        f"By the old cassettes, recording them again takes about "
-        f"{counted(usage.calls, 'model call')} and {usage.tokens:,} tokens{how}{money_too}:"
+        f"By the old cassettes, recording again takes about "
+        f"{counted(usage.calls, 'call')} and {usage.tokens:,} tokens{how}{money_too}:"
     )
 
 

@@ -224,7 +224,7 @@ def test_a_worse_prompt_drifts_and_is_red_under_every_gate(story, runs):
         [
             "14 items no longer fit the recorded model calls:",
             "    14  the prompt text changed: plan.txt",
-            "By the old cassettes, recording them again takes about 42 model calls and * tokens:",
+            "By the old cassettes, recording again takes about 42 calls and * tokens:",
             "pytest *--miniwob-record=new_episodes",
             "gate items: FAILED",
             "  14 items inconclusive: drifted",
