@@ -332,7 +332,7 @@ class ItemCassette(Observer):
     def end_episode(self, limits: Limits) -> None:
         """End the episode; the test may make further calls, which belong to no trial.
 
-        Calls beyond the run's limits are no drift.
+        Calls beyond the run's limits are not drift.
 
         Raises:
             Drift: recorded calls of the episode were not made, and the cassette may not be changed.
@@ -345,7 +345,7 @@ class ItemCassette(Observer):
     def finish(self, limits: Limits, *, passed: bool | None = True) -> None:
         """End the item: write the cassette, without calls that were not made, if that is allowed.
 
-        They are kept beside it, see `item_files`. Calls beyond the run's limits are no drift; they
+        They are kept beside it, see `item_files`. Calls beyond the run's limits are not drift; they
         stay in the cassette, unless other calls were recorded.
 
         Args:

@@ -51,7 +51,7 @@ def shard_of(config: pytest.Config, state: State, outcomes: Sequence[Outcome]) -
 
 
 def is_empty_shard(session: pytest.Session, state: State) -> bool:
-    """Return True if all items went to other shards, which is no failure."""
+    """Return True if all items went to other shards, which is not a failure."""
     if state.settings.shard is None or session.exitstatus != pytest.ExitCode.NO_TESTS_COLLECTED:
         return False
     return not state.unwanted.issuperset(chain.from_iterable(state.offered.values()))

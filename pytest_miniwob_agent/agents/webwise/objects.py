@@ -42,7 +42,7 @@ _CONTROLS = frozenset({"button", "a", "label", "select", "textarea"})
 """Tags that are objects even without a text or with objects inside."""
 
 _ANONYMOUS = frozenset({"div", "span", "p", "ul", "li", "tr", "td", "th", "h3"})
-"""Tags that are no objects without a text, id or class."""
+"""Tags that are not objects without a text, id or class."""
 
 
 @dataclass(frozen=True, slots=True)
