@@ -52,10 +52,7 @@ def lint_folder(used: Used) -> list[Finding]:
     for path in cassette_files(used.folder):
         findings += _check_file(used.folder, path, path in unused, first_with)
     findings += [
-        Finding(
-            "orphan", path, "no cassette refers to it; `miniwob-agent cassettes prune` removes it"
-        )
-        for path in unused_pictures(used.folder)
+        Finding("orphan", path, "no cassette refers to it") for path in unused_pictures(used.folder)
     ]
     findings += [
         Finding("stray", path, "left by a write that was killed")
@@ -94,8 +91,8 @@ def _check_file(
         yield Finding(
             "unused",
             path,
-            f"{counted(len(calls), 'call')} that the item does not make now; recording takes them "
-            "from here before it pays, `miniwob-agent cassettes prune` removes them",
+            f"{counted(len(calls), 'call')} that the item does not make now; recording takes "
+            f"{'it' if len(calls) == 1 else 'them'} before it pays",
             note=True,
         )
     if is_cassette(path):

@@ -105,12 +105,14 @@ def lint(options: Namespace) -> int:
         print(f"{display_path(finding.path)}: {finding.kind}{note}: {finding.what}")
     for name, count in unchecked_folders(used).items():
         print(
-            f"{display_path(used.folder / name)}: not checked: {count} cassettes of an agent "
-            "and a model that no item here uses"
+            f"{display_path(used.folder / name)}: not checked: {counted(count, 'cassette')} of an "
+            "agent and a model that no item here uses"
         )
     problems = sum(not finding.note for finding in findings)
     _say_deselected(used)
-    print(f"{len(cassette_files(used.folder))} cassettes, {problems} to fix")
+    if any(finding.kind in ("unused", "orphan") for finding in findings):
+        print("`miniwob-agent cassettes prune` removes unused calls, and files that nothing uses")
+    print(f"{counted(len(cassette_files(used.folder)), 'cassette')}, {problems} to fix")
     return 1 if problems else 0
 
 

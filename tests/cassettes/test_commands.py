@@ -64,10 +64,13 @@ class TestWithCollectedItems:
             f"{partial}: broken off (note): an unfinished recording; recording the item "
             "continues it",
             f"{FOLDER}/click-menu-2/9.yaml: orphan: no item uses it",
-            "cassettes/reflective/other: not checked: 1 cassettes of an agent and a model that no "
+            "cassettes/reflective/other: not checked: 1 cassette of an agent and a model that no "
             "item here uses",
         ]
-        assert lines[3] == "4 cassettes, 1 to fix"
+        assert lines[3:] == [
+            "`miniwob-agent cassettes prune` removes unused calls, and files that nothing uses",
+            "4 cassettes, 1 to fix",
+        ]
 
     def test_cassettes_of_deselected_items_are_used(self, project, run):
         plant(project.path, f"{FOLDER}/click-menu-2/9.yaml")
