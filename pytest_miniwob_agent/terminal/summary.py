@@ -248,7 +248,8 @@ def show_ledger(
         terminal.line(f"budget: {reason}, {items} skipped; run again to continue")
     if waiting:
         terminal.line(f"requests that wait for a completion: {waiting}, in {pending};")
-        terminal.line("have them answered and run again with --miniwob-answers=FILE")
+        terminal.line("have them answered, as by miniwob-agent batch submit, and run again")
+        terminal.line("with --miniwob-answers=FILE")
 
 
 def _show_unusable(terminal: pytest.TerminalReporter, outcomes: Sequence[Outcome]) -> None:
