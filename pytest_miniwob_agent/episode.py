@@ -52,6 +52,7 @@ from pytest_miniwob_agent.core.protocols import (
 )
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.tools import carry_out_call
+from pytest_miniwob_agent.models.agent_clients import Clients
 from pytest_miniwob_agent.models.apis import CHAT, api_of
 from pytest_miniwob_agent.models.apis.answers import completion_in
 from pytest_miniwob_agent.models.apis.chat_completions import (
@@ -59,7 +60,6 @@ from pytest_miniwob_agent.models.apis.chat_completions import (
     plain_messages,
     prompt_files,
 )
-from pytest_miniwob_agent.models.clients import Clients
 
 if TYPE_CHECKING:
     import openai  # noqa: TID251 - for types alone

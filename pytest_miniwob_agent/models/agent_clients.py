@@ -1,4 +1,4 @@
-"""The clients and the server of an episode, each made at its first use; importing loads none."""
+"""The clients and the server that an agent gets for an episode, each made at its first use."""
 
 from __future__ import annotations
 
