@@ -13,12 +13,17 @@ from pytest_miniwob_agent.cli.progress import show_progress
 from pytest_miniwob_agent.core.text import sanitize_line
 
 CAUSES = """\
-The clock, dates, random numbers (from the seed), fonts and animations are the same in every pass,
-and files of the page's folder are the whole network. Usual causes of what differs nevertheless:
-  - scripts in a worker or in a frame, videos, sounds and a meta refresh, which go by real time
-  - scripts that load others one after the other (`import()`): what depends on their order or moment
-  - sizes that follow from images without width and height, or from text in a canvas
-  - the seed: a problem that follows from anything but the seed and Math.random in task.setup
+The clock, dates, random numbers (from the seed), fonts and animations are the
+same in every pass, and only files of the page's folder can be loaded. Usual
+causes of what differs nevertheless:
+  - scripts in a worker or in a frame, videos, sounds and a meta refresh, which
+    go by real time
+  - scripts that load others one after the other (`import()`): what depends on
+    their order or moment
+  - sizes that follow from images without width and height, or from text in a
+    canvas
+  - a problem that follows from anything but the seed and the random numbers
+    that task.setup draws
 docs/your-own-pages.md has what to do about each."""
 
 if TYPE_CHECKING:
@@ -114,7 +119,8 @@ def run(options: Namespace) -> int:
             names = ("pictures", "most", "pixels", "digest")
             verdicts[verdict.case.id] |= {name: getattr(verdict, name) for name in names}
             line += f", {_pixels(verdict)}"
-        print(f"{'DIFFERS' if verdict.difference else 'same':<8}{line}")
+        differs = "DIFFERS" if verdict.observations else "ERROR"
+        print(f"{differs if verdict.difference else 'same':<8}{line}")
         if verdict.difference:
             print("  " + verdict.difference.replace("\n", "\n  "))
         for remark in verdict.remarks:

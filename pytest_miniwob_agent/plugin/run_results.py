@@ -122,9 +122,10 @@ class RunResults:
         if self._written and settings.results and terminal.verbosity >= 0:
             terminal.line(f"results: {display_path(settings.results)}")
         if settings.shard and comparison is None and terminal.verbosity >= 0:
+            number, of = settings.shard
             terminal.line(
-                f"shard {settings.shard[0]} of {settings.shard[1]}: not judged by itself; join the "
-                "results of all shards with miniwob-agent results merge"
+                f"shard {number} of {of}: not judged by itself; "
+                "miniwob-agent results merge joins all"
             )
 
     def _how_to_keep(self, both: Comparison) -> str:

@@ -85,8 +85,9 @@ def test_an_own_page_that_differs_is_shown_with_what_differs_and_usual_causes(tm
     assert main(["certify", "--pages", str(tmp_path), "--seeds", "1"]) == 1
     shown = capsys.readouterr().out
     for text in (
-        "/page/1, ", "\n  --- first pass\n", "\n  page: a worker was started, which runs",
-        "Usual causes", "  - scripts in a worker", "bad.html: it declares no task",
+        "DIFFERS ", "ERROR   ", "/page/1, ", "\n  --- first pass\n",
+        "\n  page: a worker was started, which runs", "Usual\ncauses",
+        "  - scripts in a worker", "bad.html: it declares no task",
         "0 of 2 cases are deterministic",
     ):  # fmt: skip
         assert text in shown
