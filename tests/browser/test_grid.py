@@ -210,6 +210,15 @@ class TestMessages:
         with pytest.raises(BrowserError, match=r"^there is no Selenium Grid at http://127"):
             _ = on_grid(url=raw_server.url).driver
 
+    def test_a_gateway_that_passes_no_websocket_on_is_an_error(self, on_grid, raw_server):
+        raw_server.answer = lambda number: [b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"]
+        elsewhere = GridLauncher(read_grid(raw_server.url, {}, None))
+        message = (
+            "opened a session, but no WebSocket to its browser: .*404.*must pass WebSockets on"
+        )
+        with pytest.raises(BrowserError, match=message):
+            elsewhere.connect(on_grid().driver)
+
     def test_a_browser_that_does_not_start_is_an_error(self, on_grid):
         broken = {"goog:chromeOptions": {"args": ["--user-data-dir=/proc/no"]}}
         with pytest.raises(BrowserError, match=r"opened no session: session not created from unkn"):
