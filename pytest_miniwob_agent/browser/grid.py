@@ -16,6 +16,7 @@ from selenium import webdriver
 from selenium.common.exceptions import (
     InvalidSessionIdException,
     SessionNotCreatedException,
+    TimeoutException,
     WebDriverException,
 )
 from selenium.webdriver.chrome.remote_connection import ChromeRemoteConnection
@@ -364,6 +365,12 @@ class GridLauncher:
 
     def explain(self, error: BaseException) -> str:
         """Return the error of a session, and its likely reason."""
+        if isinstance(error, TimeoutException) and self._driver is not None:
+            # Of a session that its node has ended, the Grid leaves the WebSocket open.
+            try:
+                _ = self._driver.window_handles
+            except _FAILURES as reason:
+                error = reason
         text = self._clean(first_line(error))
         if "net::err_" in text.lower():
             return (

@@ -18,6 +18,7 @@ from pytest_miniwob_agent.browser.grid import GridLauncher
 from pytest_miniwob_agent.browser.grid_address import Place, read_grid
 from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.cli import doctor
+from pytest_miniwob_agent.core.actions import Click
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import BrowserError, BrowserLost
 
@@ -182,6 +183,17 @@ class TestSessions:
 
 
 class TestMessages:
+    def test_a_session_that_was_ended_elsewhere_says_that_it_is_gone(self, on_grid):
+        browser = on_grid()
+        env = MiniwobEnvironment(browser, CASE)
+        env.reset()
+        browser.driver.quit()
+        browser.devtools.timeout = 1
+        with pytest.raises(
+            BrowserLost, match="The session on the Grid is gone: its node has ended"
+        ):
+            env.step(Click(1))
+
     @pytest.mark.parametrize(
         ("url", "capabilities", "message"),
         [
