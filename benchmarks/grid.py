@@ -25,6 +25,7 @@ from typing import Any
 
 from selenium.webdriver.remote.remote_connection import RemoteConnection
 
+from pytest_miniwob_agent.browser.devtools import DevTools
 from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
 from pytest_miniwob_agent.browser.grid import GridLauncher
 from pytest_miniwob_agent.browser.grid_address import read_grid
@@ -36,26 +37,28 @@ ROOT = Path(__file__).parent.parent
 
 
 class Counted:
-    """Counts the requests of selenium."""
+    """Counts the round trips to a browser: requests of selenium, and commands sent at once."""
 
     def __init__(self) -> None:
-        self.requests = 0
-        execute: Any = RemoteConnection.execute
+        self.trips = 0
+        for owner, name in ((RemoteConnection, "execute"), (DevTools, "send")):
+            setattr(owner, name, self._counted(getattr(owner, name)))
 
-        def counted(connection: Any, *args: Any) -> Any:
-            self.requests += 1
-            return execute(connection, *args)
+    def _counted(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        def counted(*args: Any) -> Any:
+            self.trips += 1
+            return function(*args)
 
-        RemoteConnection.execute = counted  # type: ignore[method-assign]
+        return counted
 
     def cost(self, function: Callable[[], Any], times: int) -> tuple[float, float]:
         """Milliseconds, as a median, and round trips of a call."""
-        before, took = self.requests, []
+        before, took = self.trips, []
         for _ in range(times):
             begin = time.perf_counter()
             function()
             took.append(1000 * (time.perf_counter() - begin))
-        return statistics.median(took), (self.requests - before) / times
+        return statistics.median(took), (self.trips - before) / times
 
 
 def costs(browser: Browser, counted: Counted) -> dict[str, tuple[float, float]]:
@@ -63,9 +66,9 @@ def costs(browser: Browser, counted: Counted) -> dict[str, tuple[float, float]]:
     with closing(browser):
         env = MiniwobEnvironment(browser, Case("click-menu-2", "other", 1))
         begin = time.perf_counter()
-        before = counted.requests
+        before = counted.trips
         _ = browser.driver
-        started = 1000 * (time.perf_counter() - begin), float(counted.requests - before)
+        started = 1000 * (time.perf_counter() - begin), float(counted.trips - before)
         env.reset()
         return {
             "a session": started,

@@ -14,8 +14,8 @@ from dataclasses import replace
 from typing import Any
 
 from selenium import webdriver
-from selenium.webdriver import ActionChains
 
+from pytest_miniwob_agent.browser.gestures import Gesture
 from pytest_miniwob_agent.browser.input import KEY_CODES, NativeInput
 from pytest_miniwob_agent.browser.pages import page_url
 from pytest_miniwob_agent.browser.process import VIEWPORT, Browser
@@ -143,22 +143,18 @@ class MiniwobEnvironment:
         Raises:
             BrowserLost: the browser crashed or the page hangs.
         """
-        with self._guard(f"asking for the fonts of {self._name}") as driver:
-            driver.execute_cdp_cmd("DOM.enable", {})
-            driver.execute_cdp_cmd("CSS.enable", {})
-            root = driver.execute_cdp_cmd("DOM.getDocument", {})["root"]["nodeId"]
-            body = {"nodeId": root, "selector": "body *"}
-            nodes = driver.execute_cdp_cmd("DOM.querySelectorAll", body)["nodeIds"]
-            used = [
-                font
-                for node in nodes
-                for font in driver.execute_cdp_cmd("CSS.getPlatformFontsForNode", {"nodeId": node})[
-                    "fonts"
-                ]
-            ]
+        with self._guard(f"asking for the fonts of {self._name}"):
+            devtools = self._browser.devtools
+            devtools.call("CSS.enable")
+            root = devtools.call("DOM.getDocument")["root"]["nodeId"]
+            nodes = devtools.call("DOM.querySelectorAll", nodeId=root, selector="body *")
+            used = devtools.send(
+                *(("CSS.getPlatformFontsForNode", {"nodeId": node}) for node in nodes["nodeIds"])
+            )
         names = {
             font["familyName"] + ("" if font["isCustomFont"] else " of this machine")
-            for font in used
+            for answer in used
+            for font in answer["fonts"]
         }
         return sorted(names)
 
@@ -179,7 +175,8 @@ class MiniwobEnvironment:
             BrowserLost: the browser crashed or the page hangs.
         """
         wanted = list(dict.fromkeys(marks))
-        with self._guard(f"taking a picture of {self._name}") as driver:
+        with self._guard(f"taking a picture of {self._name}"):
+            devtools = self._browser.devtools
             points: list[tuple[int, int]] = []
             if action is not None:
                 planned = self._aim(action)
@@ -188,9 +185,7 @@ class MiniwobEnvironment:
             view = self._browser.call("miniwobAgent.view", points, wanted)
             width, height = VIEWPORT if whole else view["size"]
             clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
-            picture = driver.execute_cdp_cmd(
-                "Page.captureScreenshot", {"format": "png", "clip": clip}
-            )
+            picture = devtools.call("Page.captureScreenshot", format="png", clip=clip)
             for point in points[:1]:
                 self._browser.draw_pointer(point)
         boxes = tuple(tuple(box) for box in view["boxes"])
@@ -212,9 +207,9 @@ class MiniwobEnvironment:
             left, point = self._browser.call("miniwobAgent.ask", *ask)
             if point is None:
                 break
-            chain = ActionChains(driver, duration=0)
-            chain.w3c_actions.pointer_action.move_to_location(*point)
-            self._browser.perform(chain)
+            gesture = Gesture(driver, self._browser.held)
+            gesture.move(point)
+            self._browser.perform(gesture)
         return left
 
     def _aim(self, action: Action) -> NativeInput:
@@ -236,8 +231,8 @@ class MiniwobEnvironment:
     def _release_keys(self, driver: webdriver.Remote) -> None:
         """Release every key."""
         if self._browser.held:
-            chain = ActionChains(driver, duration=0)
+            gesture = Gesture(driver)
             for key in sorted(self._browser.held):
-                chain.key_up(KEY_CODES[key])
-            self._browser.perform(chain)
+                gesture.keys.key_up(KEY_CODES[key])
+            self._browser.perform(gesture)
             self._browser.held.clear()

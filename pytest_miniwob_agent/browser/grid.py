@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import os
+import re
 import socket
 import threading
 import time
@@ -15,6 +16,7 @@ from selenium import webdriver
 from selenium.common.exceptions import (
     InvalidSessionIdException,
     SessionNotCreatedException,
+    TimeoutException,
     WebDriverException,
 )
 from selenium.webdriver.chrome.remote_connection import ChromeRemoteConnection
@@ -24,7 +26,9 @@ from selenium.webdriver.remote.command import Command
 from selenium.webdriver.remote.remote_connection import RemoteConnection
 from urllib3 import Timeout
 from urllib3.exceptions import HTTPError, ProtocolError
+from websocket import WebSocket, WebSocketException, create_connection
 
+from pytest_miniwob_agent.browser.devtools import CONNECTION, DIRECT, ConnectionLost
 from pytest_miniwob_agent.browser.grid_address import CHROME_OPTIONS, NAME, PASSWORD, USER, Grid
 from pytest_miniwob_agent.browser.grid_status import GridStatus
 from pytest_miniwob_agent.browser.launcher import Serving, first_line
@@ -137,6 +141,26 @@ class GridLauncher:
                 session, self._headers(), client.ca_certs, self._grid.on_loopback
             )
         return driver
+
+    def connect(self, driver: webdriver.Remote) -> WebSocket:
+        """Open a WebSocket through the Grid to its node's browser, as in `Launcher`."""
+        address = re.sub("^http", "ws", self._grid.url)
+        client: ClientConfig = driver.command_executor.client_config  # type: ignore[union-attr]
+        try:
+            return create_connection(
+                f"{address}/session/{driver.session_id}/se/cdp",
+                timeout=ROUND_TRIP,
+                header=self._headers(),
+                sslopt={"ca_certs": client.ca_certs},
+                **(DIRECT if self._grid.on_loopback else {}),
+                **CONNECTION,
+            )
+        except WebSocketException as error:
+            raise BrowserError(
+                f"the Grid at {self._grid.url} opened a session, but no WebSocket to its browser: "
+                f"{self._clean(first_line(error))}. Its nodes need --enable-cdp, which is on by "
+                "default, and a gateway before it must pass WebSockets on"
+            ) from None
 
     def _opened(self, options: webdriver.ChromeOptions) -> webdriver.Remote:
         """Open a session; where the Grid is about to recover, wait for that."""
@@ -341,13 +365,19 @@ class GridLauncher:
 
     def explain(self, error: BaseException) -> str:
         """Return the error of a session, and its likely reason."""
+        if isinstance(error, TimeoutException) and self._driver is not None:
+            # Of a session that its node has ended, the Grid leaves the WebSocket open.
+            try:
+                _ = self._driver.window_handles
+            except _FAILURES as reason:
+                error = reason
         text = self._clean(first_line(error))
         if "net::err_" in text.lower():
             return (
                 f"{text}: the node can't reach the pages, which this machine serves as "
                 f"{self.serving().name}; name it as nodes reach it with --miniwob-serve"
             )
-        if "existing session" in text:
+        if "existing session" in text or isinstance(error, ConnectionLost):
             return f"the node of its session on the Grid has ended, or can't be reached: {text}"
         if isinstance(error, InvalidSessionIdException):
             return (

@@ -1,4 +1,4 @@
-"""Native input: an action as a chain of pointer, key and wheel events, aimed at the page."""
+"""Native input of an action: events of the mouse and keys, aimed at the page."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from selenium.webdriver import ActionChains, Keys
+from selenium.webdriver import Keys
 
+from pytest_miniwob_agent.browser.gestures import Gesture
 from pytest_miniwob_agent.browser.process import VIEWPORT, Browser
 from pytest_miniwob_agent.core.actions import (
     MAX_PIXELS,
@@ -88,7 +89,7 @@ class NativeInput:
         slow: bool = False,
     ) -> None:
         self.action = action
-        self.parts = [ActionChains(browser.driver, duration=0)]
+        self.parts = [Gesture(browser.driver, browser.held)]
         self.error: str | None = None
         """The reason why the action is impossible, or None."""
         self._browser = browser
@@ -102,7 +103,7 @@ class NativeInput:
             self.error = str(reason)
 
     @property
-    def chain(self) -> ActionChains:
+    def gesture(self) -> Gesture:
         """The part to which input is added."""
         return self.parts[-1]
 
@@ -111,12 +112,7 @@ class NativeInput:
         """The point that the pointer goes to; of a drag both ends, or all points it is given."""
         if isinstance(self.action, DragFrom) and self.error is None:
             return [(int(x), int(y)) for x, y in self.action.points]
-        points = [
-            (int(move["x"]), int(move["y"]))
-            for part in self.parts
-            for move in part.w3c_actions.pointer_action.source.actions
-            if move["type"] == "pointerMove"
-        ]
+        points = [point for part in self.parts for point in part.points]
         return list(dict.fromkeys([points[0], points[-1]])) if points else []
 
     def _check(self) -> None:
@@ -137,10 +133,10 @@ class NativeInput:
             case Drag():
                 self._drag(self.action)
             case ClickAt(point):
-                self._move(self._inside(point))
-                self.chain.click()
+                self.gesture.move(self._inside(point))
+                self.gesture.click()
             case HoverAt(point):
-                self._move(self._inside(point))
+                self.gesture.move(self._inside(point))
             case DragFrom(drag_points):
                 if not 2 <= len(drag_points) <= MAX_POINTS:
                     raise _Impossible(f"a drag has 2 to {MAX_POINTS} points")
@@ -153,10 +149,10 @@ class NativeInput:
             case Enter(text, element):
                 _check_typable(text)
                 self._click(element)
-                self.chain.send_keys(text)
+                self.gesture.keys.send_keys(text)
             case Type(text):
                 _check_typable(text)
-                self.chain.send_keys(text)
+                self.gesture.keys.send_keys(text)
             case Press() | Hold() | Release():
                 self._use_key(self.action)
             case Select():
@@ -175,9 +171,8 @@ class NativeInput:
                 self._press_with(Keys.CONTROL, "v")
 
     def _click(self, element: int, at: Place | None = None, times: int = 1) -> None:
-        self._move(self._point(element, at))
-        for _ in range(times):
-            self.chain.click()
+        self.gesture.move(self._point(element, at))
+        self.gesture.click(times)
 
     def _use_key(self, action: Press | Hold | Release) -> None:
         key = action.key
@@ -187,30 +182,27 @@ class NativeInput:
             case Press(times=times):
                 if not 1 <= times <= MAX_PRESSES:
                     raise _Impossible(f"a key can be pressed 1 to {MAX_PRESSES} times, not {times}")
-                self.chain.send_keys(KEY_CODES[key] * times)
+                self.gesture.keys.send_keys(KEY_CODES[key] * times)
             case Hold():
                 self._held.add(key)
-                self.chain.key_down(KEY_CODES[key])
+                self.gesture.keys.key_down(KEY_CODES[key])
             case Release():
                 if key not in self._held:
                     raise _Impossible(f"{key} is not held")
                 self._held.remove(key)
-                self.chain.key_up(KEY_CODES[key])
+                self.gesture.keys.key_up(KEY_CODES[key])
 
     def _scroll(self, element: int, pixels: float) -> None:
         if not 0 < abs(pixels) <= MAX_PIXELS:
             raise _Impossible(f"a wheel can't be turned by {pixels} pixels")
-        x, y = point = self._point(element)
-        self._move(point)
-        wheel = self.chain.w3c_actions.wheel_action
-        wheel.pause()  # while the mouse moves
-        wheel.scroll(x, y, delta_y=round(pixels))
+        self.gesture.move(self._point(element))
+        self.gesture.scroll(round(pixels))
 
     def _choose(self, element: int, option: str) -> None:
         found = self._aim("option", element, option)
-        self._move(found["point"])
-        self.chain.click()
-        self.chain.send_keys(Keys.HOME + Keys.ARROW_DOWN * found["down"] + Keys.ENTER)
+        self.gesture.move(found["point"])
+        self.gesture.click()
+        self.gesture.keys.send_keys(Keys.HOME + Keys.ARROW_DOWN * found["down"] + Keys.ENTER)
 
     def _drag(self, drag: Drag) -> None:
         if not all(_is_near(place) for place in (drag.at, drag.end) if place is not None):
@@ -234,17 +226,20 @@ class NativeInput:
         self._drag_along([(x, y), (end_x, end_y)])
 
     def _drag_along(self, points: Sequence[Sequence[int]]) -> None:
-        self._move(points[0])
-        self.chain.click_and_hold()
+        self.gesture.move(points[0])
+        self.gesture.press()
         for (x, y), (end_x, end_y) in pairwise(points):
             for step in range(1, DRAG_MOVES + 1):
                 share = step / DRAG_MOVES
                 if self._slow:
-                    self.parts.append(ActionChains(self._browser.driver, duration=0))
-                self._move((round(x + (end_x - x) * share), round(y + (end_y - y) * share)))
+                    self._begin_part()
+                self.gesture.move((round(x + (end_x - x) * share), round(y + (end_y - y) * share)))
         if self._slow:
-            self.parts.append(ActionChains(self._browser.driver, duration=0))
-        self.chain.release()
+            self._begin_part()
+        self.gesture.release()
+
+    def _begin_part(self) -> None:
+        self.parts.append(self.gesture.go_on())
 
     def _inside(self, point: Point) -> list[int]:
         """The whole pixel of a point of the page."""
@@ -259,22 +254,22 @@ class NativeInput:
     def _select(self, select: Select) -> None:
         found = self._aim("range", select.element, select.text)
         if "start" in found:
-            self._move(found["start"])
-            self.chain.click_and_hold()
-            self._move(found["end"])
-            self.chain.release()
+            self.gesture.move(found["start"])
+            self.gesture.press()
+            self.gesture.move(found["end"])
+            self.gesture.release()
             return
         if found.get("skip", 0) + found.get("take", 0) > MAX_TEXT:
             raise _Impossible(
                 f"only the first {MAX_TEXT} characters of a field can be selected in part"
             )
-        self._move(found["point"])
-        self.chain.click()
+        self.gesture.move(found["point"])
+        self.gesture.click()
         if select.text is None:
             self._press_with(Keys.CONTROL, "a")
         else:
             self._press_with(Keys.CONTROL, Keys.HOME)
-            self.chain.send_keys(Keys.ARROW_RIGHT * found["skip"])
+            self.gesture.keys.send_keys(Keys.ARROW_RIGHT * found["skip"])
             self._press_with(Keys.SHIFT, Keys.ARROW_RIGHT * found["take"])
 
     def _point(self, id_: int, at: Place | None = None) -> list[int]:
@@ -304,12 +299,8 @@ class NativeInput:
         )
         return self._browser.call("miniwobAgent.ask", name, *values)
 
-    def _move(self, point: Sequence[int]) -> None:
-        self.chain.w3c_actions.pointer_action.move_to_location(*point)
-        self.chain.w3c_actions.key_action.pause()
-
     def _press_with(self, modifier: str, keys: str) -> None:
-        self.chain.key_down(modifier).send_keys(keys).key_up(modifier)
+        self.gesture.keys.key_down(modifier).send_keys(keys).key_up(modifier)
 
 
 def _is_near(place: Place) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from selenium import webdriver
+from websocket import WebSocket
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,13 @@ class Launcher(Protocol):
 
         Raises:
             BrowserError: it does not start; the message says what to do.
+        """
+
+    def connect(self, driver: webdriver.Remote) -> WebSocket:
+        """Open a WebSocket to the browser that a driver has, for its protocol (`DevTools`).
+
+        Raises:
+            BrowserError: the way to it is closed.
         """
 
     def stop(self) -> None:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import socket
 from pathlib import Path
+from urllib.request import ProxyHandler, build_opener
 
 from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.common.options import BaseOptions
 from urllib3.exceptions import HTTPError
+from websocket import WebSocket, create_connection
 
+from pytest_miniwob_agent.browser.devtools import CONNECTION, DIRECT
 from pytest_miniwob_agent.browser.fonts import write_font_settings
 from pytest_miniwob_agent.browser.installed import (
     DRIVER_HINT,
@@ -89,6 +93,14 @@ class LocalLauncher:
         client = self._driver.command_executor.client_config  # type: ignore[union-attr]
         client.timeout = timeout + 5  # after the driver's own
         return self._driver
+
+    def connect(self, driver: webdriver.Remote) -> WebSocket:
+        """Open a WebSocket to the browser, as in `Launcher`."""
+        address = driver.capabilities["goog:chromeOptions"]["debuggerAddress"]
+        direct = build_opener(ProxyHandler({}))  # it is on this machine, as the driver
+        with direct.open(f"http://{address}/json/version", timeout=LOOPBACK_TIMEOUT) as answer:
+            url = json.load(answer)["webSocketDebuggerUrl"]
+        return create_connection(url, timeout=LOOPBACK_TIMEOUT, **DIRECT, **CONNECTION)
 
     def _driver_service(self, path: str) -> webdriver.ChromeService:
         """The driver's process, still to be started, in the watchdog's group and folder.

@@ -78,7 +78,8 @@ class OwnPageEnvironment(MiniwobEnvironment):
         self._server.missed.clear()
         self._browser.before_next_page = self._leave
         driver.get(self._url)
-        driver.execute_cdp_cmd("Page.resetNavigationHistory", {})  # nobody goes back to other tasks
+        # Nobody goes back to other tasks.
+        self._browser.devtools.call("Page.resetNavigationHistory")
 
     def _read(self, function: str, *values: Any) -> dict[str, Any]:
         """Have the page read, once no other one is about to come.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -11,10 +10,12 @@ from typing import Any
 from urllib.parse import quote
 
 from selenium import webdriver
-from selenium.common.exceptions import JavascriptException, WebDriverException
+from selenium.common.exceptions import WebDriverException
 from selenium.webdriver import ActionChains
 from urllib3.exceptions import HTTPError
 
+from pytest_miniwob_agent.browser.devtools import Command, DevTools
+from pytest_miniwob_agent.browser.gestures import Gesture
 from pytest_miniwob_agent.browser.launcher import Launcher
 from pytest_miniwob_agent.browser.local import LocalLauncher
 from pytest_miniwob_agent.browser.page import page_script
@@ -80,6 +81,7 @@ class Browser:
         self.timeout = timeout
         """Real seconds to wait for a page that does not answer."""
         self._driver: webdriver.Remote | None = None
+        self._devtools: DevTools | None = None
         self._used = False  # since the pointer was taken away
         self.before_next_page: Callable[[], None] | None = None
         """Called once, before the next page is loaded."""
@@ -88,26 +90,40 @@ class Browser:
 
     @property
     def driver(self) -> webdriver.Remote:
-        """The running WebDriver."""
+        """The running WebDriver: for windows, addresses and keys."""
         if self._driver is None:
-            self._driver = self._start()
+            self._start()
+        assert self._driver is not None
         return self._driver
 
-    def _start(self) -> webdriver.Remote:
+    @property
+    def devtools(self) -> DevTools:
+        """The protocol of the page in the running browser: for all that the driver is not for."""
+        if self._devtools is None:
+            self._start()
+        assert self._devtools is not None
+        return self._devtools
+
+    def _start(self) -> None:
         driver = self._launcher.start(self.options(), self.timeout)
-        for command, arguments in (
-            ("Emulation.setDeviceMetricsOverride",
-             {"width": VIEWPORT[0], "height": VIEWPORT[1], "deviceScaleFactor": 1,
-              "mobile": False}),
-            ("Browser.setDownloadBehavior", {"behavior": "deny"}),
-            ("Emulation.setTimezoneOverride", {"timezoneId": "UTC"}),
-            ("Emulation.setLocaleOverride", {"locale": "en-US"}),
-            ("Page.addScriptToEvaluateOnNewDocument", {"source": page_script()}),
-        ):  # fmt: skip
-            driver.execute_cdp_cmd(command, arguments)
-        if self._headed:
-            self._ignore_input(driver, True)
-        return driver
+        try:
+            socket = self._launcher.connect(driver)
+            self._devtools = DevTools(socket, driver.current_window_handle, self.timeout)
+            self._devtools.send(
+                ("Emulation.setDeviceMetricsOverride",
+                 {"width": VIEWPORT[0], "height": VIEWPORT[1], "deviceScaleFactor": 1,
+                  "mobile": False}),
+                ("Browser.setDownloadBehavior", {"behavior": "deny"}),
+                ("Emulation.setTimezoneOverride", {"timezoneId": "UTC"}),
+                ("Emulation.setLocaleOverride", {"locale": "en-US"}),
+                ("Page.enable", {}),
+                ("Page.addScriptToEvaluateOnNewDocument", {"source": page_script()}),
+                ("Input.setIgnoreInputEvents", {"ignore": self._headed}),
+            )  # fmt: skip
+        except BaseException:
+            self.kill()
+            raise
+        self._driver = driver
 
     def options(self) -> webdriver.ChromeOptions:
         """Return the options that the browser is started with."""
@@ -126,39 +142,24 @@ class Browser:
         return f"MAP {HOST}:80 {address}, MAP {OWN_HOST}:80 {address}, "
 
     def call(self, function: str, *values: Any) -> Any:
-        """Call a function of the page, such as `miniwobAgent.read`; its result, once there is one.
+        """Call a function of the page; its result, once there is one (`DevTools.evaluate`)."""
+        return self.devtools.evaluate(function, *values)
 
-        By the browser's own protocol, which takes a third less time than the driver's scripts do.
-
-        Args:
-            function: JavaScript for the function.
-            values: arguments that JSON can hold.
-        """
-        answer = self.driver.execute_cdp_cmd(
-            "Runtime.evaluate",
-            {
-                "expression": f"{function}(...{json.dumps(values)})",
-                "awaitPromise": True,
-                "returnByValue": True,
-            },
-        )
-        if failure := answer.get("exceptionDetails"):
-            thrown = failure.get("exception", {}).get("description") or failure["text"]
-            raise JavascriptException(thrown)
-        return answer["result"].get("value")
-
-    def perform(self, chain: ActionChains) -> None:
+    def perform(self, gesture: Gesture) -> None:
         """Carry out native input; a visible window ignores mouse and keyboard at all other times.
 
         So nobody who watches can interfere.
         """
         self._used = True
-        if not self._headed:
-            chain.perform()
-            return
-        self._ignore_input(self.driver, False)
-        chain.perform()
-        self._ignore_input(self.driver, True)
+        if self._headed:
+            self.ignore_input(False)
+        for step in gesture.steps:
+            if isinstance(step, ActionChains):
+                step.perform()
+            else:
+                self.devtools.send(*step)
+        if self._headed:
+            self.ignore_input(True)
 
     def forget_pages(self) -> None:
         """Leave nothing of the pages until now to the next one: neither storage nor the pointer.
@@ -168,21 +169,18 @@ class Browser:
         if self.before_next_page is not None:
             self.before_next_page()
             self.before_next_page = None
-        self.clear_storage(ORIGINS[self.page_scheme])
+        commands = [_clearing(ORIGINS[self.page_scheme])]
         if self._used:
             self._used = False
             # With `RenderDocument` off, the next page would know where the pointer is. A button is
-            # released beside the page: a mere move would wait for the next frame.
-            beside = {"x": -1, "y": -1, "button": "left", "clickCount": 1}
-            self.driver.execute_cdp_cmd(
-                "Input.dispatchMouseEvent", {"type": "mouseReleased", **beside}
-            )
+            # released beside the page, as a mere move may wait for the next frame.
+            beside = {"type": "mouseReleased", "x": -1, "y": -1, "button": "left", "clickCount": 1}
+            commands.append(("Input.dispatchMouseEvent", beside))
+        self.devtools.send(*commands)
 
     def clear_storage(self, origin: str) -> None:
         """Remove what the pages of an origin have stored."""
-        self.driver.execute_cdp_cmd(
-            "Storage.clearDataForOrigin", {"origin": origin, "storageTypes": STORAGE}
-        )
+        self.devtools.send(_clearing(origin))
 
     def clicks_what_reinserts_itself(self) -> bool:
         """True if a click lands on an element that the pointer makes take itself out and in again.
@@ -194,13 +192,15 @@ class Browser:
         """
         with self.guard("clicking an element that inserts itself again") as driver:
             driver.get(f"data:text/html,{quote(_REINSERTED)}")
-            pointer = ActionChains(driver, duration=0)
-            pointer.w3c_actions.pointer_action.move_to_location(50, 50).click()
+            pointer = Gesture(driver)
+            pointer.move((50, 50))
+            pointer.click()
             self.perform(pointer)
-            return bool(driver.execute_script("return clicked"))
+            return bool(self.call("(() => clicked)"))
 
-    def _ignore_input(self, driver: webdriver.Remote, ignore: bool) -> None:
-        driver.execute_cdp_cmd("Input.setIgnoreInputEvents", {"ignore": ignore})
+    def ignore_input(self, ignore: bool) -> None:
+        """Have the window ignore mouse and keyboard, or not."""
+        self.devtools.call("Input.setIgnoreInputEvents", ignore=ignore)
 
     def draw_pointer(self, point: Sequence[int]) -> None:
         """Draw the pointer in the window if `slowmo` is set."""
@@ -230,7 +230,9 @@ class Browser:
 
     def kill(self) -> None:
         """Kill the browser and its driver, in any state."""
-        self._driver = None
+        if self._devtools is not None:
+            self._devtools.close()
+        self._driver = self._devtools = None
         self._used = False
         self.before_next_page = None
         self.held.clear()
@@ -244,3 +246,8 @@ class Browser:
         if self.server is not None:
             self.server.close()
             self.server = None
+
+
+def _clearing(origin: str) -> Command:
+    """The command that removes what the pages of an origin have stored."""
+    return "Storage.clearDataForOrigin", {"origin": origin, "storageTypes": STORAGE}

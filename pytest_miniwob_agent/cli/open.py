@@ -72,7 +72,7 @@ def run(options: Namespace) -> int:
                 case = Case(task, category, seed)
                 print(f"\n{case}", flush=True)
                 trial = _Trial(open_environment(browser, case, page), page.root)
-                browser.driver.execute_cdp_cmd("Input.setIgnoreInputEvents", {"ignore": False})
+                browser.ignore_input(False)
                 match trial.watch(keys):
                     case "q":
                         return 0

@@ -18,6 +18,7 @@ from pytest_miniwob_agent.browser.grid import GridLauncher
 from pytest_miniwob_agent.browser.grid_address import Place, read_grid
 from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.cli import doctor
+from pytest_miniwob_agent.core.actions import Click
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import BrowserError, BrowserLost
 
@@ -182,6 +183,17 @@ class TestSessions:
 
 
 class TestMessages:
+    def test_a_session_that_was_ended_elsewhere_says_that_it_is_gone(self, on_grid):
+        browser = on_grid()
+        env = MiniwobEnvironment(browser, CASE)
+        env.reset()
+        browser.driver.quit()
+        browser.devtools.timeout = 1
+        with pytest.raises(
+            BrowserLost, match="The session on the Grid is gone: its node has ended"
+        ):
+            env.step(Click(1))
+
     @pytest.mark.parametrize(
         ("url", "capabilities", "message"),
         [
@@ -209,6 +221,15 @@ class TestMessages:
         raw_server.answer = lambda number: [b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"]
         with pytest.raises(BrowserError, match=r"^there is no Selenium Grid at http://127"):
             _ = on_grid(url=raw_server.url).driver
+
+    def test_a_gateway_that_passes_no_websocket_on_is_an_error(self, on_grid, raw_server):
+        raw_server.answer = lambda number: [b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"]
+        elsewhere = GridLauncher(read_grid(raw_server.url, {}, None))
+        message = (
+            "opened a session, but no WebSocket to its browser: .*404.*must pass WebSockets on"
+        )
+        with pytest.raises(BrowserError, match=message):
+            elsewhere.connect(on_grid().driver)
 
     def test_a_browser_that_does_not_start_is_an_error(self, on_grid):
         broken = {"goog:chromeOptions": {"args": ["--user-data-dir=/proc/no"]}}

@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 from processes import kill
 from projects import ROOT
+from selenium.common.exceptions import WebDriverException
 
 from pytest_miniwob_agent.browser.installed import find_browser, find_driver
 from pytest_miniwob_agent.browser.process import Browser
-from pytest_miniwob_agent.core.actions import Click
+from pytest_miniwob_agent.core.actions import Click, Press
 from pytest_miniwob_agent.core.errors import BrowserError
 
 pytestmark = pytest.mark.integration
@@ -96,17 +97,32 @@ class TestFailure:
         with pytest.raises(BrowserError, match=DID_NOT_START):
             page("click-button", browser=broken).reset()
 
-    @pytest.mark.parametrize("victim", ["browser", "driver"])
-    def test_after_a_crash_the_next_page_gets_a_new_browser(self, page, start_browser, victim):
+    @pytest.mark.parametrize(
+        ("victim", "action"),
+        [("browser", Click(1)), ("driver", Press("TAB"))],
+        ids=["browser", "driver"],
+    )
+    def test_after_a_crash_the_next_page_gets_a_new_browser(
+        self, page, start_browser, victim, action
+    ):
         browser = start_browser()
         env = page("click-menu-2", browser=browser)
         before = env.reset()
         driver = browser.driver
         kill(driver, victim)
-        with pytest.raises(BrowserError, match="the browser failed while doing click id=1"):
-            env.step(Click(1))
+        with pytest.raises(BrowserError, match=f"the browser failed while doing {action}"):
+            env.step(action)
         assert page("click-menu-2", browser=browser).reset() == before
         assert browser.driver is not driver
+
+    def test_a_page_that_crashes_is_an_error_that_says_so(self, page, start_browser):
+        browser = start_browser()
+        env = page("click-menu-2", browser=browser)
+        env.reset()
+        with pytest.raises(WebDriverException):
+            browser.driver.execute_cdp_cmd("Page.crash", {})
+        with pytest.raises(BrowserError, match="the page crashed"):
+            env.step(Click(1))
 
     def test_after_a_page_that_hangs_the_next_page_gets_a_new_browser(self, page, start_browser):
         browser = start_browser(timeout=1)

@@ -1,0 +1,133 @@
+"""The browser's own protocol, over a WebSocket: scripts, the mouse, storage and pictures of a page.
+
+Each command takes a fifth of the time that it takes through the driver, and several can be on their
+way at once. The commands: https://chromedevtools.github.io/devtools-protocol/
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from typing import Any
+
+from selenium.common.exceptions import (
+    JavascriptException,
+    TimeoutException,
+    WebDriverException,
+)
+from websocket import WebSocket, WebSocketException, WebSocketTimeoutException
+
+Command = tuple[str, dict[str, Any]]
+"""A command's name, such as `Page.reload`, and its parameters."""
+
+CONNECTION: dict[str, Any] = {"suppress_origin": True, "skip_utf8_validation": True}
+"""Arguments of `websocket.create_connection` for a browser, which would refuse an origin."""
+
+DIRECT: dict[str, Any] = {"http_proxy_host": "unused", "http_no_proxy": ["*"]}
+"""Further ones, to use no proxy of the environment: the exceptions only count beside a proxy."""
+
+
+class ConnectionLost(WebDriverException):
+    """The WebSocket was closed by the other side."""
+
+
+class DevTools:
+    """The page of a window, by the browser's protocol.
+
+    Args:
+        socket: a WebSocket to the browser.
+        window: the window's handle; for Chromium's driver it is the id of the page.
+        timeout: real seconds that the answers to commands may take.
+
+    Raises:
+        WebDriverException: the browser has no such window, or is lost.
+    """
+
+    def __init__(self, socket: WebSocket, window: str, timeout: float) -> None:
+        self.timeout = timeout
+        """Real seconds that the answers to commands may take."""
+        self._socket = socket
+        self._last = 0
+        self._session: str | None = None
+        attach = {"targetId": window, "flatten": True}
+        self._session = self.call("Target.attachToTarget", **attach)["sessionId"]
+        # With its overlay on, as when its developer tools are open, the browser does not keep moves
+        # of the mouse back until it draws the next frame.
+        self.send(("Inspector.enable", {}), ("DOM.enable", {}), ("Overlay.enable", {}))
+
+    def call(self, method: str, **params: Any) -> dict[str, Any]:
+        """Send a command and return its result.
+
+        Raises:
+            WebDriverException: the browser refuses the command, does not answer, or is lost.
+        """
+        return self.send((method, params))[0]
+
+    def send(self, *commands: Command) -> list[dict[str, Any]]:
+        """Send commands, one after the other without waiting; their results, once all are there.
+
+        Raises:
+            WebDriverException: as for `call`; of several errors, the first.
+        """
+        end = time.monotonic() + self.timeout
+        first = self._last + 1
+        try:
+            for method, params in commands:
+                self._last += 1
+                message = {"id": self._last, "method": method, "params": params}
+                if self._session is not None:
+                    message["sessionId"] = self._session
+                self._socket.send(json.dumps(message))
+            answers: dict[int, dict[str, Any]] = {}
+            while len(answers) < len(commands):
+                self._socket.settimeout(max(0.001, end - time.monotonic()))
+                answer = json.loads(self._socket.recv())
+                if answer.get("id", 0) >= first:  # not one of commands that were given up
+                    answers[answer["id"]] = answer
+                elif "method" in answer:
+                    self._hear(answer)
+        except WebSocketTimeoutException:
+            raise TimeoutException(f"timed out after {self.timeout:g} seconds") from None
+        except WebSocketException as error:
+            raise ConnectionLost(f"the connection to the browser is lost: {error}") from None
+        for _, answer in sorted(answers.items()):
+            if "error" in answer:
+                raise WebDriverException(answer["error"]["message"])
+        return [answer["result"] for _, answer in sorted(answers.items())]
+
+    def _hear(self, event: dict[str, Any]) -> None:
+        """Take note of an event: without its page, the browser would not answer.
+
+        Raises:
+            WebDriverException: the page crashed, or its window was closed.
+        """
+        if event["method"] == "Inspector.targetCrashed":
+            raise WebDriverException("the page crashed")
+        if event["method"] == "Target.detachedFromTarget":
+            raise WebDriverException("the window was closed")
+
+    def evaluate(self, function: str, *values: Any) -> Any:
+        """Call a function of the page, such as `miniwobAgent.read`; its result, once there is one.
+
+        Args:
+            function: JavaScript for the function.
+            values: arguments that JSON can hold.
+
+        Raises:
+            JavascriptException: the function threw an error.
+            WebDriverException: as for `call`.
+        """
+        expression = f"{function}(...{json.dumps(values)})"
+        answer = self.call(
+            "Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True
+        )
+        if failure := answer.get("exceptionDetails"):
+            thrown = failure.get("exception", {}).get("description") or failure["text"]
+            raise JavascriptException(thrown)
+        return answer["result"].get("value")
+
+    def close(self) -> None:
+        """Close the connection, in any state."""
+        with contextlib.suppress(WebSocketException, OSError):
+            self._socket.shutdown()

@@ -1,0 +1,120 @@
+"""The mouse does to a page what the driver's mouse does, by the browser's own protocol."""
+
+import pytest
+from selenium.webdriver import ActionChains, Keys
+
+from pytest_miniwob_agent.browser.gestures import Gesture
+
+LISTEN = """(() => {
+  window.heard = [];
+  const types = ["mousemove", "mousedown", "mouseup", "click", "dblclick", "mouseover", "mouseout",
+    "pointermove", "pointerdown", "pointerup", "pointerover", "selectstart", "wheel"];
+  const wanted = ["type", "clientX", "clientY", "screenX", "screenY", "movementX", "movementY",
+    "button", "buttons", "detail", "ctrlKey", "shiftKey", "altKey", "metaKey", "pressure", "width",
+    "pointerType", "pointerId", "isPrimary", "deltaX", "deltaY", "deltaMode", "isTrusted"];
+  const hear = (event) => window.heard.push([
+    event.target.id || event.target.tagName, ...wanted.map((name) => event[name]),
+  ]);
+  for (const type of types) document.addEventListener(type, hear, true);
+})"""
+
+POINT = (60, 100)
+PATH = [(60 + 3 * step, 100 + 2 * step) for step in range(1, 11)]
+
+
+class DriversMouse:
+    """The interface of a `Gesture`, by the driver's actions."""
+
+    def __init__(self, driver):
+        self.keys = ActionChains(driver, duration=0)
+        self.press = self.keys.click_and_hold
+        self.release = self.keys.release
+        self._at = None
+
+    def move(self, point):
+        self._at = point
+        self.keys.w3c_actions.pointer_action.move_to_location(*point)
+        self.keys.w3c_actions.key_action.pause()
+
+    def click(self, times=1):
+        for _ in range(times):
+            self.keys.click()
+
+    def scroll(self, pixels):
+        wheel = self.keys.w3c_actions.wheel_action
+        wheel.pause()
+        wheel.scroll(*self._at, delta_y=pixels)
+
+
+def double_click(mouse):
+    mouse.move(POINT)
+    mouse.click(2)
+
+
+def drag(mouse):
+    mouse.move(POINT)
+    mouse.press()
+    for point in PATH:
+        mouse.move(point)
+    mouse.release()
+
+
+def scroll(mouse):
+    mouse.move(POINT)
+    mouse.scroll(120)
+
+
+def click_with_ctrl(mouse):
+    mouse.keys.key_down(Keys.CONTROL)
+    mouse.move(POINT)
+    mouse.click()
+    mouse.keys.key_up(Keys.CONTROL)
+
+
+@pytest.mark.parametrize(
+    ("act", "held", "last"),
+    [
+        (double_click, [], "dblclick"),
+        (drag, [], "click"),
+        (scroll, [], "wheel"),
+        (click_with_ctrl, ["CTRL"], "click"),
+    ],
+)
+def test_a_page_hears_the_same_events_as_from_the_driver(browser, page, act, held, last):
+    def listen():
+        page("click-button").reset()
+        beside = Gesture(browser.driver)
+        beside.move((-1, -1))
+        browser.perform(beside)
+        browser.call(LISTEN)
+
+    def heard():
+        browser.call("miniwobAgent.ask", "frame")  # the browser turns a wheel with a frame
+        return browser.call("(() => heard)")
+
+    listen()
+    mouse = DriversMouse(browser.driver)
+    act(mouse)
+    mouse.keys.perform()
+    expected = heard()
+    listen()
+    gesture = Gesture(browser.driver, held)
+    act(gesture)
+    browser.perform(gesture)
+    assert heard() == expected
+    assert last in [event[1] for event in expected]
+
+
+def test_a_page_that_is_slow_hears_of_each_move(browser, page):
+    page("click-button").reset()
+    browser.call("""(() => {
+      window.moves = 0;
+      document.onmousemove = () => {
+        moves += 1;
+        for (let count = 0; count < 3e6; count += 1);
+      };
+    })""")
+    gesture = Gesture(browser.driver)
+    drag(gesture)
+    browser.perform(gesture)
+    assert browser.call("(() => moves)") == 1 + len(PATH)
