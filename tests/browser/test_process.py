@@ -133,7 +133,8 @@ class TestFailure:
         client = browser.driver.command_executor.client_config
         assert client.timeout == browser.timeout + 5  # after the driver's own, if it hangs too
         browser.driver.execute_script("setTimeout(() => { for (;;); }, 10)")
-        client.timeout = 1  # of this browser from here on: a page that loads may take longer
+        # Of this browser from here on: a page that loads may take longer.
+        client.timeout = browser.devtools.timeout = 1
         with pytest.raises(BrowserError, match="the browser failed while doing click id=1"):
             env.step(Click(1))
         assert page("click-menu-2", browser=browser).reset() == before
