@@ -121,9 +121,7 @@ class TestFailure:
         env.reset()
         with pytest.raises(WebDriverException):
             browser.driver.execute_cdp_cmd("Page.crash", {})
-        with pytest.raises(
-            BrowserError, match="the page crashed"
-        ):
+        with pytest.raises(BrowserError, match="the page crashed"):
             env.step(Click(1))
 
     def test_after_a_page_that_hangs_the_next_page_gets_a_new_browser(self, page, start_browser):
