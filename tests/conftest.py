@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 import pytest
-from projects import FAKE_PAGE, INNER_RUNS, TEST_FILE, solve_menu
+from projects import FAKE_PAGE, INNER_RUNS, ROOT, TEST_FILE, solve_menu
 from selenium_grid import SeleniumGrid
 from servers import ChatServer, RawServer
 
@@ -57,16 +57,19 @@ def pytest_report_header():
 STARTING = {"browser", "display", "grid", "miniwob_browser", "pytester"}
 """Fixtures that start a browser, a Grid or an inner pytest run."""
 
+SHARED = {"grid", "window"}
+"""Fixtures that take so long to start that one worker runs all tests that need one."""
+
 
 @pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups
 def pytest_collection_modifyitems(items):
-    """Mark what `make test-unit` leaves out, and what needs the Grid."""
+    """Mark what `make test-unit` leaves out, and what one worker runs alone."""
     for test in items:
         fixtures = getattr(test, "fixturenames", ())
         if not STARTING.isdisjoint(fixtures):
             test.add_marker("integration")
-        if "grid" in fixtures:
-            test.add_marker(pytest.mark.xdist_group("grid"))
+        for shared in SHARED.intersection(fixtures):
+            test.add_marker(pytest.mark.xdist_group(shared))
 
 
 @pytest.fixture(scope="session")
@@ -129,7 +132,7 @@ def chat_server():
 
 SURROUNDINGS = (
     "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy",
-    "no_proxy",
+    "no_proxy", "SSL_CERT_DIR",
     "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENAI_BASE_URL", "CI",
     "BUILD_NUMBER", "GITHUB_ACTIONS", "MINIWOB_KEY_VARIABLE", "MINIWOB_REMOTE_USER",
     "MINIWOB_REMOTE_PASSWORD",
@@ -138,12 +141,18 @@ SURROUNDINGS = (
 """Variables that change an inner run, its output or its speed; a test that wants one sets it."""
 
 
+AUTHORITY = ROOT / "tests" / "authority.pem"
+"""The certificate of an authority that has signed no other one."""
+
+
 @pytest.fixture(autouse=True)
 def no_surroundings(request, monkeypatch):
     if request.node.get_closest_marker("miniwob"):  # an item of the shipped suites
         return
     for name in SURROUNDINGS:
         monkeypatch.delenv(name, raising=False)
+    # Each client of a model reads all authorities; those of a system take longer than an item does.
+    monkeypatch.setenv("SSL_CERT_FILE", str(AUTHORITY))
 
 
 class Display:

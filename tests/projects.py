@@ -16,8 +16,8 @@ OTHERS = ("hypothesispytest", "llmock", "recording", "rerunfailures", "respx", "
 and test_servers.py. The one of Hypothesis imports it at the end of a run, which takes a second.
 """
 
-SLOW = ("hypothesispytest", "unraisableexception")
-"""Plugins that take longer than the rest of a small run: by an import, and by a search for garbage
+SLOW = ("anyio", "hypothesispytest", "unraisableexception")
+"""Plugins that take longer than the rest of a small run: by imports, and by a search for garbage
 among all that the outer run holds."""
 
 INNER_RUNS = " ".join(f"-pno:{name}" for name in (*OTHERS, *SLOW))

@@ -40,11 +40,13 @@ PAPERS = {
 
 SWEEPS = {
     *PAPERS,
+    "reflective-iterative",
+    "reflective-plain-memory",
     "reflective-full-screen-all-actions",
     "reflective-picture-screen-all-actions",
     "reflective-both-screen-all-actions",
 }
-"""Folders that take long, and those whose agents other tests run."""
+"""Folders that take long, and those whose agents other tests run in a like way."""
 
 
 def replay_to_the_bytes(expected, suite, agent, params, output):

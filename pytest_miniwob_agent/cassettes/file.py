@@ -18,7 +18,13 @@ from vcr.request import Request as VcrRequest
 from vcr.serialize import deserialize, serialize
 
 from pytest_miniwob_agent.cassettes.call import Call, Request
-from pytest_miniwob_agent.cassettes.serializer import Serializer
+from pytest_miniwob_agent.cassettes.serializer import (
+    END,
+    Serializer,
+    Source,
+    dump_interaction,
+    join_interactions,
+)
 from pytest_miniwob_agent.cassettes.validation import (
     OTHER_CALLS,
     SCHEMA,
@@ -29,10 +35,10 @@ from pytest_miniwob_agent.cassettes.validation import (
 )
 from pytest_miniwob_agent.core import secrets
 from pytest_miniwob_agent.core.errors import CassetteError, CassetteNotWritten
+from pytest_miniwob_agent.core.events import Origin
 from pytest_miniwob_agent.core.files import display_path, write_atomically
 from pytest_miniwob_agent.models.apis import CHAT, sse
 
-_END = "...\n"
 _CONFLICT = re.compile(r"^(?:<{7}|={7}|>{7}|\|{7})(?: |$)", re.M)
 
 
@@ -71,7 +77,7 @@ def load_cassette(path: Path) -> tuple[list[Call], Mapping[str, Any]]:
         raise _damaged(path, None, f"it is not valid YAML ({problem})") from None
     except InvalidCassette as invalid:
         raise _damaged(path, line_of(text, invalid.keys), invalid.problem) from None
-    if "schema" in serializer.metadata and not text.endswith("\n" + _END):
+    if "schema" in serializer.metadata and not text.endswith("\n" + END):
         lines = text.count("\n") + (not text.endswith("\n"))
         raise _damaged(path, lines, "it is truncated: the end marker (...) is missing")
     return [
@@ -86,12 +92,29 @@ def load_cassette(path: Path) -> tuple[list[Call], Mapping[str, Any]]:
     ], serializer.metadata
 
 
-def write_cassette(path: Path, calls: Sequence[Call], **metadata: Any) -> None:
+class CallTexts:
+    """The YAML texts of calls; a file that grows call by call makes each of them once."""
+
+    def __init__(self) -> None:
+        self._known: dict[Call, tuple[Request, Origin | None, str]] = {}
+
+    def of(self, call: Call) -> str:
+        """Return the text of a call, a new one if its request or origin has been replaced."""
+        known = self._known.get(call)
+        if known is None or known[0] is not call.request or known[1] != call.origin:
+            known = self._known[call] = (call.request, call.origin, _dump_call(call))
+        return known[2]
+
+
+def write_cassette(
+    path: Path, calls: Sequence[Call], texts: CallTexts | None = None, **metadata: Any
+) -> None:
     """Write a cassette atomically.
 
     Args:
         path: the file.
         calls: its calls, in order.
+        texts: the texts of calls that were written before.
         metadata: keys of the file, beside the version and the schema.
 
     Raises:
@@ -104,32 +127,44 @@ def write_cassette(path: Path, calls: Sequence[Call], **metadata: Any) -> None:
                 f"{path} was not written: call {number} holds what looks like a secret "
                 f"({found[0].kind})"
             )
-    text = dump_cassette(calls, **metadata)
+    text = dump_cassette(calls, texts, **metadata)
     try:
         write_atomically(path, text, durable=True)  # it may be the only copy of what was paid for
     except OSError as error:
         raise CassetteNotWritten(f"{display_path(path)} can't be written: {error}") from None
 
 
-def dump_cassette(calls: Sequence[Call], **metadata: Any) -> str:
-    """Return the text of a cassette."""
+def dump_cassette(calls: Sequence[Call], texts: CallTexts | None = None, **metadata: Any) -> str:
+    """Return the text of a cassette; the arguments are those of `write_cassette`."""
+    texts = texts or CallTexts()
+    schema = max(map(_schema_of, calls), default=SCHEMA)
+    return join_interactions([texts.of(call) for call in calls], schema, metadata)
+
+
+def _dump_call(call: Call) -> str:
     data = {
-        "requests": [
-            VcrRequest("POST", call.request.path, json.dumps(call.body), {}) for call in calls
-        ],
+        "requests": [VcrRequest("POST", call.request.path, json.dumps(call.body), {})],
         "responses": [
             {
                 "status": {"code": 200, "message": "OK"},
                 "headers": {"Content-Type": [_content_type(call)]},
                 "body": {"string": json.dumps(call.recorded)},
             }
-            for call in calls
         ],
     }
-    sources = [(call.origin, call.request.normalized) for call in calls]
-    schema = max(map(_schema_of, calls), default=SCHEMA)
-    text: str = serialize(data, Serializer(sources, metadata, schema))
+    text: str = serialize(data, _OneCall((call.origin, call.request.normalized)))
     return text
+
+
+class _OneCall:
+    """A vcrpy serializer of a single interaction."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+
+    def serialize(self, cassette: Mapping[str, Any]) -> str:
+        [interaction] = cassette["interactions"]
+        return dump_interaction(interaction, self._source)
 
 
 def _content_type(call: Call) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from pytest_miniwob_agent.cassettes.call import Call
 from pytest_miniwob_agent.cassettes.file import (
+    CallTexts,
     dump_cassette,
     load_cassette,
     read_cassette,
@@ -55,6 +56,7 @@ class ItemFiles:
         self.unused = folder / f"{stem}{UNUSED}"
         self._former = former
         self._digest: str | None = None
+        self._texts = CallTexts()
 
     @property
     def source(self) -> Path:
@@ -134,7 +136,7 @@ class ItemFiles:
 
     def _write_partial(self, path: Path, calls: Sequence[Call], all_anew: bool) -> None:
         recording = {"recording": "all"} if all_anew else {}
-        write_cassette(path, calls, began_from=self._digest, **recording)
+        write_cassette(path, calls, self._texts, began_from=self._digest, **recording)
 
     def finish(self, calls: Sequence[Call], unused: Sequence[Call]) -> None:
         """Write the cassette and the unused calls at the end of a recording.
@@ -145,20 +147,20 @@ class ItemFiles:
         added = without(unused, stored)
         if added:
             stored = [*stored, *added]
-            write_cassette(self.unused, stored)
+            write_cassette(self.unused, stored, self._texts)
         if not calls:
             self.cassette.unlink(missing_ok=True)
         elif not self._holds(calls):
-            write_cassette(self.cassette, calls)
+            write_cassette(self.cassette, calls, self._texts)
         if not unused:
             self.unused.unlink(missing_ok=True)
         elif without(stored, unused):
-            write_cassette(self.unused, unused)
+            write_cassette(self.unused, unused, self._texts)
         self.partial.unlink(missing_ok=True)
 
     def _holds(self, calls: Sequence[Call]) -> bool:
         exists = self.cassette.exists()
-        return exists and self.cassette.read_text("utf-8") == dump_cassette(calls)
+        return exists and self.cassette.read_text("utf-8") == dump_cassette(calls, self._texts)
 
     def _digest_of_cassette(self) -> str | None:
         """Return a digest of the cassette, the same with every kind of line end."""

@@ -16,6 +16,9 @@ from pytest_miniwob_agent.core.events import Origin
 Source = tuple[Origin | None, tuple[str, ...]]
 """The origin of a call, if it is known, and the parts of its request that were normalized."""
 
+END = "...\n"
+"""The last line of a file."""
+
 
 class Serializer:
     """A vcrpy serializer, for `vcr.VCR.register_serializer`.
@@ -40,32 +43,11 @@ class Serializer:
 
     def serialize(self, cassette: Mapping[str, Any]) -> str:
         """Return the YAML text of vcrpy's data; the data is not changed."""
-        interactions = []
+        texts = []
         for index, interaction in enumerate(cassette["interactions"]):
-            request, response = interaction["request"], interaction["response"]
-            interactions.append(
-                self._call_of(index)
-                | {
-                    "request": {**request, "body": json.loads(request["body"])},
-                    "response": {**response, "body": json.loads(response["body"]["string"])},
-                }
-            )
-        return yaml.dump(
-            {"version": 1, "schema": self._schema, **self.metadata, "interactions": interactions},
-            Dumper=_Dumper,
-            sort_keys=False,
-            allow_unicode=True,
-            width=1_000_000,
-            explicit_end=True,
-        )
-
-    def _call_of(self, index: int) -> dict[str, Any]:
-        """Return what a file says about a call, beside its request and its response."""
-        origin, normalized = self.sources[index] if index < len(self.sources) else (None, ())
-        call = (to_data(origin) if origin else {}) | (
-            {"normalized": list(normalized)} if normalized else {}
-        )
-        return {"call": call} if call else {}
+            source = self.sources[index] if index < len(self.sources) else (None, ())
+            texts.append(dump_interaction(interaction, source))
+        return join_interactions(texts, self._schema, self.metadata)
 
     def deserialize(self, text: str) -> Any:
         """Return vcrpy's data of a YAML text.
@@ -86,6 +68,50 @@ class Serializer:
             request["body"] = json.dumps(request["body"], ensure_ascii=False)
             response["body"] = {"string": json.dumps(response["body"], ensure_ascii=False)}
         return data
+
+
+def dump_interaction(interaction: Mapping[str, Any], source: Source = (None, ())) -> str:
+    """Return the YAML text of one of vcrpy's interactions, an entry of `interactions`."""
+    origin, normalized = source
+    call = (to_data(origin) if origin else {}) | (
+        {"normalized": list(normalized)} if normalized else {}
+    )
+    request, response = interaction["request"], interaction["response"]
+    return _dump(
+        [
+            ({"call": call} if call else {})
+            | {
+                "request": {**request, "body": json.loads(request["body"])},
+                "response": {**response, "body": json.loads(response["body"]["string"])},
+            }
+        ]
+    )
+
+
+def join_interactions(texts: Sequence[str], schema: int, metadata: Mapping[str, Any]) -> str:
+    """Return the YAML text of a cassette.
+
+    Args:
+        texts: those of `dump_interaction`.
+        schema: the schema of the file.
+        metadata: further keys of the file.
+    """
+    head = _dump({"version": 1, "schema": schema, **metadata})
+    calls = f"\n{''.join(texts)}" if texts else " []\n"
+    return f"{head}interactions:{calls}{END}"
+
+
+def _dump(data: Any) -> str:
+    """Return the YAML text of data without its end marker, which PyYAML adds to some by itself."""
+    text: str = yaml.dump(
+        data,
+        Dumper=_Dumper,
+        sort_keys=False,
+        allow_unicode=True,
+        width=1_000_000,
+        explicit_end=True,
+    )
+    return text.removesuffix(END)
 
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

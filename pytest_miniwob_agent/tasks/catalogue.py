@@ -45,6 +45,7 @@ def page_path(task: str) -> Path:
     return pages_folder() / "miniwob" / f"{task}.html"
 
 
+@cache
 def pages_folder() -> Path:
     """The folder of the installed `miniwob` package that holds all pages."""
     spec = importlib.util.find_spec("miniwob")

@@ -10,7 +10,8 @@ import pytest
 from projects import ROOT, SUITE_RUNS
 from selenium_grid import free_ports
 
-pytestmark = pytest.mark.integration
+# One worker makes the replays that the tests compare; one of the tests needs the Grid.
+pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("grid")]
 
 SUITE = 69
 """Number of items in the shipped suite."""

@@ -2,6 +2,7 @@
 
 import json
 import string
+from dataclasses import replace
 
 import pytest
 import vcr
@@ -11,7 +12,12 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from pytest_miniwob_agent import CassetteError
-from pytest_miniwob_agent.cassettes.file import dump_cassette, read_cassette, write_cassette
+from pytest_miniwob_agent.cassettes.file import (
+    CallTexts,
+    dump_cassette,
+    read_cassette,
+    write_cassette,
+)
 from pytest_miniwob_agent.cassettes.serializer import Serializer
 
 
@@ -116,6 +122,24 @@ def check_round_trip(path, prompt, text):
     # PyYAML's own parser, which is not the one that reads cassettes, sees the same.
     data = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
     assert data["interactions"][0]["request"]["body"]["messages"][0]["content"] == prompt
+
+
+def test_a_file_that_grows_has_the_calls_as_they_are_by_then():
+    first, second = make_call("one", "a\n\n"), make_call("two", origin=None)
+    texts = CallTexts()
+    assert dump_cassette([first], texts) == dump_cassette([first])
+    assert dump_cassette([], texts, recording="all") == dump_cassette([], recording="all")
+    first.origin = None
+    second.request = replace(second.request, normalized=("messages[0].id",))
+    assert dump_cassette([first, second], texts) == dump_cassette([first, second])
+    assert read_back(dump_cassette([first, second], texts)) == [None, ("messages[0].id",)]
+
+
+def read_back(text):
+    """The origin of the first call in a cassette, and what is normalized in the second."""
+    data = yaml.load(text, Loader=yaml.SafeLoader)
+    first, second = (interaction.get("call") for interaction in data["interactions"])
+    return [first, tuple(second["normalized"])]
 
 
 def test_vcrpy_loads_a_cassette_with_the_serializer(tmp_path):

@@ -29,12 +29,6 @@ def call(project, capsys, monkeypatch):
     return call
 
 
-@pytest.fixture(scope="session")
-def recordings(tmp_path_factory):
-    """A folder of cassettes that are recorded once and copied to the projects that need them."""
-    return tmp_path_factory.mktemp("recordings")
-
-
 @pytest.fixture
 def recorded(project, chat_server, recordings):
     """The project with one recorded item, which is solved in its second trial."""

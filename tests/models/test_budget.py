@@ -38,14 +38,6 @@ def test_a_run_stops_at_the_most_calls_and_the_next_one_continues(live, chat_ser
     assert len(chat_server.requests) == 36
 
 
-def test_workers_share_the_most_calls(live, chat_server):
-    result = live("--miniwob-max-calls=10", "-n2")
-    assert len(chat_server.requests) == 10
-    outcomes = result.parseoutcomes()
-    assert outcomes["passed"] + outcomes["budget"] == 12
-    assert outcomes["passed"] <= 3
-
-
 def test_items_that_need_no_live_call_run_beyond_the_budget(live, record, chat_server):
     for path in list(record.path.glob("cassettes/reflective/m/click-tab/*.yaml")):
         path.unlink()
@@ -133,8 +125,8 @@ class Gauge:
             return self._changed.wait_for(lambda: self.most >= most, seconds)
 
 
-def test_workers_share_the_most_calls_under_way(live, chat_server):
-    """Two calls, with three workers."""
+def test_workers_share_the_most_calls_and_the_most_under_way(live, chat_server):
+    """Ten calls, two of them at once, with three workers."""
     gauge = Gauge()
 
     def reply(prompt):
@@ -144,8 +136,12 @@ def test_workers_share_the_most_calls_under_way(live, chat_server):
         return solve_menu(prompt)
 
     chat_server.reply = reply
-    live("-n3", "--miniwob-concurrency=2").assert_outcomes(passed=12)
+    result = live("-n3", "--miniwob-concurrency=2", "--miniwob-max-calls=10")
     assert gauge.most == 2
+    assert len(chat_server.requests) == 10
+    outcomes = result.parseoutcomes()
+    assert outcomes["passed"] + outcomes["budget"] == 12
+    assert outcomes["passed"] <= 3
 
 
 def test_a_refused_call_is_not_counted(live, chat_server):

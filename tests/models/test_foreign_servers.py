@@ -14,7 +14,8 @@ from projects import recorded_files
 
 from pytest_miniwob_agent.cassettes.file import read_cassette
 
-pytestmark = pytest.mark.integration
+# One worker starts the servers, which takes long.
+pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("foreign-servers")]
 
 # The rules of fakellm: one model solves the fake page, another does not exist.
 RULES = """

@@ -9,6 +9,9 @@ from projects import FAKE_PAGE, REFLECTIVE_PROMPTS, solve_menu
 
 from pytest_miniwob_agent.results.file import Results, parse_results, read_results
 
+# One worker makes the recordings that the tests share.
+pytestmark = pytest.mark.xdist_group("baseline")
+
 PLAN = REFLECTIVE_PROMPTS / "plan.txt"
 
 MENU = "n-screen-n-step/click-menu-2/1"

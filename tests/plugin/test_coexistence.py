@@ -11,7 +11,8 @@ import pytest
 from projects import OTHERS, ROOT, solve_menu
 from servers import ChatServer
 
-pytestmark = pytest.mark.integration
+# One worker makes the recordings that the tests share.
+pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("coexistence")]
 
 # A user's tests. Their calls go to /weather of the server that is named in the environment, and to
 # a host that does not exist; the items are between them.

@@ -68,11 +68,10 @@ def run(project, chat_server, monkeypatch):
     return run
 
 
-@pytest.mark.parametrize("workers", ["-n0", "-n1"])
-def test_each_plugin_gets_what_it_can_show(run, workers):
+def check_all(run, *args):
     result = run(
-        workers, "--junitxml=junit.xml", "--html=report.html", "--self-contained-html",
-        "--json-report", "--alluredir=allure", "--miniwob-results=base.jsonl", *PICTURES,
+        "--junitxml=junit.xml", "--html=report.html", "--self-contained-html", "--json-report",
+        "--alluredir=allure", "--miniwob-results=base.jsonl", *PICTURES, *args,
     )  # fmt: skip
     assert {"passed": 1, "failed": 1}.items() <= result.parseoutcomes().items()
     check_junit(run.path / "junit.xml")
@@ -81,10 +80,14 @@ def test_each_plugin_gets_what_it_can_show(run, workers):
     assert check_allure(run.path / "allure") == ["failed", "passed"]
 
 
-def test_allure_shows_an_expected_failure_as_skipped(run):
-    run("--miniwob-results=base.jsonl")
-    run("--alluredir=allure", "--miniwob-baseline=base.jsonl", *PICTURES)
-    assert check_allure(run.path / "allure") == ["passed", "skipped"]
+def test_each_plugin_gets_what_it_can_show_and_allure_an_expected_failure_as_skipped(run):
+    check_all(run)
+    run("--alluredir=expected", "--miniwob-baseline=base.jsonl", *PICTURES)
+    assert check_allure(run.path / "expected") == ["passed", "skipped"]
+
+
+def test_each_plugin_gets_from_a_worker_what_it_can_show(run):
+    check_all(run, "-n1")
 
 
 def test_of_an_item_that_runs_again_the_last_run_is_reported(record):

@@ -17,6 +17,9 @@ from projects import solve_menu
 import pytest_miniwob_agent
 from pytest_miniwob_agent.results.file import read_results
 
+# One worker makes the recording that the tests share.
+pytestmark = pytest.mark.xdist_group("gate-story")
+
 PLAN = (
     Path(pytest_miniwob_agent.__file__)
     .parent.joinpath("agents/reflective/prompts/plan.txt")

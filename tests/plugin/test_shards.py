@@ -12,6 +12,9 @@ from projects import FAKE_PAGE, solve_menu
 from pytest_miniwob_agent.cli import main
 from pytest_miniwob_agent.results.file import read_results
 
+# One worker makes the recording that the tests share.
+pytestmark = pytest.mark.xdist_group("shards")
+
 LEAST = "--splitting-algorithm=least_duration"
 
 
