@@ -13,7 +13,7 @@ from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.common.options import BaseOptions
 from urllib3.exceptions import HTTPError
-from websocket import WebSocket, create_connection
+from websocket import WebSocket, WebSocketException, create_connection
 
 from pytest_miniwob_agent.browser.devtools import CONNECTION, DIRECT
 from pytest_miniwob_agent.browser.fonts import write_font_settings
@@ -98,9 +98,15 @@ class LocalLauncher:
         """Open a WebSocket to the browser, as in `Launcher`."""
         address = driver.capabilities["goog:chromeOptions"]["debuggerAddress"]
         direct = build_opener(ProxyHandler({}))  # it is on this machine, as the driver
-        with direct.open(f"http://{address}/json/version", timeout=LOOPBACK_TIMEOUT) as answer:
-            url = json.load(answer)["webSocketDebuggerUrl"]
-        return create_connection(url, timeout=LOOPBACK_TIMEOUT, **DIRECT, **CONNECTION)
+        try:
+            with direct.open(f"http://{address}/json/version", timeout=LOOPBACK_TIMEOUT) as answer:
+                url = json.load(answer)["webSocketDebuggerUrl"]
+            return create_connection(url, timeout=LOOPBACK_TIMEOUT, **DIRECT, **CONNECTION)
+        except (OSError, ValueError, KeyError, WebSocketException) as error:
+            raise BrowserError(
+                f"{driver.capabilities['browserName']} started, but can't be reached at {address}: "
+                f"{first_line(error)}"
+            ) from error
 
     def _driver_service(self, path: str) -> webdriver.ChromeService:
         """The driver's process, still to be started, in the watchdog's group and folder.

@@ -9,6 +9,8 @@ import tempfile
 import time
 import uuid
 from pathlib import Path
+from types import SimpleNamespace
+from urllib.parse import urlsplit
 
 import pytest
 from processes import kill
@@ -16,6 +18,7 @@ from projects import ROOT
 from selenium.common.exceptions import WebDriverException
 
 from pytest_miniwob_agent.browser.installed import find_browser, find_driver
+from pytest_miniwob_agent.browser.local import LocalLauncher
 from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.core.actions import Click, Press
 from pytest_miniwob_agent.core.errors import BrowserError
@@ -96,6 +99,16 @@ class TestFailure:
         broken = start_browser(path="/bin/false")
         with pytest.raises(BrowserError, match=DID_NOT_START):
             page("click-button", browser=broken).reset()
+
+    def test_a_browser_that_can_not_be_reached_is_an_error(self, raw_server):
+        driver = SimpleNamespace(
+            capabilities={
+                "browserName": "chrome",
+                "goog:chromeOptions": {"debuggerAddress": urlsplit(raw_server.url).netloc},
+            }
+        )
+        with pytest.raises(BrowserError, match=r"chrome started, but can't be reached at 127\."):
+            LocalLauncher().connect(driver)
 
     @pytest.mark.parametrize(
         ("victim", "action"),
