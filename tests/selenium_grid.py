@@ -67,7 +67,7 @@ class SeleniumGrid:
         self.start_hub(wait=False)
         for _ in range(nodes):
             self.start_node(wait=False)
-        self.wait_for(nodes)
+        self.wait()
 
     def start_hub(self, wait=True):
         self.hub = self._java(
@@ -76,7 +76,7 @@ class SeleniumGrid:
             "--session-request-timeout", str(QUEUE_SECONDS), "--healthcheck-interval", "5",
         )  # fmt: skip
         if wait:
-            self.wait_for(len(self.nodes))
+            self.wait()
 
     def start_node(self, wait=True):
         browser = find_browser()
@@ -97,7 +97,7 @@ class SeleniumGrid:
             f"stereotype={json.dumps(stereotype)}",
         )  # fmt: skip
         if wait:
-            self.wait_for(len(self.nodes))
+            self.wait()
         return port
 
     def _java(self, role, *args):
@@ -116,7 +116,7 @@ class SeleniumGrid:
             self.kill_node(node)
         while len(self.nodes) < nodes:
             self.start_node(wait=False)
-        self.wait_for(nodes)
+        self.wait()
 
     def kill_node(self, port):
         """Kill a node with all that it has started."""
@@ -141,10 +141,10 @@ class SeleniumGrid:
             return json.load(answer)["value"]
         return None
 
-    def wait_for(self, nodes, seconds=90):
-        """Wait until this many nodes are up and free."""
+    def wait(self, seconds=90):
+        """Wait until the nodes that run are up and free, and the Grid knows of no others."""
         end = time.monotonic() + seconds
-        while len(self.free()) != nodes:
+        while set(self.free()) != set(self.nodes) or len(self.up()) != len(self.nodes):
             ended = [each for each in (self.hub, *self.nodes.values()) if each.poll() is not None]
             assert not ended, self.logs()
             assert time.monotonic() < end, self.logs()
@@ -156,8 +156,12 @@ class SeleniumGrid:
         return [node for node in nodes if node["availability"] == "UP"]
 
     def free(self):
-        """The nodes that are up and have no session."""
-        return [node for node in self.up() if not any(s["session"] for s in node["slots"])]
+        """The ports of the nodes that are up and have no session."""
+        return [
+            int(node["uri"].rpartition(":")[2])
+            for node in self.up()
+            if not any(slot["session"] for slot in node["slots"])
+        ]
 
     def sessions(self):
         """The names and ports of nodes with a session."""
