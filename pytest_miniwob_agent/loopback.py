@@ -41,7 +41,14 @@ class LoopbackServer:
 
     def close(self) -> None:
         """Close all connections and end the threads."""
-        # In the server's own thread, which waits for them.
-        self._server.trigger.pull_trigger(lambda: close_all(self._sockets))
+        pulled = threading.Event()
+
+        def end() -> None:
+            pulled.wait()  # or the trigger would be closed while it is pulled
+            close_all(self._sockets)
+
+        # In the server's own thread, which waits for them. A request that ends wakes it up too.
+        self._server.trigger.pull_trigger(end)
+        pulled.set()
         self._thread.join()
         self._server.task_dispatcher.shutdown()
