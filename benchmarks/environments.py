@@ -27,7 +27,7 @@ import statistics
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partialmethod
 from itertools import groupby
 from types import SimpleNamespace
@@ -37,6 +37,7 @@ from unittest.mock import patch
 from miniwob.action import ActionSpaceConfig, ActionTypes
 from miniwob.environment import MiniWoBEnvironment
 from replay import Page, Watch
+from selenium.common.exceptions import WebDriverException
 
 from pytest_miniwob_agent.browser.input import KEY_CODES
 from pytest_miniwob_agent.browser.installed import find_browser
@@ -74,6 +75,10 @@ def miniwob(pages: list[Page], refresh: int) -> float:
                 env.reset(page.case.seed, {"record_screenshots": False})
                 play(env, miniwob_actions(page))
             seconds += time.perf_counter() - begin
+            # Debian's headless shell is a script; quitting would end it alone.
+            browser: Any = env.unwrapped
+            with suppress(WebDriverException):  # the browser is gone before it answers
+                browser.instance.driver.execute_cdp_cmd("Browser.close", {})
     return seconds
 
 
