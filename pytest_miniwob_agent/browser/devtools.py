@@ -33,25 +33,31 @@ class ConnectionLost(WebDriverException):
 
 
 class DevTools:
-    """The page of a window, by the browser's protocol.
+    """The page of a window, by the browser's protocol; `attach` comes first.
 
     Args:
         socket: a WebSocket to the browser.
-        window: the window's handle; for Chromium's driver it is the id of the page.
         timeout: real seconds that the answers to commands may take.
-
-    Raises:
-        WebDriverException: the browser has no such window, or is lost.
     """
 
-    def __init__(self, socket: WebSocket, window: str, timeout: float) -> None:
+    def __init__(self, socket: WebSocket, timeout: float) -> None:
         self.timeout = timeout
         """Real seconds that the answers to commands may take."""
         self._socket = socket
         self._last = 0
         self._session: str | None = None
-        attach = {"targetId": window, "flatten": True}
-        self._session = self.call("Target.attachToTarget", **attach)["sessionId"]
+
+    def attach(self, window: str) -> None:
+        """Send the commands that follow to the page of a window.
+
+        Args:
+            window: the window's handle; for Chromium's driver it is the id of the page.
+
+        Raises:
+            WebDriverException: the browser has no such window, or is lost.
+        """
+        attached = self.call("Target.attachToTarget", targetId=window, flatten=True)
+        self._session = attached["sessionId"]
         # With its overlay on, as when its developer tools are open, the browser does not keep moves
         # of the mouse back until it draws the next frame.
         self.send(("Inspector.enable", {}), ("DOM.enable", {}), ("Overlay.enable", {}))
@@ -91,10 +97,11 @@ class DevTools:
             raise TimeoutException(f"timed out after {self.timeout:g} seconds") from None
         except WebSocketException as error:
             raise ConnectionLost(f"the connection to the browser is lost: {error}") from None
-        for _, answer in sorted(answers.items()):
+        ordered = [answers[number] for number in sorted(answers)]
+        for answer in ordered:
             if "error" in answer:
                 raise WebDriverException(answer["error"]["message"])
-        return [answer["result"] for _, answer in sorted(answers.items())]
+        return [answer["result"] for answer in ordered]
 
     def _hear(self, event: dict[str, Any]) -> None:
         """Take note of an event: without its page, the browser would not answer.

@@ -176,7 +176,6 @@ class MiniwobEnvironment:
         """
         wanted = list(dict.fromkeys(marks))
         with self._guard(f"taking a picture of {self._name}"):
-            devtools = self._browser.devtools
             points: list[tuple[int, int]] = []
             if action is not None:
                 planned = self._aim(action)
@@ -185,7 +184,7 @@ class MiniwobEnvironment:
             view = self._browser.call("miniwobAgent.view", points, wanted)
             width, height = VIEWPORT if whole else view["size"]
             clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
-            picture = devtools.call("Page.captureScreenshot", format="png", clip=clip)
+            picture = self._browser.devtools.call("Page.captureScreenshot", format="png", clip=clip)
             for point in points[:1]:
                 self._browser.draw_pointer(point)
         boxes = tuple(tuple(box) for box in view["boxes"])

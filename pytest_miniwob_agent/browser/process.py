@@ -107,8 +107,8 @@ class Browser:
     def _start(self) -> None:
         driver = self._launcher.start(self.options(), self.timeout)
         try:
-            socket = self._launcher.connect(driver)
-            self._devtools = DevTools(socket, driver.current_window_handle, self.timeout)
+            self._devtools = DevTools(self._launcher.connect(driver), self.timeout)
+            self._devtools.attach(driver.current_window_handle)
             self._devtools.send(
                 ("Emulation.setDeviceMetricsOverride",
                  {"width": VIEWPORT[0], "height": VIEWPORT[1], "deviceScaleFactor": 1,
