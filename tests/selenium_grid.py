@@ -144,33 +144,25 @@ class SeleniumGrid:
     def wait(self, seconds=90):
         """Wait until the nodes that run are up and free, and the Grid knows of no others."""
         end = time.monotonic() + seconds
-        while set(self.free()) != set(self.nodes) or len(self.up()) != len(self.nodes):
+        while self.up() != {port: [] for port in self.nodes}:
             ended = [each for each in (self.hub, *self.nodes.values()) if each.poll() is not None]
             assert not ended, self.logs()
             assert time.monotonic() < end, self.logs()
             time.sleep(0.1)
 
     def up(self):
-        """The nodes that are up."""
-        nodes = (self.status() or {}).get("nodes", ())
-        return [node for node in nodes if node["availability"] == "UP"]
-
-    def free(self):
-        """The ports of the nodes that are up and have no session."""
-        return [
-            int(node["uri"].rpartition(":")[2])
-            for node in self.up()
-            if not any(slot["session"] for slot in node["slots"])
-        ]
+        """The sessions of the nodes that are up, by their ports."""
+        return {
+            int(node["uri"].rpartition(":")[2]): [
+                slot["session"] for slot in node["slots"] if slot["session"]
+            ]
+            for node in (self.status() or {}).get("nodes", ())
+            if node["availability"] == "UP"
+        }
 
     def sessions(self):
-        """The names and ports of nodes with a session."""
-        return {
-            int(node["uri"].rpartition(":")[2]): slot["session"]
-            for node in self.up()
-            for slot in node["slots"]
-            if slot["session"]
-        }
+        """The session of each node that has one, by the node's port."""
+        return {port: sessions[0] for port, sessions in self.up().items() if sessions}
 
     def logs(self):
         return "\n".join(
