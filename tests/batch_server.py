@@ -72,7 +72,8 @@ class BatchServer:
         """Plan a fault for the next calls that begin with `call`, such as `POST /v1/batches`.
 
         `how`: a status, bytes (as HTML), a dict or list (as JSON), `drop` (the connection), `cut`
-        (the body, in the middle), or a `Gate`. With `after`, the call has its effect first.
+        (the body, in the middle), or a `Gate`. With `after`, the call has its effect first; behind
+        a gate it has it otherwise when the gate opens.
         """
         if isinstance(how, Gate):
             self.gates.append(how)
@@ -93,6 +94,9 @@ class BatchServer:
         if isinstance(how, Gate):
             how.reached.set()
             how.opened.wait()
+            if not after:
+                with self.lock:
+                    result = self.answer(http, method, path, body)
         with contextlib.suppress(ConnectionError):  # the client may be gone by now
             if how == "drop":
                 http.close_connection = True

@@ -562,14 +562,17 @@ def test_status_reports_progress_while_it_waits(folder, server):
 
 
 @pytest.mark.integration
-def test_waiting_can_be_interrupted_with_ctrl_c(folder, server, batch):
+@pytest.mark.parametrize("answered", [False, True])
+def test_waiting_can_be_interrupted_with_ctrl_c(folder, server, batch, answered):
+    """While the server's answer is awaited; or about when it comes, before the next look."""
     server.auto = False
     ids = write(folder, request(1))
     batch("submit")
     process = start("status", "--wait")
     gate = server.fail("GET /v1/batches/batch_1", Gate())
     assert gate.reached.wait(60), process.communicate()
-    gate.opened.set()
+    if answered:
+        gate.opened.set()
     process.send_signal(signal.SIGINT)
     _, err = process.communicate()
     # Python ends by the signal itself if it interrupted source that was being executed from a text,
