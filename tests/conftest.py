@@ -1,6 +1,7 @@
 """Fixtures of several test modules: model servers over real HTTP, and projects to run pytest in."""
 
 import ctypes
+import importlib
 import importlib.util
 import os
 import shutil
@@ -11,23 +12,8 @@ from projects import FAKE_PAGE, INNER_RUNS, ROOT, TEST_FILE, solve_menu
 from selenium_grid import SeleniumGrid
 from servers import ChatServer, RawServer
 
-# ruff: isort: off
-# pytester forgets the modules that an inner run was first to import: some can't be loaded twice,
-# and loading them again for each inner run took more time than the runs themselves.
-import httpcore2  # noqa: F401
-import openai.resources.chat.completions.completions  # noqa: F401
-import scipy.stats  # noqa: F401
-from pytest_miniwob_agent import screen, testing  # noqa: F401
-from pytest_miniwob_agent.agents import reflective, registry  # noqa: F401
-from pytest_miniwob_agent.browser import environment  # noqa: F401
 from pytest_miniwob_agent.browser.installed import find_browser
 from pytest_miniwob_agent.browser.process import Browser
-from pytest_miniwob_agent.cassettes import transport  # noqa: F401
-from pytest_miniwob_agent.models import client  # noqa: F401
-from pytest_miniwob_agent.report import data, folder  # noqa: F401
-from pytest_miniwob_agent.results import comparison, gate  # noqa: F401
-from pytest_miniwob_agent.terminal import progress, transcript  # noqa: F401
-# ruff: isort: on
 
 SHIPPED = ("test_suite.py", "reflection.py", "ten_tasks.py")
 """Suites that need nothing but the package."""
@@ -70,6 +56,35 @@ def pytest_collection_modifyitems(items):
             test.add_marker("integration")
         for shared in SHARED.intersection(fixtures):
             test.add_marker(pytest.mark.xdist_group(shared))
+
+
+LOADED_ONCE = (
+    "httpcore2",
+    "openai.resources.chat.completions.completions",
+    "scipy.stats",
+    "pytest_miniwob_agent.agents.reflective",
+    "pytest_miniwob_agent.agents.registry",
+    "pytest_miniwob_agent.browser.environment",
+    "pytest_miniwob_agent.cassettes.transport",
+    "pytest_miniwob_agent.models.client",
+    "pytest_miniwob_agent.report.data",
+    "pytest_miniwob_agent.report.folder",
+    "pytest_miniwob_agent.results.comparison",
+    "pytest_miniwob_agent.results.gate",
+    "pytest_miniwob_agent.screen",
+    "pytest_miniwob_agent.terminal.progress",
+    "pytest_miniwob_agent.terminal.transcript",
+    "pytest_miniwob_agent.testing",
+)
+"""Modules that inner runs use: pytester forgets those that an inner run was first to import. Some
+can't be loaded twice, and loading them again for each inner run took more time than the runs."""
+
+
+@pytest.fixture(scope="session")
+def loaded_modules():
+    """The modules that inner runs use, loaded for good."""
+    for name in LOADED_ONCE:
+        importlib.import_module(name)
 
 
 @pytest.fixture(scope="session")
@@ -210,7 +225,7 @@ def display():
 
 
 @pytest.fixture
-def pytester(pytester, monkeypatch):
+def pytester(loaded_modules, pytester, monkeypatch):
     """Pytest runs in a folder of their own, with the plugins that the tests need."""
     monkeypatch.setenv("PYTEST_ADDOPTS", INNER_RUNS)
     return pytester
