@@ -67,8 +67,8 @@ def section_lines(name: str, text: str, *, full: bool = True) -> list[str]:
 
 
 def counted(number: int, noun: str, plural: str = "s") -> str:
-    """A number and its noun: `1 item`, `2 items`."""
-    return f"{number} {noun}{plural if number != 1 else ''}"
+    """A number and its noun: `1 item`, `1,075 items`."""
+    return f"{number:,} {noun}{plural if number != 1 else ''}"
 
 
 def nearest(name: str, names: Sequence[str], limit: int = 3) -> str:

@@ -74,12 +74,12 @@ class Forecast:
     def line(self, settings: Settings) -> str:
         """Return the forecast in words."""
         others = f" ({self.others:,} more replay)" if self.others else ""
-        calls = f"at most {self.most:,} model calls"
+        calls = f"at most {counted(self.most, 'model call')}"
         if self.calls is not None:
             usage = Usage(self.calls, self.prompt, self.completion)
             cost = cost_of(usage, settings.price)
             price = "" if cost is None else f", {money(cost)}"
-            about = f"{self.calls:,} call{'s' if self.calls != 1 else ''}"
+            about = counted(self.calls, "call")
             calls += f"; by {self.source} about {about} and {usage.tokens:,} tokens{price}"
         return f"recording {counted(self.items, 'item')}{others}: {calls}"
 
