@@ -301,10 +301,10 @@ class TestFault:
     @pytest.mark.sweep  # waits for the driver as long as it is given at least
     def test_a_script_that_does_not_end_is_an_error_that_names_the_page(self, pages):
         pages.write(page_html=declared(setup="() => { for (;;); }"))
-        impatient = Browser(timeout=1)
+        impatient = Browser(timeout=5)
         try:
             with pytest.raises(
-                BrowserLost, match=r"page.html did not answer within 1 seconds; a s"
+                BrowserLost, match=r"page.html did not answer within 5 seconds; a s"
             ):
                 pages.open("page", browser=impatient).reset()
         finally:
