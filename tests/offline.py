@@ -19,12 +19,10 @@ os.execvp(sys.argv[1], sys.argv[1:])
 
 def offline(*command):
     """Return the command that runs this one without a network; skip the test where none can."""
-    # A user who is not root may do it as the root of a namespace of users.
-    for namespaces in (["--net"], ["--user", "--map-root-user", "--net"]):
-        prefix = ["unshare", *namespaces, sys.executable, "-c", _WITH_LOOPBACK]
-        if (
-            shutil.which("unshare")
-            and subprocess.run([*prefix, "true"], capture_output=True).returncode == 0
-        ):
-            return [*prefix, *map(str, command)]
-    pytest.skip("this system lets nobody here make a network namespace with `unshare --net`")
+    if shutil.which("unshare"):
+        # A user who is not root may do it as the root of a namespace of users.
+        for namespaces in (["--net"], ["--user", "--map-root-user", "--net"]):
+            prefix = ["unshare", *namespaces, sys.executable, "-c", _WITH_LOOPBACK]
+            if subprocess.run([*prefix, "true"], capture_output=True).returncode == 0:
+                return [*prefix, *map(str, command)]
+    pytest.skip("this system permits no network namespace: `unshare --user --net` fails")

@@ -214,7 +214,7 @@ def test_a_changed_word_in_a_tools_description_is_drift_that_names_it(agent, rec
 
 
 def test_a_replay_has_no_way_to_the_gateway(gateway):
-    """The replays above could not tell."""
+    """Otherwise the replays above would not show that they need none."""
     port = gateway.url.rpartition(":")[2].removesuffix("/v1")
     connect = [
         sys.executable, "-c", f"import socket; socket.create_connection(('127.0.0.1', {port}))"
