@@ -20,8 +20,8 @@ os.execvp(sys.argv[1], sys.argv[1:])
 def offline(*command):
     """Return the command that runs this one without a network; skip the test where none can."""
     if shutil.which("unshare"):
-        # A user who is not root may do it as the root of a namespace of users.
-        for namespaces in (["--net"], ["--user", "--map-root-user", "--net"]):
+        # Who is not root may do it in a namespace of users.
+        for namespaces in (["--net"], ["--user", "--map-current-user", "--keep-caps", "--net"]):
             prefix = ["unshare", *namespaces, sys.executable, "-c", _WITH_LOOPBACK]
             if subprocess.run([*prefix, "true"], capture_output=True).returncode == 0:
                 return [*prefix, *map(str, command)]
