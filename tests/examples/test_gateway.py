@@ -127,11 +127,11 @@ def agent(request):
 
 
 @pytest.fixture
-def recorded(agent, gateway, recordings):
+def recorded(agent, gateway, recordings, tmp_path):
     """A copy of examples/ in which the agent's calls were recorded; its first test does that."""
     project = recordings / agent.replace(":", "-")
     if not project.exists():
-        copied = recordings / "begun"
+        copied = tmp_path / "examples"
         leave_out = shutil.ignore_patterns("cassettes", "__pycache__")
         shutil.copytree(ROOT / "examples", copied, ignore=leave_out)
         written = (
