@@ -6,11 +6,12 @@ ARGS    ?=
 VENV  := .venv
 STAMP := $(VENV)/.installed
 DOCS  := $(VENV)/.installed-docs
+FRAMEWORKS := .venv-frameworks/.installed
 TYPED := pytest_miniwob_agent $(wildcard benchmarks)
 
 .DEFAULT_GOAL := help
 .PHONY: help install check check-format check-lint check-layers check-types \
-	test test-unit test-all replay paper docs options pictures check-pictures package browser grid
+	test test-unit test-all replay paper docs options pictures check-pictures package browser grid frameworks
 
 help: ## show this text
 	@echo 'usage: make TARGET [ARGS="..."] [WORKERS=2] [PYTHON=python3.12]'
@@ -43,7 +44,7 @@ test: $(STAMP) browser grid ## run the tests, except for sweeps
 test-unit: $(STAMP) ## run the tests that need no browser and no inner pytest run
 	$(VENV)/bin/pytest -n $(WORKERS) -m "not integration and not sweep" $(ARGS)
 
-test-all: $(STAMP) browser grid ## run all tests, sweeps too
+test-all: $(STAMP) browser grid frameworks ## run all tests, sweeps too
 	$(VENV)/bin/pytest -n $(WORKERS) --dist loadgroup $(ARGS)
 
 # No key and no gateway: the shipped cassettes answer. In a fixed order, so that two runs read alike.
@@ -69,6 +70,9 @@ pictures: $(STAMP) browser ## take the pictures in the documentation again; thos
 check-pictures: $(STAMP) browser ## fail if a picture in the documentation no longer shows what is there
 	env -u OPENAI_API_KEY -u OPENAI_BASE_URL $(VENV)/bin/python tests/pictures.py --check
 
+# Hundreds of megabytes, for sweeps only: `make test` does without.
+frameworks: $(FRAMEWORKS) ## set up the frameworks of examples/ and a gateway, which tests in test-all need
+
 package: browser ## build the package in dist, and try the wheel in an environment of its own
 	@PYTHON='$(PYTHON)' bash .ci/check-package
 
@@ -81,6 +85,9 @@ grid: $(STAMP)
 $(STAMP): pyproject.toml
 	@PYTHON='$(PYTHON)' bash .ci/install-package $(VENV)
 	@touch $@
+
+$(FRAMEWORKS): pyproject.toml .ci/install-frameworks | $(STAMP)
+	@bash .ci/install-frameworks
 
 $(DOCS): $(STAMP)
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 from pathlib import Path
 
@@ -70,8 +70,14 @@ def drift_of_unused_calls(
     )
 
 
-def heading(cause: Cause) -> str:
-    """Name a cause in a few words."""
+def heading(causes: Iterable[Cause]) -> str:
+    """Name causes in a few words, leaving out a name that another cause has with details."""
+    names = [_heading(cause) for cause in causes]
+    detailed = {name.partition(":")[0] for name in names if ":" in name}
+    return ", and ".join(name for name in dict.fromkeys(names) if name not in detailed)
+
+
+def _heading(cause: Cause) -> str:
     if cause.kind in ("prompt", "model", "tools", "api"):
         return f"{SUBJECTS[cause.kind]} changed: {cause.what}"
     return {

@@ -55,7 +55,7 @@ def cause(outcome: Outcome) -> str:
     if outcome.drift is not None:
         from pytest_miniwob_agent.cassettes.drift import heading
 
-        return ", and ".join(map(heading, outcome.drift.causes))
+        return heading(outcome.drift.causes)
     return outcome.message_of_cause
 
 

@@ -82,7 +82,7 @@ def _cause(outcome: Outcome) -> str:
     from pytest_miniwob_agent.cassettes.drift import heading
 
     assert outcome.drift is not None
-    return ", and ".join(map(heading, outcome.drift.causes))
+    return heading(outcome.drift.causes)
 
 
 def _show_example(terminal: pytest.TerminalReporter, cause: str, outcome: Outcome) -> None:

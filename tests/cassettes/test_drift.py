@@ -7,7 +7,9 @@ import pytest
 from projects import FAKE_PAGE, REFLECTIVE_PROMPTS
 
 from pytest_miniwob_agent.cassettes.diff import diff
+from pytest_miniwob_agent.cassettes.drift import heading
 from pytest_miniwob_agent.cassettes.file import dump_cassette, read_cassette, write_cassette
+from pytest_miniwob_agent.core.errors import Cause
 
 PLAN = REFLECTIVE_PROMPTS / "plan.txt"
 
@@ -20,6 +22,19 @@ def changed_prompts(record):
         text.replace("Done so far:", "Done until now:"), encoding="utf-8"
     )
     return record
+
+
+def test_a_heading_does_not_repeat_without_detail_what_it_says_in_detail():
+    """Agents that also list their tools in a message have both causes at once."""
+    tool = Cause("tools", "the tool click: its description")
+    message = Cause("agent", "message 1 (system): another text")
+    named = "the agent changed: the tool click: its description"
+    assert heading([tool, message]) == named
+    assert (
+        heading([Cause("page", "<a>"), message, message])
+        == "the page changed, and the agent changed"
+    )
+    assert heading([tool, Cause("page", "<a>")]) == f"{named}, and the page changed"
 
 
 class TestCause:

@@ -2,35 +2,39 @@
 
 import subprocess
 import sys
-from importlib import metadata
 
 import pytest
+from frameworks import FRAMEWORKS, program_of
 from projects import INNER_RUNS, ROOT
 
-EXAMPLES = {
-    "plain:Plain": ("click-checkboxes", "openai"),
-    "with_langchain:LangChain": ("enter-text", "langchain-openai"),
-    "with_litellm:LiteLLM": ("login-user", "litellm"),
-    "with_openai_agents:OpenAIAgents": ("login-user", "openai-agents"),
-    "with_smolagents:Smolagents": ("click-test-2", "smolagents"),
-}
-"""The recorded task of each agent, and the package that it needs."""
+pytestmark = pytest.mark.integration
 
 
-@pytest.mark.integration
-@pytest.mark.parametrize("agent", EXAMPLES)
-def test_example_replays_the_item_that_it_solved(agent):
-    task, package = EXAMPLES[agent]
-    try:
-        metadata.version(package)
-    except metadata.PackageNotFoundError:
-        pytest.skip(f"{package} is not installed: pip install -e '.[examples]'")
+def replay(python, agent, task):
     run = subprocess.run(
         [
-            sys.executable, "-m", "pytest", "examples", "-k", task, f"--miniwob-agent={agent}",
+            python, "-m", "pytest", "examples", "-k", task, f"--miniwob-agent={agent}",
             "-pno:cacheprovider", *INNER_RUNS.split(),
         ],
         cwd=ROOT, capture_output=True, text=True,
     )  # fmt: skip
     assert run.returncode == 0, run.stdout + run.stderr
     assert "1 passed" in run.stdout
+
+
+def test_the_agent_without_a_framework_replays_the_item_that_it_solved():
+    replay(sys.executable, "plain:Plain", "click-checkboxes")
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize(
+    ("agent", "task"),
+    [
+        ("with_langchain:LangChain", "enter-text"),
+        ("with_litellm:LiteLLM", "login-user"),
+        ("with_openai_agents:OpenAIAgents", "login-user"),
+        ("with_smolagents:Smolagents", "click-test-2"),
+    ],
+)
+def test_an_agent_on_a_framework_replays_the_item_that_it_solved(agent, task):
+    replay(program_of(FRAMEWORKS, "python"), agent, task)

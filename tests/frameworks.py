@@ -1,0 +1,14 @@
+"""The environments that `make frameworks` makes: frameworks of examples/, and LiteLLM's proxy."""
+
+import pytest
+from projects import ROOT
+
+FRAMEWORKS = ROOT / ".venv-frameworks"
+GATEWAY = ROOT / ".venv-gateway"
+
+
+def program_of(environment, name):
+    """Return the path of a program in an environment; skip the test where they are not made."""
+    if not (FRAMEWORKS / ".installed").exists():
+        pytest.skip("no frameworks and no gateway to test with: run `make frameworks`")
+    return environment / "bin" / name
