@@ -39,12 +39,22 @@ class BatchServer:
         self.faults = []
         self.gates = []
         self.lock = threading.RLock()
+        self.connections = 0
+        self.counted = threading.Condition()
         self.clock = 1_700_000_000
         server = self
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
             disable_nagle_algorithm = True  # a body would wait 40 ms behind its headers
+
+            def setup(self):
+                super().setup()
+                server.count_connection(1)
+
+            def finish(self):
+                super().finish()
+                server.count_connection(-1)
 
             def do_POST(self):
                 server.handle(self, "POST")
@@ -67,6 +77,16 @@ class BatchServer:
         self.http.shutdown()
         self.http.server_close()
         self.thread.join()
+
+    def count_connection(self, change):
+        with self.counted:
+            self.connections += change
+            self.counted.notify_all()
+
+    def wait_until_left(self, seconds=30):
+        """Wait until no client is connected; return False if one still is."""
+        with self.counted:
+            return self.counted.wait_for(lambda: self.connections == 0, seconds)
 
     def fail(self, call, how, *, after=False, times=1):
         """Plan a fault for the next calls that begin with `call`, such as `POST /v1/batches`.

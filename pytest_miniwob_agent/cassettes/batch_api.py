@@ -60,6 +60,12 @@ class BatchApi:
                 api_key=key, base_url=server, default_query=query, max_retries=self._retries
             )
 
+    def close(self) -> None:
+        """Close the connection to the server, if there is one; a further call opens another."""
+        client: openai.OpenAI | None = vars(self).pop("_client", None)
+        if client is not None:
+            client.close()
+
     @cached_property
     def server(self) -> str:
         """The server's address without user and query, so that it may be shown and stored."""

@@ -13,7 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from openai.types import Batch as RemoteBatch
 
@@ -62,7 +62,7 @@ _FOUND = "submitted before and found again"
 
 
 class Batches:
-    """The batches of one batch file.
+    """The batches of one batch file; as a context manager it closes the connection to the server.
 
     Args:
         pending: the batch file; the state and the answers are beside it.
@@ -95,6 +95,12 @@ class Batches:
         self._max_requests = max_requests
         self._max_bytes = max_bytes
         self._pause = pause
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._api.close()
 
     def submit(self) -> None:
         """Submit every request that is neither in a batch nor answered.

@@ -5,11 +5,15 @@ from __future__ import annotations
 import sys
 from argparse import Namespace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pytest_miniwob_agent.cassettes.batch_command import PENDING
 from pytest_miniwob_agent.cli.arguments import Commands
 from pytest_miniwob_agent.cli.progress import show_progress
 from pytest_miniwob_agent.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from pytest_miniwob_agent.cassettes.batches import Batches
 
 DESCRIPTION = """\
 Have the calls of deferred recording answered by a provider's Batch API.
@@ -81,18 +85,11 @@ def run(options: Namespace) -> int:
     """Carry out a step; 1 if a batch failed, 130 after an interrupt."""
     from pytest_miniwob_agent.cassettes.batches import Batches
 
-    batches = Batches(options.pending, options.base_url, lambda line: print(line, flush=True))
     try:
-        if options.step == "submit":
-            batches.submit()
-            succeeded = True
-        elif options.step == "fetch":
-            succeeded = batches.fetch()
-        elif options.step == "drop":
-            batches.drop_unused() if options.what == "unused" else batches.drop_refused()
-            succeeded = True
-        else:
-            succeeded = batches.status(show_progress if options.wait else None)
+        with Batches(
+            options.pending, options.base_url, lambda line: print(line, flush=True)
+        ) as batches:
+            succeeded = _carry_out(batches, options)
     except OSError as error:
         raise UsageError(str(error)) from error
     except KeyboardInterrupt:
@@ -100,3 +97,16 @@ def run(options: Namespace) -> int:
         print("interrupted; nothing is lost, run it again to continue", file=sys.stderr)
         return 130
     return 0 if succeeded else 1
+
+
+def _carry_out(batches: Batches, options: Namespace) -> bool:
+    """Carry out the step; False if a batch failed."""
+    if options.step == "submit":
+        batches.submit()
+        return True
+    if options.step == "fetch":
+        return batches.fetch()
+    if options.step == "status":
+        return batches.status(show_progress if options.wait else None)
+    batches.drop_unused() if options.what == "unused" else batches.drop_refused()
+    return True

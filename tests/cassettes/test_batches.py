@@ -1,5 +1,6 @@
 """`miniwob-agent batch` against a server that speaks the Batch API over real HTTP."""
 
+import gc
 import json
 import os
 import signal
@@ -358,7 +359,8 @@ def test_a_second_call_waits_for_the_first(folder, server):
         lines.append(line)
         gate.opened.set()  # the first call holds the lock until the second one says that it waits
 
-    Batches(folder / ".miniwob/pending.jsonl", None, say).submit()
+    with Batches(folder / ".miniwob/pending.jsonl", None, say) as batches:
+        batches.submit()
     assert lines[:2] == ["waiting for another `miniwob-agent batch` to end", "nothing to submit"]
     assert lines[2].startswith("2 requests already in flight")
     assert first.communicate()[0] == "batch_1  2 requests for m, submitted\n"
@@ -387,7 +389,8 @@ def test_a_file_has_one_model_and_a_limited_number_of_requests(folder, server):
     ids = write(folder, *requests)
     lines = []
     pending = folder / ".miniwob/pending.jsonl"
-    Batches(pending, None, lines.append, max_requests=2).submit()
+    with Batches(pending, None, lines.append, max_requests=2) as batches:
+        batches.submit()
     counts = ["2 requests for m", "2 requests for n", "1 request for m", "1 request for n"]
     assert sorted(line.split("  ")[1].split(",")[0] for line in lines) == sorted(
         [*counts, *counts[:2]]
@@ -402,7 +405,8 @@ def test_a_file_has_one_model_and_a_limited_number_of_requests(folder, server):
 def test_a_file_has_a_limited_size(folder, server):
     ids = write(folder, *(request(n) for n in range(5)))
     pending = folder / ".miniwob/pending.jsonl"
-    Batches(pending, None, print, max_bytes=500).submit()
+    with Batches(pending, None, print, max_bytes=500) as batches:
+        batches.submit()
     sizes = [file["bytes"] for file in server.files.values()]
     assert len(sizes) == 3
     assert max(sizes) <= 500
@@ -411,8 +415,10 @@ def test_a_file_has_a_limited_size(folder, server):
 
 def test_a_request_larger_than_a_file_is_an_error(folder, server):
     [_, id_] = write(folder, request(1), request(2, prompt="x" * 500))
-    batches = Batches(folder / ".miniwob/pending.jsonl", None, print, max_bytes=500)
-    with pytest.raises(UsageError, match=f"{id_} has 6.. bytes, the Batch API takes 500"):
+    with (
+        Batches(folder / ".miniwob/pending.jsonl", None, print, max_bytes=500) as batches,
+        pytest.raises(UsageError, match=f"{id_} has 6.. bytes, the Batch API takes 500"),
+    ):
         batches.submit()
     assert not server.submitted
 
@@ -545,18 +551,33 @@ def test_status_shows_each_batch_on_a_line(folder, server, batch):
     )
 
 
+@pytest.mark.parametrize("how", [None, 403])
+def test_a_step_closes_its_connection(folder, server, batch, how):
+    """It does not leave that to the garbage collector, which may warn of it at any time."""
+    write(folder, request(1))
+    if how:
+        server.fail("POST /v1/files", how)
+    gc.disable()
+    try:
+        batch("submit")
+        assert server.calls
+        assert server.wait_until_left()
+    finally:
+        gc.enable()
+
+
 def test_status_reports_progress_while_it_waits(folder, server):
     server.auto = False
     write(folder, request(1), request(2))
     lines, progress = [], []
-    batches = Batches(folder / ".miniwob/pending.jsonl", None, lines.append, pause=0)
-    batches.submit()
 
     def wait(text):
         progress.append(text)
         server.work("batch_1")
 
-    assert batches.status(wait)
+    with Batches(folder / ".miniwob/pending.jsonl", None, lines.append, pause=0) as batches:
+        batches.submit()
+        assert batches.status(wait)
     assert progress == ["1 batch running, 0 of 2 requests done", ""]
     assert lines[-2] == "batch_1  completed  2 completed, 0 failed, 2 in all"
 
@@ -732,8 +753,10 @@ def test_a_server_that_does_not_listen_is_an_error_and_not_kept_as_that_of_the_b
     closed = BatchServer()
     closed.close()
     write(folder, request(1))
-    batches = Batches(folder / ".miniwob/pending.jsonl", closed.url, print, retries=0)
-    with pytest.raises(ModelError, match=r"can't be reached: .*refused"):
+    with (
+        Batches(folder / ".miniwob/pending.jsonl", closed.url, print, retries=0) as batches,
+        pytest.raises(ModelError, match=r"can't be reached: .*refused"),
+    ):
         batches.submit()
     assert not (folder / ".miniwob/batches.json").exists()
     assert batch("submit")[0] == 0
