@@ -1,5 +1,6 @@
 """Replay and recording of an item's calls by a model client, over real HTTP on loopback."""
 
+import contextlib
 import gzip
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -26,13 +27,27 @@ from pytest_miniwob_agent.models.client import OpenAILLM
 STEM = "reflective/m/click-menu-2/1"
 
 
+TRANSPORTS = contextlib.ExitStack()
+
+
+@pytest.fixture(autouse=True)
+def closed_transports():
+    """Close the connections to servers that a test has opened."""
+    yield
+    TRANSPORTS.close()
+
+
+def transport_of(cassette):
+    return TRANSPORTS.enter_context(CassetteTransport(cassette))
+
+
 def model(folder, record, url=None, params=None, model="m", retries=1):
     cassette = ItemCassette(folder, STEM, Record(record))
     llm = OpenAILLM(
         model,
         params if params is not None else {"temperature": 0},
         base_url=url,
-        transport=CassetteTransport(cassette),
+        transport=transport_of(cassette),
         live=cassette.live,
         retries=retries,
     )
@@ -277,7 +292,7 @@ def test_all_records_once_in_a_run_for_all_tests_but_again_for_a_rerun(
     for test in ("test_same", other):
         chat_server.requests.clear()
         cassette = ItemCassette(tmp_path, STEM, Record.ALL, run=tmp_path / "run", test=test)
-        transport = CassetteTransport(cassette)
+        transport = transport_of(cassette)
         llm = OpenAILLM("m", {}, base_url=chat_server.url, transport=transport)
         llm.complete("one", "plan")
         cassette.finish(Limits())
@@ -366,7 +381,7 @@ class TestUnusedCalls:
     def test_the_file_is_removed_when_all_are_used(self, tmp_path, unused, chat_server):
         both = ["one", "two\nlines"]
         cassette, llm = model(tmp_path, "new_episodes", chat_server.url)
-        transport = CassetteTransport(cassette)
+        transport = transport_of(cassette)
         other = OpenAILLM("m", {"temperature": 1}, base_url=chat_server.url, transport=transport)
         for prompt in both:
             llm.complete(prompt, "plan")

@@ -7,6 +7,7 @@ import ssl
 import subprocess
 import threading
 import urllib.parse
+from contextlib import closing
 
 import pytest
 from projects import solve_menu
@@ -152,8 +153,9 @@ def test_batch_commands_and_live_calls_explain_a_proxy_that_refuses_and_a_certif
         monkeypatch.setenv("OPENAI_API_KEY", "none")
         with session(tls_server) as llm, pytest.raises(ModelError) as live:
             llm.complete("one", "plan")
-        with pytest.raises(ModelError) as batch:
-            BatchApi(tls_server.url, retries=0, submit="").retrieve("batch_1")
+        api = BatchApi(tls_server.url, retries=0, submit="")
+        with closing(api), pytest.raises(ModelError) as batch:
+            api.retrieve("batch_1")
         return str(live.value), str(batch.value)
 
     for message in messages():
