@@ -61,10 +61,9 @@ class BatchApi:
             )
 
     def close(self) -> None:
-        """Close the connection to the server, if there is one; a further call opens another."""
-        client: openai.OpenAI | None = vars(self).pop("_client", None)
-        if client is not None:
-            client.close()
+        """Close the connection to the server, if there is one."""
+        if "_client" in vars(self):
+            self._client.close()
 
     @cached_property
     def server(self) -> str:

@@ -13,7 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from openai.types import Batch as RemoteBatch
 
@@ -62,7 +62,7 @@ _FOUND = "submitted before and found again"
 
 
 class Batches:
-    """The batches of one batch file; as a context manager it closes the connection to the server.
+    """The batches of one batch file; to be closed.
 
     Args:
         pending: the batch file; the state and the answers are beside it.
@@ -96,10 +96,8 @@ class Batches:
         self._max_bytes = max_bytes
         self._pause = pause
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
+    def close(self) -> None:
+        """Close the connection to the server."""
         self._api.close()
 
     def submit(self) -> None:

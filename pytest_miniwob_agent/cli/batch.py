@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -85,10 +86,9 @@ def run(options: Namespace) -> int:
     """Carry out a step; 1 if a batch failed, 130 after an interrupt."""
     from pytest_miniwob_agent.cassettes.batches import Batches
 
+    batches = Batches(options.pending, options.base_url, lambda line: print(line, flush=True))
     try:
-        with Batches(
-            options.pending, options.base_url, lambda line: print(line, flush=True)
-        ) as batches:
+        with closing(batches):
             succeeded = _carry_out(batches, options)
     except OSError as error:
         raise UsageError(str(error)) from error

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -359,7 +360,7 @@ def test_a_second_call_waits_for_the_first(folder, server):
         lines.append(line)
         gate.opened.set()  # the first call holds the lock until the second one says that it waits
 
-    with Batches(folder / ".miniwob/pending.jsonl", None, say) as batches:
+    with closing(Batches(folder / ".miniwob/pending.jsonl", None, say)) as batches:
         batches.submit()
     assert lines[:2] == ["waiting for another `miniwob-agent batch` to end", "nothing to submit"]
     assert lines[2].startswith("2 requests already in flight")
@@ -389,7 +390,7 @@ def test_a_file_has_one_model_and_a_limited_number_of_requests(folder, server):
     ids = write(folder, *requests)
     lines = []
     pending = folder / ".miniwob/pending.jsonl"
-    with Batches(pending, None, lines.append, max_requests=2) as batches:
+    with closing(Batches(pending, None, lines.append, max_requests=2)) as batches:
         batches.submit()
     counts = ["2 requests for m", "2 requests for n", "1 request for m", "1 request for n"]
     assert sorted(line.split("  ")[1].split(",")[0] for line in lines) == sorted(
@@ -405,7 +406,7 @@ def test_a_file_has_one_model_and_a_limited_number_of_requests(folder, server):
 def test_a_file_has_a_limited_size(folder, server):
     ids = write(folder, *(request(n) for n in range(5)))
     pending = folder / ".miniwob/pending.jsonl"
-    with Batches(pending, None, print, max_bytes=500) as batches:
+    with closing(Batches(pending, None, print, max_bytes=500)) as batches:
         batches.submit()
     sizes = [file["bytes"] for file in server.files.values()]
     assert len(sizes) == 3
@@ -416,7 +417,7 @@ def test_a_file_has_a_limited_size(folder, server):
 def test_a_request_larger_than_a_file_is_an_error(folder, server):
     [_, id_] = write(folder, request(1), request(2, prompt="x" * 500))
     with (
-        Batches(folder / ".miniwob/pending.jsonl", None, print, max_bytes=500) as batches,
+        closing(Batches(folder / ".miniwob/pending.jsonl", None, print, max_bytes=500)) as batches,
         pytest.raises(UsageError, match=f"{id_} has 6.. bytes, the Batch API takes 500"),
     ):
         batches.submit()
@@ -575,7 +576,9 @@ def test_status_reports_progress_while_it_waits(folder, server):
         progress.append(text)
         server.work("batch_1")
 
-    with Batches(folder / ".miniwob/pending.jsonl", None, lines.append, pause=0) as batches:
+    with closing(
+        Batches(folder / ".miniwob/pending.jsonl", None, lines.append, pause=0)
+    ) as batches:
         batches.submit()
         assert batches.status(wait)
     assert progress == ["1 batch running, 0 of 2 requests done", ""]
@@ -754,7 +757,9 @@ def test_a_server_that_does_not_listen_is_an_error_and_not_kept_as_that_of_the_b
     closed.close()
     write(folder, request(1))
     with (
-        Batches(folder / ".miniwob/pending.jsonl", closed.url, print, retries=0) as batches,
+        closing(
+            Batches(folder / ".miniwob/pending.jsonl", closed.url, print, retries=0)
+        ) as batches,
         pytest.raises(ModelError, match=r"can't be reached: .*refused"),
     ):
         batches.submit()
