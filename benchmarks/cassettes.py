@@ -24,8 +24,8 @@ import vcr
 from vcr.persisters.filesystem import FilesystemPersister
 from vcr.serializers import yamlserializer
 
-from pytest_miniwob_agent.cassettes.call import Call, Request
-from pytest_miniwob_agent.cassettes.file import read_cassette
+from pytest_miniwob_agent.cassettes.format.call import Call, Request
+from pytest_miniwob_agent.cassettes.format.file import read_cassette
 from pytest_miniwob_agent.models.apis import CHAT
 
 CASSETTES = Path(__file__).parent.parent / "cassettes"

@@ -37,7 +37,7 @@ from pytest_miniwob_agent.browser.installed import find_browser, find_driver
 from pytest_miniwob_agent.browser.pages import page_url
 from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.browser.watchdog import Watchdog
-from pytest_miniwob_agent.cassettes.item import ItemCassette
+from pytest_miniwob_agent.cassettes.tape.item import ItemCassette
 from pytest_miniwob_agent.core.actions import Action, Click, Enter, Hold, Press, Release
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.models.client import OpenAILLM

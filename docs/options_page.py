@@ -7,8 +7,8 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
-from pytest_miniwob_agent.plugin.option_values import parse_price_list
-from pytest_miniwob_agent.plugin.options import OPTIONS, Option
+from pytest_miniwob_agent.plugin.options.declarations import OPTIONS, Option
+from pytest_miniwob_agent.plugin.options.values import parse_price_list
 
 PAGE = Path(__file__).with_name("options.md")
 

@@ -45,7 +45,7 @@ def catalogue_of(options: argparse.Namespace) -> Catalogue:
     Raises:
         UsageError: a folder has no pages, or a page's name is not valid or taken.
     """
-    from pytest_miniwob_agent.plugin.project_folder import pages_of_ini_file
+    from pytest_miniwob_agent.plugin.options.project_folder import pages_of_ini_file
     from pytest_miniwob_agent.tasks.pages import Catalogue
 
     return Catalogue(options.pages or pages_of_ini_file())

@@ -8,13 +8,13 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_miniwob_agent.cassettes.batch_command import PENDING
+from pytest_miniwob_agent.cassettes.deferred.batch_command import PENDING
 from pytest_miniwob_agent.cli.arguments import Commands
 from pytest_miniwob_agent.cli.progress import show_progress
 from pytest_miniwob_agent.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from pytest_miniwob_agent.cassettes.batches import Batches
+    from pytest_miniwob_agent.cassettes.deferred.batches import Batches
 
 DESCRIPTION = """\
 Have the calls of deferred recording answered by a provider's Batch API.
@@ -84,7 +84,7 @@ def add(commands: Commands) -> None:
 
 def run(options: Namespace) -> int:
     """Carry out a step; 1 if a batch failed, 130 after an interrupt."""
-    from pytest_miniwob_agent.cassettes.batches import Batches
+    from pytest_miniwob_agent.cassettes.deferred.batches import Batches
 
     batches = Batches(options.pending, options.base_url, lambda line: print(line, flush=True))
     try:

@@ -13,7 +13,7 @@ from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.text import counted
 
 if TYPE_CHECKING:
-    from pytest_miniwob_agent.cassettes.folder import Used
+    from pytest_miniwob_agent.cassettes.folder.stems import Used
 
 
 def add(commands: Commands) -> None:
@@ -94,8 +94,8 @@ def _add_folder(parser: ArgumentParser) -> None:
 
 def lint(options: Namespace) -> int:
     """Print the problems of cassettes; 1 if one must be fixed."""
-    from pytest_miniwob_agent.cassettes.folder import cassette_files
-    from pytest_miniwob_agent.cassettes.lint import lint_folder, unchecked_folders
+    from pytest_miniwob_agent.cassettes.folder.lint import lint_folder, unchecked_folders
+    from pytest_miniwob_agent.cassettes.folder.stems import cassette_files
     from pytest_miniwob_agent.plugin.inner_collection import used_cassettes
 
     used = used_cassettes(options.pytest_args)
@@ -118,7 +118,7 @@ def lint(options: Namespace) -> int:
 
 def prune(options: Namespace) -> int:
     """Remove unused cassettes and calls; 1 if the answer was not yes."""
-    from pytest_miniwob_agent.cassettes.prune import prunable_files, remove_files
+    from pytest_miniwob_agent.cassettes.folder.prune import prunable_files, remove_files
     from pytest_miniwob_agent.plugin.inner_collection import used_cassettes
 
     used = used_cassettes(options.pytest_args)
@@ -149,7 +149,7 @@ def _say_deselected(used: Used) -> None:
 
 def stats(options: Namespace) -> int:
     """Print the size of cassettes by agent, model and category."""
-    from pytest_miniwob_agent.cassettes.stats import count_calls
+    from pytest_miniwob_agent.cassettes.folder.stats import count_calls
 
     rows = count_calls(options.cassettes)
     if not rows:
@@ -187,8 +187,8 @@ def _used_here() -> Collection[str]:
 
 def show(options: Namespace) -> int:
     """Print the calls of an item's cassette."""
-    from pytest_miniwob_agent.cassettes.conversation import conversation
-    from pytest_miniwob_agent.cassettes.folder import find_cassette
+    from pytest_miniwob_agent.cassettes.drift.conversation import conversation
+    from pytest_miniwob_agent.cassettes.folder.stems import find_cassette
 
     path = find_cassette(options.cassettes, options.case, _used_here)
     print(display_path(path))

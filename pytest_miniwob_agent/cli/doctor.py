@@ -291,7 +291,7 @@ def check_project(pytest_args: Sequence[str]) -> Iterator[Finding]:
 
 
 def _check_cassettes(collected: Collected) -> Iterator[Finding]:
-    from pytest_miniwob_agent.cassettes.lint import lint_folder
+    from pytest_miniwob_agent.cassettes.folder.lint import lint_folder
     from pytest_miniwob_agent.plugin.inner_collection import NoItems
 
     try:

@@ -15,14 +15,14 @@ from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.protocols import Agent, Model, Normalizer, Page
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import sanitize_lines
-from pytest_miniwob_agent.plugin.collection import Problem, limits_of, problem_of
-from pytest_miniwob_agent.plugin.grid import grid_launcher
-from pytest_miniwob_agent.plugin.item_run import BODY_PASSED, CASSETTE, REMARK, ItemRun
-from pytest_miniwob_agent.plugin.state import STATE, settings_of
+from pytest_miniwob_agent.plugin.items.collection import Problem, limits_of, problem_of
+from pytest_miniwob_agent.plugin.items.grid import grid_launcher
+from pytest_miniwob_agent.plugin.items.run import BODY_PASSED, CASSETTE, REMARK, ItemRun
+from pytest_miniwob_agent.plugin.run.state import STATE, settings_of
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.browser.process import Browser
-    from pytest_miniwob_agent.cassettes.item import ItemCassette
+    from pytest_miniwob_agent.cassettes.tape.item import ItemCassette
 
 
 @contextmanager
@@ -39,7 +39,7 @@ def _as_error() -> Iterator[None]:
 def miniwob_browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
     """The worker's Chromium, here or on a Grid; started by the first item that needs it."""
     from pytest_miniwob_agent.browser.process import Browser
-    from pytest_miniwob_agent.cassettes.bypass_vcr import bypass_vcr
+    from pytest_miniwob_agent.cassettes.tape.bypass_vcr import bypass_vcr
 
     settings = settings_of(request.config)
     with _as_error():
@@ -106,7 +106,7 @@ def miniwob_llm(
 
     The item ends with this fixture: the cassette then holds what the episode and the test asked.
     """
-    from pytest_miniwob_agent.cassettes.transport import CassetteTransport
+    from pytest_miniwob_agent.cassettes.tape.transport import CassetteTransport
     from pytest_miniwob_agent.models.budget import Budget
     from pytest_miniwob_agent.models.client import OpenAILLM
 
@@ -146,9 +146,9 @@ def _open_cassette(
     request: pytest.FixtureRequest, agent: Agent, model: str, case: Case
 ) -> ItemCassette:
     """Open the item's cassette, and note for the end of the run what its user must know."""
-    from pytest_miniwob_agent.cassettes.item import ItemCassette, Record
-    from pytest_miniwob_agent.cassettes.lock import LOCKS
-    from pytest_miniwob_agent.cassettes.names import former_cassette, stem
+    from pytest_miniwob_agent.cassettes.format.names import former_cassette, stem
+    from pytest_miniwob_agent.cassettes.tape.item import ItemCassette, Record
+    from pytest_miniwob_agent.cassettes.tape.lock import LOCKS
 
     settings = settings_of(request.config)
     cassette = ItemCassette(

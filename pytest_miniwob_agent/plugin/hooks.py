@@ -14,12 +14,15 @@ from typing import Any
 import pytest
 
 from pytest_miniwob_agent.core.outcome import Outcome
-from pytest_miniwob_agent.plugin import collection, item_report, options, startup
-from pytest_miniwob_agent.plugin.project_folder import project_folder
-from pytest_miniwob_agent.plugin.state import STATE
+from pytest_miniwob_agent.plugin.items import collection
+from pytest_miniwob_agent.plugin.items import report as item_report
+from pytest_miniwob_agent.plugin.options import declarations as options
+from pytest_miniwob_agent.plugin.options.project_folder import project_folder
+from pytest_miniwob_agent.plugin.run import startup
+from pytest_miniwob_agent.plugin.run.state import STATE
 from pytest_miniwob_agent.terminal import statuses
 
-pytest_plugins = ["pytest_miniwob_agent.plugin.fixtures", "pytest_miniwob_agent.plugin.shard"]
+pytest_plugins = ["pytest_miniwob_agent.plugin.fixtures", "pytest_miniwob_agent.plugin.run.shard"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from pytest_miniwob_agent.cassettes.folder import Used
+from pytest_miniwob_agent.cassettes.folder.stems import Used
 from pytest_miniwob_agent.core.errors import UsageError
-from pytest_miniwob_agent.plugin.collection import cassettes_of
-from pytest_miniwob_agent.plugin.state import settings_of
+from pytest_miniwob_agent.plugin.items.collection import cassettes_of
+from pytest_miniwob_agent.plugin.run.state import settings_of
 
 
 class NoItems(UsageError):

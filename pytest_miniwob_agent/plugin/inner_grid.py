@@ -17,7 +17,7 @@ import pytest
 
 from pytest_miniwob_agent.browser.grid_address import Grid, Place, read_grid
 from pytest_miniwob_agent.core.errors import UsageError
-from pytest_miniwob_agent.plugin.settings import read_settings
+from pytest_miniwob_agent.plugin.options.settings import read_settings
 
 _SOCKET = "MINIWOB_GRID_SOCKET"
 """Variable with the socket of the inner run."""

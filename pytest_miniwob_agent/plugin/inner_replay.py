@@ -28,8 +28,8 @@ from pytest_miniwob_agent.core.observations import Shot
 from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.core.protocols import Observer, Page, Visible
 from pytest_miniwob_agent.core.text import listed, nearest
-from pytest_miniwob_agent.plugin.collection import case_of
-from pytest_miniwob_agent.plugin.state import STATE
+from pytest_miniwob_agent.plugin.items.collection import case_of
+from pytest_miniwob_agent.plugin.run.state import STATE
 
 _SETUP = "MINIWOB_REPLAY"
 """Variable with the socket of the inner run, the case, and whether each action waits."""

@@ -249,7 +249,7 @@ class TestMessages:
 
             @pytest.fixture
             def settings(pytestconfig):
-                from pytest_miniwob_agent.plugin.state import settings_of
+                from pytest_miniwob_agent.plugin.run.state import settings_of
                 return settings_of(pytestconfig)
 
             def test_fails(settings, miniwob_browser):

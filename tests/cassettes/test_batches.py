@@ -14,9 +14,9 @@ from batch_server import BatchServer, Gate
 from projects import solve_menu
 
 from pytest_miniwob_agent import ModelError, UsageError
-from pytest_miniwob_agent.cassettes.batch_file import read_pending
-from pytest_miniwob_agent.cassettes.batches import Batches
-from pytest_miniwob_agent.cassettes.pending_state import PendingState
+from pytest_miniwob_agent.cassettes.deferred.batch_file import read_pending
+from pytest_miniwob_agent.cassettes.deferred.batches import Batches
+from pytest_miniwob_agent.cassettes.deferred.pending_state import PendingState
 from pytest_miniwob_agent.cli import main
 
 KEY = "sk-" + "a" * 40

@@ -6,7 +6,7 @@ import pytest
 from cassette_files import ORIGIN, make_call, plant
 from projects import FAKE_PAGE, INNER_RUNS
 
-from pytest_miniwob_agent.cassettes.file import write_cassette
+from pytest_miniwob_agent.cassettes.format.file import write_cassette
 from pytest_miniwob_agent.cli import main
 
 FOLDER = "cassettes/reflective/m"

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from chatting import answer
 
-from pytest_miniwob_agent.cassettes.call import OF_TEST, Call, Request
-from pytest_miniwob_agent.cassettes.conversation import conversation
-from pytest_miniwob_agent.cassettes.drift import drift_of_call
-from pytest_miniwob_agent.cassettes.file import write_cassette
+from pytest_miniwob_agent.cassettes.drift.conversation import conversation
+from pytest_miniwob_agent.cassettes.drift.errors import drift_of_call
+from pytest_miniwob_agent.cassettes.format.call import OF_TEST, Call, Request
+from pytest_miniwob_agent.cassettes.format.file import write_cassette
 from pytest_miniwob_agent.core.events import Origin
 from pytest_miniwob_agent.models.apis import CHAT
 

@@ -6,9 +6,9 @@ import shutil
 import pytest
 from projects import FAKE_PAGE, REFLECTIVE_PROMPTS
 
-from pytest_miniwob_agent.cassettes.diff import diff
-from pytest_miniwob_agent.cassettes.drift import heading
-from pytest_miniwob_agent.cassettes.file import dump_cassette, read_cassette, write_cassette
+from pytest_miniwob_agent.cassettes.drift.diff import diff
+from pytest_miniwob_agent.cassettes.drift.errors import heading
+from pytest_miniwob_agent.cassettes.format.file import dump_cassette, read_cassette, write_cassette
 from pytest_miniwob_agent.core.errors import Cause
 
 PLAN = REFLECTIVE_PROMPTS / "plan.txt"

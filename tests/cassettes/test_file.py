@@ -12,13 +12,13 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from pytest_miniwob_agent import CassetteError
-from pytest_miniwob_agent.cassettes.file import (
+from pytest_miniwob_agent.cassettes.format.file import (
     CallTexts,
     dump_cassette,
     read_cassette,
     write_cassette,
 )
-from pytest_miniwob_agent.cassettes.serializer import Serializer
+from pytest_miniwob_agent.cassettes.format.serializer import Serializer
 
 
 def test_the_format_of_a_cassette():

@@ -18,9 +18,9 @@ from pytest_miniwob_agent import (
     Pending,
     UsageError,
 )
-from pytest_miniwob_agent.cassettes.file import dump_cassette, read_cassette
-from pytest_miniwob_agent.cassettes.item import ItemCassette, Record
-from pytest_miniwob_agent.cassettes.transport import CassetteTransport
+from pytest_miniwob_agent.cassettes.format.file import dump_cassette, read_cassette
+from pytest_miniwob_agent.cassettes.tape.item import ItemCassette, Record
+from pytest_miniwob_agent.cassettes.tape.transport import CassetteTransport
 from pytest_miniwob_agent.core.usage import Usage
 from pytest_miniwob_agent.models.client import OpenAILLM
 

@@ -12,7 +12,7 @@ import pytest
 from projects import solve_menu
 
 import pytest_miniwob_agent
-from pytest_miniwob_agent.cassettes.file import read_cassette
+from pytest_miniwob_agent.cassettes.format.file import read_cassette
 
 ITEM = """
     import pytest

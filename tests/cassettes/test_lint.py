@@ -3,9 +3,9 @@
 import pytest
 from cassette_files import make_call, plant
 
-from pytest_miniwob_agent.cassettes.file import dump_cassette
-from pytest_miniwob_agent.cassettes.folder import Used
-from pytest_miniwob_agent.cassettes.lint import lint_folder, unchecked_folders
+from pytest_miniwob_agent.cassettes.folder.lint import lint_folder, unchecked_folders
+from pytest_miniwob_agent.cassettes.folder.stems import Used
+from pytest_miniwob_agent.cassettes.format.file import dump_cassette
 
 STEMS = {"reflective/m/click-menu-2/1", "reflective/m/click-menu-2/2"}
 GOOD = dump_cassette([make_call("The goal")])

@@ -7,7 +7,7 @@ import pytest
 from cassette_files import plant
 
 from pytest_miniwob_agent import Case
-from pytest_miniwob_agent.cassettes.names import former_cassette, stem
+from pytest_miniwob_agent.cassettes.format.names import former_cassette, stem
 
 CASE = Case("click-menu-2", "n-screen-n-step", 3)
 

@@ -6,11 +6,11 @@ import pytest
 from projects import solve_menu
 
 from pytest_miniwob_agent import UsageError
-from pytest_miniwob_agent.cassettes.batch_file import read_pending
-from pytest_miniwob_agent.cassettes.call import Request
-from pytest_miniwob_agent.cassettes.item import ItemCassette, Record
-from pytest_miniwob_agent.cassettes.pending import take_answers, update_pending
-from pytest_miniwob_agent.cassettes.pending_state import PendingState
+from pytest_miniwob_agent.cassettes.deferred.batch_file import read_pending
+from pytest_miniwob_agent.cassettes.deferred.pending import take_answers, update_pending
+from pytest_miniwob_agent.cassettes.deferred.pending_state import PendingState
+from pytest_miniwob_agent.cassettes.format.call import Request
+from pytest_miniwob_agent.cassettes.tape.item import ItemCassette, Record
 
 STEM = "reflective/m/click-menu-2/1"
 

@@ -8,15 +8,15 @@ from cassette_files import make_call, plant
 from drawn import chat_body, opened, page_with_button
 
 from pytest_miniwob_agent import CassetteError, Drift, Limits
-from pytest_miniwob_agent.cassettes.batch_file import read_pending
-from pytest_miniwob_agent.cassettes.batch_split import split_requests
-from pytest_miniwob_agent.cassettes.file import dump_cassette, read_cassette
-from pytest_miniwob_agent.cassettes.folder import Used
-from pytest_miniwob_agent.cassettes.item import ItemCassette, Record
-from pytest_miniwob_agent.cassettes.lint import lint_folder
-from pytest_miniwob_agent.cassettes.pending import take_answers, update_pending
-from pytest_miniwob_agent.cassettes.prune import prunable_files
-from pytest_miniwob_agent.cassettes.stats import count_calls
+from pytest_miniwob_agent.cassettes.deferred.batch_file import read_pending
+from pytest_miniwob_agent.cassettes.deferred.batch_split import split_requests
+from pytest_miniwob_agent.cassettes.deferred.pending import take_answers, update_pending
+from pytest_miniwob_agent.cassettes.folder.lint import lint_folder
+from pytest_miniwob_agent.cassettes.folder.prune import prunable_files
+from pytest_miniwob_agent.cassettes.folder.stats import count_calls
+from pytest_miniwob_agent.cassettes.folder.stems import Used
+from pytest_miniwob_agent.cassettes.format.file import dump_cassette, read_cassette
+from pytest_miniwob_agent.cassettes.tape.item import ItemCassette, Record
 from pytest_miniwob_agent.core.secrets import find
 from pytest_miniwob_agent.models.apis import CHAT
 from pytest_miniwob_agent.pictures.image import digest_of, png_of

@@ -2,8 +2,8 @@
 
 from cassette_files import plant
 
-from pytest_miniwob_agent.cassettes.folder import Used
-from pytest_miniwob_agent.cassettes.prune import prunable_files, remove_files
+from pytest_miniwob_agent.cassettes.folder.prune import prunable_files, remove_files
+from pytest_miniwob_agent.cassettes.folder.stems import Used
 
 
 def test_only_files_that_no_item_uses_are_removed(tmp_path):

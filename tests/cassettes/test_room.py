@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from projects import recorded_files, solve_menu
 
-from pytest_miniwob_agent.cassettes.file import read_cassette
+from pytest_miniwob_agent.cassettes.format.file import read_cassette
 
 ROOM = """
 import resource, runpy, sys

@@ -6,8 +6,8 @@ import pytest
 from answers import completion, completion_of, response
 from projects import recorded_files, solve_menu
 
-from pytest_miniwob_agent.cassettes.call import Request
-from pytest_miniwob_agent.cassettes.unusable import describe_unusable
+from pytest_miniwob_agent.cassettes.format.call import Request
+from pytest_miniwob_agent.cassettes.tape.unusable import describe_unusable
 from pytest_miniwob_agent.core.usage import Usage
 from pytest_miniwob_agent.models.apis import CHAT
 

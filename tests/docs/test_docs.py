@@ -13,7 +13,7 @@ from lxml import etree
 from projects import ROOT
 
 from pytest_miniwob_agent.cli import main
-from pytest_miniwob_agent.plugin.options import OPTIONS
+from pytest_miniwob_agent.plugin.options.declarations import OPTIONS
 from pytest_miniwob_agent.results.gate import Gate
 
 PAGES = [*sorted(ROOT.joinpath("docs").glob("*.md")), *sorted(ROOT.glob("*.md"))]

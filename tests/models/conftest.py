@@ -6,8 +6,8 @@ import socket
 import filelock  # noqa: F401 (once, rather than in every inner run)
 import pytest
 
-from pytest_miniwob_agent.cassettes.item import ItemCassette, Record
-from pytest_miniwob_agent.cassettes.transport import CassetteTransport
+from pytest_miniwob_agent.cassettes.tape.item import ItemCassette, Record
+from pytest_miniwob_agent.cassettes.tape.transport import CassetteTransport
 from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.models.client import OpenAILLM
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from projects import recorded_files
 
-from pytest_miniwob_agent.cassettes.file import read_cassette
+from pytest_miniwob_agent.cassettes.format.file import read_cassette
 
 # One worker starts the servers, which takes long.
 pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("foreign-servers")]

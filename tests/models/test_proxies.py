@@ -12,7 +12,7 @@ from contextlib import closing
 import pytest
 from projects import solve_menu
 
-from pytest_miniwob_agent.cassettes.batch_api import BatchApi
+from pytest_miniwob_agent.cassettes.deferred.batch_api import BatchApi
 from pytest_miniwob_agent.core.errors import ModelError, UsageError
 from pytest_miniwob_agent.models.client import http_client
 

@@ -7,9 +7,9 @@ import sys
 import pytest
 
 from pytest_miniwob_agent import UsageError
-from pytest_miniwob_agent.plugin.collection import selected_cases
-from pytest_miniwob_agent.plugin.options import BY_MARKER
-from pytest_miniwob_agent.plugin.settings import Settings
+from pytest_miniwob_agent.plugin.items.collection import selected_cases
+from pytest_miniwob_agent.plugin.options.declarations import BY_MARKER
+from pytest_miniwob_agent.plugin.options.settings import Settings
 
 IDS = [
     "n-screen-n-step/click-menu-2/1",

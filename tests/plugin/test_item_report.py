@@ -7,7 +7,7 @@ import pytest
 
 from pytest_miniwob_agent import Case
 from pytest_miniwob_agent.core.outcome import Outcome, Status
-from pytest_miniwob_agent.plugin.item_report import deserialize, serialize
+from pytest_miniwob_agent.plugin.items.report import deserialize, serialize
 
 LONE = "\ud800"
 OUTCOME = Outcome(

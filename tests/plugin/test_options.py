@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 
 from pytest_miniwob_agent import UsageError
-from pytest_miniwob_agent.plugin.options import OPTIONS
-from pytest_miniwob_agent.plugin.settings import read_settings
+from pytest_miniwob_agent.plugin.options.declarations import OPTIONS
+from pytest_miniwob_agent.plugin.options.settings import read_settings
 
 ROOT = Path("/project")
 BELOW = ROOT / "below"

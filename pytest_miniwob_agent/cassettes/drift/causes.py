@@ -1,0 +1,169 @@
+"""Causes of drift: the parts of a request that are not those of the recorded one, in words."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pytest_miniwob_agent.cassettes.drift.changes import Changes
+from pytest_miniwob_agent.cassettes.format.call import (
+    CONVERSATION,
+    OF_TEST,
+    Call,
+    Request,
+    params_of,
+)
+from pytest_miniwob_agent.core.data import canonical_json, changed_parts
+from pytest_miniwob_agent.core.errors import ADDED, REMOVED, Cause, ChangedPicture
+from pytest_miniwob_agent.core.events import Origin
+from pytest_miniwob_agent.core.text import listed
+from pytest_miniwob_agent.models.params import option_with
+
+SUBJECTS = {
+    "prompt": "the prompt text",
+    "page": "the page",
+    "agent": "the agent",
+    "tools": "the agent",
+    "api": "the agent",
+    "model": "the model or its parameters",
+    "unknown": "an unknown cause",
+    "rest": "the end of the item",
+}
+"""What changed, by the kind of the cause."""
+
+LONG_VALUE = 160
+"""Of parameters with longer values, the parts that changed are named instead."""
+
+_OF_AGENT = {"tool_choice", "response_format", "parallel_tool_calls", "stream", "stream_options"}
+"""Parameters that agents and their clients choose themselves, so that no option replays them."""
+
+
+def causes_of(
+    request: Request,
+    now: Origin | None,
+    call: Call,
+    changes: Changes,
+    pictures: Sequence[ChangedPicture] = (),
+) -> list[Cause]:
+    """Return the reasons why a request is not that of a recorded call, at least one.
+
+    Args:
+        request: what is asked now.
+        now: where the request is made, if that is known.
+        call: the recorded call.
+        changes: the differences between the texts of the two.
+        pictures: the pictures that are others.
+    """
+    causes = [*_causes_of_model(request, call.request)]
+    if request.path != call.request.path:
+        return [Cause("api", f"the API {call.request.path}, now {request.path}"), *causes]
+    causes += _causes_of_tools(request.tools, call.request.tools)
+    if request.messages == call.request.messages:
+        return causes or [_cause_of_the_rest(request, call.request)]
+    if request.text == call.request.text and not changes.where:
+        return causes or [Cause("agent", "the roles of its messages changed")]
+    found = [*_causes_of_messages(now, call.origin, changes, _seen(pictures))]
+    if found or (causes and not changes.where):
+        return causes + found
+    what = changes.part or "another text from the same prompt files, actions and page"
+    return [*causes, Cause("agent", f"{changes.where}: {what}" if changes.where else what)]
+
+
+def _seen(pictures: Sequence[ChangedPicture]) -> list[str]:
+    """Return how pictures differ from the recorded ones in their places."""
+    both = (each for each in pictures if each.what not in (ADDED, REMOVED))
+    return [f"picture {each.number}: {each.what}" for each in both]
+
+
+def _causes_of_model(request: Request, recorded: Request) -> Iterator[Cause]:
+    body, then = request.body, recorded.body
+    names = ["model"]
+    if request.path == recorded.path and request.is_known:  # so that it is known what they are
+        names = sorted((body.keys() | then.keys()) - CONVERSATION | {"model"})
+    if params := [name for name in names if body.get(name) != then.get(name)]:
+        yield Cause("model", ", ".join(_parameter(name, then, body) for name in params))
+
+
+def _parameter(name: str, then: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """Name a parameter with both values; of long ones, the parts that differ."""
+    values = [canonical_json(body[name]) if name in body else "not given" for body in (then, now)]
+    if max(map(len, values)) <= LONG_VALUE:
+        return f"{name} {values[0]}, now {values[1]}"
+    return listed(changed_parts(then.get(name), now.get(name), name))
+
+
+def _causes_of_tools(now: Mapping[str, Any], then: Mapping[str, Any]) -> Iterator[Cause]:
+    changed = []
+    for name in [*then, *(name for name in now if name not in then)]:
+        if name not in now:
+            changed.append(f"the tool {name}: removed")
+        elif name not in then:
+            changed.append(f"the tool {name}: added")
+        elif now[name] != then[name]:
+            parts = [
+                "its description" if part == "description" else part or "its definition"
+                for part in changed_parts(then[name], now[name])
+            ]
+            changed.append(f"the tool {name}: {listed(parts)}")
+    if not changed and list(now) != list(then):
+        changed.append("the order of its tools")
+    if changed:
+        yield Cause("tools", listed(changed))
+
+
+def _cause_of_the_rest(request: Request, recorded: Request) -> Cause:
+    """Name what else differs: a part of the body that is not a part of its text."""
+    parts = [*changed_parts(dict(recorded.body), dict(request.body))]
+    return Cause("agent", listed(parts) or "another form of the same request")
+
+
+def _causes_of_messages(
+    now: Origin | None, then: Origin | None, changes: Changes, seen: Sequence[str]
+) -> Iterator[Cause]:
+    """Yield the causes that the origins of the calls show, with the messages that changed.
+
+    `seen` says how pictures changed.
+    """
+    before = f"{changes.where}: " if changes.where else ""
+    after = f", see {changes.where}" if changes.where else ""
+    if now is None or then is None:
+        yield Cause("unknown", "the cassette does not say how its prompts were made" + after)
+        return
+    files = sorted(
+        name
+        for name in now.prompts.keys() | then.prompts.keys()
+        if now.prompts.get(name) != then.prompts.get(name)
+    )
+    if files:
+        yield Cause("prompt", ", ".join(files) + after)
+    if now.actions != then.actions:
+        yield Cause("agent", "its actions before this call" + after)
+    elif now.page != then.page:
+        texts = [line for line in changes.marked if not line[2:].startswith("[picture ")]
+        shown = [line for line in texts if line.startswith("+ ")] or texts
+        yield Cause("page", before + "; ".join([*(line[2:].strip() for line in shown), *seen][:2]))
+    elif seen and not files:
+        yield Cause("page", before + "; ".join(seen[:2]))
+    if now == then == OF_TEST and not seen:
+        yield Cause("agent", before + (changes.part or "another text of the test"))
+
+
+def options_of(request: Request, call: Call) -> str:
+    """Return the options that give a recorded call's model and parameters, where they differ.
+
+    It is an empty text if there are none: parameters that the agent gives itself.
+    """
+    body, then = request.body, call.body
+    options = []
+    if body.get("model") != then.get("model"):
+        options.append(f"--miniwob-model={shlex.quote(str(then.get('model')))}")
+    if params_of(body) != (params := params_of(then)):
+        names = body.keys() | params.keys()
+        if any(body.get(name) != then.get(name) for name in names & _OF_AGENT):
+            return ""
+        params = {name: value for name, value in params.items() if name not in _OF_AGENT}
+        in_file = f"miniwob_llm_params = {json.dumps(params, ensure_ascii=False)}"
+        options.append(f"{option_with(params)} (in the ini file: {in_file})")
+    return " ".join(options)

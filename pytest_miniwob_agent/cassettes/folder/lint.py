@@ -1,0 +1,147 @@
+"""`miniwob-agent cassettes lint`: the problems of a cassette folder."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_miniwob_agent.cassettes.folder.stems import (
+    Used,
+    case_of,
+    cassette_files,
+    finished_stems,
+    holds_unused_calls,
+    is_cassette,
+    is_partial,
+    model_folder_of,
+    stem_of,
+    stray_files,
+    unused_files,
+)
+from pytest_miniwob_agent.cassettes.format.call import Call
+from pytest_miniwob_agent.cassettes.format.file import load_cassette
+from pytest_miniwob_agent.cassettes.format.validation import line_of
+from pytest_miniwob_agent.cassettes.tape.pictures import Pictures, unused_pictures
+from pytest_miniwob_agent.core import secrets
+from pytest_miniwob_agent.core.data import canonical_json
+from pytest_miniwob_agent.core.errors import CassetteError
+from pytest_miniwob_agent.core.text import counted
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A problem of a file, or a note: something to know that needs no fix.
+
+    `kind` is one of `leak`, `damaged`, `stale`, `orphan`, `stray`, and for notes `broken off`,
+    `unused` and `duplicate`; `what` explains it.
+    """
+
+    kind: str
+    path: Path
+    what: str
+    note: bool = False
+
+
+def lint_folder(used: Used) -> list[Finding]:
+    """Return the problems and notes of a cassette folder, file by file."""
+    findings: list[Finding] = []
+    first_with: dict[str, Path] = {}
+    unused = set(unused_files(used))
+    for path in cassette_files(used.folder):
+        findings += _check_file(used.folder, path, path in unused, first_with)
+    findings += [
+        Finding("orphan", path, "no cassette refers to it") for path in unused_pictures(used.folder)
+    ]
+    findings += [
+        Finding("stray", path, "left by a write that was killed")
+        for path in stray_files(used.folder)
+    ]
+    return findings
+
+
+def _check_file(
+    folder: Path, path: Path, unused: bool, first_with: dict[str, Path]
+) -> Iterator[Finding]:
+    """Check one file; `first_with` maps the content of the files before it to the first of them."""
+    if is_partial(path):
+        yield Finding(
+            "broken off",
+            path,
+            "an unfinished recording; recording the item continues it",
+            note=True,
+        )
+    damage = ""
+    calls: Sequence[Call] = ()
+    try:
+        calls, metadata = load_cassette(path)
+    except CassetteError as error:
+        damage = str(error)
+    for line, kind in _find_leaks(path.read_text(encoding="utf-8", errors="replace"), calls):
+        yield Finding("leak", path, f"{kind} in line {line}: revoke the key, then record again")
+    if damage:
+        yield Finding("damaged", path, damage)
+        return
+    try:
+        Pictures(folder).check(calls, path)
+    except CassetteError as error:
+        yield Finding("damaged", path, str(error))
+    if holds_unused_calls(path):
+        yield Finding(
+            "unused",
+            path,
+            f"{counted(len(calls), 'call')} that the item does not make now; recording takes "
+            f"{'it' if len(calls) == 1 else 'them'} before it pays",
+            note=True,
+        )
+    if is_cassette(path):
+        if "schema" not in metadata:
+            yield Finding(
+                "stale",
+                path,
+                "does not say where its calls were made; a run with "
+                "--miniwob-record=new_episodes, or defer, updates it",
+            )
+        content = canonical_json([(call.key, call.answer) for call in calls])
+        if content in first_with:
+            yield Finding("duplicate", path, f"the same calls as {first_with[content]}", note=True)
+        first_with.setdefault(content, path)
+    if unused:
+        yield Finding("orphan", path, "no item uses it")
+
+
+def _find_leaks(text: str, calls: Sequence[Call]) -> list[tuple[int, str]]:
+    """Return line and kind of every secret in a cassette.
+
+    Its calls are searched, and its text, which has comments and, if it is damaged, no calls.
+    """
+    leaks = {(_line_at(text, secret.start), secret.kind) for secret in secrets.find(text)}
+    for index, call in enumerate(calls):
+        for part, data in (("request", call.body), ("response", call.answer)):
+            for secret in secrets.find(data):
+                start = line_of(text, ("interactions", index, part, "body", *secret.keys)) or 1
+                words = secret.text.partition("\n")[0]
+                lines = enumerate(text.split("\n")[start - 1 :], start)
+                line = next((number for number, line in lines if words in line), start)
+                leaks.add((line, secret.kind))
+    return sorted(leaks)
+
+
+def _line_at(text: str, position: int) -> int:
+    return text.count("\n", 0, position) + 1
+
+
+def unchecked_folders(used: Used) -> dict[str, int]:
+    """Count the cassettes in each model folder whose agent and model no item of the run uses.
+
+    It is unknown which of them other runs use.
+    """
+    counts = Counter(
+        model_folder_of(stem_of(used.folder, path)) for path in cassette_files(used.folder)
+    )
+    of_cases = {
+        model_folder_of(stem) for stem in finished_stems(used.folder) if case_of(stem) in used.cases
+    }
+    checked = used.model_folders | of_cases
+    return {folder: count for folder, count in counts.items() if folder not in checked}

@@ -1,0 +1,217 @@
+"""The outcome in pytest's report of an item, and on its way from a worker to the controller."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import NoneType
+from typing import Any
+
+import pytest
+
+from pytest_miniwob_agent.core.files import display_path
+from pytest_miniwob_agent.core.outcome import Outcome
+from pytest_miniwob_agent.core.secrets import redact
+from pytest_miniwob_agent.plugin.items.collection import case_of, test_of
+from pytest_miniwob_agent.plugin.items.run import (
+    BODY_PASSED,
+    CASSETTE,
+    OUTCOME,
+    outcome_without_run,
+)
+from pytest_miniwob_agent.plugin.options.settings import Settings, show_command
+from pytest_miniwob_agent.plugin.run.state import STATE
+
+_SOLVED_IS_FALSE = re.compile(r"^ *\+ +where False = .*\.solved$", re.MULTILINE)
+"""The line of pytest's rewritten assertions that names what was false."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def forget_earlier_run(item: pytest.Item) -> None:
+    """Forget what an earlier run of the item left: plugins may run an item again."""
+    keys: tuple[pytest.StashKey[Any], ...] = (OUTCOME, CASSETTE, BODY_PASSED)
+    for key in keys:
+        if key in item.stash:
+            del item.stash[key]
+    if case_of(item) is not None:
+        item.user_properties[:] = [
+            pair for pair in item.user_properties if not pair[0].startswith("miniwob_")
+        ]
+
+
+def remember_end(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
+    """Keep how the body of an item's test ended; only a failed check is an end, no other error."""
+    error = call.excinfo.value if call.excinfo else None
+    if call.when == "call" and isinstance(error, (NoneType, AssertionError, pytest.fail.Exception)):
+        item.stash[BODY_PASSED] = error is None
+
+
+def attach_outcome(item: pytest.Item, call: pytest.CallInfo[None], report: Any) -> None:
+    """Give the item's outcome to its last report of set-up or call, as `report.miniwob`."""
+    last = report.when == "call" or (report.when == "setup" and not report.passed)
+    case = case_of(item)
+    if not last or case is None:
+        return
+    settings = item.config.stash[STATE].settings
+    outcome = item.stash.get(OUTCOME, None)
+    if outcome is None:
+        if not report.failed:
+            return
+        outcome = outcome_without_run(item, case)
+    if report.failed and call.excinfo and outcome.episode is None and not outcome.error:
+        outcome = replace(outcome, error=call.excinfo.typename, message=call.excinfo.exconly())
+    if call.excinfo and isinstance(call.excinfo.value, pytest.fail.Exception) and outcome.error:
+        _set_reason(report.longrepr, outcome.message.partition("\n")[0], alone=False)
+    outcome = replace(outcome, test=test_of(item))
+    report.miniwob = outcome = _without_secrets(outcome, settings.sent_only_texts)
+    _describe(item, call, report)
+    state = item.config.stash[STATE]
+    if state.baseline is not None:
+        state.baseline.apply(item, report, excusable=_only_unsolved(call, outcome))
+
+
+def _only_unsolved(call: pytest.CallInfo[None], outcome: Outcome) -> bool:
+    """True if an item failed for the one reason that its episode is not solved.
+
+    The failure is then that of `assert episode.solved`, with any message, or one whose message
+    begins with `explain()`. Another assertion about the episode, or an error of the test, is not.
+    """
+    episode = outcome.episode
+    if episode is None or outcome.solved or call.excinfo is None:
+        return False
+    reason = call.excinfo.value
+    if not isinstance(reason, (AssertionError, pytest.fail.Exception)):
+        return False
+    text = str(reason)
+    if text.startswith(episode.explain().partition("\n")[0]) or _SOLVED_IS_FALSE.search(text):
+        return True
+    # Where assertions are not rewritten, only the statement says what was asserted.
+    statement = str(call.excinfo.traceback[-1].statement)
+    return "\n" not in text and bool(re.match(r"assert [\w.]+\.solved\s*(,|$)", statement))
+
+
+def redact_report(item: pytest.Item, report: Any) -> None:
+    """Redact what pytest itself shows of an item: its failure, and its captured output and log.
+
+    A page, an agent or a model of the user's own may put a key there, and a log the address of a
+    call.
+    """
+    if case_of(item) is not None:
+        known = item.config.stash[STATE].settings.sent_only_texts
+        report.longrepr = redact(report.longrepr, known)
+        report.sections = redact(report.sections, known)
+
+
+def _without_secrets(outcome: Outcome, known: Sequence[str]) -> Outcome:
+    """Return an outcome without keys; its events were redacted as they happened.
+
+    Texts that go with calls are looked for in messages only: they may be words of any other text.
+    """
+    rest = redact(replace(outcome, episode=None, events=()))
+    return replace(
+        rest,
+        episode=outcome.episode,
+        events=outcome.events,
+        message=redact(rest.message, known),
+    )
+
+
+def _describe(item: pytest.Item, call: pytest.CallInfo[None], report: Any) -> None:
+    """Give the report the item's properties, and the transcript where it is asked for.
+
+    Where the test only asserts that the episode is solved, the transcript replaces the failure: the
+    test's code and the assertion add nothing to it.
+    """
+    from pytest_miniwob_agent.plugin.run.exports import properties
+    from pytest_miniwob_agent.terminal.transcript import transcript
+
+    outcome: Outcome = report.miniwob
+    state = item.config.stash[STATE]
+    item.user_properties.extend(properties(outcome))
+    report.user_properties = list(item.user_properties)
+    reason = call.excinfo.value if call.excinfo else None
+    unsolved = (
+        isinstance(reason, (AssertionError, pytest.fail.Exception))
+        and outcome.episode is not None
+        and not outcome.solved
+    )
+    if outcome.episode is None or not (unsolved or state.exports):
+        return
+    text = transcript(outcome.episode, _where_to_see_more(item, outcome, state.settings))
+    verdict = text.partition("\n")[0]
+    if unsolved and call.excinfo and str(reason).partition("\n")[0] == verdict:
+        failure = pytest.fail.Exception(text, pytrace=False).with_traceback(call.excinfo.tb)
+        report.longrepr = item.repr_failure(pytest.ExceptionInfo.from_exception(failure))
+        _set_reason(report.longrepr, verdict, alone=item.config.option.tbstyle == "line")
+    elif unsolved:
+        report.sections.append(("MiniWoB++ transcript", text))
+    if state.exports is not None:
+        state.exports.give(item, report, text, _last_picture(outcome, state.settings))
+
+
+def _set_reason(longrepr: Any, reason: str, *, alone: bool) -> None:
+    """Set the reason that pytest's short summary shows, and `--tb=line` shows alone."""
+    if (crash := getattr(longrepr, "reprcrash", None)) is not None:
+        crash.message = reason
+    if alone:
+        for traceback, *_ in getattr(longrepr, "chain", ()):
+            traceback.reprentries = []
+
+
+def _where_to_see_more(item: pytest.Item, outcome: Outcome, settings: Settings) -> dict[str, str]:
+    more = {}
+    if outcome.cassette:  # a model of the user's own would be asked again
+        more["all of it"] = show_command(item.config, outcome.case.id, item)
+    if settings.report is not None:
+        more["in the report"] = f"{display_path(settings.report)}/index.html#/item/{outcome.case}"
+    return more
+
+
+def _last_picture(outcome: Outcome, settings: Settings) -> Path | None:
+    """Return the last picture that the run's report has of an item, if there is one."""
+    from pytest_miniwob_agent.report.folder import Report
+
+    if settings.report is None or not outcome.pictures:
+        return None
+    return Report(settings.report).picture(outcome.pictures[-1].name)
+
+
+def serialize(data: Any, *, on_worker: bool) -> Any:
+    """Return a report's data with the outcome as plain data.
+
+    A page may hold a lone surrogate, which execnet refuses, and the test's log or failure may quote
+    it in any report of the item: workers send U+FFFD in its place. The outcome arrives as it was,
+    as JSON in ASCII.
+    """
+    if data and isinstance(data.get("miniwob"), Outcome):
+        plain = data["miniwob"].to_data()
+        data["miniwob"] = json.dumps(plain) if on_worker else plain
+    return _without_surrogates(data) if data and on_worker else data
+
+
+def deserialize(report: Any) -> Any:
+    """Return the report with the outcome as it was before `serialize`."""
+    match getattr(report, "miniwob", None):
+        case str() as text:
+            report.miniwob = Outcome.from_data(json.loads(text))
+        case dict() as data:
+            report.miniwob = Outcome.from_data(data)
+    return report
+
+
+def _without_surrogates(data: Any) -> Any:
+    """Return the data with U+FFFD in the place of each lone surrogate."""
+    match data:
+        case str():
+            return _SURROGATE.sub("\ufffd", data)
+        case dict():
+            return {_without_surrogates(k): _without_surrogates(v) for k, v in data.items()}
+        case list():
+            return [_without_surrogates(part) for part in data]
+        case tuple():
+            return tuple(_without_surrogates(part) for part in data)
+    return data

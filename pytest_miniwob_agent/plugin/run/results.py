@@ -1,0 +1,219 @@
+"""Results of a run: the results file, and the gate that judges them by the baseline."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_miniwob_agent.core.errors import UsageError
+from pytest_miniwob_agent.core.events import Called
+from pytest_miniwob_agent.core.files import display_path
+from pytest_miniwob_agent.core.outcome import Outcome
+from pytest_miniwob_agent.core.text import counted
+from pytest_miniwob_agent.plugin.items.left_out import LeftOut
+from pytest_miniwob_agent.plugin.run.shard import shard_of
+from pytest_miniwob_agent.plugin.run.state import State
+
+if TYPE_CHECKING:
+    from pytest_miniwob_agent.results.comparison import Comparison
+    from pytest_miniwob_agent.results.file import Result, Results
+    from pytest_miniwob_agent.terminal.comparison import ComparisonView
+
+NAMED = 20
+"""Number of items that the gate names of a list; all with -v."""
+
+
+class RunResults:
+    """Results of a run, written and judged when it is over.
+
+    Args:
+        config: pytest's configuration.
+        state: the state of the run in this process.
+    """
+
+    def __init__(self, config: pytest.Config, state: State) -> None:
+        self._config = config
+        self._state = state
+        self._partial: tuple[str, ...] = ()
+        self._written = False
+        self.comparison: ComparisonView | None = None
+        """The comparison with the baseline; None where nothing was judged."""
+
+    @property
+    def failed(self) -> bool:
+        """True if the gate failed; False where nothing was judged."""
+        verdict = self.comparison.verdict if self.comparison else None
+        return verdict is not None and verdict.failed
+
+    def write_and_judge(self, outcomes: Sequence[Outcome]) -> None:
+        """Write the results file, and judge the results by the baseline.
+
+        Raises:
+            UsageError: an item was run more than once, with different results.
+            OSError: the file can't be written.
+        """
+        from pytest_miniwob_agent.results.file import Results
+
+        state = self._state
+        self._partial = self._reasons_for_partial(outcomes)
+        shard = shard_of(self._config, state, outcomes)
+        results = Results(_unique(outcomes), self._partial, "this run", shard)
+        if state.settings.results:
+            results.write(state.settings.results)
+            self._written = True
+        if state.baseline is not None and (shard is None or state.settings.judge_shard):
+            self._judge(results)
+
+    def _judge(self, results: Results) -> None:
+        from pytest_miniwob_agent.results.comparison import Comparison
+        from pytest_miniwob_agent.results.gate import judge
+        from pytest_miniwob_agent.terminal.comparison import ComparisonView
+        from pytest_miniwob_agent.terminal.github import report_to_github
+
+        state = self._state
+        assert state.baseline is not None
+        baseline = state.baseline.results
+        left_out = LeftOut(self._config, state, baseline)
+        verdict = judge(baseline, results, state.baseline.gate, left_out)
+        self.comparison = ComparisonView(Comparison(baseline, results), verdict)
+        report_to_github(self.comparison)
+
+    @property
+    def _reason_for_few(self) -> str:
+        """The reason for collecting a few items only, so that nothing is known of the others."""
+        option = self._config.option
+        if getattr(option, "lf", False):
+            return "only what failed last"
+        if any("::" in str(argument) for argument in self._config.args):
+            return "only tests that were named"
+        return ""
+
+    def _reasons_for_partial(self, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
+        """Return the reasons for which the results are not those of all items."""
+        ran = {outcome.case.id for outcome in outcomes}
+        selected, deselected = self._state.selected, self._state.deselected
+        if (shard := self._state.settings.shard) is not None:
+            # How other tools have chosen its items does not matter.
+            reasons, deselected = [f"shard {shard[0]} of {shard[1]}"], self._state.unwanted
+        else:
+            reasons = [self._reason_for_few] if self._reason_for_few else []
+        if count := len(deselected - selected):
+            reasons.append(f"{counted(count, 'item')} deselected")
+        if count := len(selected - ran):
+            reasons.append(f"{counted(count, 'item')} did not run")
+        return tuple(reasons)
+
+    def show(self, terminal: pytest.TerminalReporter) -> None:
+        """Show the verdict of the gate, and the path of the results file."""
+        comparison, settings = self.comparison, self._state.settings
+        if comparison is not None and (terminal.verbosity >= 0 or self.failed):
+            from pytest_miniwob_agent.terminal.gate import show_gate
+
+            most = None if terminal.verbosity > 0 else NAMED
+            verdict = comparison.verdict
+            changed = verdict is not None and bool(verdict.progressed or verdict.regressed)
+            hint = self._how_to_keep(comparison.both) if changed and not self.failed else ""
+            show_gate(terminal, comparison, most=most, hint=hint)
+        if self._written and settings.results and terminal.verbosity >= 0:
+            terminal.line(f"results: {display_path(settings.results)}")
+        if settings.shard and comparison is None and terminal.verbosity >= 0:
+            number, of = settings.shard
+            terminal.line(
+                f"shard {number} of {of}: not judged by itself; "
+                "miniwob-agent results merge joins all"
+            )
+
+    def _how_to_keep(self, both: Comparison) -> str:
+        """Return a hint on when this run becomes the baseline of later ones, and how.
+
+        A baseline that is chosen for its result makes later runs look worse than they are.
+        """
+        if not both.changed_setup:
+            return "same set-up as the baseline: keep the baseline, also if this run is better"
+        settings = self._state.settings
+        source = settings.baseline
+        file = source if isinstance(source, Path) else settings.baseline_file
+        if isinstance(source, str) and (path := source.removeprefix("git:").partition(":")[2]):
+            file = Path.cwd() / path
+        name = display_path(file) if file else "FILE"
+        if file == settings.results and not self._partial:
+            return f"if the change is kept, this run is the next baseline: commit {name}"
+        how = f"with --miniwob-results={name} and commit that"
+        if self._partial:
+            return f"if the change is kept, run all items {how}: the next baseline"
+        return f"if the change is kept, replay this run {how}: the next baseline"
+
+
+def _unique(outcomes: Sequence[Outcome]) -> tuple[Result, ...]:
+    """Return the results of a run; two tests may have run the same item, if to the same result.
+
+    Raises:
+        UsageError: an item was run more than once, with different results or limits.
+    """
+    found: dict[str, Result] = {}
+    for outcome in outcomes:
+        result = result_of(outcome)
+        known = found.setdefault(result.case, result)
+        if replace(known, test=result.test) != result:
+            raise UsageError(
+                f"{result.case} was run more than once, with different results or limits: no "
+                "results were written and nothing was judged. Run one agent and one model at a "
+                "time, and each item in one test"
+            )
+        if result.test < known.test:  # the same one in whatever order they ran
+            found[result.case] = result
+    return tuple(found.values())
+
+
+def result_of(outcome: Outcome) -> Result:
+    """Return the line of an outcome in a results file."""
+    from pytest_miniwob_agent.results.file import Result
+
+    found: dict[str, Any] = {}
+    if (episode := outcome.episode) is not None:
+        calls = [event for event in episode.events if isinstance(event, Called)]
+        found = {
+            "solved_at": episode.solved_at,
+            "endings": tuple(map(str, episode.endings)),
+            "rewards": episode.rewards,
+            "steps": episode.steps,
+            "calls": dict(Counter(call.purpose for call in calls)),
+            "tokens": {
+                "prompt": _sum([call.completion.prompt_tokens for call in calls]),
+                "completion": _sum([call.completion.completion_tokens for call in calls]),
+            },
+        }
+    else:
+        found["reason"] = outcome.reason
+    completions = [event.completion for event in outcome.history if isinstance(event, Called)]
+    case = outcome.case
+    return Result(
+        category=case.category,
+        task=case.task,
+        seed=case.seed,
+        repeat=case.repeat,
+        agent=outcome.agent,
+        model=outcome.model,
+        params=outcome.params,
+        prompts=outcome.prompts,
+        limits=None if outcome.limits is None else asdict(outcome.limits),
+        response_models=_names(completion.model for completion in completions),
+        system_fingerprints=_names(completion.system_fingerprint for completion in completions),
+        outcome=outcome.status,
+        test=outcome.test,
+        **found,
+    )
+
+
+def _names(names: Iterable[str | None]) -> tuple[str, ...]:
+    return tuple(sorted({name for name in names if name is not None}))
+
+
+def _sum(counts: Sequence[int | None]) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None
