@@ -1,6 +1,6 @@
 """Font settings of the browser's process: the same edges of letters on any machine.
 
-Text of the page keeps to its own outlines anyway (page/look.js). Text in drawings follows the
+Text of the page keeps to its own outlines anyway (page/style.js). Text in drawings follows the
 settings of the machine; Chromium takes them from fontconfig, and a headless shell has its own.
 """
 

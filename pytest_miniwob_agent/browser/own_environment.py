@@ -38,7 +38,7 @@ class OwnPageEnvironment(MiniwobEnvironment):
     """A case's page of one's own, and the pages of its folder that it leads to.
 
     Trial, goal, clock, random numbers, ids and what the pages store go on from one to the next
-    (page/visits.js).
+    (page/visit.js).
 
     Raises:
         PageError: the browser loads pages from disk.

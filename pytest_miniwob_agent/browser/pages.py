@@ -32,7 +32,7 @@ SHARED = ("/core/", "/common/")
 
 POLICY = "default-src 'self' data: blob: 'unsafe-inline' 'unsafe-eval'; form-action 'self'"
 """What pages of one's own may load. Nothing else can be reached anyway; with the policy they hear
-of each thing that they did not get (page/visits.js)."""
+of each thing that they did not get (page/leaving.js)."""
 
 
 def page_url(task: str, scheme: str = "http") -> str:

@@ -286,7 +286,7 @@ class TestDoctor:
         found = "".join(f"{each}\n" for each in doctor.check_grid_or_browser(None, args))
         assert found.startswith(
             "ok    Grid                  Selenium 4.48.0 at "
-            f"{grid.url}, 2 places for Chrome, 2 free"
+            f"{grid.url}, 2 slots for Chrome, 2 free"
         )
         assert "\nok    page                  click-button loads" in found
         assert "Chromium" not in found
