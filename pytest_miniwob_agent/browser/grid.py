@@ -76,7 +76,7 @@ class GridStatus(NamedTuple):
         chrome = [session for browser, session in slots if browser == "chrome"]
         return cls(
             sorted({node.get("version", "").partition(" ")[0] for node in nodes}),
-            listed(sorted({browser for browser, _ in slots})) or "no browser",
+            listed(sorted({browser for browser, _ in slots})) or "nothing",
             len(chrome),
             chrome.count(None),
         )
@@ -85,7 +85,7 @@ class GridStatus(NamedTuple):
     def why_none(self) -> str:
         """The reason why the Grid gives no session, as far as its status shows it."""
         if not self.slots:
-            return f"its nodes have no Chrome, but {self.offered}"
+            return f"no node with Chrome is up, but {self.offered}"
         if not self.free:
             return f"all {self.slots} slots for Chrome are taken, and each worker (-n) needs one"
         return f"{self.free} of {self.slots} slots for Chrome are free, so a node may be slow"
@@ -215,11 +215,7 @@ class GridLauncher:
             )
         return GridStatus.from_data(value)
 
-    def stop(self) -> None:
-        """End the session."""
-        self.kill()
-
-    def kill(self) -> None:
+    def kill(self, *, orderly: bool = False) -> None:
         """End the session; one that can't be reached is ended by its node's --session-timeout."""
         driver, watchdog = self._driver, self._watchdog
         self._driver = self._watchdog = None
