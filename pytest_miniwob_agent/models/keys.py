@@ -1,4 +1,4 @@
-"""Where a request goes, and the key that it takes there."""
+"""The server of a request, and the key that it takes there."""
 
 from __future__ import annotations
 

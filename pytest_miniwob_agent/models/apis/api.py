@@ -1,4 +1,4 @@
-"""What a model API is: one form of requests and answers, and the provider that serves it."""
+"""A model API: one form of requests and answers, and the provider that serves it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pytest_miniwob_agent.core.events import Completion
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """Where requests go by default, and the key that they need there.
+    """The default server of requests, and the key that they need there.
 
     Attributes:
         key_variable: the environment variable with the key.
