@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from difflib import unified_diff
+from functools import partial
 from types import MappingProxyType
 
 from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
@@ -235,15 +236,13 @@ def certify(
     chance = random.Random(0)
     found = {case: _Found() for case in cases}
     for number, (name, start, order) in enumerate(passes, start=1):
-        longest = pause if number == len(passes) else 0
+        wait = partial(_wait, chance, pause if number == len(passes) else 0)
         with closing(start()) as browser:
             for done, case in enumerate(order, start=1):
                 progress(f"pass {number} of {len(passes)}: {done} of {len(cases)}, {case}")
                 page = open_page(browser, case)
                 try:
-                    found[case].passes[name] = explore(
-                        page, lambda: time.sleep(chance.uniform(0, longest)), full, pixels
-                    )
+                    found[case].passes[name] = explore(page, wait, full, pixels)
                 except (BrowserError, PageError) as error:
                     found[case].errors.append(str(error))
                 if isinstance(page, Remarking):
@@ -251,9 +250,13 @@ def certify(
     return [_verdict(case, found[case], pixels) for case in cases]
 
 
+def _wait(chance: random.Random, longest: float) -> None:
+    time.sleep(chance.uniform(0, longest))
+
+
 @dataclass(slots=True)
 class _Found:
-    """What the passes have found on a case."""
+    """Findings of all passes on a case."""
 
     passes: dict[str, list[Seen]] = field(default_factory=dict)
     errors: list[str] = field(default_factory=list)
