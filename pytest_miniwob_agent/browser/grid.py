@@ -27,18 +27,12 @@ from pytest_miniwob_agent.core.errors import BrowserError
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import listed, shorten
 
+# In real seconds: to wait for a connection, for an answer beyond the driver's own timeouts, for a
+# session (the Grid gives up first), and before a line says why there is none.
 CONNECT_TIMEOUT = 10.0
-"""Real seconds to wait for a connection to the Grid."""
-
-SESSION_TIMEOUT = 3600.0
-"""Real seconds to wait for a session. The Grid gives up first: after 300 seconds, unless its
-`--session-request-timeout` says otherwise."""
-
-PATIENCE = 5.0
-"""Real seconds to wait for a session before a line says why there is none."""
-
 ROUND_TRIP = 15.0
-"""Real seconds that an answer may take on its way back, after the driver's own timeouts."""
+SESSION_TIMEOUT = 3600.0
+PATIENCE = 5.0
 
 _FAILURES = (WebDriverException, HTTPError, OSError)
 
@@ -68,18 +62,15 @@ class GridStatus(NamedTuple):
     def from_data(cls, status: Mapping[str, Any]) -> GridStatus:
         """Return the status in a Grid's answer."""
         nodes = [node for node in status.get("nodes", ()) if node["availability"] == "UP"]
+        versions = sorted({node.get("version", "").partition(" ")[0] for node in nodes})
         slots = [
             (str(slot["stereotype"].get("browserName")), slot.get("session"))
             for node in nodes
             for slot in node["slots"]
         ]
+        offered = listed(sorted({browser for browser, _ in slots})) or "nothing"
         chrome = [session for browser, session in slots if browser == "chrome"]
-        return cls(
-            sorted({node.get("version", "").partition(" ")[0] for node in nodes}),
-            listed(sorted({browser for browser, _ in slots})) or "nothing",
-            len(chrome),
-            chrome.count(None),
-        )
+        return cls(versions, offered, len(chrome), chrome.count(None))
 
     @property
     def why_none(self) -> str:
@@ -111,10 +102,7 @@ class GridLauncher:
         self._watchdog: SessionWatchdog | None = None
 
     def serving(self) -> Serving:
-        """Return where pages are served for the nodes, as in `Launcher`.
-
-        Only at the interface that leads to the name in `--miniwob-serve`, or else to the Grid.
-        """
+        """Return the interface that leads to the name in `--miniwob-serve`, or to the Grid."""
         grid = self._grid
         host, port = grid.serve or ("", 0)
         listen = (host and _interface_to(host)) or _interface_to(grid.host)
@@ -128,13 +116,10 @@ class GridLauncher:
         return Serving(listen, port, f"[{name}]" if ":" in name else name, hint)
 
     def complete(self, options: webdriver.ChromeOptions) -> None:
-        """Add the given capabilities and the session's name, as in `Launcher`.
-
-        Chromium takes the last of equal switches, so that ours win.
-        """
+        """Add the given capabilities and the session's name, as in `Launcher`."""
         given = dict(self._grid.capabilities)
         chrome = dict(given.pop(CHROME_OPTIONS, {}))
-        options.arguments[:0] = chrome.pop("args", [])
+        options.arguments[:0] = chrome.pop("args", [])  # Chromium takes the last of equal switches
         options.binary_location = chrome.pop("binary", "")
         for name, value in chrome.items():
             options.add_experimental_option(name, value)
@@ -247,11 +232,9 @@ class GridLauncher:
         direct = Proxy({"proxyType": ProxyType.DIRECT}) if self._grid.on_loopback else None
         pool = {"init_args_for_pool_manager": {"retries": False}}
         client = ClientConfig(
-            self._grid.url,
-            proxy=direct,
-            extra_headers=self._grid.headers,
+            self._grid.url, proxy=direct, extra_headers=self._grid.headers,
             init_args_for_pool_manager=pool,
-        )
+        )  # fmt: skip
         client.timeout = Timeout(connect=CONNECT_TIMEOUT, read=read)
         return client
 

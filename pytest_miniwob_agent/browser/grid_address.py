@@ -10,6 +10,7 @@ import base64
 import ipaddress
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -22,11 +23,8 @@ from pytest_miniwob_agent.models.params import NOT_SHOWN, is_server
 USER, PASSWORD = "MINIWOB_REMOTE_USER", "MINIWOB_REMOTE_PASSWORD"
 """The environment variables with the Grid's user and password; those of the address come first."""
 
-CHROME_OPTIONS = "goog:chromeOptions"
-"""The capability with the options of the browser."""
-
-NAME = "se:name"
-"""The capability with the name of a session, which the Grid's pages show."""
+CHROME_OPTIONS, NAME = "goog:chromeOptions", "se:name"
+"""The capabilities with the options of the browser, and with the name of a session."""
 
 _OURS = (
     *("pageLoadStrategy", "timeouts", "unhandledPromptBehavior", "webSocketUrl"),
@@ -127,14 +125,10 @@ def read_grid(address: str, capabilities: Mapping[str, Any], serve: HostPort | N
 
 
 def parse_address(name: str, text: str) -> str:
-    """Return the address of a Grid.
-
-    Args:
-        name: the name of the option.
-        text: its value.
+    """Return the address of a Grid that an option gives.
 
     Raises:
-        UsageError: the text is not one; the message does not hold it, as it may have a password.
+        UsageError: it is not one; the message does not hold it, as it may have a password.
     """
     if not is_server(text) or urlsplit(text).query:
         raise UsageError(
@@ -145,52 +139,42 @@ def parse_address(name: str, text: str) -> str:
 
 
 def parse_host_port(name: str, text: str) -> HostPort:
-    """Return the host and the port of `HOST[:PORT]`.
+    """Return the host and the port of an option's `HOST[:PORT]`.
 
     Raises:
-        UsageError: the text has another form.
+        UsageError: it has another form.
     """
-    try:
-        parts = urlsplit(f"//{text}")
-        host, port = parts.hostname, parts.port
-    except ValueError:
-        host, port = None, None
-    if not host or parts.path or parts.query or parts.username is not None or port == 0:
-        raise UsageError(
-            f"{name}: {text!r} must be HOST or HOST:PORT, as nodes of the Grid reach this machine, "
-            "such as 10.0.0.5 or build-7.example:9000"
-        )
-    return HostPort(host, port or 0)
+    if match := re.fullmatch(r"([\w.-]+|\[[\da-fA-F:.]+\])(?::([1-9]\d{0,4}))?", text):
+        return HostPort(match[1].strip("[]"), int(match[2] or 0))
+    raise UsageError(
+        f"{name}: {text!r} must be HOST or HOST:PORT, as nodes of the Grid reach this machine, "
+        "such as 10.0.0.5 or build-7.example:9000"
+    )
 
 
 def check_capabilities(name: str, capabilities: Mapping[str, Any]) -> None:
-    """Check capabilities for those that pages depend on.
+    """Check that capabilities change nothing that pages depend on.
 
     Raises:
-        UsageError: they set one of them, or the options of the browser have another form.
+        UsageError: they do.
     """
     if capabilities.get("browserName", "chrome") != "chrome":
         raise UsageError(
             f"{name}: can't set browserName: pages are certified for Chrome and Chromium"
         )
     chrome = capabilities.get(CHROME_OPTIONS, {})
+    if wrong := [key for key in _OURS if key in capabilities or key in chrome]:
+        raise UsageError(f"{name}: can't set {', '.join(wrong)}")
     if not isinstance(chrome, dict) or not isinstance(chrome.get("args", []), list):
         raise UsageError(
             f'{name}: {CHROME_OPTIONS} must be an object such as {{"args": ["--no-sandbox"]}}'
         )
-    wrong = [key for key in _OURS if key in capabilities or key in chrome]
-    if wrong:
-        raise UsageError(f"{name}: can't set {', '.join(wrong)}")
-    if not isinstance(capabilities.get(NAME, ""), str):
-        raise UsageError(f"{name}: {NAME} must be a text")
 
 
 def shown_capabilities(text: str, *, complete: bool = False) -> str:
-    """Return a JSON text of capabilities without options of vendors.
+    """Return the value of an option, JSON or not, without options of vendors.
 
-    Args:
-        text: the value of the option; it need not be JSON.
-        complete: leave those options out; otherwise a text stands for them.
+    A text stands in their place; with `complete` they are left out.
     """
     try:
         given = json.loads(text)

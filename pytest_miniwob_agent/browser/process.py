@@ -51,10 +51,9 @@ class Browser:
         path: the browser's executable; None looks for one.
         headed: show the window.
         slowmo: real milliseconds to spend on every action, for people who watch the window; the
-            pointer is then drawn in it. Behaviour and reading of the page do not change.
+            pointer is then drawn in it.
         timeout: real seconds to wait for a page that does not answer.
-        bypass_vcr: a context in which a user's vcrpy cassettes ignore HTTP: selenium talks to the
-            driver over HTTP, which must neither be recorded nor replayed.
+        bypass_vcr: a context in which a user's vcrpy cassettes ignore the driver's HTTP.
         launcher: starts the browser; None starts the one of `path` on this machine.
     """
 
@@ -86,7 +85,7 @@ class Browser:
 
     @property
     def driver(self) -> webdriver.Remote:
-        """The running WebDriver: for windows, addresses and keys."""
+        """The WebDriver, for windows, addresses and keys."""
         if self._driver is None:
             self._start()
         assert self._driver is not None
@@ -94,7 +93,7 @@ class Browser:
 
     @property
     def devtools(self) -> DevTools:
-        """The protocol of the page in the running browser: for all that the driver is not for."""
+        """The browser's protocol, for everything else."""
         if self._devtools is None:
             self._start()
         assert self._devtools is not None
