@@ -40,7 +40,7 @@ WIDEST = 200
 INTRODUCTION = f"""\
 # Gallery
 
-The page of every [task](tasks.md) at seed {SEED}, as an agent sees it first, and what it asks.
+The page of every [task](tasks.md) at seed {SEED}, as an agent sees it first.
 Made by `make pictures`; CI fails if a page no longer looks like this.
 """
 
