@@ -28,10 +28,8 @@ def test_the_gallery_has_each_task_once_in_less_than_a_megabyte():
 @pytest.mark.parametrize("task", ["click-test", "use-spinner", "flight.AA"])
 def test_pictures_of_pages_show_them_as_they_are(browser, task):
     """Three pages of different kinds; `make check-pictures` compares all."""
-    goal, png = pictures.look_at(browser, task)
+    png = pictures.look_at(browser, task)
     assert not pictures.is_stale(pictures.PAGES / f"{task}.png", png), MAKE
-    row = pictures.cell(task, goal)
-    assert row in pictures.GALLERY.read_text("utf-8"), MAKE
 
 
 def test_a_letter_that_changed_is_found_and_how_it_is_drawn_is_not(tmp_path):
