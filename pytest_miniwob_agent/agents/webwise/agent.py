@@ -93,7 +93,7 @@ class WebWISEAgent:
                 "--miniwob-agent-params: objects 'none' is a variant of the single step, since "
                 'further steps go by the objects: give "steps": "single" too'
             )
-        self.programs = check_integer("programs", programs, 1)
+        self.programs = check_integer("programs", programs, 1, 1_000)
         self.prompts = Prompts(Path(__file__).with_name("prompts"), prompts)
         self._pool = _check_pool(save_examples, examples)
         self.examples = self._examples(examples, task)

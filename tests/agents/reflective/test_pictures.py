@@ -6,7 +6,8 @@ from itertools import pairwise
 import pytest
 from drawn import opened
 
-from pytest_miniwob_agent.agents.reflective.agent import MOST_PICTURES, ReflectiveAgent
+from pytest_miniwob_agent.agents.reflective.agent import ReflectiveAgent
+from pytest_miniwob_agent.agents.reflective.dialogue import MOST_PICTURES
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.limits import Limits

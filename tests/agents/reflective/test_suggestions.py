@@ -2,7 +2,7 @@
 
 import pytest
 
-from pytest_miniwob_agent.agents.reflective.suggestions import parse_suggestion
+from pytest_miniwob_agent.agents.reflective.replies import parse_suggestion
 from pytest_miniwob_agent.core.actions import Click, Copy
 from pytest_miniwob_agent.core.parsing import Unreadable
 
@@ -29,7 +29,7 @@ from pytest_miniwob_agent.core.parsing import Unreadable
     ],
 )
 def test_a_suggestion_gives_step_and_action(reply):
-    step, command = parse_suggestion(reply)
+    step, command = parse_suggestion(reply, False, 9)
     assert (step, command.action) == (2, Click(7))
 
 
@@ -48,21 +48,21 @@ def test_a_suggestion_gives_step_and_action(reply):
     ],
 )  # fmt: skip
 def test_words_around_an_action_are_skipped(advice, action):
-    step, command = parse_suggestion(f"For action index=0, you should {advice}.")
+    step, command = parse_suggestion(f"For action index=0, you should {advice}.", False, 9)
     assert (step, str(command.action)) == (0, action)
 
 
 def test_the_first_of_several_actions_is_read_also_without_its_element():
     reply = 'For action index=0, you should click the "Enter name" field, then click id=4.'
-    _, command = parse_suggestion(reply)
+    _, command = parse_suggestion(reply, False, 9)
     assert command.action is None
     assert command.line == 'click the "Enter name" field'
 
 
 def test_further_actions_are_read_only_where_they_are_allowed():
     reply = "For action index=0, you should copy, then click id=4."
-    assert parse_suggestion(reply, all_actions=True)[1].action == Copy()
-    assert parse_suggestion(reply)[1].action == Click(4)
+    assert parse_suggestion(reply, True, 9)[1].action == Copy()
+    assert parse_suggestion(reply, False, 9)[1].action == Click(4)
 
 
 @pytest.mark.parametrize(
@@ -71,4 +71,4 @@ def test_further_actions_are_read_only_where_they_are_allowed():
 )
 def test_a_reply_without_a_suggestion_is_unreadable(reply):
     with pytest.raises(Unreadable):
-        parse_suggestion(reply)
+        parse_suggestion(reply, False, 9)

@@ -54,13 +54,9 @@ def prompts(llm, purpose):
         ({"planning": "iterative"}, "reflective-iterative"),
         ({"planning": "plan-then-adapt"}, "reflective-plan-then-adapt"),
         ({"memory": "plain"}, "reflective-plain-memory"),
-        ({"constraint": "none"}, "reflective-none-constraint"),
+        ({"memory": "unconstrained"}, "reflective-unconstrained-memory"),
         ({"screen": "full"}, "reflective-full-screen"),
         ({"screen": "full", "actions": "all"}, "reflective-full-screen-all-actions"),
-        (
-            {"memory": "traces", "constraint": "all"},
-            "reflective-traces-memory-all-constraint",
-        ),
     ],
 )
 def test_the_name_of_each_variant_differs(variant, name):
@@ -147,82 +143,19 @@ class TestMemory:
         for prompt in (second, prompts(llm, "plan")[-1]):
             assert '<button id="3" pos="top-left">Save</button>' in prompt
 
-    def test_a_constraint_is_refused_where_nothing_is_disabled(self):
-        with pytest.raises(UsageError, match="constraint 'all' has no effect on the memory 'plain"):
-            ReflectiveAgent(memory="plain", constraint="all")
-
-    @pytest.mark.parametrize(("memory", "solved_at"), [("structured", None), ("traces", 4)])
-    def test_memory_of_traces_breaks_a_cycle_over_several_trials(self, memory, solved_at):
-        """Two entries lead to the same dead ends, and reflection goes back and forth (9.6)."""
-        field, rest = Element(1, "input_text"), [button(id, str(id)) for id in (2, 3, 4)]
-        env = FakeEnvironment(
-            "Say a, then press 4",
-            {"start": [field], "a": rest, "b": rest},
-            {("start", f'enter "{word}" to id=1'): word for word in "ab"},
-            {(word, f"click id={id}"): -1.0 for word in "ab" for id in (2, 3, 4)}
-            | {("a", "click id=4"): 1.0},
-        )
-        reflections = iter(
-            [
-                "For action index=1, you should click id=3.",
-                'For action index=0, you should enter "b" to id=1.',
-                'For action index=0, you should enter "a" to id=1.',
-                "For action index=1, you should click id=3.",
-            ]
-        )
-
-        def model(prompt, purpose):
-            match purpose:
-                case "reflect":
-                    return next(reflections)
-                case "summarise":
-                    return "Something was typed."
-            if "input_text" in prompt.rpartition("The screen now:")[2]:
-                return 'enter "a" to id=1'
-            return next(f"click id={id}" for id in (2, 3, 4) if f'<button id="{id}"' in prompt)
-
-        episode, _ = play(env, model, memory=memory)
-        assert episode.solved_at == solved_at
-        went_round = actions(episode, 4) == actions(episode, 1)
-        assert went_round is (memory == "structured")
-
-
-class TestConstraint:
-    REPLIES = (
-        "click id=1", "Opened the menu.", "click id=3",
-        "For action index=1, you should click id=4.", "DONE",
-    )  # fmt: skip
-
-    @pytest.mark.parametrize(("constraint", "keeps_id"), [("clicks", False), ("none", True)])
-    def test_without_a_constraint_wrong_clicks_keep_their_ids(self, constraint, keeps_id):
-        episode, llm = play(
-            quit_page(), [*self.REPLIES[:4], "?", "?", "click id=5"], 3, constraint=constraint
-        )
+    @pytest.mark.parametrize(
+        ("memory", "keeps_id"), [("structured", False), ("unconstrained", True)]
+    )
+    def test_wrong_clicks_keep_their_ids_without_the_constraint(self, memory, keeps_id):
+        replies = [
+            "click id=1", "Opened the menu.", "click id=3",
+            "For action index=1, you should click id=4.", "?", "?", "click id=5",
+        ]  # fmt: skip
+        episode, llm = play(quit_page(), replies, 3, memory=memory)
         second = prompts(llm, "reflect")[1]
         assert ('<button id="3" pos="top-left">Save</button>' in second) is keeps_id
         reflections = [e.disabled for e in episode.events if isinstance(e, Reflected)]
         assert reflections[0] == (() if keeps_id else (3,))
-
-    def test_the_constraint_for_all_actions_names_wrong_entries_and_avoids_them(self):
-        field = Element(1, "input_text")
-        env = FakeEnvironment(
-            "Say c",
-            {"start": [field]},
-            {},
-            {("start", f'enter "{word}" to id=1'): reward for word, reward in
-             (("a", -1.0), ("b", -1.0), ("c", 1.0))},
-        )  # fmt: skip
-        suggest = 'For action index=0, you should enter "{}" to id=1.'
-        episode, llm = play(
-            env,
-            ['enter "a" to id=1', suggest.format("b"), suggest.format("a"), 'enter "c" to id=1'],
-            constraint="all",
-        )
-        assert episode.solved_at == 3
-        assert 'Tried here before, and wrong: enter "a" to id=1' in prompts(llm, "reflect")[1]
-        assert (
-            'tried before and was wrong, so do something else: enter "a"' in prompts(llm, "plan")[1]
-        )
 
 
 class TestFullScreen:
