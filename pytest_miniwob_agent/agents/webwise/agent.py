@@ -22,7 +22,8 @@ from pytest_miniwob_agent.agents.webwise.examples import (
     remark_of,
     write_pool,
 )
-from pytest_miniwob_agent.agents.webwise.interpreter import ProgramError, interpret
+from pytest_miniwob_agent.agents.webwise.interpreter import interpret
+from pytest_miniwob_agent.agents.webwise.language import ProgramError
 from pytest_miniwob_agent.agents.webwise.page import Page, PageJudged, is_asked_for
 from pytest_miniwob_agent.agents.webwise.replies import extract_program
 from pytest_miniwob_agent.core.actions import Action

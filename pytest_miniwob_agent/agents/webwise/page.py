@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pytest_miniwob_agent.agents.webwise.interpreter import ProgramError
+from pytest_miniwob_agent.agents.webwise.language import ProgramError
 from pytest_miniwob_agent.agents.webwise.objects import (
     Object,
     find_objects,

@@ -6,10 +6,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from pytest_miniwob_agent.agents.webwise.interpreter import MAX_WORK, ProgramError, interpret
-from pytest_miniwob_agent.agents.webwise.interpreter.checking import MAX_SOURCE
-from pytest_miniwob_agent.agents.webwise.interpreter.costs import CALL_WORK
-from pytest_miniwob_agent.agents.webwise.interpreter.values import MAX_NESTING
+from pytest_miniwob_agent.agents.webwise.interpreter import CALL_WORK, MAX_WORK, interpret
+from pytest_miniwob_agent.agents.webwise.language import MAX_NESTING, MAX_SOURCE, ProgramError
 
 
 def run(source, **functions):
