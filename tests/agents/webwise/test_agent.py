@@ -405,8 +405,8 @@ class TestParameters:
             ({"examples": "all"}, "examples 'all' is not one of none, built-in, nor a file of"),
             ({"objects": "none"}, 'give "steps": "single" too'),
             ({"objects": "some"}, "objects 'some' is not one of filtered, whole, none"),
-            ({"programs": 0}, "programs must be a positive integer, not 0"),
-            ({"programs": True}, "programs must be a positive integer, not True"),
+            ({"programs": 0}, "programs must be an integer from 1 to 1000, not 0"),
+            ({"programs": True}, "programs must be an integer from 1 to 1000, not True"),
             ({"step": "multi"}, "takes no 'step'"),
         ],
     )

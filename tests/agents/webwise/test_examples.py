@@ -17,7 +17,7 @@ from pytest_miniwob_agent import (
     UsageError,
 )
 from pytest_miniwob_agent.agents.webwise import WebWISEAgent
-from pytest_miniwob_agent.agents.webwise.examples import read_pool
+from pytest_miniwob_agent.agents.webwise.examples import read_examples
 from pytest_miniwob_agent.testing import FakeEnvironment, ScriptedLLM
 
 GOOD = '{"goal": "g", "stages": [{"objects": "o", "program": "p"}]}'
@@ -60,7 +60,7 @@ class TestSaving:
         agent = WebWISEAgent(save_examples="pool.jsonl")
         assert agent.run_finished(outcomes) == "saved 4 examples to pool.jsonl"
         first = (folder / "pool.jsonl").read_bytes()
-        assert [each.goal for each in read_pool(folder / "pool.jsonl").examples] == [
+        assert [each.goal for each in read_examples(folder / "pool.jsonl")[0]] == [
             "click-menu 1", "click-menu 2", "click-tab 1", "click-tab 2",
         ]  # fmt: skip
         for seed in range(5):
@@ -90,7 +90,7 @@ class TestSaving:
     def test_an_example_is_of_the_task_that_was_solved(self, folder):
         text = GOOD.replace("{", '{"task": "mine", ', 1)
         WebWISEAgent(save_examples="pool.jsonl").run_finished([outcome(text=text)])
-        assert [each.task for each in read_pool(folder / "pool.jsonl").examples] == ["click-tab"]
+        assert [each.task for each in read_examples(folder / "pool.jsonl")[0]] == ["click-tab"]
 
     def test_without_an_example_the_file_is_left_as_it_was(self, folder):
         (folder / "pool.jsonl").write_text("as before")
@@ -132,9 +132,9 @@ class TestTheParameter:
     @pytest.mark.parametrize(
         ("path", "reason"),
         [
-            (".", "save_examples '.' is a folder; name a file"),
-            ("", "save_examples must be the path of a file, not ''"),
-            (5, "save_examples must be the path of a file, not 5"),
+            (".", "save_examples '.' is not the path of a file"),
+            ("", "save_examples '' is not the path of a file"),
+            (5, "save_examples 5 is not the path of a file"),
         ],
     )
     def test_a_path_that_is_not_one_of_a_file_is_refused(self, folder, path, reason):
@@ -209,7 +209,7 @@ def test_a_run_saves_its_examples_with_workers_as_without(project, chat_server):
     assert result.parseoutcomes() == {"passed": 23, "failed": 1}
     result.stdout.fnmatch_lines(["saved 12 examples to pool.jsonl"])
     pool = project.path / "pool.jsonl"
-    assert [each.goal[-14:] for each in read_pool(pool).examples[:2]] == [
+    assert [each.goal[-14:] for each in read_examples(pool)[0][:2]] == [
         "click-menu-2 2", "click-menu-2 9",
     ]  # fmt: skip
     first = pool.read_bytes()
