@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from pytest_miniwob_agent.agents.prompts import Prompt, Prompts
@@ -73,13 +73,15 @@ class Dialogue:
         parts, pictures = self._turns(trial, steps)
         if sum(map(len, parts)) > TRAJECTORY_LIMIT or len(pictures) > MOST_PICTURES:
             parts, pictures = self._turns(trial, (0, steps[-1]))
-        return Prompt.of("\n\n".join(parts), pictures)
+        trajectory = Prompt("\n\n".join(parts))
+        trajectory.pictures = pictures
+        return trajectory
 
-    def _turns(self, trial: Trial, shown: Collection[int]) -> tuple[list[str], Sequence[bytes]]:
+    def _turns(self, trial: Trial, shown: Collection[int]) -> tuple[list[str], tuple[bytes, ...]]:
         """List the screens of some steps and the actions of all, with the screens' pictures."""
         actions = [*map(str, trial.actions), *filter(None, [trial.invalid])]
         parts = []
-        last: tuple[int, Prompt] = (-1, Prompt.of(""))
+        last: tuple[int, Prompt] = (-1, Prompt())
         for step, screen in enumerate(trial.screens):
             if step in shown:
                 text = self.style.show(screen, self.memory.disabled(step), last[1].pictures)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from pytest_miniwob_agent.agents.prompts import Prompt
@@ -55,9 +55,9 @@ class ScreenStyle:
         return Screen(observation, render(observation.elements), observation.focus, picture)
 
     def show(
-        self, screen: Screen, disabled: Collection[int] = (), pictures: Sequence[bytes] = ()
+        self, screen: Screen, disabled: Collection[int] = (), pictures: tuple[bytes, ...] = ()
     ) -> Prompt:
-        """Show a screen, without the ids that are disabled.
+        """Show a screen without the ids that are disabled.
 
         `pictures` are those that the prompt already has: an equal one is not sent again.
         """
@@ -66,7 +66,9 @@ class ScreenStyle:
             if screen.picture not in pictures:
                 pictures = (*pictures, screen.picture)
             parts.append(f"[picture {pictures.index(screen.picture) + 1}]")
-        return Prompt.of("\n".join(parts), pictures)
+        shown = Prompt("\n".join(parts))
+        shown.pictures = pictures
+        return shown
 
 
 _FULL = ScreenStyle(
