@@ -83,7 +83,7 @@ def _endings(result: Result) -> str:
 
 
 @dataclass(frozen=True)
-class Change:
+class RateChange:
     """The change of the solved rate over one or more pairs.
 
     A rate is the mean of the items' shares of solved samples. Intervals are at 95 %.
@@ -92,78 +92,64 @@ class Change:
     pairs: tuple[Pair, ...]
 
     @cached_property
+    def _shares(self) -> tuple[list[float], list[float]]:
+        before = [float(pair.before.share) for pair in self.pairs]
+        return before, [float(pair.after.share) for pair in self.pairs]
+
+    @cached_property
+    def _samples(self) -> tuple[int, int]:
+        before = sum(pair.before.conclusive for pair in self.pairs)
+        return before, sum(pair.after.conclusive for pair in self.pairs)
+
+    @property
     def before(self) -> float:
         """The rate before."""
         return float(sum(pair.before.share for pair in self.pairs) / len(self.pairs))
 
-    @cached_property
+    @property
     def after(self) -> float:
         """The rate after."""
         return float(sum(pair.after.share for pair in self.pairs) / len(self.pairs))
 
     @cached_property
-    def differences(self) -> tuple[Fraction, ...]:
-        """The change of every item, from -1 to 1."""
-        return tuple(pair.change for pair in self.pairs)
+    def difference(self) -> Fraction:
+        """The rate after minus the rate before."""
+        return sum((pair.change for pair in self.pairs), Fraction(0)) / len(self.pairs)
 
     @cached_property
     def matched_differences(self) -> tuple[Fraction, ...]:
         """The change of every item over as many samples before as after, for the tests."""
         return tuple(pair.matched_change for pair in self.pairs)
 
-    @cached_property
-    def difference(self) -> Fraction:
-        """The rate after minus the rate before."""
-        return sum(self.differences, Fraction(0)) / len(self.pairs)
-
     @property
     def before_interval(self) -> tuple[float, float]:
         """Wilson's interval for the rate before."""
-        shares = [float(pair.before.share) for pair in self.pairs]
-        return statistics.rate_interval(shares, self._samples[0])
+        return statistics.rate_interval(self._shares[0], self._samples[0])
 
     @property
     def after_interval(self) -> tuple[float, float]:
         """Wilson's interval for the rate after."""
-        shares = [float(pair.after.share) for pair in self.pairs]
-        return statistics.rate_interval(shares, self._samples[1])
+        return statistics.rate_interval(self._shares[1], self._samples[1])
 
     @property
     def interval(self) -> tuple[float, float]:
         """The interval for the paired difference."""
-        before = [float(pair.before.share) for pair in self.pairs]
-        after = [float(pair.after.share) for pair in self.pairs]
-        return statistics.difference_interval(before, after, self._samples)
+        return statistics.difference_interval(*self._shares, self._samples)
 
     @property
-    def _samples(self) -> tuple[int, int]:
-        before = sum(pair.before.conclusive for pair in self.pairs)
-        return before, sum(pair.after.conclusive for pair in self.pairs)
+    def worse(self) -> list[Pair]:
+        """The items that changed for the worse."""
+        return [pair for pair in self.pairs if pair.change < 0]
 
     @property
-    def lost(self) -> int:
-        """Number of items that changed for the worse."""
-        return sum(each < 0 for each in self.differences)
-
-    @property
-    def gained(self) -> int:
-        """Number of items that changed for the better."""
-        return sum(each > 0 for each in self.differences)
+    def better(self) -> list[Pair]:
+        """The items that changed for the better."""
+        return [pair for pair in self.pairs if pair.change > 0]
 
     @property
     def moved(self) -> float:
-        """The mean square of the differences; with one sample an item, the share that changed."""
-        return float(sum(each * each for each in self.differences)) / len(self.pairs)
-
-    @cached_property
-    def p_worse(self) -> float:
-        """The one-sided p-value for a change for the worse."""
-        return statistics.p_worse(self.matched_differences)
-
-    @cached_property
-    def p_changed(self) -> float:
-        """The two-sided p-value of the same test as `p_worse`."""
-        return statistics.p_changed(self.matched_differences)
+        """The mean square of the changes; with one sample per item, the share that changed."""
+        return float(sum(pair.change**2 for pair in self.pairs)) / len(self.pairs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +213,7 @@ class Comparison:
     def setup(self) -> list[tuple[str, str, str]]:
         """The set-ups of both runs, as rows of name, before and after.
 
-        Source, agent, model and samples an item are always listed; parameters, limits, what
+        Source, agent, model and samples per item are always listed; parameters, limits, what
         answered, and prompt files only if they differ. A prompt file that no call needed is `not
         used`; what a results file does not say is `unknown`.
         """
@@ -235,7 +221,7 @@ class Comparison:
             ("results", self.baseline.source, self.head.source),
             ("agent", *self._values(lambda result: result.agent)),
             ("model", *self._values(lambda result: result.model)),
-            ("samples an item", _sample_counts(self.baseline), _sample_counts(self.head)),
+            ("samples per item", _sample_counts(self.baseline), _sample_counts(self.head)),
         ]
         rows += [
             (name, before, after)
@@ -319,8 +305,7 @@ class Comparison:
     def calls(self) -> dict[str, dict[str, int]]:
         """Number of model calls over the pairs, `before` and `after`: by purpose, and `all`."""
         return {
-            "before": _calls(pair.before for pair in self.pairs),
-            "after": _calls(pair.after for pair in self.pairs),
+            side: _calls(getattr(pair, side) for pair in self.pairs) for side in ("before", "after")
         }
 
     @property
@@ -330,8 +315,8 @@ class Comparison:
         None if any call has no count.
         """
         return {
-            "before": _tokens(pair.before for pair in self.pairs),
-            "after": _tokens(pair.after for pair in self.pairs),
+            side: _tokens(getattr(pair, side) for pair in self.pairs)
+            for side in ("before", "after")
         }
 
 

@@ -40,7 +40,7 @@ class TestText:
             "results: old.jsonl -> new.jsonl",
             "agent: reflective",
             "model: m -> m2",
-            "samples an item: 1",
+            "samples per item: 1",
             'parameters: {"temperature":0} -> {"temperature":1}',
             "prompt extra.txt: not used -> dd",
             "prompt plan.txt: aa -> cc",
