@@ -32,8 +32,9 @@ class ComparisonView:
 
     def text(self, width: int = 80) -> str:
         """Text for a terminal of `width` columns, without colours."""
-        heads = [f"{name}: {_arrow(before, after)}" for name, before, after in self.both.setup]
-        heads += [f"warning: {caution.text}" for caution in self.both.cautions]
+        warnings = self.both.warnings
+        setup = [f"{name}: {_arrow(before, after)}" for name, before, after in self.both.setup]
+        heads = ["warning: " * (row in warnings) + row for row in setup]
         lines = [line for text in heads for line in layout.wrap(text, width)]
         lines += ["", *layout.text_table(self._rates(), width), ""]
         if self.both.pairs:
@@ -63,8 +64,8 @@ class ComparisonView:
         head = ("", "before", "after")
         named = [(layout.escape(row[0]), *map(layout.cell, row[1:])) for row in self.both.setup]
         lines += [*layout.markdown_table([head, *named]), ""]
-        for caution in self.both.cautions:
-            lines += ["> [!WARNING]", f"> {layout.escape(caution.text)}", ""]
+        for text in self.both.warnings:
+            lines += ["> [!WARNING]", f"> {layout.escape(text)}", ""]
         lines += [*layout.markdown_table(_first_escaped(self._rates())), ""]
         if rows := self._repeats(self.both):
             lines += [*layout.markdown_table(_first_escaped(rows)), ""]
@@ -89,10 +90,7 @@ class ComparisonView:
                 {"what": name, "before": before, "after": after}
                 for name, before, after in both.setup
             ],
-            "warnings": [
-                {"kind": caution.kind, "text": caution.text, "items": caution.items}
-                for caution in both.cautions
-            ],
+            "warnings": both.warnings,
             "partial": {"before": both.baseline.partial, "after": both.head.partial},
             "whole": _change(both.pairs),
             "categories": {name: _change(pairs) for name, pairs in both.categories.items()},

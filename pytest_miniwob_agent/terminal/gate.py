@@ -133,9 +133,9 @@ def show_gate(
             terminal.line(line, **markup)
 
     for name, before, after in both.changed_setup:
-        show(f"{name}: {before} -> {after}")
-    for caution in both.cautions:
-        show(f"warning: {caution.text}", yellow=True)
+        text = f"{name}: {before} -> {after}"
+        warned = text in both.warnings
+        show("warning: " * warned + text, yellow=warned)
     for line in verdict_lines(verdict, width, most, more="all with -v"):
         terminal.line(line)
     show(hint)
