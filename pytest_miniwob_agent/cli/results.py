@@ -14,8 +14,8 @@ def add(commands: Commands) -> None:
     parser = add_merge_step(
         commands,
         "results",
-        "Join the results files of all shards of a suite into the one that a run of all items would "
-        "have written. A shard that is missing, given twice, or of another commit, set of items, "
+        "Join the results files of all shards of a suite into the one that a run of all items "
+        "would have written. A shard that is missing, given twice, or of another commit, items, "
         "agent, model, prompt or limit is an error that names it, and so is an item that went to "
         "no shard or to several.",
     )

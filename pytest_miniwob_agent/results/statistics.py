@@ -4,8 +4,8 @@ The unit is the item. With repeats an item counts once, with the share of its sa
 solved, so that ten samples of one item never count as ten items. Differences are those of an item's
 shares, after minus before, from -1 to 1; with one sample per item they are -1, 0 and 1.
 
-docs/statistics.md gives the reasons for these methods. NumPy and SciPy are imported where a function
-needs them, as that takes half a second.
+docs/statistics.md gives the reasons for these methods. NumPy and SciPy are imported where they are
+needed, as that takes half a second.
 """
 
 from __future__ import annotations
