@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_miniwob_agent.browser.grid_address import (
     Grid,
-    Place,
+    HostPort,
     read_grid,
     shown_capabilities,
 )
@@ -27,7 +27,7 @@ from pytest_miniwob_agent.models.params import (
     shown_url,
 )
 from pytest_miniwob_agent.models.prices import Price
-from pytest_miniwob_agent.pictures.parts import FOLDER
+from pytest_miniwob_agent.pictures.references import FOLDER
 from pytest_miniwob_agent.plugin.options.declarations import BY_MARKER, OPTIONS, Option
 from pytest_miniwob_agent.plugin.options.ini_file import IniFile
 from pytest_miniwob_agent.plugin.options.project_folder import project_folder
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 REPLAYING = (
     "model", "llm-params", "agent", "agent-params", "prompts", "seeds", "trials", "steps",
-    "repeats", "pages", "cassettes", "browser", "page-scheme",
+    "repeats", "pages", "cassettes", "browser",
 )  # fmt: skip
 """Options that decide which items there are, and what an item does when it is replayed."""
 
@@ -81,10 +81,9 @@ class Settings:
     report: Path | None
     trace: str
     browser: str | None
-    page_scheme: str
     remote: str | None = field(repr=False)
     capabilities: dict[str, Any] = field(repr=False)
-    serve: Place | None
+    serve: HostPort | None
     headed: bool
     slowmo: int | None
     """None where no window is shown."""
@@ -251,11 +250,6 @@ def _check_grid(config: pytest.Config, values: dict[str, Any]) -> None:
             "miniwob_remote) opens browsers on a Grid: name one of its nodes with "
             """--miniwob-capabilities='{"goog:chromeOptions": {"binary": "PATH"}}', or give """
             "--miniwob-remote= to stay on this machine"
-        )
-    elif values["page_scheme"] == "file":
-        raise UsageError(
-            "--miniwob-page-scheme=file and --miniwob-remote don't go together: the nodes of a "
-            "Grid have no files of this machine"
         )
 
 
