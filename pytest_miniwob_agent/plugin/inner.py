@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from pytest_miniwob_agent.browser.grid_address import Grid, Place, read_grid
+from pytest_miniwob_agent.browser.grid_address import Grid, HostPort, read_grid
 from pytest_miniwob_agent.cassettes.folder.stems import Used
 from pytest_miniwob_agent.core.actions import Action, action_from_data
 from pytest_miniwob_agent.core.case import Case
@@ -176,7 +176,7 @@ def collect(args: Sequence[str]) -> Collected:
                 case "settings", (variable, address, capabilities, serve):
                     found["key_variable"] = variable
                     if address:
-                        place = Place(*serve) if serve else None
+                        place = HostPort(*serve) if serve else None
                         found["grid"] = read_grid(address, capabilities, place)
                 case "cassettes", (folder, *stems):
                     found["used"] = Used(Path(folder), *stems)

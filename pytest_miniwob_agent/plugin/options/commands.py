@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from pytest_miniwob_agent.core.files import shown_from_here
 from pytest_miniwob_agent.core.secrets import redact
-from pytest_miniwob_agent.plugin.run.state import settings_of
 from pytest_miniwob_agent.plugin.options.settings import OPTIONS
+from pytest_miniwob_agent.plugin.run.state import settings_of
 
 if TYPE_CHECKING:
     import pytest

@@ -88,6 +88,4 @@ def option(group: str, help_text: str, *, secret: bool = False, **more: Any) -> 
         secret: true if the value may hold a key, so that `repr` must not show it.
         **more: further attributes of `Option`.
     """
-    return field(
-        repr=not secret, metadata={"option": Option(group=group, help=help_text, **more)}
-    )
+    return field(repr=not secret, metadata={"option": Option(group=group, help=help_text, **more)})

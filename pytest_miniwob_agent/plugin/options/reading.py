@@ -29,7 +29,7 @@ def add_options(parser: pytest.Parser) -> None:
         group.addoption(option.name, default=None, metavar=metavar, choices=choices, help=text)
     parser.addini(
         SUITES,
-        "test files, or globs, that are not collected by default, but own cassettes: `miniwob-agent "
+        "test files, or globs, that own cassettes but are not collected by default: `miniwob-agent "
         "cassettes` counts their items; one per line",
         "linelist",
         [],

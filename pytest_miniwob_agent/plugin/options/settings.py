@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from pytest_miniwob_agent.browser.grid_address import Grid, Place, read_grid
+from pytest_miniwob_agent.browser.grid_address import Grid, HostPort, read_grid
 from pytest_miniwob_agent.cassettes.deferred.batch_command import PENDING
 from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.models.params import kept_params, sent_only_texts
 from pytest_miniwob_agent.models.prices import Price
-from pytest_miniwob_agent.pictures.parts import FOLDER
+from pytest_miniwob_agent.pictures.references import FOLDER
 from pytest_miniwob_agent.plugin.options.option import Option, option
 from pytest_miniwob_agent.plugin.options.values import (
     parse_baseline,
@@ -38,7 +38,7 @@ SEEDS = "1000-1024"
 OVERRIDES = "overrides the marker; in the ini file, it applies where the marker sets none"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """The options of a run, read once; None where there is neither a value nor a default.
 
@@ -299,7 +299,7 @@ class Settings:
         example='{"browserVersion": "156"}',
         secret=True,
     )
-    serve: Place | None = option(
+    serve: HostPort | None = option(
         "Selenium Grid",
         "with --miniwob-remote: the host name under which nodes of the Grid reach this machine, "
         "where each worker serves the pages, and the port of the first worker; the others take the "
@@ -308,10 +308,10 @@ class Settings:
         metavar="HOST[:PORT]",
         example="runner.internal:8800",
     )
-    ini: Mapping[str, Any] = field()
-    pending: Path = field()
+    ini: Mapping[str, Any]
+    pending: Path
     """The batch file of deferred recording."""
-    ini_baseline: Path | None = field()
+    ini_baseline: Path | None
     """The baseline of the ini file, if it is a file."""
 
     @property

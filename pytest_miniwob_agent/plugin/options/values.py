@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from pytest_miniwob_agent.browser.grid_address import Place, check_capabilities, parse_place
+from pytest_miniwob_agent.browser.grid_address import HostPort, check_capabilities, parse_host_port
 from pytest_miniwob_agent.browser.grid_address import parse_address as parse_grid_address
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.models.params import is_server
@@ -62,9 +62,7 @@ def parse_dollars(name: str, text: str) -> float:
     except ValueError:
         amount = math.nan
     if not 0 < amount < math.inf:
-        raise UsageError(
-            f"{name}: {text!r} must be an amount of US dollars above 0, such as 2.50"
-        )
+        raise UsageError(f"{name}: {text!r} must be an amount of US dollars above 0, such as 2.50")
     return amount
 
 
@@ -132,9 +130,7 @@ def parse_server(name: str, text: str) -> str | None:
         UsageError: the text is not an address; the message does not quote it, as it may hold a key.
     """
     if text and not is_server(text):
-        raise UsageError(
-            f"{name}: give the full URL of a server, such as http://127.0.0.1:8000/v1"
-        )
+        raise UsageError(f"{name}: give the full URL of a server, such as http://127.0.0.1:8000/v1")
     return text or None
 
 
@@ -147,13 +143,13 @@ def parse_grid(name: str, text: str) -> str | None:
     return parse_grid_address(name, text) if text else None
 
 
-def parse_serve(name: str, text: str) -> Place | None:
+def parse_serve(name: str, text: str) -> HostPort | None:
     """Return the host and the port of `HOST[:PORT]`; None for an empty text.
 
     Raises:
         UsageError: the text has another form.
     """
-    return parse_place(name, text) if text else None
+    return parse_host_port(name, text) if text else None
 
 
 def parse_shard(name: str, text: str) -> tuple[int, int] | None:
@@ -166,7 +162,5 @@ def parse_shard(name: str, text: str) -> tuple[int, int] | None:
         return None
     number, _, of = text.partition("/")
     if not re.fullmatch(r"[1-9]\d*/[1-9]\d*", text) or int(number) > int(of):
-        raise UsageError(
-            f"{name}: {text!r} does not name a shard; the second of five is 2/5"
-        )
+        raise UsageError(f"{name}: {text!r} does not name a shard; the second of five is 2/5")
     return int(number), int(of)

@@ -66,7 +66,7 @@ class RunResults:
         if state.settings.results:
             results.write(state.settings.results)
             self._written = True
-        if state.baseline is not None and (shard is None or state.settings.judge_shard):
+        if state.baseline is not None and shard is None:
             self._judge(results)
 
     def _judge(self, results: Results) -> None:
