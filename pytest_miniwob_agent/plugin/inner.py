@@ -151,7 +151,7 @@ def replay(
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """What a pytest run would use.
+    """The cassettes, the key and the Grid that a pytest run would use.
 
     Attributes:
         used: the cassettes of its items; also of items that are deselected, or of `miniwob_suites`

@@ -83,7 +83,7 @@ def _in_ini_file(config: pytest.Config, option: Option) -> str | None:
     except pytest.UsageError:
         form = "a list of strings" if option.ini_type == "linelist" else "a string"
         example = f", such as '{option.example}'" if option.example else ""
-        raise UsageError(f"{option.ini}: give {form}{example} in the ini file") from None
+        raise UsageError(f"{option.ini}: give {form} in the ini file{example}") from None
     text = "\n".join(value) if isinstance(value, list) else str(value or "")
     return text or None
 
