@@ -232,6 +232,7 @@ class _Collector:
         if config.args_source is not config.ArgsSource.ARGS:
             self._suites = suite_files(config)
             config.args += map(str, self._suites)
+            config.option.keepduplicates = True  # also those in a folder of tests
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None]:
