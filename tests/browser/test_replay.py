@@ -122,21 +122,14 @@ def test_workers_order_fonts_language_and_time_zone_make_no_difference(
         assert carried == plain[0][item], item
 
 
-@pytest.mark.parametrize(
-    "slowmo",
-    [
-        pytest.param(["--miniwob-slowmo=20"], id="slowly"),
-        pytest.param([], id="at once", marks=pytest.mark.sweep),
-    ],
-)
-def test_a_window_and_its_pace_make_no_difference(plain, selected, tmp_path, display, slowmo):
+def test_a_window_makes_no_difference(plain, selected, tmp_path, display):
     """Without -n: two windows on one display would take each other's focus."""
     display.move_mouse(60, 250)  # over the task, as a mouse may well be
     outcomes, slept = replay(
-        tmp_path, "-p", "no:randomly", "--miniwob-headed", *slowmo, *selected, DISPLAY=display.name
+        tmp_path, "-p", "no:randomly", "--miniwob-headed", *selected, DISPLAY=display.name
     )
     assert outcomes == plain[0]
-    assert bool(slept) == bool(slowmo)
+    assert not slept
 
 
 def test_a_grid_makes_no_difference(plain, selected, tmp_path, grid):

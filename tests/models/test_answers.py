@@ -77,7 +77,6 @@ class TestMalformed:
             "--miniwob-record=new_episodes",
             f"--miniwob-base-url={raw_server.url}",
             "--tb=short",
-            "--miniwob-keep-going",
         )
         result.assert_outcomes(errors=len(MALFORMED))
         assert raw_server.requests == len(MALFORMED)

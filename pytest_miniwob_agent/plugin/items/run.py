@@ -153,7 +153,7 @@ class ItemRun:
                 self._outcome = replace(self._outcome, status=Status.BUDGET, message=str(error))
                 pytest.skip(f"{error}; run again to continue from here")
             case PermanentError() if self._stops_run(error):
-                self._stop_run("every model call would fail; --miniwob-keep-going continues")
+                self._stop_run("every model call would fail")
             case RecordingStopped():
                 self._stop_run(str(error).splitlines()[0])
             case Drift():
