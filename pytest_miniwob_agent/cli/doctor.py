@@ -137,14 +137,14 @@ def check_grid(grid: Grid) -> Iterator[Check]:
         return
     found = (
         f"Selenium {' and '.join(status.versions) or 'without nodes'} at {grid.url}, "
-        f"{counted(len(status.chrome), 'place')} for Chrome, {status.free} free"
+        f"{counted(status.slots, "slot")} for Chrome, {status.free} free"
     )
     yield Check(
-        "Grid", found, "" if status.chrome else "start a node with Chrome, see docs/grid.md"
+        "Grid", found, "" if status.slots else "start a node with Chrome, see docs/grid.md"
     )
-    if status.chrome and not status.free:
+    if status.slots and not status.free:
         yield Check("page", "not tried, as the Grid is full", "try again later", note=True)
-    elif status.chrome:
+    elif status.slots:
         yield from check_page(Browser(launcher=launcher), "see docs/grid.md")
 
 

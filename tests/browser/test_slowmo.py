@@ -1,4 +1,4 @@
-"""Slow motion, for people who watch the window: the pointer is drawn in it."""
+"""`miniwob-agent play --slowmo`: the pointer in the window."""
 
 from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
 from pytest_miniwob_agent.browser.process import Browser
