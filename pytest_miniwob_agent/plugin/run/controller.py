@@ -196,7 +196,7 @@ class Controller:
             judged=self._state.settings.baseline is not None,
             shard=shard_of(self._config, self._state),
             verdict=comparison.verdict if comparison else None,
-            cautions=comparison.both.cautions if comparison else (),
+            warnings=comparison.both.warnings if comparison else (),
             broken=bool(session.shouldstop or session.shouldfail)
             or session.exitstatus == pytest.ExitCode.INTERRUPTED,
             sent=self._state.settings.sent_pictures,
