@@ -137,11 +137,9 @@ def check_grid(grid: Grid) -> Iterator[Check]:
         return
     found = (
         f"Selenium {' and '.join(status.versions) or 'without nodes'} at {grid.url}, "
-        f"{counted(status.slots, "slot")} for Chrome, {status.free} free"
+        f"{counted(status.slots, 'slot')} for Chrome, {status.free} free"
     )
-    yield Check(
-        "Grid", found, "" if status.slots else "start a node with Chrome, see docs/grid.md"
-    )
+    yield Check("Grid", found, "" if status.slots else "start a node with Chrome, see docs/grid.md")
     if status.slots and not status.free:
         yield Check("page", "not tried, as the Grid is full", "try again later", note=True)
     elif status.slots:
