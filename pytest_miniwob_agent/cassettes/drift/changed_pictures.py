@@ -24,7 +24,7 @@ def changed_pictures(
 
 
 def _changed(number: int, then: str | None, now: str | None, pictures: Pictures) -> ChangedPicture:
-    from pytest_miniwob_agent.pictures.differences import compare, shown_difference
+    from pytest_miniwob_agent.pictures.difference import compare, shown_difference
     from pytest_miniwob_agent.pictures.image import decoded
 
     recorded = pictures.file_of(then) if then else None
