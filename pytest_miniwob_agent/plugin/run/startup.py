@@ -148,8 +148,8 @@ def _take_answers(settings: Settings) -> str:
     """
     if settings.record != "defer":
         return ""
-    from pytest_miniwob_agent.cassettes.deferred.batch_file import read_pending
-    from pytest_miniwob_agent.cassettes.deferred.pending import take_answers
+    from pytest_miniwob_agent.cassettes.deferred.answers import take_answers
+    from pytest_miniwob_agent.cassettes.deferred.pending import read_pending
 
     if settings.answers is None:
         read_pending(settings.pending)  # a damaged file is reported before the run
