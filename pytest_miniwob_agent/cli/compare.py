@@ -45,7 +45,7 @@ def run(options: Namespace) -> int:
     gate = Gate.parse(options.gate) if options.gate else None
     baseline = read_results(options.base, beside=options.head)
     head = read_results(options.head, beside=options.base)
-    verdict = judge(baseline, head, gate, head.elsewhere) if gate else None
+    verdict = judge(baseline, head, gate) if gate else None
     view = ComparisonView(Comparison(baseline, head), verdict)
     if options.format == "json":
         sys.stdout.write(json.dumps(view.data(), indent=1) + "\n")

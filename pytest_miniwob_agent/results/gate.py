@@ -130,6 +130,11 @@ class Verdict:
     doubt: Reason | None = None
 
     @property
+    def all_reasons(self) -> tuple[Reason, ...]:
+        """The reasons, and the doubt."""
+        return (*self.reasons, *([self.doubt] if self.doubt else []))
+
+    @property
     def failed(self) -> bool:
         """True if there is a reason to fail the run."""
         return bool(self.reasons)
@@ -289,8 +294,7 @@ def _notes(both: Comparison, left_out: Sequence[str]) -> list[str]:
             "not have are not judged"
         )
     if left_out:
-        why = f"{both.head.shard}, so not judged here" if both.head.shard else "left out on purpose"
-        notes.append(f"{why}: {counted(len(left_out), 'item')} of the baseline")
+        notes.append(f"left out on purpose: {counted(len(left_out), 'item')} of the baseline")
     if both.new:
         notes.append(f"not in the baseline: {listed(both.new)}")
     if unknown := [item for item, samples in baseline.items.items() if not samples.conclusive]:

@@ -36,7 +36,7 @@ from pytest_miniwob_agent.core.errors import (
 )
 from pytest_miniwob_agent.core.files import write_atomically
 from pytest_miniwob_agent.core.text import counted, shorten
-from pytest_miniwob_agent.models.apis.answers import is_answer
+from pytest_miniwob_agent.models.apis.recorded import is_answer
 
 
 def read_answers(pending: Path) -> dict[str, Line]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.events import Called
 from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.outcome import Outcome
@@ -57,16 +56,16 @@ class RunResults:
             UsageError: an item was run more than once, with different results.
             OSError: the file can't be written.
         """
-        from pytest_miniwob_agent.results.file import Results
+        from pytest_miniwob_agent.results.file import Results, one_per_case
 
         state = self._state
         self._partial = self._reasons_for_partial(outcomes)
-        shard = shard_of(self._config, state, outcomes)
-        results = Results(_unique(outcomes), self._partial, "this run", shard)
+        shard = shard_of(self._config, state)
+        results = Results(one_per_case(map(result_of, outcomes)), self._partial, "this run", shard)
         if state.settings.results:
             results.write(state.settings.results)
             self._written = True
-        if state.baseline is not None and (shard is None or state.settings.judge_shard):
+        if state.baseline is not None and shard is None:
             self._judge(results)
 
     def _judge(self, results: Results) -> None:
@@ -147,27 +146,6 @@ class RunResults:
         if self._partial:
             return f"if the change is kept, run all items {how}: the next baseline"
         return f"if the change is kept, replay this run {how}: the next baseline"
-
-
-def _unique(outcomes: Sequence[Outcome]) -> tuple[Result, ...]:
-    """Return the results of a run; two tests may have run the same item, if to the same result.
-
-    Raises:
-        UsageError: an item was run more than once, with different results or limits.
-    """
-    found: dict[str, Result] = {}
-    for outcome in outcomes:
-        result = result_of(outcome)
-        known = found.setdefault(result.case, result)
-        if replace(known, test=result.test) != result:
-            raise UsageError(
-                f"{result.case} was run more than once, with different results or limits: no "
-                "results were written and nothing was judged. Run one agent and one model at a "
-                "time, and each item in one test"
-            )
-        if result.test < known.test:  # the same one in whatever order they ran
-            found[result.case] = result
-    return tuple(found.values())
 
 
 def result_of(outcome: Outcome) -> Result:
