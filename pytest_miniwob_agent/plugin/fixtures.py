@@ -47,7 +47,7 @@ def miniwob_browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
     browser = Browser(
         settings.browser,
         headed=settings.headed,
-        slowmo=settings.slowmo,
+        slowmo=request.config.stash[STATE].slowmo,
         bypass_vcr=bypass_vcr,
         launcher=launcher,
     )
