@@ -18,9 +18,9 @@ from pytest_miniwob_agent.core.errors import ModelError, UsageError
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import shorten
 from pytest_miniwob_agent.models.client import checked_environment
+from pytest_miniwob_agent.models.failures import advice_on_connection
 from pytest_miniwob_agent.models.keys import Keys
 from pytest_miniwob_agent.models.params import sent_only_texts, shown_url, split_url
-from pytest_miniwob_agent.models.permanent import advice_on_connection
 
 ENDPOINTS = (
     "/v1/chat/completions", "/v1/responses", "/v1/embeddings", "/v1/completions", "/v1/moderations",
