@@ -19,8 +19,7 @@ def add(commands: Commands) -> None:
         "their intervals, calls and tokens. On GitHub Actions it also writes the job's summary.",
         epilog="A file is a path, git:REF:PATH for the file as it was at a commit, or git:REF for "
         "the path of the other one at a commit: miniwob-agent compare git:main results.jsonl. "
-        "Results of shards are joined first, with miniwob-agent results merge; of a single shard, "
-        "only its own items are judged.",
+        "Join the results of shards first, with miniwob-agent results merge.",
     )
     parser.add_argument("base", metavar="BASE", help="the results before")
     parser.add_argument("head", metavar="HEAD", help="the results after")

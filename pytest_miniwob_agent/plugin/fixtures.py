@@ -47,8 +47,7 @@ def miniwob_browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
     browser = Browser(
         settings.browser,
         headed=settings.headed,
-        slowmo=settings.slowmo,
-        page_scheme=settings.page_scheme,
+        slowmo=request.config.stash[STATE].slowmo,
         bypass_vcr=bypass_vcr,
         launcher=launcher,
     )
@@ -146,7 +145,7 @@ def _open_cassette(
     request: pytest.FixtureRequest, agent: Agent, model: str, case: Case
 ) -> ItemCassette:
     """Open the item's cassette, and note for the end of the run what its user must know."""
-    from pytest_miniwob_agent.cassettes.format.names import former_cassette, stem
+    from pytest_miniwob_agent.cassettes.format.names import stem
     from pytest_miniwob_agent.cassettes.tape.item import ItemCassette, Record
     from pytest_miniwob_agent.cassettes.tape.lock import LOCKS
 
@@ -155,7 +154,6 @@ def _open_cassette(
         settings.cassettes,
         stem(agent.name, model, case),
         Record(settings.record),
-        former=former_cassette(settings.cassettes, agent.name, model, case),
         locks=settings.pending.with_name(LOCKS),
         run=request.config.stash[STATE].shared,
         test=request.node.nodeid,

@@ -18,7 +18,6 @@ from pytest_miniwob_agent.core.events import (
 )
 from pytest_miniwob_agent.core.observations import Observation
 from pytest_miniwob_agent.core.outcome import Outcome, Picture, Status
-from pytest_miniwob_agent.results.comparison import Caution
 from pytest_miniwob_agent.results.gate import Verdict
 from pytest_miniwob_agent.screen import render
 
@@ -49,20 +48,19 @@ def _cause(outcome: Outcome) -> str:
     if outcome.status is Status.WAITING:
         return WAITS
     if outcome.drift is not None:
-        from pytest_miniwob_agent.cassettes.drift.errors import heading
+        from pytest_miniwob_agent.cassettes.drift.causes import heading
 
         return heading(outcome.drift.causes)
     return outcome.message_of_cause
 
 
-def gate_data(verdict: Verdict, cautions: Iterable[Caution]) -> dict[str, Any]:
-    """Return a gate and its decision, and as lines its reasons, remarks and cautions."""
+def gate_data(verdict: Verdict, warnings: Iterable[str]) -> dict[str, Any]:
+    """Return a gate and its decision, and as lines its reasons, remarks and warnings."""
     reasons = ["; ".join(filter(None, (r.text, r.hint))) for r in verdict.all_reasons]
-    warnings = [f"warning: {caution.text}" for caution in cautions]
     return {
         "name": str(verdict.gate),
         "decision": verdict.decision,
-        "lines": [*reasons, *verdict.notes, *warnings],
+        "lines": [*reasons, *verdict.notes, *(f"warning: {text}" for text in warnings)],
     }
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import re
+import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,14 +25,11 @@ from pytest_miniwob_agent.core.files import write_atomically
 from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.report import data
 from pytest_miniwob_agent.report.sent import SentPictures
-from pytest_miniwob_agent.results.comparison import Caution
 from pytest_miniwob_agent.results.gate import Verdict
 from pytest_miniwob_agent.results.shard import Shard
 
 _GENERATOR = '<meta name="generator" content="pytest-miniwob-agent">'
 """Part of the index.html of every report."""
-
-_PICTURE_NAME = re.compile(r"[0-9a-f]{16}(?:-[0-9a-f]{16})?\.png")
 
 
 class Report:
@@ -108,7 +105,7 @@ class Report:
         *,
         judged: bool,
         verdict: Verdict | None = None,
-        cautions: Sequence[Caution] = (),
+        warnings: Sequence[str] = (),
         broken: bool = False,
         shard: Shard | None = None,
         sent: Sequence[Path] = (),
@@ -119,7 +116,7 @@ class Report:
             outcomes: the outcomes of the items that ran, in any order.
             judged: the outcomes were compared with a baseline.
             verdict: the gate's decision on them, if there is one.
-            cautions: differences of the two runs that may explain those of their results.
+            warnings: differences of the two runs that may explain those of their results.
             broken: the run was interrupted, so that items may be missing.
             shard: the part of the suite that ran, None for the whole.
             sent: the folders of the pictures that were sent to a model.
@@ -138,7 +135,7 @@ class Report:
         index = {
             "setup": data.agents_and_models(ordered),
             "judged": judged,
-            "gate": verdict and data.gate_data(verdict, cautions),
+            "gate": verdict and data.gate_data(verdict, warnings),
             "broken": broken,
             "items": rows,
         }
@@ -163,7 +160,7 @@ class Report:
         pages: Iterable[Mapping[str, Any]],
         pictures: Collection[str],
     ) -> None:
-        """Write the data of a report, and delete items and pictures that only an earlier one had.
+        """Write the data of a report in place of those of an earlier one.
 
         Args:
             index: the overview.
@@ -174,34 +171,22 @@ class Report:
             UsageError: the folder can't be written.
         """
         with self._as_usage_error():
+            shutil.rmtree(self.folder / "data", ignore_errors=True)
             self._write_pages()
-            files = {
-                self._write_data(f"data/items/{page['id']}.js", "item", page) for page in pages
-            }
+            for page in pages:
+                self._write_data(f"data/items/{page['id']}.js", "item", page)
             self._write_data("data/index.js", "index", index)
-            self._delete_stale(files, pictures)
+            for path in self.pictures.glob("*.png"):
+                if path.name not in pictures:
+                    path.unlink()
 
     def _write_pages(self) -> None:
         source = Path(__file__).parent
         for path in (source / "index.html", source / "report.css", *source.glob("scripts/*.js")):
             write_atomically(self.folder / path.relative_to(source), path.read_text("utf-8"))
 
-    def _write_data(self, name: str, function: str, value: Any) -> Path:
-        path = self.folder / name
-        write_atomically(path, _script(function, value))
-        return path
-
-    def _delete_stale(self, items: Collection[Path], pictures: Collection[str]) -> None:
-        """Delete the items and pictures of an earlier report, and no other files."""
-        for path in list((self.folder / "data" / "items").rglob("*.js")):
-            if path not in items and path.read_bytes().startswith(_call("item").encode()):
-                path.unlink()
-                for folder in list(path.parents)[:2]:
-                    with contextlib.suppress(OSError):  # it is not empty
-                        folder.rmdir()
-        for path in self.pictures.glob("*.png"):
-            if path.name not in pictures and _PICTURE_NAME.fullmatch(path.name):
-                path.unlink()
+    def _write_data(self, name: str, function: str, value: Any) -> None:
+        write_atomically(self.folder / name, _script(function, value))
 
 
 def _call(function: str) -> str:

@@ -101,7 +101,6 @@ def changed(**fields):
         ("[]\n", r"^f:1 is not a JSON object"),
         ('{"a":1}\n', r"^f:1 is not the first line of a results file of version 2"),
         ('{"miniwob_results":3,"partial":[],"items":0}\n', r"^f:1 is not the first line"),
-        ('{"miniwob_results":2,"partial":"no","items":0}\n', r"^f:1: partial must be a list"),
         (
             '{"miniwob_results":2,"partial":[],"items":2}\n',
             r"^f holds 0 items, but .* says 2",
@@ -111,13 +110,8 @@ def changed(**fields):
             r"^f:3 is a conflict marker of a merge; take one side",
         ),
         (changed() + "\n", r"^f:3 is not JSON"),
-        (changed(steps=-1), r"^f:2: steps must be an integer from 0, not -1"),
-        (changed(steps=True), r"^f:2: steps must be an integer from 0, not True"),
-        (changed(repeat=0), r"^f:2: repeat must be a positive integer"),
         (changed(outcome="slved"), r"^f:2: outcome must be one of solved, .* not 'slved'"),
         (changed(outcome=["solved"]), r"^f:2: outcome must be one of"),
-        (changed(tokens={"prompt": 1}), r"^f:2: tokens must be an object with prompt and"),
-        (changed(calls={"plan": "2"}), r"^f:2: calls must be an object of integers from 0"),
         (changed(model="drop"), r"^f:2: model is missing"),
         (changed(modle="m"), r"^f:2: unknown field 'modle' \(did you mean model"),
         (
@@ -126,11 +120,6 @@ def changed(**fields):
         ),
         (changed(solved_at=None), r"^f:2: other/click-pie/1 is solved, but solved_at None"),
         (changed(outcome="unsolved"), r"^f:2: other/click-pie/1 is unsolved, but solved_at 1"),
-        (changed(limits={"trials": 5}), r"^f:2: limits must be an object with trials, steps and"),
-        (changed(tokens={"prompt": 1, "completion": True}), r"^f:2: tokens must be an object"),
-        (changed(rewards=[True]), r"^f:2: rewards must be a list of numbers, not"),
-        (changed(rewards=[0.5, 1.0]), r"^f:2: solved_at is 1, but by rewards 2"),
-        (changed(response_models="m"), r"^f:2: response_models must be a list of texts"),
         (changed(system_fingerprints="drop"), r"^f:2: system_fingerprints is missing"),
     ],
 )
