@@ -55,33 +55,29 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     collection.parametrize(metafunc)
 
 
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_collection_modifyitems(
-    config: pytest.Config, items: list[pytest.Item]
-) -> Generator[None, Any, Any]:
-    """Remember which cassettes a deferred run is about, before any item is deselected."""
-    state = config.stash[STATE]
-    if state.settings.record == "defer":
-        collection.remember_collected(state, items)
-    collection.check_parametrized(items)
-    return (yield)
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Check all items before any is deselected."""
+    collection.check_marked(items)
 
 
 def pytest_deselected(items: Sequence[pytest.Item]) -> None:
     """Remember the cases that were left out on purpose."""
     for item in items:
-        item.config.stash[STATE].deselected |= collection.case_ids([item])
+        selection = item.config.stash[STATE].selection
+        if not selection.splitting:
+            selection.deselected |= collection.cases_of([item])
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Remember the cases that will run."""
-    session.config.stash[STATE].selected |= collection.case_ids(session.items)
+    session.config.stash[STATE].selection.to_run = collection.cases_of(session.items)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Send the controller the cases that this worker selected and deselected."""
-    session.config.stash[STATE].send_selection(session.config)
+    """Send the controller what this worker selected."""
+    session.config.stash[STATE].selection.send(session.config)
 
 
 @pytest.hookimpl(tryfirst=True)

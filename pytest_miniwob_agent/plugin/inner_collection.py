@@ -11,16 +11,15 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
 from pytest_miniwob_agent.cassettes.folder.stems import Used
 from pytest_miniwob_agent.core.errors import UsageError
-from pytest_miniwob_agent.plugin.items.collection import cassettes_of
-from pytest_miniwob_agent.plugin.run.state import settings_of
+from pytest_miniwob_agent.plugin.run.state import STATE
 
 
 class NoItems(UsageError):
@@ -46,7 +45,7 @@ class Collected(NamedTuple):
         Raises:
             NoItems: none of the items uses a cassette, or there are none.
         """
-        if self.used.stems or self.used.cases:
+        if self.used.stems:
             return self.used
         raise NoItems(
             "no item here uses a cassette: run this where your tests are, or name them after --; "
@@ -83,11 +82,8 @@ def collect(args: Sequence[str]) -> Collected:
         if run.returncode not in collected or not file.exists():
             raise UsageError(f"pytest can't collect the items:\n{run.stdout}{run.stderr}".rstrip())
         data = json.loads(file.read_text(encoding="utf-8"))
-    used = Used(Path(data["folder"]), data["stems"], data["cases"], data["deselected"])
+    used = Used(Path(data["folder"]), data["stems"], deselected=data["deselected"])
     return Collected(used, data["key_variable"])
-
-
-_ALL = pytest.StashKey[list[pytest.Item]]()
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -96,26 +92,17 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     config.option.lf = False
 
 
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_collection_modifyitems(
-    session: pytest.Session, items: list[pytest.Item]
-) -> Generator[None, Any, Any]:
-    """Remember all items before any is deselected, by `-k`, `-m`, `--deselect` or a plugin."""
-    session.stash[_ALL] = list(items)
-    return (yield)
-
-
+@pytest.hookimpl(trylast=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Write the cassettes that the collected items use to a file."""
-    settings = settings_of(session.config)
-    collected = session.stash[_ALL]
-    stems, cases = cassettes_of(collected, settings)
-    selected = cassettes_of(session.items, settings)
+    state = session.config.stash[STATE]
+    settings = state.settings
+    stems = set(state.cassettes_of(state.selection.cases))
+    selected = state.cassettes_of(state.selection.to_run)
     data = {
         "key_variable": settings.key_variable,
         "folder": str(settings.cassettes),
-        "stems": stems,
-        "cases": cases,
-        "deselected": [*(set(stems) - set(selected[0])), *(set(cases) - set(selected[1]))],
+        "stems": sorted(stems),
+        "deselected": sorted(stems.difference(selected)),
     }
     Path(os.environ[_FILE]).write_text(json.dumps(data), encoding="utf-8")

@@ -107,7 +107,7 @@ class Controller:
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         """Take over which items a worker has selected and deselected."""
-        self._state.receive_selection(getattr(node, "workeroutput", None) or {})
+        self._state.selection.receive(getattr(node, "workeroutput", None) or {})
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -140,17 +140,16 @@ class Controller:
         from pytest_miniwob_agent.cassettes.deferred.pending import update_pending
         from pytest_miniwob_agent.cassettes.deferred.pending_state import PendingState
 
+        stems = {outcome.cassette for outcome in self._outcomes if outcome.cassette}
         waiting = update_pending(
             settings.pending,
-            {outcome.cassette for outcome in self._outcomes if outcome.cassette},
+            stems,
             [outcome.request for outcome in self._outcomes if outcome.request is not None],
         )
         state = PendingState(settings.pending)
-        stems, cases = self._state.collected
-        if stems or cases:
-            named = any("::" in str(argument) for argument in self._config.args)
-            only_some = named or bool(getattr(self._config.option, "lf", False))
-            state.collect(stems, cases, only_some=only_some)
+        selection = self._state.selection
+        if stems := stems.union(self._state.cassettes_of(selection.cases)):
+            state.collect(stems, (), only_some=bool(selection.few))
         asked = [id_ for id_ in waiting if id_ not in state.refused]
         self._waiting = sum(state.is_wanted(id_) for id_ in asked)
         self._unwanted = len(asked) - self._waiting
@@ -163,11 +162,8 @@ class Controller:
         """
         if not self._outcomes:
             return
-        from pytest_miniwob_agent.agents.registry import load_agent
-
-        settings = self._state.settings
         try:
-            agent = load_agent(settings.agent, settings.prompts, settings.agent_params)
+            agent = self._state.agent
         except Exception:  # noqa: BLE001 - reported by each item that needed the agent
             return
         if not isinstance(agent, RunObserver):
@@ -183,7 +179,7 @@ class Controller:
 
     def _write_and_judge_results(self) -> None:
         """Write the results file, and judge the results by the baseline."""
-        if self._results is not None and (self._state.selected or self._empty_shard):
+        if self._results is not None and (self._state.selection.to_run or self._empty_shard):
             self._results.write_and_judge(self._outcomes)
 
     def _write_report(self, session: pytest.Session) -> None:

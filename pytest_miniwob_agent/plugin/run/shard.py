@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,13 +20,12 @@ if TYPE_CHECKING:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config) -> None:
-    """Remember which cases are deselected before items are split into shards.
+    """Note that items may now be split into shards.
 
     pytest-split splits them last of all, by a plugin that it registers later than this one.
     """
     state = config.stash[STATE]
-    if state.settings.shard is not None:
-        state.unwanted |= state.deselected
+    state.selection.splitting = state.settings.shard is not None
 
 
 def shard_of(config: pytest.Config, state: State, outcomes: Sequence[Outcome]) -> Shard | None:
@@ -38,15 +36,16 @@ def shard_of(config: pytest.Config, state: State, outcomes: Sequence[Outcome]) -
     from pytest_miniwob_agent.results.shard import Shard
 
     number, of = state.settings.shard
-    ran = {outcome.case.id for outcome in outcomes}
+    ran = {outcome.case for outcome in outcomes}
+    selection = state.selection
     return Shard(
         number=number,
         of=of,
         commit=checked_out(project_folder(config)),
         setup=_setup(state.settings),
-        collected=frozenset(chain.from_iterable(state.offered.values())),
-        deselected=frozenset(state.unwanted - state.selected),
-        not_run=frozenset(state.selected - ran),
+        collected=frozenset(case.id for case in selection.cases),
+        deselected=frozenset(case.id for case in selection.cases - selection.wanted),
+        not_run=frozenset(case.id for case in selection.to_run - ran),
     )
 
 
@@ -54,7 +53,7 @@ def is_empty_shard(session: pytest.Session, state: State) -> bool:
     """Return True if all items went to other shards, which is not a failure."""
     if state.settings.shard is None or session.exitstatus != pytest.ExitCode.NO_TESTS_COLLECTED:
         return False
-    return not state.unwanted.issuperset(chain.from_iterable(state.offered.values()))
+    return bool(state.selection.wanted)
 
 
 def _setup(settings: Settings) -> dict[str, str]:

@@ -11,6 +11,7 @@ import pytest
 from pytest_miniwob_agent.core.errors import MiniwobError, UsageError
 from pytest_miniwob_agent.core.files import check_writable, display_path
 from pytest_miniwob_agent.core.secrets import KEY_VARIABLE, redact
+from pytest_miniwob_agent.plugin.items.selection import Selection
 from pytest_miniwob_agent.plugin.options.project_folder import check_ini_file, describe_cassettes
 from pytest_miniwob_agent.plugin.options.settings import Settings, read_settings, record_command
 from pytest_miniwob_agent.plugin.run.controller import Controller
@@ -31,7 +32,7 @@ def start(config: pytest.Config) -> None:
         pytest.UsageError: an option, or a file that it names, is not valid.
     """
     try:
-        state = config.stash[STATE] = State(read_settings(config))
+        state = config.stash[STATE] = State(read_settings(config), selection=Selection.of(config))
         _name_key(config, state.settings)
         _load_baseline(state)
         _register_exports(config, state)
