@@ -1,9 +1,6 @@
-"""Hooks of the plugin; each calls the module that does the work.
+"""The hooks of the plugin, in the order of a run; each calls the module that does the work.
 
-F means that the agent failed the task; E that the run is inconclusive (no browser, no cassette); D
-that the item's model calls are not those of its cassette (drift); w that it waits for completions
-of deferred recording, and b for a larger budget. Against a baseline, P is solved now and was not;
-R was solved and is not, where the gate judges all items together.
+`terminal.statuses` explains the letters of items.
 """
 
 from __future__ import annotations
@@ -38,7 +35,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """Pass on the project's folder, and the one that the workers of pytest-xdist share."""
+    """Tell a worker of pytest-xdist the project's folder, and the one that all processes share."""
     node.workerinput["miniwob_folder"] = str(project_folder(node.config))
     node.workerinput["miniwob_shared"] = str(node.config.stash[STATE].shared or "")
 
@@ -62,11 +59,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_deselected(items: Sequence[pytest.Item]) -> None:
-    """Remember the cases that were left out on purpose."""
-    for item in items:
-        selection = item.config.stash[STATE].selection
-        if not selection.splitting:
-            selection.deselected |= collection.cases_of([item])
+    """Remember the cases that are left out."""
+    if items:
+        items[0].config.stash[STATE].selection.deselect(collection.cases_of(items))
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

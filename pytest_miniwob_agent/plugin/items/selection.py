@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -63,6 +63,11 @@ class Selection:
     def wanted(self) -> set[Case]:
         """The cases that are to run, here or in another shard."""
         return self.cases - (self.deselected - self.to_run)
+
+    def deselect(self, cases: Iterable[Case]) -> None:
+        """Leave cases out, unless they go to another shard."""
+        if not self.splitting:
+            self.deselected.update(cases)
 
     def left_out(self, baseline: Results, root: Path, seeds: Collection[int] | None) -> set[str]:
         """Return the ids of the cases of a baseline that the run left out on purpose.

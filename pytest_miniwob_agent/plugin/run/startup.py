@@ -13,10 +13,9 @@ from pytest_miniwob_agent.core.files import check_writable, display_path
 from pytest_miniwob_agent.core.secrets import KEY_VARIABLE, redact
 from pytest_miniwob_agent.plugin.items.selection import Selection
 from pytest_miniwob_agent.plugin.options.project_folder import check_ini_file, describe_cassettes
-from pytest_miniwob_agent.plugin.options.settings import Settings, read_settings, record_command
+from pytest_miniwob_agent.plugin.options.settings import Settings, read_settings
 from pytest_miniwob_agent.plugin.run.controller import Controller
 from pytest_miniwob_agent.plugin.run.state import STATE, State
-from pytest_miniwob_agent.terminal.shown_reports import ShownReports
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.report.folder import Report
@@ -95,8 +94,6 @@ def _start_controller(config: pytest.Config, state: State) -> None:
 
         _register_forecaster(config, state)
         config.pluginmanager.register(Progress(config, settings.price), "miniwob-progress")
-    reports = ShownReports(record_command(config))
-    config.pluginmanager.register(reports, "miniwob-shown-reports")
     config.pluginmanager.register(controller, "miniwob-controller")
 
 
