@@ -54,12 +54,12 @@ from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.tools import carry_out_call
 from pytest_miniwob_agent.models.agent_clients import Clients
 from pytest_miniwob_agent.models.apis import CHAT, api_of
-from pytest_miniwob_agent.models.apis.answers import completion_in
 from pytest_miniwob_agent.models.apis.chat_completions import (
     messages_of_text,
     plain_messages,
     prompt_files,
 )
+from pytest_miniwob_agent.models.apis.recorded import completion_in
 
 if TYPE_CHECKING:
     import openai  # noqa: TID251 - for types alone

@@ -39,7 +39,7 @@ from pytest_miniwob_agent.core.data import digest
 from pytest_miniwob_agent.core.errors import BrowserError, PageError
 from pytest_miniwob_agent.core.observations import Observation
 from pytest_miniwob_agent.core.protocols import Page, Remarking, Visible
-from pytest_miniwob_agent.pictures.comparison import compare
+from pytest_miniwob_agent.pictures.difference import compare
 from pytest_miniwob_agent.pictures.image import decoded, digest_of
 
 STEPS = 12

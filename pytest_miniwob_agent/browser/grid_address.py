@@ -34,7 +34,7 @@ _BROWSERS_OWN = ("goog", "se")
 """Prefixes of capabilities that hold no key; those of others are of vendors (`sauce:options`)."""
 
 
-class Place(NamedTuple):
+class HostPort(NamedTuple):
     """A host and a port; the port is 0 where any will do."""
 
     host: str
@@ -59,7 +59,7 @@ class Grid:
     user: str | None = field(default=None, repr=False)
     password: str | None = field(default=None, repr=False)
     capabilities: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    serve: Place | None = None
+    serve: HostPort | None = None
     worker: str = ""
 
     @property
@@ -111,7 +111,7 @@ class Grid:
         return replace(self, worker=worker, serve=self.serve._replace(port=port))
 
 
-def read_grid(address: str, capabilities: Mapping[str, Any], serve: Place | None) -> Grid:
+def read_grid(address: str, capabilities: Mapping[str, Any], serve: HostPort | None) -> Grid:
     """Return the Grid at an address, with the user that it or the environment names."""
     parts = urlsplit(address)
     user, password = parts.username, parts.password
@@ -142,7 +142,7 @@ def parse_address(name: str, text: str) -> str:
     return text
 
 
-def parse_place(name: str, text: str) -> Place:
+def parse_host_port(name: str, text: str) -> HostPort:
     """Return the host and the port of `HOST[:PORT]`.
 
     Raises:
@@ -158,7 +158,7 @@ def parse_place(name: str, text: str) -> Place:
             f"{name}: {text!r} must be HOST or HOST:PORT, as nodes of the Grid reach this machine, "
             "such as 10.0.0.5 or build-7.example:9000"
         )
-    return Place(host, port or 0)
+    return HostPort(host, port or 0)
 
 
 def check_capabilities(name: str, capabilities: Mapping[str, Any]) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from pytest_miniwob_agent.browser.grid_address import Grid, Place, read_grid
+from pytest_miniwob_agent.browser.grid_address import Grid, HostPort, read_grid
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.plugin.options.settings import read_settings
 
@@ -46,7 +46,9 @@ def used_grid(args: Sequence[str]) -> Grid | None:
     if not answer:
         raise UsageError(f"pytest refuses its options:\n{run.stdout}{run.stderr}".rstrip())
     address, capabilities, serve = json.loads(answer)
-    return read_grid(address, capabilities, Place(*serve) if serve else None) if address else None
+    return (
+        read_grid(address, capabilities, HostPort(*serve) if serve else None) if address else None
+    )
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -15,7 +15,7 @@ from selenium_grid import PASSWORD, USER
 from pytest_miniwob_agent.browser import grid as grid_module
 from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
 from pytest_miniwob_agent.browser.grid import GridLauncher
-from pytest_miniwob_agent.browser.grid_address import Place, read_grid
+from pytest_miniwob_agent.browser.grid_address import HostPort, read_grid
 from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.cli import doctor
 from pytest_miniwob_agent.core.actions import Click
@@ -88,7 +88,7 @@ class TestSessions:
         )
         assert asked == ["rejected"] * 3
         assert raw_server.requests == 0
-        lost = MiniwobEnvironment(on_grid(serve=Place("no-such-host.invalid", 0)), CASE)
+        lost = MiniwobEnvironment(on_grid(serve=HostPort("no-such-host.invalid", 0)), CASE)
         with pytest.raises(BrowserLost, match=r"net::ERR_NAME_NOT_RESOLVED.* --miniwob-serve$"):
             lost.reset()
 

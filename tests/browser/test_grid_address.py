@@ -5,7 +5,7 @@ import json
 import pytest
 
 from pytest_miniwob_agent.browser.grid import GridLauncher
-from pytest_miniwob_agent.browser.grid_address import Place, read_grid, shown_capabilities
+from pytest_miniwob_agent.browser.grid_address import HostPort, read_grid, shown_capabilities
 from pytest_miniwob_agent.browser.grid_status import GridStatus
 from pytest_miniwob_agent.core.errors import BrowserError, UsageError
 
@@ -55,19 +55,19 @@ def test_pages_for_another_grid_are_served_by_the_interface_that_leads_there(mon
 
 def test_a_name_that_is_not_this_machine_s_does_not_open_other_interfaces():
     """A gateway's, for instance, which passes the port on."""
-    grid = read_grid("http://127.0.0.1:4444", {}, Place("no-such-host.invalid", 9000))
+    grid = read_grid("http://127.0.0.1:4444", {}, HostPort("no-such-host.invalid", 9000))
     serving = GridLauncher(grid).serving()
     assert (serving.listen, serving.name) == ("127.0.0.1", "no-such-host.invalid")
-    own = read_grid("http://127.0.0.1:4444", {}, Place("127.0.0.1", 9000))
+    own = read_grid("http://127.0.0.1:4444", {}, HostPort("127.0.0.1", 9000))
     assert GridLauncher(own).serving().listen == "127.0.0.1"
 
 
 def test_each_worker_serves_at_the_port_after_the_one_before():
-    grid = read_grid("http://127.0.0.1:4444", {}, Place("127.0.0.1", 9000))
+    grid = read_grid("http://127.0.0.1:4444", {}, HostPort("127.0.0.1", 9000))
     assert [grid.for_worker(f"gw{n}").serve.port for n in (0, 1, 31)] == [9000, 9001, 9031]
     assert grid.for_worker("").serve.port == 9000
     with pytest.raises(UsageError, match=r"worker gw9 .* give a lower port"):
-        read_grid("http://127.0.0.1", {}, Place("localhost", 65530)).for_worker("gw9")
+        read_grid("http://127.0.0.1", {}, HostPort("localhost", 65530)).for_worker("gw9")
 
 
 def test_a_grid_whose_name_is_unknown_is_an_error_that_names_it_without_a_user():

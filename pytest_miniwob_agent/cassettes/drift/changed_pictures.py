@@ -34,7 +34,7 @@ def _pairs(recorded: Request, request: Request) -> Iterator[tuple[int, str | Non
 
 
 def _changed(number: int, then: str | None, now: str | None, pictures: Pictures) -> ChangedPicture:
-    from pytest_miniwob_agent.pictures.comparison import compare, shown_difference
+    from pytest_miniwob_agent.pictures.difference import compare, shown_difference
     from pytest_miniwob_agent.pictures.image import decoded
 
     recorded = pictures.file_of(then) if then else None

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.text import nearest
-from pytest_miniwob_agent.pictures.parts import FOLDER
+from pytest_miniwob_agent.pictures.references import FOLDER
 
 PARTIAL = ".partial.yaml"
 """The ending of the file of an unfinished recording."""

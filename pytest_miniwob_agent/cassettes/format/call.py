@@ -13,8 +13,8 @@ from pytest_miniwob_agent.core.events import Completion, Origin
 from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.usage import Usage
 from pytest_miniwob_agent.models.apis import CHAT, api_of
-from pytest_miniwob_agent.models.apis.answers import completion_of
-from pytest_miniwob_agent.pictures.parts import digests_in, without_pictures
+from pytest_miniwob_agent.models.apis.recorded import completion_of
+from pytest_miniwob_agent.pictures.references import digests_in, without_pictures
 
 OF_TEST = Origin("test", 0, 0, {}, "", "")
 """The origin of a call that a test makes outside of its episode."""
@@ -36,7 +36,7 @@ class Request:
     Args:
         path: that of its API, such as `/v1/chat/completions`.
         body: the JSON that is posted, after the agent's `normalize`, with references in the place
-            of pictures (`pictures.parts`).
+            of pictures (`pictures.references`).
         normalized: the parts of the body that `normalize` changed, such as `messages[1].id`.
     """
 

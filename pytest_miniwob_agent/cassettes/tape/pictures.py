@@ -12,7 +12,7 @@ from typing import Any
 from pytest_miniwob_agent.cassettes.format.call import Call, Request
 from pytest_miniwob_agent.core.errors import CassetteError, CassetteNotWritten
 from pytest_miniwob_agent.core.files import display_path, write_atomically
-from pytest_miniwob_agent.pictures.parts import FOLDER, put_in, references_in, take_out
+from pytest_miniwob_agent.pictures.references import FOLDER, put_in, references_in, take_out
 
 
 class Pictures:
@@ -125,7 +125,7 @@ class Pictures:
         pairs = list(zip(recorded.pictures, request.pictures, strict=False))
         if not pairs or recorded.outline != request.outline:
             return False
-        from pytest_miniwob_agent.pictures.comparison import compare
+        from pytest_miniwob_agent.pictures.difference import compare
 
         for then, now in pairs:
             if then != now:

@@ -30,7 +30,7 @@ from pytest_miniwob_agent.core.errors import (
 from pytest_miniwob_agent.core.files import check_writable, display_path
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.models.apis import CHAT, api_of, path_of, sse
-from pytest_miniwob_agent.models.apis.answers import answer_of, completion_of
+from pytest_miniwob_agent.models.apis.recorded import answer_of, completion_of
 from pytest_miniwob_agent.models.budget import Budget, Payment
 from pytest_miniwob_agent.models.client import http_client
 from pytest_miniwob_agent.models.params import shown_url

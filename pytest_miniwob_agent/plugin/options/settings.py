@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_miniwob_agent.browser.grid_address import (
     Grid,
-    Place,
+    HostPort,
     read_grid,
     shown_capabilities,
 )
@@ -27,7 +27,7 @@ from pytest_miniwob_agent.models.params import (
     shown_url,
 )
 from pytest_miniwob_agent.models.prices import Price
-from pytest_miniwob_agent.pictures.parts import FOLDER
+from pytest_miniwob_agent.pictures.references import FOLDER
 from pytest_miniwob_agent.plugin.options.declarations import BY_MARKER, OPTIONS, Option
 from pytest_miniwob_agent.plugin.options.ini_file import IniFile
 from pytest_miniwob_agent.plugin.options.project_folder import project_folder
@@ -84,7 +84,7 @@ class Settings:
     page_scheme: str
     remote: str | None = field(repr=False)
     capabilities: dict[str, Any] = field(repr=False)
-    serve: Place | None
+    serve: HostPort | None
     headed: bool
     slowmo: int | None
     """None where no window is shown."""

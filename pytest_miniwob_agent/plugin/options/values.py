@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_miniwob_agent.browser.grid_address import (
-    Place,
+    HostPort,
     check_capabilities,
     parse_address,
-    parse_place,
+    parse_host_port,
     shown_capabilities,
 )
 from pytest_miniwob_agent.core.errors import UsageError
@@ -79,13 +79,13 @@ def parse_grid(given: Given) -> str | None:
     return parse_address(given.name, given.text) if given.text else None
 
 
-def parse_serve(given: Given) -> Place | None:
+def parse_serve(given: Given) -> HostPort | None:
     """Return a host and a port, None if the text is empty.
 
     Raises:
         UsageError: the text has another form than HOST[:PORT].
     """
-    return parse_place(given.name, given.text) if given.text else None
+    return parse_host_port(given.name, given.text) if given.text else None
 
 
 def parse_path(given: Given) -> Path:

@@ -13,7 +13,7 @@ from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.observations import Element
 from pytest_miniwob_agent.episode import run_episode
 from pytest_miniwob_agent.pictures.image import digest_of
-from pytest_miniwob_agent.pictures.parts import digests_in, take_out
+from pytest_miniwob_agent.pictures.references import digests_in, take_out
 from pytest_miniwob_agent.testing import FakeEnvironment, ScriptedLLM, VisibleFakeEnvironment
 
 SCREENS = {

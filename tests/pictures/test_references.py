@@ -8,7 +8,7 @@ from PIL.PngImagePlugin import PngInfo
 
 from pytest_miniwob_agent.models.apis import CHAT, api_of
 from pytest_miniwob_agent.pictures.image import digest_of
-from pytest_miniwob_agent.pictures.parts import (
+from pytest_miniwob_agent.pictures.references import (
     digests_in,
     put_in,
     read_base64,

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pytest_miniwob_agent.core.data import canonical_json
-from pytest_miniwob_agent.pictures.parts import digest_in, read_base64, reference_to
+from pytest_miniwob_agent.pictures.references import digest_in, read_base64, reference_to
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
