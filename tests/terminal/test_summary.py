@@ -96,7 +96,7 @@ END = [
     "tokens: 196 spent, 0 avoided",
     "money: unknown, as miniwob_prices has no m",
     "=========================== short test summary info ============================",
-    "FAILED test_x.py::test_solves[1-screen-1-step/click-tab/1] - FAILED in tria...",
+    "FAILED test_x.py::test_solves[1-screen-1-step/click-tab/1] - FAILED in trial ...",
 ]
 
 
@@ -217,7 +217,7 @@ def test_a_missing_cassette_is_shown_once_with_the_command_that_records_all(proj
     result.stdout.fnmatch_lines(
         [
             "*= MiniWoB++ errors =*",
-            "there is no cassette cassettes/reflective/m/1-screen-1-step/click-tab/1.yaml",
+            "there is no cassette cassettes/reflective/m/click-tab/1.yaml",
             "12 items with this error:",
             "    1-screen-1-step/click-tab/1",
             "    and 9 more (all with -v)",
