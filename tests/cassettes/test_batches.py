@@ -178,7 +178,7 @@ def test_no_request_is_submitted_twice(folder, server, batch):
 def test_requests_of_items_that_no_longer_run_are_not_submitted(folder, server, batch):
     ids = write(folder, request(1), request(2), request(1, "old"))
     pending = folder / ".miniwob/pending.jsonl"
-    PendingState(pending).collect({"reflective/m/click-tab/1"}, set(), only_some=False)
+    PendingState(pending).collect({"reflective/m/click-tab/1"}, only_some=False)
     code, out, _ = batch("submit")
     assert code == 0
     assert out.startswith("batch_1  1 request for m, submitted\n1 request of reflective/m left out")
@@ -194,7 +194,7 @@ def test_requests_that_are_paid_for_are_not_dropped(folder, server, batch):
     server.auto = False
     batch("submit")
     pending = folder / ".miniwob/pending.jsonl"
-    PendingState(pending).collect({"reflective/m/click-tab/3"}, set(), only_some=False)
+    PendingState(pending).collect({"reflective/m/click-tab/3"}, only_some=False)
     batch("drop", "unused")
     server.work("batch_1")
     batch("fetch")

@@ -178,14 +178,14 @@ def test_an_answer_with_a_secret_is_refused_and_kept_as_such_without_the_answer(
 
 def test_a_run_says_which_items_are_asked_for(tmp_path):
     batch = tmp_path / "pending.jsonl"
-    of_menu, of_mine = f"{STEM}#01-0", "mine/x/click-tab/2#01-0"
-    assert PendingState(batch).is_wanted(of_menu)  # no run has said anything yet
-    PendingState(batch).collect({"reflective/m2/click-menu-2/1"}, {"click-tab/2"}, only_some=False)
+    request, other = f"{STEM}#01-0", "mine/x/click-tab/2#01-0"
+    assert PendingState(batch).is_wanted(request)  # no run has said anything yet
+    PendingState(batch).collect({"mine/x/click-tab/2"}, only_some=False)
     state = PendingState(batch)
-    assert (state.is_wanted(of_menu), state.is_wanted(of_mine)) == (False, True)
-    state.collect({STEM}, set(), only_some=True)
-    assert PendingState(batch).is_wanted(of_menu)
-    assert PendingState(batch).is_wanted(of_mine)
+    assert (state.is_wanted(request), state.is_wanted(other)) == (False, True)
+    state.collect({STEM}, only_some=True)
+    assert PendingState(batch).is_wanted(request)
+    assert PendingState(batch).is_wanted(other)
 
 
 def test_a_damaged_state_is_a_usage_error(tmp_path):

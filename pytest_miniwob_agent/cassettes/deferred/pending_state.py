@@ -48,12 +48,11 @@ class PendingState:
         """
         return self._collected is None or self._collected.has(stem_of_request(id_))
 
-    def collect(self, stems: Collection[str], cases: Collection[str], *, only_some: bool) -> None:
+    def collect(self, stems: Collection[str], *, only_some: bool) -> None:
         """Keep which cassettes the items of a deferred run use; see `folder.Used`.
 
         Args:
-            stems: those of items whose agent and model are known.
-            cases: the cases of the other items.
+            stems: the cassettes.
             only_some: True if the run looked for a few items only, so that it does not show that
                 others are gone.
         """
@@ -61,9 +60,8 @@ class PendingState:
             return
         if only_some and self._collected is not None:
             stems = {*stems, *self._collected.stems}
-            cases = {*cases, *self._collected.cases}
-        self._collected = Used(Path(), stems, cases)
-        _write(self._collected_path, {"stems": sorted(stems), "cases": sorted(cases)})
+        self._collected = Used(Path(), stems)
+        _write(self._collected_path, {"stems": sorted(stems)})
 
     def refuse(self, reasons: Mapping[str, str]) -> None:
         """Keep the requests whose answers were refused, with the reasons."""
@@ -87,11 +85,9 @@ class PendingState:
         data = _read(self._collected_path)
         if data is None:
             return None
-        parts = data.get("stems"), data.get("cases")
-        if not all(isinstance(part, list) for part in parts):
+        if not isinstance(stems := data.get("stems"), list):
             raise _damaged(self._collected_path)
-        stems, cases = (frozenset(map(str, part or ())) for part in parts)
-        return Used(Path(), stems, cases)
+        return Used(Path(), frozenset(map(str, stems)))
 
     def _read_refused(self) -> dict[str, str]:
         return {id_: str(why) for id_, why in (_read(self._refused_path) or {}).items()}

@@ -20,7 +20,7 @@ from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import counted, sanitize_line, sanitize_lines
 from pytest_miniwob_agent.core.usage import Usage
 from pytest_miniwob_agent.plugin.items.run import REMARK
-from pytest_miniwob_agent.plugin.options.settings import record_command
+from pytest_miniwob_agent.plugin.options.commands import record_command
 from pytest_miniwob_agent.plugin.run.shard import is_empty_shard, shard_of
 from pytest_miniwob_agent.plugin.run.state import State
 from pytest_miniwob_agent.terminal import statuses
@@ -166,7 +166,7 @@ class Controller:
         )
         state = PendingState(settings.pending)
         if stems := stems.union(self._state.cassettes_of(selection.cases)):
-            state.collect(stems, (), only_some=bool(selection.few))
+            state.collect(stems, only_some=bool(selection.few))
         asked = [id_ for id_ in waiting if id_ not in state.refused]
         self._waiting = sum(state.is_wanted(id_) for id_ in asked)
         self._unwanted = len(asked) - self._waiting
@@ -197,9 +197,9 @@ class Controller:
         report.write(
             self._outcomes,
             judged=self._state.settings.baseline is not None,
-            shard=shard_of(self._config, self._state, self._outcomes),
+            shard=shard_of(self._config, self._state),
             verdict=comparison.verdict if comparison else None,
-            cautions=comparison.both.cautions if comparison else (),
+            warnings=comparison.both.warnings if comparison else (),
             broken=bool(session.shouldstop or session.shouldfail)
             or session.exitstatus == pytest.ExitCode.INTERRUPTED,
             sent=self._state.settings.sent_pictures,

@@ -31,8 +31,9 @@ class State:
         shared: a folder of this run, for what its processes count together; None where no call may
             be made.
         observe: makes an observer of an item's episode, for `miniwob-agent show` and `play`.
+        slowmo: with a window, milliseconds that each action takes longer, for `play`.
         selection: which cases the run offers, runs and leaves out.
-        pages: the files of your own pages, by the names of their tasks.
+        pages: the files of custom pages, by the names of their tasks.
     """
 
     settings: Settings
@@ -40,6 +41,7 @@ class State:
     exports: Exports | None = None
     shared: Path | None = None
     observe: Callable[[Page], Observer] | None = None
+    slowmo: int | None = None
     selection: Selection = field(default_factory=Selection)
     pages: dict[str, Path] = field(default_factory=dict)
     _agent: Agent | None = None
