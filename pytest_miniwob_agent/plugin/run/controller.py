@@ -17,7 +17,7 @@ from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.core.protocols import RunObserver
 from pytest_miniwob_agent.core.secrets import redact
-from pytest_miniwob_agent.core.text import counted, sanitize_line, sanitize_lines
+from pytest_miniwob_agent.core.text import sanitize_line, sanitize_lines
 from pytest_miniwob_agent.core.usage import Usage
 from pytest_miniwob_agent.plugin.items.run import REMARK
 from pytest_miniwob_agent.plugin.options.commands import record_command
@@ -60,7 +60,6 @@ class Controller:
         self._problems: dict[str, list[str]] = {"episodes": [], "results": [], "report": []}
         self._remarks: set[object] = set()
         self._waiting = 0
-        self._unwanted = 0
         self._agents_remark: str | None = None
         self._report_written = False
         self._empty_shard = False
@@ -155,21 +154,19 @@ class Controller:
         settings, selection = self._state.settings, self._state.selection
         if settings.record != "defer":
             return
+        from pytest_miniwob_agent.cassettes.deferred.answers import read_refused
         from pytest_miniwob_agent.cassettes.deferred.pending import update_pending
-        from pytest_miniwob_agent.cassettes.deferred.pending_state import PendingState
+        from pytest_miniwob_agent.cassettes.folder.stems import Used
 
-        stems = {outcome.cassette for outcome in self._outcomes if outcome.cassette}
+        ran = {outcome.cassette for outcome in self._outcomes if outcome.cassette}
+        stems = self._state.cassettes_of(selection.cases)
         waiting = update_pending(
             settings.pending,
-            stems,
+            ran,
             [outcome.request for outcome in self._outcomes if outcome.request is not None],
+            Used(settings.cassettes, stems) if stems and not selection.few else None,
         )
-        state = PendingState(settings.pending)
-        if stems := stems.union(self._state.cassettes_of(selection.cases)):
-            state.collect(stems, only_some=bool(selection.few))
-        asked = [id_ for id_ in waiting if id_ not in state.refused]
-        self._waiting = sum(state.is_wanted(id_) for id_ in asked)
-        self._unwanted = len(asked) - self._waiting
+        self._waiting = len(set(waiting) - read_refused(settings.pending).keys())
 
     def _call_run_finished(self) -> None:
         """Call the `run_finished` of the agent that `--miniwob-agent` names, if it has one.
@@ -241,7 +238,6 @@ class Controller:
 
     def _show_episodes(self, terminal: pytest.TerminalReporter, kept: Usage | None) -> None:
         """Show the table, the ledger, and the agent's remark."""
-        from pytest_miniwob_agent.cassettes.deferred.batch_command import batch_command
         from pytest_miniwob_agent.terminal.summary import show_episodes, show_ledger, show_shared
 
         settings = self._state.settings
@@ -257,10 +253,6 @@ class Controller:
             pending=display_path(settings.pending),
             kept=kept,
         )
-        if self._unwanted:
-            command = batch_command("drop unused", settings.pending)
-            count = counted(self._unwanted, "request")
-            terminal.line(f"{count} of other items left out: `{command}` removes them")
         if self._agents_remark:
             terminal.line(sanitize_line(redact(self._agents_remark)))
 
