@@ -136,7 +136,6 @@ class Controller:
         settings = self._state.settings
         if settings.record != "defer" or not self._outcomes:
             return
-        from pytest_miniwob_agent.cassettes.deferred.answers import read_refused
         from pytest_miniwob_agent.cassettes.deferred.pending import update_pending
         from pytest_miniwob_agent.cassettes.folder.stems import Used
 
@@ -149,7 +148,7 @@ class Controller:
             [outcome.request for outcome in self._outcomes if outcome.request is not None],
             Used(settings.cassettes, stems, cases) if (stems or cases) and not only_some else None,
         )
-        self._waiting = len(set(waiting) - read_refused(settings.pending).keys())
+        self._waiting = len(waiting)
 
     def _call_run_finished(self) -> None:
         """Call the `run_finished` of the agent that `--miniwob-agent` names, if it has one.
