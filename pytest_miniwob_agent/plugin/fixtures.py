@@ -47,8 +47,7 @@ def miniwob_browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
     browser = Browser(
         settings.browser,
         headed=settings.headed,
-        slowmo=settings.slowmo,
-        page_scheme=settings.page_scheme,
+        slowmo=request.config.stash[STATE].slowmo,
         bypass_vcr=bypass_vcr,
         launcher=launcher,
     )

@@ -67,9 +67,7 @@ def test_malformed_and_cut_off_answers_count_at_an_unknown_cost(live, project, r
     ):
         raw_server.requests = 0
         raw_server.answer = lambda number, answer=answer: [answer]
-        result = live(
-            url, "--miniwob-max-cost=0.01", PRICES, "-k", "click-menu-2", "--miniwob-keep-going"
-        )
+        result = live(url, "--miniwob-max-cost=0.01", PRICES, "-k", "click-menu-2")
         assert raw_server.requests == 1
         result.stdout.fnmatch_lines(
             [

@@ -22,7 +22,8 @@ from pytest_miniwob_agent.plugin.items.run import (
     OUTCOME,
     outcome_without_run,
 )
-from pytest_miniwob_agent.plugin.options.settings import Settings, show_command
+from pytest_miniwob_agent.plugin.options.commands import show_command
+from pytest_miniwob_agent.plugin.options.settings import Settings
 from pytest_miniwob_agent.plugin.run.state import STATE
 
 _SOLVED_IS_FALSE = re.compile(r"^ *\+ +where False = .*\.solved$", re.MULTILINE)
@@ -165,7 +166,7 @@ def _set_reason(longrepr: Any, reason: str, *, alone: bool) -> None:
 def _where_to_see_more(item: pytest.Item, outcome: Outcome, settings: Settings) -> dict[str, str]:
     more = {}
     if outcome.cassette:  # a model of the user's own would be asked again
-        more["all of it"] = show_command(item.config, outcome.case.id, item)
+        more["all of it"] = show_command(item, outcome.case.id)
     if settings.report is not None:
         more["in the report"] = f"{display_path(settings.report)}/index.html#/item/{outcome.case}"
     return more

@@ -27,7 +27,7 @@ from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import sanitize_lines
 from pytest_miniwob_agent.plugin.items.collection import limits_of
 from pytest_miniwob_agent.plugin.items.pictures import PictureTaker
-from pytest_miniwob_agent.plugin.options.settings import id_from_here, record_command
+from pytest_miniwob_agent.plugin.options.commands import record_item_command
 from pytest_miniwob_agent.plugin.run.state import STATE, settings_of
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ class ItemRun:
                 self._outcome = replace(self._outcome, status=Status.BUDGET, message=str(error))
                 pytest.skip(f"{error}; run again to continue from here")
             case PermanentError() if self._stops_run(error):
-                self._stop_run("every model call would fail; --miniwob-keep-going continues")
+                self._stop_run("every model call would fail")
             case RecordingStopped():
                 self._stop_run(str(error).splitlines()[0])
             case Drift():
@@ -164,8 +164,7 @@ class ItemRun:
                 )
         message = str(error)
         if isinstance(error, NotRecorded):
-            command = record_command(self._item.config, id_from_here(self._item))
-            message = f"{message}{RECORD_IT}{command}"
+            message = f"{message}{RECORD_IT}{record_item_command(self._item)}"
         message = sanitize_lines(redact(message))
         self._outcome = replace(self._outcome, error=type(error).__name__, message=message)
         raise pytest.fail.Exception(message, pytrace=False) from None
@@ -173,7 +172,7 @@ class ItemRun:
     def _stops_run(self, error: PermanentError) -> bool:
         """Return True if an error ends the run; the workers then make no more calls."""
         state = self._item.config.stash[STATE]
-        if state.settings.keep_going or state.shared is None:
+        if state.shared is None:
             return False
         from pytest_miniwob_agent.models.budget import Budget
 

@@ -18,7 +18,7 @@ from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import counted, sanitize_line, sanitize_lines
 from pytest_miniwob_agent.core.usage import Usage
 from pytest_miniwob_agent.plugin.items.run import REMARK
-from pytest_miniwob_agent.plugin.options.settings import record_command
+from pytest_miniwob_agent.plugin.options.commands import record_command
 from pytest_miniwob_agent.plugin.run.shard import is_empty_shard, shard_of
 from pytest_miniwob_agent.plugin.run.state import State
 from pytest_miniwob_agent.terminal import statuses
