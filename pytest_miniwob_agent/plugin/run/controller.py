@@ -190,13 +190,11 @@ class Controller:
         """Write the HTML report."""
         if self._report is None or not (self._outcomes or self._empty_shard):
             return
-        comparison = self._results.comparison if self._results is not None else None
         self._report.write(
             self._outcomes,
             judged=self._state.settings.baseline is not None,
             shard=shard_of(self._config, self._state),
-            verdict=comparison.verdict if comparison else None,
-            warnings=comparison.both.warnings if comparison else (),
+            verdict=self._results.verdict if self._results is not None else None,
             broken=bool(session.shouldstop or session.shouldfail)
             or session.exitstatus == pytest.ExitCode.INTERRUPTED,
             sent=self._state.settings.sent_pictures,
