@@ -15,7 +15,7 @@ from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.outcome import Status
 from pytest_miniwob_agent.core.text import counted, listed, nearest, p_value, percent
 from pytest_miniwob_agent.results import statistics
-from pytest_miniwob_agent.results.comparison import Comparison, Pair, RateChange, describe
+from pytest_miniwob_agent.results.comparison import Comparison, Pair, RateChange
 from pytest_miniwob_agent.results.file import Results
 
 MARGIN = Fraction(10, 100)
@@ -131,15 +131,6 @@ class Verdict:
     def decision(self) -> str:
         """`passed`, `inconclusive` or `failed`."""
         return "failed" if self.failed else "passed" if self.passed else "inconclusive"
-
-
-def weaknesses(baseline: Results, gate: Gate) -> dict[str, str]:
-    """The items that are unsolved in the baseline, with a description of their outcomes."""
-    return {
-        item: describe(samples)
-        for item, samples in baseline.items.items()
-        if samples.conclusive and not samples.count_as_solved(gate.at_least)
-    }
 
 
 def judge(baseline: Results, head: Results, gate: Gate, deselected: Container[str] = ()) -> Verdict:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from pytest_miniwob_agent.core.text import counted, first_items
-from pytest_miniwob_agent.results.gate import Reason, Verdict
+from pytest_miniwob_agent.results.gate import Verdict
 from pytest_miniwob_agent.terminal.layout import cell, escape, wrap
 
 if TYPE_CHECKING:
@@ -66,10 +67,9 @@ def verdict_markdown(verdict: Verdict, most: int) -> list[str]:
     """
     word = verdict.decision if verdict.passed else f"**{verdict.decision}**"
     lines = [f"Gate `{verdict.gate}`: {word}"]
-    reasons = verdict.reasons
-    if reasons or verdict.notes:
+    if verdict.reasons or verdict.notes:
         lines.append("")
-    for reason in reasons:
+    for reason in verdict.reasons:
         lines.append(f"- {escape(reason.text)}")
         details = () if reason.kind == "regressed" else reason.details
         lines += [f"  - {line}" for line in first_items(list(map(cell, details)), most)]
@@ -85,32 +85,19 @@ def verdict_data(verdict: Verdict) -> dict[str, Any]:
         "gate": str(verdict.gate),
         "verdict": verdict.decision,
         "passed": verdict.passed,
-        "reasons": list(map(_reason_data, verdict.reasons)),
+        "reasons": list(map(asdict, verdict.reasons)),
         "regressed": [pair.item for pair in verdict.regressed],
         "progressed": [pair.item for pair in verdict.progressed],
         "notes": verdict.notes,
     }
 
 
-def _reason_data(reason: Reason) -> dict[str, Any]:
-    return {
-        "kind": reason.kind,
-        "text": reason.text,
-        "details": reason.details,
-        "cure": reason.hint,
-    }
-
-
 def show_gate(
     terminal: pytest.TerminalReporter, verdict: Verdict, *, most: int | None, hint: str
 ) -> None:
-    """Show the verdict of the gate, and what differs between the runs that it compares.
+    """Show what differs between the runs, the verdict on them, and a hint.
 
-    Args:
-        terminal: the terminal.
-        verdict: the gate's verdict.
-        most: the number of items to name in a list, None for all.
-        hint: how to make this run the baseline, if that is worth saying.
+    Lists name `most` items, None for all.
     """
     colour = {"passed": "green", "inconclusive": "yellow", "failed": "red"}[verdict.decision]
     terminal.write_sep("=", "MiniWoB++ gate", **{colour: True})

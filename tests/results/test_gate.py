@@ -11,7 +11,7 @@ from made_results import joined, run_of
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.results import statistics
 from pytest_miniwob_agent.results.file import Results
-from pytest_miniwob_agent.results.gate import MARGIN, Gate, judge, weaknesses
+from pytest_miniwob_agent.results.gate import MARGIN, Gate, judge
 
 
 def changed(outcomes):
@@ -79,16 +79,12 @@ class TestItemsGate:
 
     def test_an_item_that_is_unsolved_in_the_baseline_does_not_fail(self):
         assert judge(run_of("+-"), run_of("+-"), Gate()).passed
-        assert weaknesses(run_of("+-"), Gate()) == {
-            "n-screen-n-step/click-pie/2": "unsolved (cycle, failed)"
-        }
 
     def test_an_item_counts_as_solved_if_more_than_half_of_its_samples_are(self):
         base = run_of(["+++", "++-", "--+"])
         verdict = judge(base, run_of(["++-", "+--", "---"]), Gate())
         assert [pair.item for pair in verdict.regressed] == ["n-screen-n-step/click-pie/2"]
         assert "2 of 3 solved (correct; correct; cycle, failed)" in verdict.reasons[0].details[0]
-        assert list(weaknesses(base, Gate())) == ["n-screen-n-step/click-pie/3"]
 
     def test_items_m_counts_an_item_as_solved_if_m_samples_are(self):
         base, head = run_of(["+++", "++-", "--+"]), run_of(["++-", "+--", "---"])

@@ -263,7 +263,7 @@ def test_json_has_rates_items_tokens_and_the_gate(files, capsys):
     assert (gate["verdict"], gate["passed"]) == ("inconclusive", False)
     (reason,) = gate["reasons"]
     assert reason["kind"] == "undecided"
-    assert "items would decide" in reason["cure"]
+    assert "items would decide" in reason["hint"]
 
 
 def tables_of(markdown):
