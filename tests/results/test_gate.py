@@ -109,13 +109,12 @@ class TestInconclusiveItems:
         assert verdict.reasons[0].details == (f"because {letter}: n-screen-n-step/click-pie/5",)
         assert hint in verdict.reasons[0].hint
 
-    def test_one_inconclusive_sample_of_several_is_enough_to_fail(self):
-        assert kinds(judge(run_of(["++"]), run_of(["+d"]), Gate())) == ["unclear"]
-
-    def test_each_status_is_a_separate_reason(self):
-        verdict = judge(run_of("++++"), run_of("dde-"), Gate())
+    def test_each_status_is_a_separate_reason_and_one_sample_of_several_is_enough(self):
+        verdict = judge(
+            run_of(["+", "+", "+", "+", "++"]), run_of(["d", "d", "e", "-", "+d"]), Gate()
+        )
         assert [reason.text for reason in verdict.reasons] == [
-            "2 items inconclusive: drifted",
+            "3 items inconclusive: drifted",
             "1 item inconclusive: error",
             "1 item solved before and no longer",
         ]
@@ -201,19 +200,10 @@ class TestPairedGate:
         )
         assert len(verdict.reasons[0].details) == 5
         assert not judge(base, run_of("+" * 55 + "-" * 5), Gate.parse("paired:0.03")).failed
-
-    def test_a_p_value_equal_to_alpha_fails(self):
-        verdict = judge(run_of("+" * 60), run_of("+" * 55 + "-" * 5), Gate.parse("paired:0.03125"))
-        assert verdict.failed
+        assert judge(base, run_of("+" * 55 + "-" * 5), Gate.parse("paired:0.03125")).failed
 
     def test_a_change_for_the_better_never_fails(self):
         assert judge(run_of("-" * 60), run_of("+" * 60), Gate.parse("paired")).passed
-
-    def test_many_samples_of_one_item_count_as_one_item(self):
-        # 12 of 12 samples lost, but of one item only: p = 1/2.
-        base = run_of(["+" * 12] + ["+" * 12] * 30)
-        verdict = judge(base, run_of(["-" * 12] + ["+" * 12] * 30), Gate.parse("paired"))
-        assert not verdict.failed
 
     def test_the_test_takes_as_many_samples_before_as_after(self):
         # Of five samples one in six is lost by chance, while a single one can't be lost in part:
@@ -245,11 +235,6 @@ class TestPairedGate:
             "(one-sided exact McNemar test, corrected for the whole and 2 categories)"
         )
         assert all("1-screen-1-step" in detail for detail in reason.details)
-
-    @pytest.mark.parametrize("items", [1, 2, 4])
-    def test_losing_all_of_a_few_items_is_not_significant(self, items):
-        verdict = judge(run_of("+" * items), run_of("-" * items), Gate.parse("paired"))
-        assert verdict.decision == "inconclusive"
 
     def test_two_equal_runs_of_a_hard_suite_are_red_in_at_most_alpha(self):
         # Every item is solved one time of two: 13 of 100 such runs were red once.
@@ -315,10 +300,6 @@ class TestInconclusiveVerdict:
             "can't give a p-value of 0.05"
         )
         assert judge(base, changed("+" * 196 + "----"), Gate.parse("paired")).passed
-
-    @pytest.mark.parametrize("gate", ["items", "rate:50"])
-    def test_gates_that_do_not_allow_for_chance_are_never_inconclusive(self, gate):
-        assert judge(run_of("++"), changed("++"), Gate.parse(gate)).decision == "passed"
 
     def test_the_items_that_are_named_decide_about_four_times_out_of_five(self):
         chance = random.Random(3)
