@@ -187,11 +187,11 @@ def _used_here() -> Collection[str]:
 
 def show(options: Namespace) -> int:
     """Print the calls of an item's cassette."""
-    from pytest_miniwob_agent.cassettes.drift.conversation import conversation
+    from pytest_miniwob_agent.cassettes.folder.show import shown_calls
     from pytest_miniwob_agent.cassettes.folder.stems import find_cassette
 
     path = find_cassette(options.cassettes, options.case, _used_here)
     print(display_path(path))
-    for text in conversation(path):
+    for text in shown_calls(path):
         print(f"\n{text}")
     return 0

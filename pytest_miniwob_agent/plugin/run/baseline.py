@@ -41,8 +41,7 @@ class Baseline:
             excusable: True if nothing failed but that the episode is not solved.
         """
         outcome: Outcome = report.miniwob
-        case = outcome.case
-        before = self.results.items.get(f"{case.category}/{case.task}/{case.seed}")
+        before = self.results.items.get(outcome.case.item)
         if before is None:
             excuse = "the baseline does not have it, so that it decides nothing yet"
         elif not before.conclusive:
