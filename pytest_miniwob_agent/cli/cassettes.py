@@ -161,7 +161,7 @@ def stats(options: Namespace) -> int:
 
 def show(options: Namespace) -> int:
     """Print the calls of an item's cassette."""
-    from pytest_miniwob_agent.cassettes.drift.conversation import conversation
+    from pytest_miniwob_agent.cassettes.folder.show import shown_calls
     from pytest_miniwob_agent.cassettes.folder.stems import find_cassette
     from pytest_miniwob_agent.plugin.inner import collect
 
@@ -170,6 +170,6 @@ def show(options: Namespace) -> int:
 
     path = find_cassette(options.cassettes, options.case, used_here)
     print(display_path(path))
-    for text in conversation(path):
+    for text in shown_calls(path):
         print(f"\n{text}")
     return 0

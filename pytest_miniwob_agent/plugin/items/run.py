@@ -188,17 +188,10 @@ class ItemRun:
 
     def _refused(self, pending: Pending) -> RefusedAnswer | None:
         """Return the error for a call whose answer was refused, None for one without an answer."""
-        from pytest_miniwob_agent.cassettes.deferred.pending_state import PendingState
+        from pytest_miniwob_agent.cassettes.deferred.answers import refused_answer
 
         file = settings_of(self._item.config).pending
-        state = PendingState(file)
-        why = state.refused.get(str(pending.request["custom_id"]))
-        if why is None:
-            return None
-        return RefusedAnswer(
-            f"the answer to the next call was refused: {why}; `{state.drop_refused}` has it asked "
-            "again"
-        )
+        return refused_answer(file, str(pending.request["custom_id"]))
 
     def close(self) -> None:
         """Complete the outcome with calls, events and pictures, and keep it."""

@@ -94,8 +94,8 @@ def _header(settings: Settings) -> Iterator[str]:
     if settings.model is not None:
         yield f"miniwob cassettes: {display_path(settings.cassettes)}"
     if settings.record == "defer":
-        from pytest_miniwob_agent.cassettes.deferred.batch_file import read_pending
-        from pytest_miniwob_agent.cassettes.deferred.pending import take_answers
+        from pytest_miniwob_agent.cassettes.deferred.answers import take_answers
+        from pytest_miniwob_agent.cassettes.deferred.pending import read_pending
 
         if settings.answers is None:
             read_pending(settings.pending)  # a damaged file is reported before the run
