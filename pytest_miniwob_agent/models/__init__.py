@@ -7,5 +7,5 @@
 - `keys`: the server of a request, and its key.
 - `params`: parameters of calls, and addresses of servers.
 - `budget`: limits on live calls, over all workers; `prices` is what they cost.
-- `permanent`: errors that every call would meet; `refusals` is advice on them.
+- `failures`: failed calls: those that all calls would fail like, and advice.
 """

@@ -19,10 +19,13 @@ from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import sanitize_line, shorten
 from pytest_miniwob_agent.models.apis import CHAT, api_of
 from pytest_miniwob_agent.models.apis.chat_completions import messages_of_text, plain_messages
+from pytest_miniwob_agent.models.failures import (
+    advice_on_connection,
+    advice_on_refusal,
+    model_error,
+)
 from pytest_miniwob_agent.models.keys import Keys
 from pytest_miniwob_agent.models.params import OPTION, sent_only_texts, shown_url, split_url
-from pytest_miniwob_agent.models.permanent import advice_on_connection, model_error
-from pytest_miniwob_agent.models.refusals import advice_on_refusal
 
 RETRIES = 5
 """Default number of retries of a refused or dropped call; enough for a minute of rate limits."""

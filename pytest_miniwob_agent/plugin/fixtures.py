@@ -145,7 +145,7 @@ def _open_cassette(
     request: pytest.FixtureRequest, agent: Agent, model: str, case: Case
 ) -> ItemCassette:
     """Open the item's cassette, and note for the end of the run what its user must know."""
-    from pytest_miniwob_agent.cassettes.format.names import former_cassette, stem
+    from pytest_miniwob_agent.cassettes.format.names import stem
     from pytest_miniwob_agent.cassettes.tape.item import ItemCassette, Record
     from pytest_miniwob_agent.cassettes.tape.lock import LOCKS
 
@@ -154,7 +154,6 @@ def _open_cassette(
         settings.cassettes,
         stem(agent.name, model, case),
         Record(settings.record),
-        former=former_cassette(settings.cassettes, agent.name, model, case),
         locks=settings.pending.with_name(LOCKS),
         run=request.config.stash[STATE].shared,
         test=request.node.nodeid,

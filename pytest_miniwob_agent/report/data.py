@@ -48,19 +48,23 @@ def _cause(outcome: Outcome) -> str:
     if outcome.status is Status.WAITING:
         return WAITS
     if outcome.drift is not None:
-        from pytest_miniwob_agent.cassettes.drift.errors import heading
+        from pytest_miniwob_agent.cassettes.drift.causes import heading
 
         return heading(outcome.drift.causes)
     return outcome.message_of_cause
 
 
-def gate_data(verdict: Verdict, warnings: Iterable[str]) -> dict[str, Any]:
+def gate_data(verdict: Verdict) -> dict[str, Any]:
     """Return a gate and its decision, and as lines its reasons, remarks and warnings."""
-    reasons = ["; ".join(filter(None, (r.text, r.hint))) for r in verdict.all_reasons]
+    reasons = ["; ".join(filter(None, (r.text, r.hint))) for r in verdict.reasons]
     return {
         "name": str(verdict.gate),
         "decision": verdict.decision,
-        "lines": [*reasons, *verdict.notes, *(f"warning: {text}" for text in warnings)],
+        "lines": [
+            *reasons,
+            *verdict.notes,
+            *(f"warning: {text}" for text in verdict.both.warnings),
+        ],
     }
 
 

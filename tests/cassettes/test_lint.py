@@ -43,8 +43,8 @@ def test_a_folder_of_good_cassettes_has_no_findings(used):
         (
             "click-menu-2/1.yaml",
             GOOD.replace("schema: 1\n", ""),
-            "stale",
-            "does not say where its calls were made; a run with --miniwob-record=new_episodes, or",
+            "damaged",
+            "its schema is None instead of 1",
         ),
         (
             "click-menu-2/1.yaml",
@@ -56,7 +56,7 @@ def test_a_folder_of_good_cassettes_has_no_findings(used):
             "click-menu-2/1.yaml",
             GOOD.replace("The goal", '"\\u0041KIA' + "AB12" * 4 + '"'),
             "leak",
-            f"AWS key in line {LINE}: revoke the key, then record again",
+            "AWS key in line 4: revoke the key, then record again",
         ),
         (
             "click-menu-2/1.yaml",
@@ -124,13 +124,5 @@ def test_folders_of_agents_and_models_without_items_are_not_checked(used):
 
 def test_cassettes_of_a_users_own_tests_are_ignored(used):
     plant(used.folder, "test_mine/test_weather.yaml", "interactions: []\nversion: 1\n")
-    assert lint_folder(used) == []
-    assert unchecked_folders(used) == {}
-
-
-def test_cassettes_of_items_with_an_agent_of_a_fixture_are_used_in_every_folder(used):
-    plant(used.folder, "mine/m/click-menu-2/1.yaml")
-    plant(used.folder, "mine/m/click-menu-2/9.yaml")
-    used = Used(used.folder, (), {"click-menu-2/1"})
     assert lint_folder(used) == []
     assert unchecked_folders(used) == {}

@@ -11,13 +11,15 @@ from contextlib import closing
 
 import pytest
 from projects import solve_menu
+from servers import LoopbackServer
 
-from pytest_miniwob_agent.cassettes.deferred.batch_api import BatchApi
+from pytest_miniwob_agent.cassettes.deferred.batches import Batches
+from pytest_miniwob_agent.cassettes.deferred.pending import write_pending
 from pytest_miniwob_agent.core.errors import ModelError, UsageError
 from pytest_miniwob_agent.models.client import http_client
 
 
-class Proxy:
+class Proxy(LoopbackServer):
     """An HTTP proxy on loopback, which notes the requests that it forwards."""
 
     def __init__(self):
@@ -63,18 +65,8 @@ class Proxy:
                 self.wfile.write(b"Content-Length: %d\r\n\r\n%s" % (len(answer), answer))
                 connection.close()
 
-        self._server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, args=(0.01,), daemon=True
-        )
-        self._thread.start()
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
-
-    def close(self):
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        super().__init__(Handler)
+        self.url = self.url.removesuffix("/v1")
 
 
 @pytest.fixture
@@ -147,15 +139,18 @@ def test_the_proxy_for_http_is_used_but_for_hosts_in_no_proxy(
 
 
 def test_batch_commands_and_live_calls_explain_a_proxy_that_refuses_and_a_certificate(
-    session, tls_server, proxy, monkeypatch
+    session, tls_server, proxy, monkeypatch, tmp_path
 ):
+    pending = tmp_path / "pending.jsonl"
+    write_pending(pending, [{"custom_id": "a/m/t/1#0-0", "body": {"model": "m"}}])
+
     def messages():
         monkeypatch.setenv("OPENAI_API_KEY", "none")
         with session(tls_server) as llm, pytest.raises(ModelError) as live:
             llm.complete("one", "plan")
-        api = BatchApi(tls_server.url, retries=0, submit="")
-        with closing(api), pytest.raises(ModelError) as batch:
-            api.retrieve("batch_1")
+        batches = Batches(pending, tls_server.url, print, retries=0)
+        with closing(batches), pytest.raises(ModelError) as batch:
+            batches.submit()
         return str(live.value), str(batch.value)
 
     for message in messages():

@@ -33,8 +33,8 @@ from pytest_miniwob_agent.models.apis import CHAT, api_of, path_of, sse
 from pytest_miniwob_agent.models.apis.recorded import answer_of, completion_of
 from pytest_miniwob_agent.models.budget import Budget, Payment
 from pytest_miniwob_agent.models.client import http_client
+from pytest_miniwob_agent.models.failures import advice_on_connection, forbid_retry, is_hopeless
 from pytest_miniwob_agent.models.params import shown_url
-from pytest_miniwob_agent.models.permanent import advice_on_connection, forbid_retry, is_hopeless
 
 _REDIRECTS = (301, 302, 303)
 """Those after which a client asks for a page and does not repeat the call."""

@@ -5,23 +5,18 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_miniwob_agent.core.errors import MiniwobError, UsageError
 from pytest_miniwob_agent.core.files import check_writable, display_path
 from pytest_miniwob_agent.core.secrets import KEY_VARIABLE, redact
-from pytest_miniwob_agent.plugin.options.commands import record_command
+from pytest_miniwob_agent.plugin.items.selection import Selection
 from pytest_miniwob_agent.plugin.options.project_folder import check_ini_file
 from pytest_miniwob_agent.plugin.options.reading import read_settings
 from pytest_miniwob_agent.plugin.options.settings import Settings
 from pytest_miniwob_agent.plugin.run.controller import Controller
 from pytest_miniwob_agent.plugin.run.state import STATE, State
-from pytest_miniwob_agent.terminal.shown_reports import ShownReports
-
-if TYPE_CHECKING:
-    from pytest_miniwob_agent.report.folder import Report
 
 _REPORTING = {"html": "htmlpath", "json": "json_report", "allure": "allure_report_dir"}
 """Plugins that report, as `Exports` calls them, and the options that have them report."""
@@ -34,7 +29,7 @@ def start(config: pytest.Config) -> None:
         pytest.UsageError: an option, or a file that it names, is not valid.
     """
     try:
-        state = config.stash[STATE] = State(read_settings(config))
+        state = config.stash[STATE] = State(read_settings(config), selection=Selection.of(config))
         settings = state.settings
         if settings.key_variable is not None:  # its value is a secret until the run is over
             patch = pytest.MonkeyPatch()
@@ -65,9 +60,13 @@ def start(config: pytest.Config) -> None:
 def _start_controller(config: pytest.Config, state: State) -> None:
     settings = state.settings
     check_ini_file(config)
-    report = _open_report(config, settings)
     _check_results_file(config, settings)
-    results = None
+    report = results = None
+    if settings.report and not config.option.collectonly:
+        from pytest_miniwob_agent.report.folder import Report
+
+        report = Report(settings.report)
+        report.check()  # that the folder holds nothing else
     if settings.results or settings.baseline:
         from pytest_miniwob_agent.plugin.run.results import RunResults
 
@@ -80,8 +79,6 @@ def _start_controller(config: pytest.Config, state: State) -> None:
         config.add_cleanup(folder.cleanup)
         state.shared = Path(folder.name)
         config.pluginmanager.register(Progress(config, settings.price), "miniwob-progress")
-    reports = ShownReports(record_command(config))
-    config.pluginmanager.register(reports, "miniwob-shown-reports")
     config.pluginmanager.register(controller, "miniwob-controller")
 
 
@@ -94,8 +91,8 @@ def _header(settings: Settings) -> Iterator[str]:
     if settings.model is not None:
         yield f"miniwob cassettes: {display_path(settings.cassettes)}"
     if settings.record == "defer":
-        from pytest_miniwob_agent.cassettes.deferred.batch_file import read_pending
-        from pytest_miniwob_agent.cassettes.deferred.pending import take_answers
+        from pytest_miniwob_agent.cassettes.deferred.answers import take_answers
+        from pytest_miniwob_agent.cassettes.deferred.pending import read_pending
 
         if settings.answers is None:
             read_pending(settings.pending)  # a damaged file is reported before the run
@@ -115,27 +112,12 @@ def _check_results_file(config: pytest.Config, settings: Settings) -> None:
     file = settings.results
     if file is None or config.option.collectonly or config.option.help:
         return
-    reason = "it is a folder" if file.is_dir() else ""
     try:
+        if file.is_dir():
+            raise IsADirectoryError(0, "it is a folder")
         check_writable(file)
     except OSError as error:
-        reason = error.strerror or str(error)
-    if reason:
         raise UsageError(
-            f"--miniwob-results: {display_path(file)} can't be written: {reason}; name another file"
-        )
-
-
-def _open_report(config: pytest.Config, settings: Settings) -> Report | None:
-    """Return the report that the run writes, if it writes one.
-
-    Raises:
-        UsageError: its folder holds something other than a report.
-    """
-    if settings.report is None or config.option.collectonly:
-        return None
-    from pytest_miniwob_agent.report.folder import Report
-
-    report = Report(settings.report)
-    report.check()
-    return report
+            f"--miniwob-results: {display_path(file)} can't be written: {error.strerror or error}; "
+            "name another file"
+        ) from None
