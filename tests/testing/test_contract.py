@@ -139,13 +139,13 @@ class PressesAnUnknownKey(Good):
         return env.step(Press("SUBMIT"))
 
 
-@fails(ACT, "the prompt of its model call must be a text that is not blank: ' '")
+@fails(ACT, "whose prompt is blank or not a text: ' '")
 class AsksABlankPrompt(Good):
     def ask(self, seen, llm):
         return llm.complete(" ", "plan").text
 
 
-@fails(ACT, "the purpose of its model call must be a text that is not blank: None")
+@fails(ACT, "whose purpose is blank or not a text: None")
 class AsksWithoutAPurpose(Good):
     def ask(self, seen, llm):
         return llm.complete("?", None).text
