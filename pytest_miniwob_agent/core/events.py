@@ -151,6 +151,10 @@ class Origin:
         return f"{self.purpose}, trial {self.trial}, step {self.step}"
 
 
+OF_TEST = Origin("test", 0, 0, {}, "", "")
+"""The origin of a call that a test makes outside of its episode."""
+
+
 @dataclass(frozen=True, slots=True)
 class TrialStarted:
     """A fresh page. `trial` counts from 1, here and in every event."""

@@ -51,12 +51,10 @@ class Payment:
         answered: True once the server has begun to answer: the call is paid for, whatever the
             answer is worth.
         usage: the call and its tokens, as far as they are known.
-        recorded: True once the completion is kept.
     """
 
     answered: bool = False
     usage: Usage = field(default_factory=lambda: Usage(calls=1, uncounted=1))
-    recorded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +102,16 @@ class Budget:
                         ledger.cost += cost or 0.0
                     else:
                         ledger.calls -= 1
-                    if payment.recorded:
-                        recorded = Usage(**ledger.recorded) + payment.usage
-                        ledger.recorded = recorded.to_data()
 
     def stop(self, reason: str) -> None:
         """Let no worker make another call."""
         with self._ledger() as ledger:
             ledger.stopped = ledger.stopped or reason
+
+    def add_recorded(self, usage: Usage) -> None:
+        """Count a call whose completion is kept."""
+        with self._ledger() as ledger:
+            ledger.recorded = (Usage(**ledger.recorded) + usage).to_data()
 
     def recorded(self) -> Usage:
         """Return what the calls of all workers have taken whose completions are kept."""

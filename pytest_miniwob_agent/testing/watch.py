@@ -17,7 +17,7 @@ from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.chat import ModelRequest, ModelResponse
 from pytest_miniwob_agent.core.data import to_data
 from pytest_miniwob_agent.core.errors import LimitReached, MiniwobError
-from pytest_miniwob_agent.core.events import Completion, Ending, Episode, Note, TrialEnded
+from pytest_miniwob_agent.core.events import Completion, Ending, Episode, Note, Origin, TrialEnded
 from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.observations import Element, Observation, Transition
 from pytest_miniwob_agent.core.protocols import LLM, Agent, Environment, HTTPModel
@@ -83,24 +83,19 @@ class _Model:
     live = False
 
     def __init__(self, model: HTTPModel, fails: tuple[str, int, MiniwobError] | None) -> None:
+        self.model = model.model
+        self.params = model.params
+        self.complete = model.complete
         self._model = model
         self._fails = fails
         self._posts = 0
         self.answer: Completion | None = None
 
-    def complete(self, prompt: str, purpose: str) -> Completion:
-        self.answer = self._model.complete(prompt, purpose)
-        return self.answer
-
-    def chat(self, messages: Sequence[Any], purpose: str, **given: Any) -> Completion:
-        self.answer = self._model.chat(messages, purpose, **given)
-        return self.answer
-
-    def post(self, request: ModelRequest) -> ModelResponse:
+    def post(self, request: ModelRequest, origin: Origin) -> ModelResponse:
         self._posts += 1
         if self._fails is not None and self._fails[:2] == ("post", self._posts - 1):
             raise self._fails[2]
-        response = self._model.post(request)
+        response = self._model.post(request, origin)
         self.answer = completion_in(request.path, response)
         return response
 

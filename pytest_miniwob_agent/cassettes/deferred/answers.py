@@ -9,13 +9,13 @@ from typing import Any
 
 from pytest_miniwob_agent.cassettes.deferred.batch_file import lines_by_id, request_of
 from pytest_miniwob_agent.cassettes.format.call import Request
-from pytest_miniwob_agent.cassettes.tape.unusable import describe_unusable
 from pytest_miniwob_agent.core.data import canonical_json
 from pytest_miniwob_agent.core.errors import MiniwobError
 from pytest_miniwob_agent.core.files import write_atomically
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import shorten
 from pytest_miniwob_agent.models.apis.answers import is_answer
+from pytest_miniwob_agent.models.unusable import describe_unusable
 
 
 def read_answers(path: Path, requests: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -80,7 +80,7 @@ def error_of(answer: Mapping[str, Any], request: Request) -> str:
     """Return the reason why an answer holds no completion."""
     status, body = response_of(answer)
     if status == 200 and body and not answer.get("error"):
-        return describe_unusable(status, body, request).report
+        return describe_unusable(status, body, request.body).report
     error = answer.get("error") or body
     if isinstance(error, dict):
         error = error.get("error") or error

@@ -24,8 +24,8 @@ from pytest_miniwob_agent.cassettes.deferred.pending_state import (
     refusal,
     stem_of_request,
 )
-from pytest_miniwob_agent.cassettes.tape.item import ItemCassette, Record
 from pytest_miniwob_agent.cassettes.tape.lock import LOCKS
+from pytest_miniwob_agent.cassettes.tape.recording import Record, Recording
 from pytest_miniwob_agent.core.errors import CassetteError, UsageError
 from pytest_miniwob_agent.core.text import counted
 
@@ -114,7 +114,7 @@ def _take_answer(
 ) -> str | None:
     """Record one answer; return the reason if that is not possible."""
     try:
-        cassette = ItemCassette(cassettes, stem_of_request(id_), Record.DEFER, locks=locks)
+        cassette = Recording(cassettes, stem_of_request(id_), Record.DEFER, locks=locks)
     except CassetteError as error:
         return f"{error}, still waiting"
     taken.problems += cassette.remarks
@@ -123,7 +123,7 @@ def _take_answer(
 
 
 def _record_answer(
-    cassette: ItemCassette,
+    cassette: Recording,
     id_: str,
     answer: Mapping[str, Any],
     waiting: dict[str, dict[str, Any]],
