@@ -1,4 +1,4 @@
-"""What an agent may do with the page."""
+"""The page as an agent gets it."""
 
 from __future__ import annotations
 

@@ -202,7 +202,7 @@ class ScriptedLLM(ChatCalls):
         self, request: ModelRequest, purpose: str, files: Mapping[str, str], text: str | None
     ) -> Completion:
         response = self.post(request, replace(OF_TEST, purpose=purpose))
-        return completion_in(response, text_only=text is not None)
+        return completion_in(response)
 
     def post(self, request: ModelRequest, origin: Origin = OF_TEST) -> ModelResponse:
         """Return the next reply in the form of the request's API, as a stream if it asks for one.

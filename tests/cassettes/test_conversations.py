@@ -8,9 +8,9 @@ from chatting import answer
 
 from pytest_miniwob_agent.cassettes.drift.conversation import conversation
 from pytest_miniwob_agent.cassettes.drift.errors import drift_of_call
-from pytest_miniwob_agent.cassettes.format.call import OF_TEST, Call, Request
+from pytest_miniwob_agent.cassettes.format.call import Call, Request
 from pytest_miniwob_agent.cassettes.format.file import write_cassette
-from pytest_miniwob_agent.core.events import Origin
+from pytest_miniwob_agent.core.events import OF_TEST, Origin
 from pytest_miniwob_agent.models.apis import CHAT
 
 TOOL = {

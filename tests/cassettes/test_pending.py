@@ -10,7 +10,7 @@ from pytest_miniwob_agent.cassettes.deferred.batch_file import read_pending
 from pytest_miniwob_agent.cassettes.deferred.pending import take_answers, update_pending
 from pytest_miniwob_agent.cassettes.deferred.pending_state import PendingState
 from pytest_miniwob_agent.cassettes.format.call import Request
-from pytest_miniwob_agent.cassettes.tape.item import ItemCassette, Record
+from pytest_miniwob_agent.cassettes.tape.recording import Record, Recording
 
 STEM = "reflective/m/click-menu-2/1"
 
@@ -24,7 +24,7 @@ def asked(prompt):
 
 
 def pending(cassettes, prompt, stem=STEM):
-    cassette = ItemCassette(cassettes, stem, Record.DEFER)
+    cassette = Recording(cassettes, stem, Record.DEFER)
     return cassette.missing_call(asked(prompt)).request
 
 
@@ -64,8 +64,8 @@ def test_an_answer_is_recorded_in_its_cassette(files):
     taken = take_answers(answers, batch, cassettes)
     assert (taken.recorded, taken.already, taken.problems) == (1, 0, [])
     assert not batch.exists()
-    cassette = ItemCassette(cassettes, STEM, Record.DEFER)
-    assert cassette.replay(asked("one")).completion.text == "click id=1"
+    cassette = Recording(cassettes, STEM, Record.DEFER)
+    assert cassette.play(asked("one")).completion.text == "click id=1"
 
 
 def test_the_same_file_twice_records_nothing_twice(files):
@@ -227,7 +227,7 @@ def test_line_separators_inside_a_text_do_not_end_a_line(tmp_path):
     assert read_pending(batch) == {request["custom_id"]: request}
     answers.write_text(json.dumps(answer(request, text), ensure_ascii=False), encoding="utf-8")
     assert take_answers(answers, batch, tmp_path).recorded == 1
-    replayed = ItemCassette(tmp_path, STEM, Record.DEFER).replay(asked(text))
+    replayed = Recording(tmp_path, STEM, Record.DEFER).play(asked(text))
     assert replayed.completion.text == text
 
 

@@ -187,7 +187,7 @@ class TestCutOff:
         with (
             session(raw_server, retries=0) as llm,
             pytest.raises(
-                ModelError, match=r"^plan call: http://127\S* can't be reached: "
+                ModelError, match=r"^test call: http://127\S* can't be reached: "
             ) as error,
         ):
             llm.complete("one", "plan")

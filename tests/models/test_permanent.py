@@ -11,7 +11,7 @@ from pytest_miniwob_agent.core.errors import PermanentError
 from pytest_miniwob_agent.models.params import is_server
 from pytest_miniwob_agent.models.permanent import is_hopeless, model_error
 
-STOPPED = "*!* every model call would fail; --miniwob-keep-going continues !*"
+STOPPED = "*!* every model call would fail !*"
 
 NO_CREDIT = {"error": {"message": "You exceeded your quota", "code": "insufficient_quota"}}
 
@@ -63,12 +63,6 @@ def test_a_refused_call_after_one_that_succeeded_is_the_error_of_its_item(record
     too_long = (400, {"error": {"message": "the context is too long"}})
     result = record_all(lambda p: too_long if "click-tab 1" in p else solve_menu(p))
     assert result.parseoutcomes() == {"passed": 11, "errors": 1}
-
-
-def test_a_run_can_be_kept_going(record_all, chat_server):
-    result = record_all(lambda prompt: 401, "--miniwob-keep-going")
-    assert result.parseoutcomes() == {"errors": 12}
-    assert len(chat_server.requests) == 12
 
 
 @pytest.mark.parametrize(

@@ -141,20 +141,3 @@ def test_a_partial_recording_of_another_cassette_is_reported_at_the_end(project,
         ["*MiniWoB++ cassettes*", "*1.partial.yaml began from another cassette than *"]
     )
     assert sorted(path.name for path in recorded_files(project)) == ["1.unused.yaml", "1.yaml"]
-
-
-def test_cassettes_under_a_former_name_are_read_and_copied_to_the_new_one(project, run):
-    project.makepyfile(PLAIN)
-    model = "--miniwob-model=v/m:free"
-    run(NEW, model).assert_outcomes(passed=1)
-    [path] = recorded_files(project)
-    new = path.parents[1]
-    assert new.name.startswith("v_m_free~")
-    new.rename(new.with_name("v_m_free"))
-    result = run(model)
-    result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(
-        [f"*v_m_free is read under its name of earlier versions: rename *{new.name}"]
-    )
-    run(NEW, model).assert_outcomes(passed=1)
-    assert path.read_bytes() == (new.with_name("v_m_free") / "click-menu-2/1.yaml").read_bytes()
