@@ -42,15 +42,17 @@ def timed(name: str, function: Callable[[], T]) -> T:
 def write_shards(results: Sequence[Result], count: int, folder: Path) -> list[Path]:
     paths = []
     for index in range(count):
+        part = results[index::count]
         shard = Shard(
             number=index + 1,
             of=count,
-            commit="0" * 40,
-            setup={},
-            collected=frozenset(result.case for result in results),
+            selected=len(part),
+            items=len(results),
+            deselected=(),
+            suite={},
         )
         paths.append(folder / f"{index}.jsonl")
-        Results(tuple(results[index::count]), (str(shard),), shard=shard).write(paths[-1])
+        Results(tuple(part), (str(shard),), shard=shard).write(paths[-1])
     return paths
 
 

@@ -41,6 +41,7 @@ from pytest_miniwob_agent.cassettes.tape.model import RecordedModel
 from pytest_miniwob_agent.cassettes.tape.recording import Recording
 from pytest_miniwob_agent.core.actions import Action, Click, Enter, Hold, Press, Release
 from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.tasks.catalogue import page_path
 
 ROOT = Path(__file__).parent.parent
 
@@ -151,7 +152,14 @@ def plain_options() -> webdriver.ChromeOptions:
     return options
 
 
-def bare(options: webdriver.ChromeOptions, scheme: str, pages: list[Page]) -> float:
+def file_url(task: str) -> str:
+    """The address of a task's page on disk, for a browser without a server of pages."""
+    return page_path(task).as_uri()
+
+
+def bare(
+    options: webdriver.ChromeOptions, url_of: Callable[[str], str], pages: list[Page]
+) -> float:
     """Seconds that the pages and inputs take by selenium alone, in a browser of its own."""
     watchdog = Watchdog()  # Debian's headless shell is a script; quitting would end it alone
     service = webdriver.ChromeService(
@@ -159,16 +167,16 @@ def bare(options: webdriver.ChromeOptions, scheme: str, pages: list[Page]) -> fl
     )
     driver = webdriver.Chrome(options, service)
     try:
-        return loop(driver, scheme, pages)
+        return loop(driver, url_of, pages)
     finally:
         driver.quit()
         watchdog.end()
 
 
-def loop(driver: webdriver.Chrome, scheme: str, pages: list[Page]) -> float:
+def loop(driver: webdriver.Chrome, url_of: Callable[[str], str], pages: list[Page]) -> float:
     begin = time.perf_counter()
     for page in pages:
-        driver.get(page_url(page.case.task, scheme))
+        driver.get(url_of(page.case.task))
         driver.execute_script(
             "Math.seedrandom(arguments[0]); core.startEpisodeReal()", page.case.seed
         )
@@ -238,8 +246,8 @@ def main() -> None:
     with closing(Browser()) as browser:
         for _ in range(options.rounds):
             rounds.append(watch.replay(options.k))
-            bares.append(bare(plain_options(), "file", rounds[-1].pages))
-            equals.append(bare(browser.options(), browser.page_scheme, rounds[-1].pages))
+            bares.append(bare(plain_options(), file_url, rounds[-1].pages))
+            equals.append(bare(browser.options(), page_url, rounds[-1].pages))
     report(rounds, bares, equals)
 
 

@@ -60,7 +60,7 @@ GROUPS = {
     ),
     "Results and gate": ("results", "baseline", "gate", "shard", "judge-shard"),
     "Report": ("report", "trace"),
-    "Browser": ("browser", "page-scheme", "headed", "slowmo"),
+    "Browser": ("browser", "headed", "slowmo"),
     "Selenium Grid": ("remote", "capabilities", "serve"),
 }  # fmt: skip
 """The parts of the page, in order, with their options; others come last."""
@@ -93,7 +93,6 @@ EXAMPLES = {
     "report": "report",
     "trace": "on",
     "browser": "/opt/chromium/chrome",
-    "page-scheme": "file",
     "slowmo": "800",
     "remote": "http://127.0.0.1:4444",
     "capabilities": '{"browserVersion": "156"}',

@@ -105,8 +105,8 @@ def started_grid(tmp_path_factory):
 
 @pytest.fixture
 def grid(started_grid):
-    """A Grid with two nodes that are up and free."""
-    started_grid.repair()
+    """A Grid with two slots that are free."""
+    started_grid.wait()
     return started_grid
 
 

@@ -26,7 +26,6 @@ from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
 from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.tasks.catalogue import CATEGORIES, OTHER, installed_tasks
-from pytest_miniwob_agent.terminal import layout
 
 DOCS = ROOT / "docs"
 GALLERY = DOCS / "gallery.md"
@@ -40,7 +39,7 @@ WIDEST = 200
 INTRODUCTION = f"""\
 # Gallery
 
-The page of every [task](tasks.md) at seed {SEED}, as an agent sees it first, and what it asks.
+The page of every [task](tasks.md) at seed {SEED}, as an agent sees it first.
 Made by `make pictures`; CI fails if a page no longer looks like this.
 """
 
@@ -105,25 +104,20 @@ def changed(before, after):
 
 
 def look_at(browser, task):
-    """Return what a task asks, and a picture of its page."""
+    """Return a picture of a task's page."""
     page = MiniwobEnvironment(browser, Case(task, installed_tasks()[task], SEED))
-    goal = page.reset().goal
+    page.reset()
     image = read(page.look().png)
-    return goal, compact(image.reduce(-(-image.width // WIDEST)))
+    return compact(image.reduce(-(-image.width // WIDEST)))
 
 
-def cell(task, goal):
-    """Return what the gallery has of a task."""
-    return f"![{task}](pictures/{task}.png)<br>**{task}**<br>{layout.escape(goal)}"
-
-
-def gallery(goals):
+def gallery():
     """Return the text of the gallery."""
     lines = [INTRODUCTION]
     for category in (*CATEGORIES, OTHER):
         tasks = [task for task, its in installed_tasks().items() if its == category]
         lines += [f"## {category}", "", "|" + " |" * COLUMNS, "|" + " :-- |" * COLUMNS]
-        cells = [cell(task, goals[task]) for task in tasks]
+        cells = [f"![{task}](pictures/{task}.png)<br>**{task}**" for task in tasks]
         for first in range(0, len(cells), COLUMNS):
             lines.append(f"| {' | '.join(cells[first : first + COLUMNS])} |")
         lines.append("")
@@ -132,12 +126,10 @@ def gallery(goals):
 
 def taken():
     """Yield the content of every file that `make pictures` writes, with its path."""
-    goals = {}
     with closing(Browser()) as browser:
         for task in installed_tasks():
-            goals[task], png = look_at(browser, task)
-            yield PAGES / f"{task}.png", png
-    yield GALLERY, gallery(goals).encode()
+            yield PAGES / f"{task}.png", look_at(browser, task)
+    yield GALLERY, gallery().encode()
     with TemporaryDirectory() as name:
         for report, args in REPORTS.items():
             write_report(Path(name, report), args)

@@ -1,4 +1,4 @@
-"""A Selenium Grid on loopback: a hub and nodes in processes that tests kill and start."""
+"""A Selenium Grid on loopback, in a process of its own."""
 
 import contextlib
 import json
@@ -19,9 +19,6 @@ from pytest_miniwob_agent.browser.installed import find_browser, find_driver
 
 USER, PASSWORD = "grid-user", "pwd-grey-goose"
 
-QUEUE_SECONDS = 20
-"""The hub's --session-request-timeout."""
-
 JAVA = ("java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
 """Java as it starts fastest."""
 
@@ -37,49 +34,20 @@ def server():
     pytest.skip("no Selenium server in .cache/: bash .ci/install-grid brings it")
 
 
-def free_ports(count):
-    """Ports of loopback that nothing listens at."""
-    with contextlib.ExitStack() as stack:
-        tried = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
-        return [each.getsockname()[1] for each in tried]
-
-
-STANDARD = ("--host", "127.0.0.1", "--tracing", "false")
+def free_port():
+    """A port of loopback that nothing listens at."""
+    with socket.create_server(("127.0.0.1", 0)) as tried:
+        return tried.getsockname()[1]
 
 
 class SeleniumGrid:
-    """A hub with a user and a password, and nodes with a place for one browser each."""
+    """A Grid with a user and a password, and slots for two browsers."""
 
-    def __init__(self, folder, nodes=2):
-        self._folder = folder
-        self._jar = server()
-        self._port, *bus = free_ports(3)
-        self._bus = [
-            *("--publish-events", f"tcp://127.0.0.1:{bus[0]}"),
-            *("--subscribe-events", f"tcp://127.0.0.1:{bus[1]}"),
-        ]
-        self.host = f"127.0.0.1:{self._port}"
+    def __init__(self, folder):
+        jar, port, browser = server(), free_port(), find_browser()
+        self.host = f"127.0.0.1:{port}"
         self.url = f"http://{self.host}"
         self.with_user = f"http://{USER}:{PASSWORD}@{self.host}"
-        self.hub = None
-        self.nodes = {}
-        """The processes of the nodes, by their ports."""
-        self.start_hub(wait=False)
-        for _ in range(nodes):
-            self.start_node(wait=False)
-        self.wait()
-
-    def start_hub(self, wait=True):
-        self.hub = self._java(
-            "hub", *self._bus, "--port", str(self._port),
-            "--username", USER, "--password", PASSWORD, "--reject-unsupported-caps", "true",
-            "--session-request-timeout", str(QUEUE_SECONDS), "--healthcheck-interval", "5",
-        )  # fmt: skip
-        if wait:
-            self.wait()
-
-    def start_node(self, wait=True):
-        browser = find_browser()
         # Debian's is a script, of which the driver would leave the browser behind.
         program = Path("/usr/lib/chromium", Path(browser).name)
         binary = str(program) if program.exists() else browser
@@ -87,89 +55,54 @@ class SeleniumGrid:
             "browserName": "chrome",
             "goog:chromeOptions": {"binary": binary, "args": ["--no-sandbox"]},
         }
-        [port] = free_ports(1)
-        self.nodes[port] = self._java(
-            "node", "--hub", self.url, *self._bus,
-            "--port", str(port), "--detect-drivers", "false", "--max-sessions", "1",
-            "--selenium-manager", "false", "--heartbeat-period", "2", "--register-cycle", "1",
-            "--driver-configuration", "display-name=Chromium", "max-sessions=1",
-            f"webdriver-executable={find_driver(browser)}",
-            f"stereotype={json.dumps(stereotype)}",
-        )  # fmt: skip
-        if wait:
-            self.wait()
-        return port
-
-    def _java(self, role, *args):
-        log = open(self._folder / f"{role}-{time.monotonic_ns()}.log", "wb")  # noqa: SIM115
-        with log:
-            return subprocess.Popen(
-                [*JAVA, "-jar", self._jar, role, *STANDARD, *args],
+        self._log = folder / "grid.log"
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(
+                [
+                    *JAVA, "-jar", jar, "standalone", "--host", "127.0.0.1", "--port", str(port),
+                    "--tracing", "false", "--username", USER, "--password", PASSWORD,
+                    "--reject-unsupported-caps", "true", "--session-request-timeout", "20",
+                    "--detect-drivers", "false", "--max-sessions", "2",
+                    "--selenium-manager", "false",
+                    "--driver-configuration", "display-name=Chromium", "max-sessions=2",
+                    f"webdriver-executable={find_driver(browser)}",
+                    f"stereotype={json.dumps(stereotype)}",
+                ],
                 stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
             )  # fmt: skip
-
-    def repair(self, nodes=2):
-        """Start what a test has killed, and wait until everything is up and free."""
-        if self.hub.poll() is not None:
-            self.start_hub(wait=False)
-        for node in self.sessions():  # of a hub that was killed
-            self.kill_node(node)
-        while len(self.nodes) < nodes:
-            self.start_node(wait=False)
         self.wait()
 
-    def kill_node(self, port):
-        """Kill a node with all that it has started."""
-        self._kill(self.nodes.pop(port))
-
-    def kill_hub(self):
-        self._kill(self.hub)
-
-    def _kill(self, process):
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-
-    def status(self):
-        """The Grid's own account of its nodes; None where there is none."""
+    def _ask(self, method, path):
         user = b64encode(f"{USER}:{PASSWORD}".encode()).decode()
         request = urllib.request.Request(
-            f"{self.url}/status", headers={"Authorization": f"Basic {user}"}
+            self.url + path, headers={"Authorization": f"Basic {user}"}, method=method
         )
         direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with contextlib.suppress(OSError), direct.open(request, timeout=10) as answer:
+        with direct.open(request, timeout=10) as answer:
             return json.load(answer)["value"]
-        return None
-
-    def wait(self, seconds=90):
-        """Wait until the nodes that run are up and free, and the Grid knows of no others."""
-        end = time.monotonic() + seconds
-        while self.up() != {port: [] for port in self.nodes}:
-            ended = [each for each in (self.hub, *self.nodes.values()) if each.poll() is not None]
-            assert not ended, self.logs()
-            assert time.monotonic() < end, self.logs()
-            time.sleep(0.1)
-
-    def up(self):
-        """The sessions of the nodes that are up, by their ports."""
-        return {
-            int(node["uri"].rpartition(":")[2]): [
-                slot["session"] for slot in node["slots"] if slot["session"]
-            ]
-            for node in (self.status() or {}).get("nodes", ())
-            if node["availability"] == "UP"
-        }
 
     def sessions(self):
-        """The session of each node that has one, by the node's port."""
-        return {port: sessions[0] for port, sessions in self.up().items() if sessions}
+        """The sessions that there are."""
+        nodes = self._ask("GET", "/status")["nodes"]
+        found = [slot["session"] for node in nodes for slot in node["slots"]]
+        return [session for session in found if session]
 
-    def logs(self):
-        return "\n".join(
-            f"{log.name}:\n{log.read_text(errors='replace')[-2000:]}"
-            for log in sorted(self._folder.glob("*.log"))
-        )
+    def end(self, session):
+        """End a session, as its node does where it has been idle."""
+        self._ask("DELETE", f"/session/{session['sessionId']}")
+
+    def wait(self, seconds=90):
+        """Wait until the Grid is up and nobody has a session."""
+        end = time.monotonic() + seconds
+        while True:
+            with contextlib.suppress(OSError):
+                if self._ask("GET", "/status")["ready"] and not self.sessions():
+                    return
+            assert self._process.poll() is None, self._log.read_text(errors="replace")
+            assert time.monotonic() < end, self._log.read_text(errors="replace")
+            time.sleep(0.1)
 
     def close(self):
-        for process in (*self.nodes.values(), self.hub):
-            self._kill(process)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()

@@ -1,15 +1,15 @@
-"""Certification of pages as deterministic: equal actions must lead to equal observations.
+"""Certification of pages: equal actions lead to equal observations.
 
-They must not depend on the browser, on the pages before it, or on pauses between the actions.
+Whatever the browser, the pages before, and the pauses between the actions.
 """
 
 from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from difflib import unified_diff
 from functools import partial
 from types import MappingProxyType
@@ -37,7 +37,7 @@ from pytest_miniwob_agent.core.actions import (
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.data import digest
 from pytest_miniwob_agent.core.errors import BrowserError, PageError
-from pytest_miniwob_agent.core.observations import Observation
+from pytest_miniwob_agent.core.observations import Observation, Transition
 from pytest_miniwob_agent.core.protocols import Page, Remarking, Visible
 from pytest_miniwob_agent.pictures.difference import compare
 from pytest_miniwob_agent.pictures.image import decoded, digest_of
@@ -60,12 +60,16 @@ PAUSE = 0.3
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The result for one case; `difference` is empty where all passes agree.
+    """The result for one case.
 
-    `remarks` are what the first pass showed that the page's author should know. With pixels,
-    `pictures` is their number in a pass, `most` the greatest difference of a colour channel between
-    two passes, of 0 to 255, and `pixels` the number of pixels that differ in the picture with that
-    difference. `digest` is that of the first pass's pictures.
+    Attributes:
+        case: the case.
+        observations: the number of observations in a pass.
+        difference: what differs between two passes; empty where all agree.
+        remarks: what the page's author should know.
+        pictures: the number of pictures in a pass.
+        most: the greatest difference of a colour channel between two passes, of 0 to 255.
+        digest: that of the first pass's pictures.
     """
 
     case: Case
@@ -74,7 +78,6 @@ class Verdict:
     remarks: tuple[str, ...] = ()
     pictures: int = 0
     most: int = 0
-    pixels: int = 0
     digest: str = ""
 
 
@@ -101,10 +104,10 @@ def explore(
     full: bool = False,
     pixels: bool = False,
 ) -> list[Seen]:
-    """Try actions on a page; an observation for each.
+    """Try actions on a page, and return an observation for each.
 
-    First elements are clicked, fields are written to and keys are pressed, an element once. Then,
-    in a new trial, the other actions take turns on one element after the other. Where the page ends
+    The first trial clicks elements, writes to fields and presses keys, each element once. Then, in
+    a new trial, the other actions take turns on one element after the other. Where the page ends
     the trial, the next one continues with the remaining actions.
 
     Args:
@@ -113,47 +116,35 @@ def explore(
         full: True for screens of everything that shows, and the actions that go with them.
         pixels: True for a picture of each screen, where the page gives pictures.
     """
+    seen: list[Seen] = []
+
+    def see(action: str, transition: Transition) -> None:
+        look = pixels and not transition.done and isinstance(env, Visible)
+        picture = env.look().png if look else b""  # type: ignore[attr-defined]
+        shown, reward, done = transition.observation, transition.reward, transition.done
+        seen.append(Seen(action, shown, reward, done, transition.error, picture))
+
+    def play(steps: int, choose: Callable[[Observation, int], Action | None]) -> None:
+        observation = env.reset(full=full)
+        see("loading", Transition(observation))
+        for step in range(steps):
+            wait()
+            action = choose(observation, step)
+            if action is None:
+                break
+            transition = env.step(action)
+            observation = transition.observation
+            see(str(action), transition)
+            if transition.done:
+                observation = env.reset(full=full)
+                see("loading again", Transition(observation))
+
     used: set[tuple[str, str, int | None]] = set()
-    camera = env if pixels and isinstance(env, Visible) else None
-    play = partial(_play, env, wait, full, camera)
-    return [
-        *play(STEPS, lambda observation, step: _next(observation, step, used)),
-        *play(FURTHER_STEPS, _further),
-        *(play(POINT_STEPS, _points_and_times) if full else ()),
-    ]
-
-
-def _play(
-    env: Page,
-    wait: Callable[[], None],
-    full: bool,
-    camera: Visible | None,
-    steps: int,
-    choose: Callable[[Observation, int], Action | None],
-) -> Iterator[Seen]:
-    def picture() -> bytes:
-        return camera.look().png if camera is not None else b""
-
-    observation = env.reset(full=full)
-    yield Seen("loading", observation, 0.0, False, None, picture())
-    for step in range(steps):
-        wait()
-        action = choose(observation, step)
-        if action is None:
-            break
-        transition = env.step(action)
-        observation = transition.observation
-        yield Seen(
-            str(action),
-            observation,
-            transition.reward,
-            transition.done,
-            transition.error,
-            b"" if transition.done else picture(),
-        )
-        if transition.done:
-            observation = env.reset(full=full)
-            yield Seen("loading again", observation, 0.0, False, None, picture())
+    play(STEPS, lambda observation, step: _next(observation, step, used))
+    play(FURTHER_STEPS, _further)
+    if full:
+        play(POINT_STEPS, _points_and_times)
+    return seen
 
 
 def _next(
@@ -217,100 +208,93 @@ def certify(
     pause: float = PAUSE,
     full: bool = False,
     pixels: bool = False,
-) -> Iterator[Verdict]:
+) -> list[Verdict]:
     """Explore every case in several passes and compare their observations with those of the first.
 
-    The first pass goes in order, the second in another process of the browser and the opposite
-    order, then one in each of the other browsers, the last in the first browser again with pauses.
-    Verdicts come in the order of the cases, each after the last pass over its case.
+    The second pass goes in the opposite order, then comes one in each of the other browsers, and
+    the last makes pauses. Each pass has a browser process of its own.
 
     Args:
         cases: the cases to certify.
         start_browser: makes the browser of a pass, which is closed after it.
         progress: called with a line of text before each case of each pass.
-        others: makes other browsers to compare with, each for one pass, by the names that
-            differences give them.
+        others: makes other browsers to compare with, by the names that differences give them.
         open_page: makes the page of a case in a browser.
         pause: the longest pause between two actions in the last pass, in seconds.
         full: True for screens of everything that shows.
         pixels: True to compare pictures of the screens, too.
+
+    Returns:
+        A verdict for each case, in their order.
     """
     passes = [
-        ("first pass", start_browser, list(cases)),
-        ("another browser and order", start_browser, list(reversed(cases))),
-        *((name, start, list(cases)) for name, start in others.items()),
+        ("first pass", start_browser, cases),
+        ("another browser and order", start_browser, cases[::-1]),
+        *((name, start, cases) for name, start in others.items()),
+        ("pauses between the actions", start_browser, cases),
     ]
-    total = len(passes) + 1
-    seen: dict[str, dict[Case, list[Seen] | str]] = {}
-    remarks: dict[Case, dict[str, None]] = {case: {} for case in cases}
-    for number, (name, start, order) in enumerate(passes, start=1):
-        with closing(start()) as browser:
-            seen[name] = {}
-            for done, case in enumerate(order, start=1):
-                progress(f"pass {number} of {total}: {done} of {len(cases)}, {case}")
-                page = open_page(browser, case)
-                seen[name][case] = _explored(page, full, pixels)
-                if isinstance(page, Remarking):
-                    remarks[case].update(dict.fromkeys(page.remarks()))
-    first = seen.pop("first pass")
     chance = random.Random(0)
-    with closing(start_browser()) as browser:
-        for done, case in enumerate(cases, start=1):
-            progress(f"pass {total} of {total}: {done} of {len(cases)}, {case}")
-            page = open_page(browser, case)
-            last = _explored(page, full, pixels, lambda: time.sleep(chance.uniform(0, pause)))
-            compared = {name: found[case] for name, found in seen.items()}
-            compared["pauses between the actions"] = last
-            differences = (_compare(first[case], found, name) for name, found in compared.items())
-            difference = next(filter(None, differences), "")
-            observations = 0 if isinstance(last, str) else len(last)
-            verdict = Verdict(case, observations, difference, tuple(remarks[case]))
-            yield _with_pixels(verdict, first[case], compared) if pixels else verdict
+    found = {case: _Found() for case in cases}
+    for number, (name, start, order) in enumerate(passes, start=1):
+        wait = partial(_wait, chance, pause if number == len(passes) else 0)
+        with closing(start()) as browser:
+            for done, case in enumerate(order, start=1):
+                progress(f"pass {number} of {len(passes)}: {done} of {len(cases)}, {case}")
+                page = open_page(browser, case)
+                try:
+                    found[case].passes[name] = explore(page, wait, full, pixels)
+                except (BrowserError, PageError) as error:
+                    found[case].errors.append(str(error))
+                if isinstance(page, Remarking):
+                    found[case].remarks.update(dict.fromkeys(page.remarks()))
+    return [_verdict(case, found[case], pixels) for case in cases]
 
 
-def _explored(
-    page: Page, full: bool, pixels: bool, wait: Callable[[], None] = lambda: None
-) -> list[Seen] | str:
-    """The observations, or the error that prevented them."""
-    try:
-        return explore(page, wait, full, pixels)
-    except (BrowserError, PageError) as error:
-        return str(error)
+def _wait(chance: random.Random, longest: float) -> None:
+    time.sleep(chance.uniform(0, longest))
 
 
-def _compare(left: list[Seen] | str, right: list[Seen] | str, name: str) -> str:
-    """The first difference between two passes as a diff, an error, or an empty text.
+@dataclass(slots=True)
+class _Found:
+    """Findings of all passes on a case."""
 
-    `name` describes the second pass.
-    """
-    if isinstance(left, str) or isinstance(right, str):
-        return left if isinstance(left, str) else str(right)
-    for before, after in zip(left, right, strict=False):
-        if before != after:
-            diff = unified_diff(before.lines(), after.lines(), "first pass", name, n=0, lineterm="")
-            return "\n".join(diff)
-    return "" if len(left) == len(right) else f"the passes differ in length ({name})"
+    passes: dict[str, list[Seen]] = field(default_factory=dict)
+    errors: list[str] = field(default_factory=list)
+    remarks: dict[str, None] = field(default_factory=dict)
 
 
-def _with_pixels(
-    verdict: Verdict, first: list[Seen] | str, others: Mapping[str, list[Seen] | str]
-) -> Verdict:
-    """Add the comparison of pictures to a verdict; where it has none, its first difference."""
-    if isinstance(first, str):
-        return verdict
-    pictures = [seen.picture for seen in first if seen.picture]
-    digests = " ".join(digest_of(decoded(picture)) for picture in pictures)
-    verdict = replace(verdict, pictures=len(pictures), digest=digest(digests))
-    for name, found in others.items():
-        pairs = zip(first, found, strict=False) if not isinstance(found, str) else ()
-        for before, after in pairs:
+def _verdict(case: Case, found: _Found, pixels: bool) -> Verdict:
+    """Compare what the passes have seen on a case with the first of them."""
+    if found.errors:
+        return Verdict(case, 0, found.errors[0], tuple(found.remarks))
+    (_, first), *others = found.passes.items()
+    differences, most = [], 0
+    for name, seen in others:
+        for before, after in zip(first, seen, strict=False):
+            if before != after:
+                lines = before.lines(), after.lines()
+                diff = unified_diff(*lines, "first pass", name, n=0, lineterm="")
+                differences.append("\n".join(diff))
+                break
+        else:
+            if len(first) != len(seen):
+                differences.append(f"the passes differ in length ({name})")
+    for name, seen in others if pixels else ():
+        for before, after in zip(first, seen, strict=False):
             if before.picture == after.picture or not before.picture or not after.picture:
                 continue
             compared = compare(before.picture, after.picture)
-            what = "its size differs" if compared is None else str(compared)
-            if compared is not None and compared.most > verdict.most:
-                verdict = replace(verdict, most=compared.most, pixels=compared.pixels)
-            if not verdict.difference and (compared is None or not compared.tolerated):
-                text = f"the picture after {before.action} ({name}): {what}"
-                verdict = replace(verdict, difference=text)
-    return verdict
+            most = max(most, compared.most if compared else 0)
+            if compared is None or not compared.tolerated:
+                what = compared or "its size differs"
+                differences.append(f"the picture after {before.action} ({name}): {what}")
+    pictures = [digest_of(decoded(one.picture)) for one in first if one.picture]
+    return Verdict(
+        case,
+        len(first),
+        differences[0] if differences else "",
+        tuple(found.remarks),
+        len(pictures),
+        most,
+        digest(" ".join(pictures)) if pictures else "",
+    )

@@ -1,7 +1,6 @@
-"""The browser's own protocol, over a WebSocket: scripts, the mouse, storage and pictures of a page.
+"""The browser's own protocol (https://chromedevtools.github.io/devtools-protocol/) on a WebSocket.
 
-Each command takes a fifth of the time that it takes through the driver, and several can be on their
-way at once. The commands: https://chromedevtools.github.io/devtools-protocol/
+A command takes a fifth of the time that it takes through the driver, and several can be under way.
 """
 
 from __future__ import annotations
@@ -33,12 +32,7 @@ class ConnectionLost(WebDriverException):
 
 
 class DevTools:
-    """The page of a window, by the browser's protocol; `attach` comes first.
-
-    Args:
-        socket: a WebSocket to the browser.
-        timeout: real seconds that the answers to commands may take.
-    """
+    """The page of a window, by a WebSocket to its browser; `attach` comes first."""
 
     def __init__(self, socket: WebSocket, timeout: float) -> None:
         self.timeout = timeout
@@ -48,10 +42,7 @@ class DevTools:
         self._session: str | None = None
 
     def attach(self, window: str) -> None:
-        """Send the commands that follow to the page of a window.
-
-        Args:
-            window: the window's handle; for Chromium's driver it is the id of the page.
+        """Send the commands that follow to the page of a window, which the driver's handle names.
 
         Raises:
             WebDriverException: the browser has no such window, or is lost.
@@ -71,7 +62,7 @@ class DevTools:
         return self.send((method, params))[0]
 
     def send(self, *commands: Command) -> list[dict[str, Any]]:
-        """Send commands, one after the other without waiting; their results, once all are there.
+        """Send commands without waiting in between, and return their results.
 
         Raises:
             WebDriverException: as for `call`; of several errors, the first.
@@ -104,22 +95,14 @@ class DevTools:
         return [answer["result"] for answer in ordered]
 
     def _hear(self, event: dict[str, Any]) -> None:
-        """Take note of an event: without its page, the browser would not answer.
-
-        Raises:
-            WebDriverException: the page crashed, or its window was closed.
-        """
+        """Raise an event after which the browser would not answer as a `WebDriverException`."""
         if event["method"] == "Inspector.targetCrashed":
             raise WebDriverException("the page crashed")
         if event["method"] == "Target.detachedFromTarget":
             raise WebDriverException("the window was closed")
 
     def evaluate(self, function: str, *values: Any) -> Any:
-        """Call a function of the page, such as `miniwobAgent.read`; its result, once there is one.
-
-        Args:
-            function: JavaScript for the function.
-            values: arguments that JSON can hold.
+        """Call a function of the page, such as `miniwobAgent.read`, and return its result.
 
         Raises:
             JavascriptException: the function threw an error.

@@ -1,8 +1,7 @@
 """The MiniWoB++ page in Chromium, as a `Page`.
 
-The page has a clock of its own (page/clock.js): it stands still while the agent thinks and is moved
-on after each action, so that animations and delays are over before the page is read, however fast
-the machine or the model is.
+The page's clock (page/clock.js) stands still while the agent thinks. It moves on after each action,
+so that animations and delays are over before the page is read, on any machine and with any model.
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ class MiniwobEnvironment:
         return self._transition(read).observation
 
     def _load(self, driver: webdriver.Remote) -> None:
-        driver.get(page_url(self._case.task, self._browser.page_scheme))
+        driver.get(page_url(self._case.task))
 
     def _guard(self, doing: str) -> AbstractContextManager[webdriver.Remote]:
         return self._browser.guard(doing)
@@ -107,7 +106,7 @@ class MiniwobEnvironment:
         return self._transition(read, planned.error)
 
     def remarks(self) -> Sequence[str]:
-        """Return nothing: the pages of the package are as they are."""
+        """Nothing: the pages of the package are as they are."""
         return ()
 
     def live(self, seconds: float) -> tuple[float, bool]:

@@ -18,10 +18,6 @@ MODIFIERS = {"ALT": 1, "CTRL": 2, "SHIFT": 8}
 class Gesture:
     """Input for the browser: the mouse by its own protocol, keys by the driver with its keyboard.
 
-    Args:
-        driver: the browser's driver.
-        held: names of the keys that are down.
-
     Attributes:
         steps: commands that are sent at once, and chains of keys.
         points: the points that the mouse goes to.
@@ -51,10 +47,7 @@ class Gesture:
         return chain
 
     def move(self, point: Sequence[int]) -> None:
-        """Move the mouse to a point of the viewport; each move is waited for.
-
-        Chromium may take several moves that arrive together for one.
-        """
+        """Move the mouse to a point, and wait: Chromium may merge moves that arrive together."""
         self._at = (point[0], point[1])
         self.points.append(self._at)
         last = self.steps[-1] if self.steps else None

@@ -1,59 +1,38 @@
-"""Chromium on a Selenium Grid: one session for a worker, opened, kept, and ended."""
+"""Chromium on a Selenium Grid: one session per worker, opened, explained, and ended."""
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import os
 import re
 import socket
 import threading
-import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 from selenium import webdriver
-from selenium.common.exceptions import (
-    InvalidSessionIdException,
-    SessionNotCreatedException,
-    TimeoutException,
-    WebDriverException,
-)
-from selenium.webdriver.chrome.remote_connection import ChromeRemoteConnection
+from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.common.proxy import Proxy, ProxyType
 from selenium.webdriver.remote.client_config import ClientConfig
-from selenium.webdriver.remote.command import Command
 from selenium.webdriver.remote.remote_connection import RemoteConnection
 from urllib3 import Timeout
-from urllib3.exceptions import HTTPError, ProtocolError
+from urllib3.exceptions import HTTPError
 from websocket import WebSocket, WebSocketException, create_connection
 
-from pytest_miniwob_agent.browser.devtools import CONNECTION, DIRECT, ConnectionLost
+from pytest_miniwob_agent.browser.devtools import CONNECTION, DIRECT
 from pytest_miniwob_agent.browser.grid_address import CHROME_OPTIONS, NAME, PASSWORD, USER, Grid
-from pytest_miniwob_agent.browser.grid_status import GridStatus
 from pytest_miniwob_agent.browser.launcher import Serving, first_line
 from pytest_miniwob_agent.browser.watchdog import SessionWatchdog
 from pytest_miniwob_agent.core.errors import BrowserError
 from pytest_miniwob_agent.core.secrets import redact
-from pytest_miniwob_agent.core.text import shorten
+from pytest_miniwob_agent.core.text import listed, shorten
 
+# In real seconds: to wait for a connection, for an answer beyond the driver's own timeouts, for a
+# session (the Grid gives up first), and before a line says why there is none.
 CONNECT_TIMEOUT = 10.0
-"""Real seconds to wait for a connection to the Grid."""
-
-SESSION_TIMEOUT = 3600.0
-"""Real seconds to wait for a session: longer than a Grid keeps a request in its queue, which is 300
-seconds if `--session-request-timeout` does not say otherwise."""
-
-PATIENCE = (5.0, 25.0)
-"""Real seconds after which a line says what a session is waited for: where no place is free, and
-further ones where there is."""
-
-RECOVERY = 150.0
-"""Real seconds in which a Grid that has worked before may come back, or notice that a node is gone:
-it looks every 120 seconds, if `--healthcheck-interval` does not say otherwise."""
-
 ROUND_TRIP = 15.0
-"""Real seconds that an answer may take to come back, after the driver's own timeouts."""
+SESSION_TIMEOUT = 3600.0
+PATIENCE = 5.0
 
 _FAILURES = (WebDriverException, HTTPError, OSError)
 
@@ -62,6 +41,45 @@ class _StatusConnection(RemoteConnection):
     """A connection that also asks a Grid for its status."""
 
     extra_commands = {"status": ("GET", "/status")}  # type: ignore[dict-item]  # noqa: RUF012
+
+
+class GridStatus(NamedTuple):
+    """The nodes of a Grid that are up.
+
+    Attributes:
+        versions: the versions of Selenium that they run.
+        offered: the browsers that they have slots for, as a text.
+        slots: the number of their slots for Chrome.
+        free: the number of those that have no session.
+    """
+
+    versions: list[str]
+    offered: str
+    slots: int
+    free: int
+
+    @classmethod
+    def from_data(cls, status: Mapping[str, Any]) -> GridStatus:
+        """Return the status in a Grid's answer."""
+        nodes = [node for node in status.get("nodes", ()) if node["availability"] == "UP"]
+        versions = sorted({node.get("version", "").partition(" ")[0] for node in nodes})
+        slots = [
+            (str(slot["stereotype"].get("browserName")), slot.get("session"))
+            for node in nodes
+            for slot in node["slots"]
+        ]
+        offered = listed(sorted({browser for browser, _ in slots})) or "nothing"
+        chrome = [session for browser, session in slots if browser == "chrome"]
+        return cls(versions, offered, len(chrome), chrome.count(None))
+
+    @property
+    def why_none(self) -> str:
+        """The reason why the Grid gives no session, as far as its status shows it."""
+        if not self.slots:
+            return f"no node with Chrome is up, but {self.offered}"
+        if not self.free:
+            return f"all {self.slots} slots for Chrome are taken, and each worker (-n) needs one"
+        return f"{self.free} of {self.slots} slots for Chrome are free, so a node may be slow"
 
 
 class GridLauncher:
@@ -79,46 +97,29 @@ class GridLauncher:
         self._grid = grid
         self._headed = headed
         self._say = say
+        self._where = f"the Grid at {grid.url}"
         self._driver: webdriver.Remote | None = None
         self._watchdog: SessionWatchdog | None = None
-        self._worked = False  # since this object was made
-        self._serving: Serving | None = None
-        self._lost: list[str] = []  # sessions that could not be ended
 
     def serving(self) -> Serving:
-        """Return the address of this machine that nodes reach, as in `Launcher`."""
-        if self._serving is None:
-            hint = "--miniwob-serve HOST[:PORT] names another address or port"
-            host, port = self._grid.serve or ("", 0)
-            # A name of a gateway, which passes the port on, is not an address of this machine.
-            own = (host and _own_address(host)) or self._interface()
-            self._serving = Serving(own, port, _in_url(host or own), hint)
-        return self._serving
-
-    def _interface(self) -> str:
-        """The address of the interface that leads to the Grid; nothing is sent."""
-        if self._grid.on_loopback:
-            return "127.0.0.1"
-        try:
-            found = socket.getaddrinfo(self._grid.host, self._grid.port, type=socket.SOCK_DGRAM)
-            family, kind, protocol, _, address = found[0]
-            with socket.socket(family, kind, protocol) as udp:
-                udp.connect(address)
-                return str(udp.getsockname()[0])
-        except OSError as error:
+        """Return the interface that leads to the name in `--miniwob-serve`, or to the Grid."""
+        grid = self._grid
+        host, port = grid.serve or ("", 0)
+        listen = (host and _interface_to(host)) or _interface_to(grid.host)
+        if not listen:
             raise BrowserError(
-                f"{self._unreachable(error)} If it is only reached through a proxy, "
-                "--miniwob-serve names this machine as nodes reach it"
-            ) from None
+                f"{self._where} can't be reached: no address of {grid.host} is known. If it is "
+                "only reached through a proxy, --miniwob-serve names this machine as nodes reach it"
+            )
+        name = host or listen
+        hint = "--miniwob-serve HOST[:PORT] names another address or port"
+        return Serving(listen, port, f"[{name}]" if ":" in name else name, hint)
 
     def complete(self, options: webdriver.ChromeOptions) -> None:
-        """Add the capabilities of the option, and the session's name, as in `Launcher`.
-
-        Of a switch that is given twice Chromium takes the last, so that ours come last.
-        """
+        """Add the given capabilities and the session's name, as in `Launcher`."""
         given = dict(self._grid.capabilities)
         chrome = dict(given.pop(CHROME_OPTIONS, {}))
-        options.arguments[:0] = chrome.pop("args", [])
+        options.arguments[:0] = chrome.pop("args", [])  # Chromium takes the last of equal switches
         options.binary_location = chrome.pop("binary", "")
         for name, value in chrome.items():
             options.add_experimental_option(name, value)
@@ -129,102 +130,45 @@ class GridLauncher:
             options.add_argument("--headless=new")
 
     def start(self, options: webdriver.ChromeOptions, timeout: float) -> webdriver.Remote:
-        """Open a session, as in `Launcher`; where the Grid is full, wait for it."""
-        self._end_lost()
-        driver = self._opened(options)
-        self._driver, self._worked = driver, True
-        client: ClientConfig = driver.command_executor.client_config  # type: ignore[union-attr]
+        """Open a session, as in `Launcher`; where the Grid is full, wait for one."""
+        waits = threading.Timer(PATIENCE, self._say_why_it_waits)
+        waits.daemon = True
+        waits.start()
+        client = self._client(SESSION_TIMEOUT)
+        try:
+            driver = webdriver.Remote(self._grid.url, options=options, client_config=client)
+        except _FAILURES as error:
+            raise BrowserError(self._why_none(error)) from None
+        finally:
+            waits.cancel()
+            waits.join()
+        self._driver = driver
         client.timeout = Timeout(connect=CONNECT_TIMEOUT, read=timeout + ROUND_TRIP)
         if hasattr(os, "killpg"):  # not on Windows
             session = f"{self._grid.url}/session/{driver.session_id}"
             self._watchdog = SessionWatchdog(
-                session, self._headers(), client.ca_certs, self._grid.on_loopback
+                session, self._grid.headers, client.ca_certs, self._grid.on_loopback
             )
         return driver
 
     def connect(self, driver: webdriver.Remote) -> WebSocket:
-        """Open a WebSocket through the Grid to its node's browser, as in `Launcher`."""
+        """Open the WebSocket that the Grid offers to its node's browser, as in `Launcher`."""
         address = re.sub("^http", "ws", self._grid.url)
-        client: ClientConfig = driver.command_executor.client_config  # type: ignore[union-attr]
         try:
             return create_connection(
                 f"{address}/session/{driver.session_id}/se/cdp",
                 timeout=ROUND_TRIP,
-                header=self._headers(),
-                sslopt={"ca_certs": client.ca_certs},
+                header=self._grid.headers,
+                sslopt={"ca_certs": self._client(ROUND_TRIP).ca_certs},
                 **(DIRECT if self._grid.on_loopback else {}),
                 **CONNECTION,
             )
         except WebSocketException as error:
             raise BrowserError(
-                f"the Grid at {self._grid.url} opened a session, but no WebSocket to its browser: "
-                f"{self._clean(first_line(error))}. Its nodes need --enable-cdp, which is on by "
-                "default, and a gateway before it must pass WebSockets on"
+                f"{self._where} opened a session, but no WebSocket to its browser: "
+                f"{self._clean(error)}. Its nodes need --enable-cdp, which is on by default, and a "
+                "gateway before it must pass WebSockets on"
             ) from None
-
-    def _opened(self, options: webdriver.ChromeOptions) -> webdriver.Remote:
-        """Open a session; where the Grid is about to recover, wait for that."""
-        end = time.monotonic() + RECOVERY
-        said = ""
-        while True:
-            try:
-                return self._open(options)
-            except _FAILURES as error:
-                passing = self._passing(error)
-                if not passing or time.monotonic() > end:
-                    raise BrowserError(self._why_none(error)) from None
-            if not said:
-                said = f"{passing}; waiting up to {RECOVERY:.0f} seconds for it to recover"
-                self._tell(said)
-            self._wait_for_nodes(end)
-            self._end_lost()
-
-    def _wait_for_nodes(self, end: float) -> None:
-        """Wait a second, and on until the Grid has a node with Chrome."""
-        while time.monotonic() < end:
-            time.sleep(1)
-            with contextlib.suppress(BrowserError):
-                if self.status().chrome:
-                    return
-
-    def _passing(self, error: BaseException) -> str:
-        """The trouble that an error shows, if it may pass; "" for one that will last."""
-        if "connection error" in first_line(error).lower():
-            return "can't reach one of its nodes, and has not noticed yet that it is gone"
-        try:
-            return "has no nodes" if self._worked and not self.status().chrome else ""
-        except BrowserError:
-            return "is gone"
-
-    def _open(self, options: webdriver.ChromeOptions) -> webdriver.Remote:
-        over = threading.Event()
-        watch = threading.Thread(target=self._say_why_it_waits, args=(over,), daemon=True)
-        watch.start()
-        try:
-            client = self._client(SESSION_TIMEOUT)
-            return webdriver.Remote(self._grid.url, options=options, client_config=client)
-        finally:
-            over.set()
-            watch.join()
-
-    def _client(self, read: float, node: str = "") -> ClientConfig:
-        """The settings of a connection to the Grid, or to a node, which knows no users."""
-        client = ClientConfig(
-            node or self._grid.url,
-            proxy=Proxy({"proxyType": ProxyType.DIRECT}) if self._grid.on_loopback else None,
-            extra_headers={} if node else self._headers(),
-            init_args_for_pool_manager={"init_args_for_pool_manager": {"retries": False}},
-        )
-        # As long as this is waited for a connection, and for each part of an answer.
-        client.timeout = Timeout(connect=CONNECT_TIMEOUT, read=read)
-        return client
-
-    def _headers(self) -> dict[str, str]:
-        """The header that names the user."""
-        if self._grid.user is None:
-            return {}
-        user = f"{self._grid.user}:{self._grid.password or ''}"
-        return {"Authorization": f"Basic {base64.b64encode(user.encode()).decode()}"}
 
     def status(self) -> GridStatus:
         """Ask the Grid for its nodes.
@@ -236,185 +180,108 @@ class GridLauncher:
         try:
             answer = connection.execute("status", {})
         except _FAILURES as error:
-            raise BrowserError(self._unreachable(error)) from None
+            raise BrowserError(
+                f"{self._where} can't be reached: {self._clean(error)}. Does it run, and is "
+                "--miniwob-remote right?"
+            ) from None
         finally:
             connection.close()
         if answer.get("status") == 401:
-            raise BrowserError(self._refused())
-        status = GridStatus.from_data(answer)
-        if status is None:
+            fix = f"set {USER} and {PASSWORD}"
+            if self._grid.user is None:
+                raise BrowserError(f"{self._where} asks for a user and a password: {fix}")
+            fix = f"correct {USER} and {PASSWORD}, or those in --miniwob-remote"
+            raise BrowserError(f"{self._where} refuses the user and the password: {fix}")
+        value = answer.get("value")
+        if not isinstance(value, dict) or "ready" not in value:
             raise BrowserError(
                 f"there is no Selenium Grid at {self._grid.url}, but something that answers in "
                 "another way. Is --miniwob-remote right?"
             )
-        return status
+        return GridStatus.from_data(value)
 
-    def _say_why_it_waits(self, over: threading.Event) -> None:
-        for always, seconds in enumerate(PATIENCE):
-            if over.wait(seconds):
-                return
-            self._end_lost()  # at nodes that have come back after the Grid
-            try:
-                status = self.status()
-            except BrowserError:  # which the session will meet too
-                return
-            if always or not status.free:
-                self._tell(f"has no session for it yet: {status.why_none}. Waiting for one")
-                return
-
-    def _tell(self, what: str) -> None:
-        head = f"{self._grid.session_name}: the Grid at {self._grid.url}"
-        self._say(redact(f"{head} {what}", self._grid.secrets))
-
-    def _why_none(self, error: BaseException) -> str:
-        """The reason why there is no session, and the way out."""
-        lowered = first_line(error).lower()
-        if not isinstance(error, WebDriverException):
-            return self._unreachable(error)
-        if "authorization required" in lowered or "unauthorized" in lowered:
-            return self._refused()
-        try:
-            status = self.status()
-        except BrowserError as why:  # services that are no Grid have another status, or none
-            refused = isinstance(error, SessionNotCreatedException)
-            return self._none_opened(error) if refused else str(why)
-        where = f"the Grid at {self._grid.url}"
-        if "no nodes support" in lowered or not status.chrome:
-            wanted = sorted({"browserName", *self._grid.capabilities} - {CHROME_OPTIONS, NAME})
-            return (
-                f"no node of {where} has what a session needs ({', '.join(wanted)}): its nodes "
-                f"offer {status.offered}. Correct --miniwob-capabilities, or add a "
-                "node with Chrome"
-            )
-        if "timed out" in lowered or "queue" in lowered:
-            return (
-                f"{where} had no place for a session in time: {status.why_none}. Its queue gives "
-                "up after the hub's --session-request-timeout; use fewer workers (-n), or add nodes"
-            )
-        return self._none_opened(error)
-
-    def _none_opened(self, error: WebDriverException) -> str:
-        """The driver's reason, which is at the end of what the node and the Grid say of it."""
-        whole = str(error.msg or "").partition("\nHost info")[0]
-        said = self._clean(whole.rpartition("Message: ")[2] or first_line(error)).rstrip(".")
-        hint = (
-            ". Where its node runs as root, it needs --miniwob-capabilities="
-            """'{"goog:chromeOptions": {"args": ["--no-sandbox"]}}'"""
-        )
-        exited = "chrome" in said.lower() and "exited" in said.lower()
-        return f"the Grid at {self._grid.url} opened no session: {said}{hint if exited else ''}"
-
-    def _unreachable(self, error: BaseException) -> str:
-        reason = error.args[-1] if isinstance(error, ProtocolError) else error
-        text = str(reason).rpartition(": ")[2] if isinstance(reason, HTTPError) else reason
-        return (
-            f"the Grid at {self._grid.url} can't be reached: {self._clean(text)}. Does it run, and "
-            "is --miniwob-remote right?"
-        )
-
-    def _refused(self) -> str:
-        if self._grid.user is None:
-            return (
-                f"the Grid at {self._grid.url} asks for a user and a password: set {USER} and "
-                f"{PASSWORD}"
-            )
-        return (
-            f"the Grid at {self._grid.url} refuses the user and the password: correct {USER} and "
-            f"{PASSWORD}, or those in --miniwob-remote"
-        )
-
-    def _clean(self, text: object) -> str:
-        return shorten(redact(str(text), self._grid.secrets))
-
-    def stop(self) -> None:
-        """End the session, and those that were lost before."""
-        self.kill()
-        self._end_lost()
-
-    def kill(self) -> None:
-        """End the session, in any state; one that can't be reached is left to the Grid."""
+    def kill(self, *, orderly: bool = False) -> None:
+        """End the session; one that can't be reached is ended by its node's --session-timeout."""
         driver, watchdog = self._driver, self._watchdog
         self._driver = self._watchdog = None
         if driver is not None:
-            client: ClientConfig = driver.command_executor.client_config  # type: ignore[union-attr]
-            client.timeout = Timeout(connect=CONNECT_TIMEOUT, read=ROUND_TRIP)
-            if not _end(driver.command_executor, str(driver.session_id)):
-                self._lost.append(str(driver.session_id))
-            driver.command_executor.close()  # type: ignore[union-attr]
+            with contextlib.suppress(*_FAILURES):
+                driver.quit()
         if watchdog is not None:
             watchdog.dismiss()
 
-    def _end_lost(self) -> None:
-        """End lost sessions at their nodes: a Grid that was started again knows no session.
-
-        A node that can't be reached from here ends them after its `--session-timeout`.
-        """
-        if not self._lost:
-            return
-        try:
-            slots = self.status().slots
-        except BrowserError:
-            return
-        for slot in slots:
-            if slot.session in self._lost:
-                self._lost.remove(slot.session)
-                client = self._client(ROUND_TRIP, slot.node)
-                node = ChromeRemoteConnection(slot.node, client_config=client)
-                _end(node, slot.session)
-                node.close()
-
     def explain(self, error: BaseException) -> str:
         """Return the error of a session, and its likely reason."""
-        if isinstance(error, TimeoutException) and self._driver is not None:
-            # Of a session that its node has ended, the Grid leaves the WebSocket open.
-            try:
-                _ = self._driver.window_handles
-            except _FAILURES as reason:
-                error = reason
-        text = self._clean(first_line(error))
+        text = self._clean(error)
         if "net::err_" in text.lower():
             return (
                 f"{text}: the node can't reach the pages, which this machine serves as "
                 f"{self.serving().name}; name it as nodes reach it with --miniwob-serve"
             )
-        if "existing session" in text or isinstance(error, ConnectionLost):
-            return f"the node of its session on the Grid has ended, or can't be reached: {text}"
-        if isinstance(error, InvalidSessionIdException):
+        try:
+            _ = self._driver and self._driver.window_handles
+        except _FAILURES:
             return (
-                f"{text}. The session on the Grid is gone: its node has ended, the Grid was "
-                "started again, or the session was idle for longer than the node's "
-                "--session-timeout"
+                f"{text}. The session on the Grid is gone: its node or the Grid has ended, or it "
+                "was idle for longer than the node's --session-timeout"
             )
-        if isinstance(error, HTTPError | OSError):
-            return self._unreachable(error)
         return text
 
+    def _client(self, read: float) -> ClientConfig:
+        """The settings of a connection to the Grid, for answers that take up to `read` seconds."""
+        direct = Proxy({"proxyType": ProxyType.DIRECT}) if self._grid.on_loopback else None
+        pool = {"init_args_for_pool_manager": {"retries": False}}
+        client = ClientConfig(
+            self._grid.url, proxy=direct, extra_headers=self._grid.headers,
+            init_args_for_pool_manager=pool,
+        )  # fmt: skip
+        client.timeout = Timeout(connect=CONNECT_TIMEOUT, read=read)
+        return client
 
-def _end(connection: Any, session: str) -> bool:
-    """End a session; True if it was found there.
+    def _say_why_it_waits(self) -> None:
+        with contextlib.suppress(BrowserError):  # which the session meets too
+            why = self.status().why_none
+            self._say(
+                f"{self._grid.session_name}: {self._where} has no session for it yet: {why}. "
+                "Waiting for one"
+            )
 
-    Its browser goes first: where a node starts it by a script, as Debian's headless shell is, the
-    driver would end the script alone, and its answer would take 20 seconds.
-    """
-    arguments = {"sessionId": session, "cmd": "Browser.close", "params": {}}
-    with contextlib.suppress(*_FAILURES):
-        connection.execute("executeCdpCommand", arguments)
-    with contextlib.suppress(*_FAILURES):
-        return not connection.execute(Command.QUIT, {"sessionId": session}).get("status")
-    return False
+    def _why_none(self, error: BaseException) -> str:
+        """The reason why there is no session, and the way out."""
+        try:
+            status = self.status()
+        except BrowserError as why:
+            return str(why)
+        # The driver's reason comes last in what the Grid says of it.
+        whole = str(getattr(error, "msg", None) or error).partition("\nHost info")[0]
+        said = self._clean(whole.rpartition("Message: ")[2].partition("\n")[0]).rstrip(".")
+        lowered, fix = said.lower(), ""
+        if "no nodes support" in lowered or not status.slots:
+            fix = (
+                f". Its nodes offer {status.offered}: correct --miniwob-capabilities, or add a "
+                "node with Chrome"
+            )
+        elif "timed out" in lowered or "queue" in lowered:
+            fix = f": {status.why_none}. Use fewer workers (-n), or add nodes"
+        elif "chrome" in lowered and "exited" in lowered:
+            fix = (
+                ". Where its node runs as root, it needs --miniwob-capabilities="
+                """'{"goog:chromeOptions": {"args": ["--no-sandbox"]}}'"""
+            )
+        return f"{self._where} opened no session: {said}{fix}"
+
+    def _clean(self, what: object) -> str:
+        """The first line of an error or a text, without secrets."""
+        text = first_line(what) if isinstance(what, BaseException) else str(what)
+        return shorten(redact(text, self._grid.secrets))
 
 
-def _in_url(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
-
-
-def _own_address(host: str) -> str | None:
-    """The address of a name, if it is one of this machine."""
+def _interface_to(host: str) -> str:
+    """The address of the interface that leads to a host, "" if there is none; nothing is sent."""
     with contextlib.suppress(OSError):
-        for family, kind, protocol, _, address in socket.getaddrinfo(
-            host, 0, type=socket.SOCK_STREAM
-        ):
-            with contextlib.suppress(OSError), socket.socket(family, kind, protocol) as tried:
-                tried.bind(address)
-                return str(address[0])
-    return None
+        found = socket.getaddrinfo(host, 80, type=socket.SOCK_DGRAM)
+        family, kind, protocol, _, address = min(found)  # IPv4 before IPv6
+        with socket.socket(family, kind, protocol) as udp:
+            udp.connect(address)
+            return str(udp.getsockname()[0])
+    return ""

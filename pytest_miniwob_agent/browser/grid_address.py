@@ -1,14 +1,16 @@
-"""A Selenium Grid: its address, its user, what its sessions need, and the address of our pages.
+"""A Selenium Grid: its address, its user, and what its sessions need. Importing this is cheap.
 
-Users, passwords and the options of vendors in capabilities are sent but never kept, as they may be
-keys: they are neither stored nor shown anywhere. Importing this loads no selenium.
+User, password and the options of vendors in capabilities may be keys: they are sent to the Grid,
+and neither stored nor shown anywhere.
 """
 
 from __future__ import annotations
 
+import base64
 import ipaddress
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -21,17 +23,14 @@ from pytest_miniwob_agent.models.params import NOT_SHOWN, is_server
 USER, PASSWORD = "MINIWOB_REMOTE_USER", "MINIWOB_REMOTE_PASSWORD"
 """The environment variables with the Grid's user and password; those of the address come first."""
 
-CHROME_OPTIONS = "goog:chromeOptions"
-"""The capability with the options of the browser."""
+CHROME_OPTIONS, NAME = "goog:chromeOptions", "se:name"
+"""The capabilities with the options of the browser, and with the name of a session."""
 
-NAME = "se:name"
-"""The capability with the name of a session, which the Grid's pages show."""
-
-_OURS = ("browserName", "pageLoadStrategy", "timeouts", "unhandledPromptBehavior", "webSocketUrl")
-"""Capabilities that pages depend on."""
-
-_BROWSERS_OWN = ("goog", "se")
-"""Prefixes of capabilities that hold no key; those of others are of vendors (`sauce:options`)."""
+_OURS = (
+    *("pageLoadStrategy", "timeouts", "unhandledPromptBehavior", "webSocketUrl"),
+    *("debuggerAddress", "extensions"),
+)
+"""Capabilities and options of the browser that pages depend on."""
 
 
 class HostPort(NamedTuple):
@@ -48,7 +47,7 @@ class Grid:
     Attributes:
         url: the Grid's address, without a user.
         user: the user, or None.
-        password: the user's password, or None.
+        password: the user's password.
         capabilities: further capabilities.
         serve: the name and port by which nodes reach our pages; None for the address of the
             interface that leads to the Grid.
@@ -57,7 +56,7 @@ class Grid:
 
     url: str
     user: str | None = field(default=None, repr=False)
-    password: str | None = field(default=None, repr=False)
+    password: str = field(default="", repr=False)
     capabilities: Mapping[str, Any] = field(default_factory=dict, repr=False)
     serve: HostPort | None = None
     worker: str = ""
@@ -68,14 +67,8 @@ class Grid:
         return urlsplit(self.url).hostname or ""
 
     @property
-    def port(self) -> int:
-        """The port of the address."""
-        parts = urlsplit(self.url)
-        return parts.port or (443 if parts.scheme == "https" else 80)
-
-    @property
     def on_loopback(self) -> bool:
-        """True if the Grid is on this machine, and its address is one that no other one reaches."""
+        """True if the Grid's address is one of this machine alone."""
         if self.host == "localhost" or self.host.endswith(".localhost"):
             return True
         try:
@@ -85,54 +78,57 @@ class Grid:
 
     @property
     def session_name(self) -> str:
-        """The name of the worker's session."""
-        return " ".join(filter(None, [self.capabilities.get(NAME, "miniwob"), self.worker]))
+        """The name of the worker's session, which the Grid's pages show."""
+        return f"{self.capabilities.get(NAME, 'miniwob')} {self.worker}".strip()
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The header that names the user."""
+        if self.user is None:
+            return {}
+        user = base64.b64encode(f"{self.user}:{self.password}".encode()).decode()
+        return {"Authorization": f"Basic {user}"}
 
     @property
     def secrets(self) -> list[str]:
-        """The texts that are sent but never kept, to redact them where they appear."""
-        vendors = {name: value for name, value in self.capabilities.items() if _of_vendor(name)}
+        """The texts to redact wherever they appear."""
+        vendors = [value for name, value in self.capabilities.items() if _of_vendor(name)]
         return [text for text in [self.user, self.password, *_texts(vendors)] if text]
 
     def for_worker(self, worker: str) -> Grid:
-        """Return the Grid as a worker uses it; a port that is given counts for the first one.
+        """Return the Grid as a worker uses it: a given port is that of the first worker.
 
         Raises:
             UsageError: there is no port for this worker.
         """
-        if self.serve is None or not self.serve.port or not worker:
-            return replace(self, worker=worker)
-        port = self.serve.port + int("".join(filter(str.isdigit, worker)) or 0)
-        if port > 65535:
-            raise UsageError(
-                f"--miniwob-serve: worker {worker} would serve at port {port}, as each takes the "
-                "next one: give a lower port"
-            )
-        return replace(self, worker=worker, serve=self.serve._replace(port=port))
+        serve = self.serve
+        if serve is not None and serve.port and worker.startswith("gw"):
+            serve = HostPort(serve.host, serve.port + int(worker.removeprefix("gw")))
+            if serve.port > 65535:
+                raise UsageError(
+                    f"--miniwob-serve: worker {worker} would serve at port {serve.port}, as each "
+                    "worker takes the next one: give a lower port"
+                )
+        return replace(self, worker=worker, serve=serve)
 
 
 def read_grid(address: str, capabilities: Mapping[str, Any], serve: HostPort | None) -> Grid:
     """Return the Grid at an address, with the user that it or the environment names."""
     parts = urlsplit(address)
-    user, password = parts.username, parts.password
-    if user is None:
-        user, password = os.environ.get(USER) or None, os.environ.get(PASSWORD) or None
-    else:
-        user, password = unquote(user), unquote(password or "")
+    user: str | None = os.environ.get(USER) or None
+    password = os.environ.get(PASSWORD, "")
+    if parts.username is not None:
+        user, password = unquote(parts.username), unquote(parts.password or "")
     host = parts.netloc.rpartition("@")[2]
     url = urlunsplit((parts.scheme, host, parts.path.rstrip("/"), "", ""))
     return Grid(url, user, password, capabilities, serve)
 
 
 def parse_address(name: str, text: str) -> str:
-    """Return the address of a Grid.
-
-    Args:
-        name: the name of the option.
-        text: its value.
+    """Return the address of a Grid that an option gives.
 
     Raises:
-        UsageError: the text is not one; the message does not hold it, as it may have a password.
+        UsageError: it is not one; the message does not hold it, as it may have a password.
     """
     if not is_server(text) or urlsplit(text).query:
         raise UsageError(
@@ -143,53 +139,42 @@ def parse_address(name: str, text: str) -> str:
 
 
 def parse_host_port(name: str, text: str) -> HostPort:
-    """Return the host and the port of `HOST[:PORT]`.
+    """Return the host and the port of an option's `HOST[:PORT]`.
 
     Raises:
-        UsageError: the text has another form.
+        UsageError: it has another form.
     """
-    try:
-        parts = urlsplit(f"//{text}")
-        host, port = parts.hostname, parts.port
-    except ValueError:
-        host, port = None, None
-    if not host or parts.path or parts.query or parts.username is not None or port == 0:
-        raise UsageError(
-            f"{name}: {text!r} must be HOST or HOST:PORT, as nodes of the Grid reach this machine, "
-            "such as 10.0.0.5 or build-7.example:9000"
-        )
-    return HostPort(host, port or 0)
+    if match := re.fullmatch(r"([\w.-]+|\[[\da-fA-F:.]+\])(?::([1-9]\d{0,4}))?", text):
+        return HostPort(match[1].strip("[]"), int(match[2] or 0))
+    raise UsageError(
+        f"{name}: {text!r} must be HOST or HOST:PORT, as nodes of the Grid reach this machine, "
+        "such as 10.0.0.5 or build-7.example:9000"
+    )
 
 
 def check_capabilities(name: str, capabilities: Mapping[str, Any]) -> None:
-    """Check capabilities for those that pages depend on.
+    """Check that capabilities change nothing that pages depend on.
 
     Raises:
-        UsageError: they set one of them, or the options of the browser have another form.
+        UsageError: they do.
     """
-    wrong = [each for each in _OURS if each in capabilities]
-    if wrong == ["browserName"] and capabilities["browserName"] == "chrome":
-        wrong = []
-    if wrong:
-        hint = ": pages are certified for Chrome and Chromium" if "browserName" in wrong else ""
-        raise UsageError(f"{name}: can't set {', '.join(wrong)}{hint}")
-    if not isinstance(capabilities.get(NAME, ""), str):
-        raise UsageError(f"{name}: {NAME} must be a text")
+    if capabilities.get("browserName", "chrome") != "chrome":
+        raise UsageError(
+            f"{name}: can't set browserName: pages are certified for Chrome and Chromium"
+        )
     chrome = capabilities.get(CHROME_OPTIONS, {})
+    if wrong := [key for key in _OURS if key in capabilities or key in chrome]:
+        raise UsageError(f"{name}: can't set {', '.join(wrong)}")
     if not isinstance(chrome, dict) or not isinstance(chrome.get("args", []), list):
         raise UsageError(
             f'{name}: {CHROME_OPTIONS} must be an object such as {{"args": ["--no-sandbox"]}}'
         )
-    if wrong := [each for each in ("debuggerAddress", "extensions") if each in chrome]:
-        raise UsageError(f"{name}: can't set {', '.join(wrong)} of {CHROME_OPTIONS}")
 
 
 def shown_capabilities(text: str, *, complete: bool = False) -> str:
-    """Return a JSON text of capabilities without options of vendors.
+    """Return the value of an option, JSON or not, without options of vendors.
 
-    Args:
-        text: the value of the option; it need not be JSON.
-        complete: leave those options out; otherwise a text stands for them.
+    A text stands in their place; with `complete` they are left out.
     """
     try:
         given = json.loads(text)
@@ -203,15 +188,14 @@ def shown_capabilities(text: str, *, complete: bool = False) -> str:
 
 
 def _of_vendor(name: str) -> bool:
+    """True for options of vendors, such as `sauce:options`, which may hold keys."""
     prefix, colon, _ = name.partition(":")
-    return bool(colon) and prefix not in _BROWSERS_OWN
+    return bool(colon) and prefix not in ("goog", "se")
 
 
 def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, Mapping):
-        value = list(value.values())
-    if isinstance(value, list):
-        for part in value:
-            yield from _texts(part)
-    elif isinstance(value, str):
+    if isinstance(value, str):
         yield value
+    elif isinstance(value, Mapping | list):
+        for part in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(part)

@@ -71,14 +71,18 @@ class _Impossible(Exception):
 class NativeInput:
     """The native input of one action, aimed at the page as it is now.
 
-    Making it scrolls the action's elements into sight and asks the page for points; performing its
-    `parts` one after the other does the rest. A key to hold counts as held from here on.
+    Making it scrolls the action's elements into sight and asks the page for points. A key to hold
+    counts as held from here on.
 
     Args:
         action: the action to carry out.
         browser: the browser; `Hold` and `Release` change the keys that are down in it.
         points: the points to click of the elements on the page, by id; None where unknown.
-        slow: True for a part for each move of a drag, so that time can pass between them.
+        slow: True to make every move of a drag a part, so that time can pass between them.
+
+    Attributes:
+        parts: what to perform, one after the other.
+        error: the reason why the action is impossible, or None.
     """
 
     def __init__(
@@ -91,7 +95,6 @@ class NativeInput:
         self.action = action
         self.parts = [Gesture(browser.driver, browser.held)]
         self.error: str | None = None
-        """The reason why the action is impossible, or None."""
         self._browser = browser
         self._points = points
         self._held = browser.held
@@ -109,7 +112,7 @@ class NativeInput:
 
     @property
     def pointed(self) -> list[tuple[int, int]]:
-        """The point that the pointer goes to; of a drag both ends, or all points it is given."""
+        """The point that the pointer goes to; of a drag both ends, or all its points."""
         if isinstance(self.action, DragFrom) and self.error is None:
             return [(int(x), int(y)) for x, y in self.action.points]
         points = [point for part in self.parts for point in part.points]
@@ -231,15 +234,14 @@ class NativeInput:
         for (x, y), (end_x, end_y) in pairwise(points):
             for step in range(1, DRAG_MOVES + 1):
                 share = step / DRAG_MOVES
-                if self._slow:
-                    self._begin_part()
+                self._let_time_pass()
                 self.gesture.move((round(x + (end_x - x) * share), round(y + (end_y - y) * share)))
-        if self._slow:
-            self._begin_part()
+        self._let_time_pass()
         self.gesture.release()
 
-    def _begin_part(self) -> None:
-        self.parts.append(self.gesture.go_on())
+    def _let_time_pass(self) -> None:
+        if self._slow:
+            self.parts.append(self.gesture.go_on())
 
     def _inside(self, point: Point) -> list[int]:
         """The whole pixel of a point of the page."""
@@ -284,7 +286,7 @@ class NativeInput:
         return list(self._aim("aim", [[id_, at]])[0])
 
     def _aim(self, name: str, *values: Any) -> Any:
-        """Call a function of the page that aims; its error is a text."""
+        """Call a function of the page that returns an error as a text."""
         answer = self._ask(name, *values)
         if isinstance(answer, str):
             raise _Impossible(answer)
@@ -304,7 +306,7 @@ class NativeInput:
 
 
 def _is_near(place: Place) -> bool:
-    """True if a page can be asked about these numbers: neither NaN nor far beyond its edges."""
+    """True for numbers that are neither NaN nor far beyond a page's edges."""
     return all(abs(number) <= MAX_PIXELS for number in place)
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from pytest_miniwob_agent.core.errors import BrowserError
 
 SHELLS = ("chromium-headless-shell", "chrome-headless-shell")
-"""Names of Chromium's headless shell: the same engine without the parts that a window needs, which
-replays in about half the processor time."""
+"""Names of Chromium's headless shell: the same engine without the parts of a window. It replays in
+about half the processor time."""
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 """Names of whole browsers."""
@@ -33,13 +33,12 @@ def is_shell(path: str) -> bool:
 
 
 def find_browser(path: str | None = None, *, headed: bool = False) -> str:
-    """The executable to start: `path`, `$MINIWOB_BROWSER`, or the first that is found.
+    """The executable to start: `path`, `$MINIWOB_BROWSER`, or the first of `SHELLS` and `BROWSERS`.
 
-    Looked for are the headless shells, which are faster, and then `BROWSERS`; for a window
-    (`headed`) only the latter.
+    For a window (`headed`) only the latter.
 
     Raises:
-        BrowserError: there is none, or it has no window; the message says what to do.
+        BrowserError: there is none, or it has no window.
     """
     if path := path or os.environ.get("MINIWOB_BROWSER"):
         found = shutil.which(path)
@@ -68,10 +67,10 @@ def find_browser(path: str | None = None, *, headed: bool = False) -> str:
 def find_driver(browser: str) -> str:
     """The chromedriver to start: `$SE_CHROMEDRIVER`, the browser's neighbour, or one on the path.
 
-    Selenium would download one where there is none, but no run asks the network.
+    Without one Selenium would download it, but no run asks the network.
 
     Raises:
-        BrowserError: there is none; the message says how to install one.
+        BrowserError: there is none.
     """
     if path := os.environ.get("SE_CHROMEDRIVER"):
         return path

@@ -1,71 +1,49 @@
-"""The seam between a browser's use and its start, here (local.py) or on a Grid (grid.py)."""
+"""The seam between a browser's use and its start, here (`local`) or on a Grid (`grid`)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from selenium import webdriver
 from websocket import WebSocket
 
 
-@dataclass(frozen=True, slots=True)
-class Serving:
-    """The place of the server of pages, and the name under which the browser reaches it.
+class Serving(NamedTuple):
+    """The address at which pages are served, and its name for the browser.
 
     Attributes:
         listen: the address to listen on.
         port: the port; 0 for one that the system chooses.
-        name: the browser's name for that address; one of IPv6 is in brackets.
+        name: the browser's name for that address; an address of IPv6 is in brackets.
         hint: the way out where the server can't listen there.
     """
 
     listen: str = "127.0.0.1"
     port: int = 0
     name: str = "127.0.0.1"
-    hint: str = "--miniwob-page-scheme=file loads them from disk"
+    hint: str = ""
 
 
 class Launcher(Protocol):
-    """Starts a browser and ends it; there is one at a time."""
+    """Starts a browser and ends it; there is one at a time.
+
+    All methods but the last two raise a `BrowserError` that says what to do.
+    """
 
     def serving(self) -> Serving:
-        """Return where pages are to be served for the browser.
-
-        Raises:
-            BrowserError: that can't be found out.
-        """
+        """Return where pages are to be served for the browser."""
 
     def complete(self, options: webdriver.ChromeOptions) -> None:
-        """Add the options that a browser needs where it runs to those of `chromium_options`.
-
-        Raises:
-            BrowserError: there is no browser.
-        """
+        """Add what a browser needs where it runs to the options of `chromium_options`."""
 
     def start(self, options: webdriver.ChromeOptions, timeout: float) -> webdriver.Remote:
-        """Start a browser.
-
-        Args:
-            options: complete options.
-            timeout: real seconds that the browser may take for an answer.
-
-        Raises:
-            BrowserError: it does not start; the message says what to do.
-        """
+        """Start a browser with complete options; it may take `timeout` real seconds to answer."""
 
     def connect(self, driver: webdriver.Remote) -> WebSocket:
-        """Open a WebSocket to the browser that a driver has, for its protocol (`DevTools`).
+        """Open a WebSocket to the browser of a driver, for its protocol (`DevTools`)."""
 
-        Raises:
-            BrowserError: the way to it is closed.
-        """
-
-    def stop(self) -> None:
-        """End the browser in order, and what is left of it by force."""
-
-    def kill(self) -> None:
-        """End the browser, in any state; does nothing where none runs."""
+    def kill(self, *, orderly: bool = False) -> None:
+        """End the browser, in any state: by force, or first in order."""
 
     def explain(self, error: BaseException) -> str:
         """Return the reason for an error of a browser that ran, in a line without secrets."""

@@ -8,6 +8,7 @@ import os
 import socket
 from pathlib import Path
 from urllib.request import ProxyHandler, build_opener
+from xml.sax.saxutils import escape
 
 from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
@@ -16,13 +17,7 @@ from urllib3.exceptions import HTTPError
 from websocket import WebSocket, WebSocketException, create_connection
 
 from pytest_miniwob_agent.browser.devtools import CONNECTION, DIRECT
-from pytest_miniwob_agent.browser.fonts import write_font_settings
-from pytest_miniwob_agent.browser.installed import (
-    DRIVER_HINT,
-    find_browser,
-    find_driver,
-    is_shell,
-)
+from pytest_miniwob_agent.browser.installed import DRIVER_HINT, find_browser, find_driver, is_shell
 from pytest_miniwob_agent.browser.launcher import Serving, first_line
 from pytest_miniwob_agent.browser.watchdog import Watchdog
 from pytest_miniwob_agent.core.errors import BrowserError
@@ -30,21 +25,22 @@ from pytest_miniwob_agent.core.errors import BrowserError
 LOOPBACK_TIMEOUT = 5.0
 """Real seconds to wait for a connection to this machine itself, which takes microseconds."""
 
+_FONTS = """<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig>
+  <include ignore_missing="yes">{machine}</include>
+  <match target="pattern">{edits}</match>
+  <match target="font">{edits}</match>
+</fontconfig>
+"""
 
-def check_loopback() -> None:
-    """Check that programs of this machine can talk to each other over TCP, as with the driver.
-
-    Raises:
-        BrowserError: they can't; without this check, the driver would be waited for in vain.
-    """
-    try:
-        with socket.create_server(("127.0.0.1", 0)) as server:
-            socket.create_connection(server.getsockname(), timeout=LOOPBACK_TIMEOUT).close()
-    except OSError as error:
-        raise BrowserError(
-            f"the loopback interface of this machine (127.0.0.1) can't be used: {error}. The "
-            "browser's driver is reached through it: turn it on, on Linux with `ip link set lo up`"
-        ) from None
+_GREY_LETTERS = """
+    <edit name="antialias" mode="assign"><bool>true</bool></edit>
+    <edit name="autohint" mode="assign"><bool>false</bool></edit>
+    <edit name="hinting" mode="assign"><bool>false</bool></edit>
+    <edit name="hintstyle" mode="assign"><const>hintnone</const></edit>
+    <edit name="rgba" mode="assign"><const>none</const></edit>
+  """
 
 
 class LocalLauncher:
@@ -94,6 +90,21 @@ class LocalLauncher:
         client.timeout = timeout + 5  # after the driver's own
         return self._driver
 
+    def _driver_service(self, path: str) -> webdriver.ChromeService:
+        """The driver's process, still to be started, in the watchdog's group and folder.
+
+        Ctrl-C does not reach it there.
+        """
+        if not hasattr(os, "killpg"):  # Windows
+            return webdriver.ChromeService(path)
+        self._watchdog = Watchdog()
+        fonts = write_font_settings(Path(self._watchdog.folder))
+        return webdriver.ChromeService(
+            path,
+            env={**os.environ, "TMPDIR": self._watchdog.folder, "FONTCONFIG_FILE": str(fonts)},
+            popen_kw={"process_group": self._watchdog.group},
+        )
+
     def connect(self, driver: webdriver.Remote) -> WebSocket:
         """Open a WebSocket to the browser, as in `Launcher`."""
         address = driver.capabilities["goog:chromeOptions"]["debuggerAddress"]
@@ -108,47 +119,62 @@ class LocalLauncher:
                 f"{first_line(error)}"
             ) from error
 
-    def _driver_service(self, path: str) -> webdriver.ChromeService:
-        """The driver's process, still to be started, in the watchdog's group and folder.
-
-        In a group that is not pytest's own, Ctrl-C does not reach it.
-        """
-        if not hasattr(os, "killpg"):  # Windows
-            return webdriver.ChromeService(path)
-        self._watchdog = Watchdog()
-        fonts = write_font_settings(Path(self._watchdog.folder))
-        return webdriver.ChromeService(
-            path,
-            env={**os.environ, "TMPDIR": self._watchdog.folder, "FONTCONFIG_FILE": str(fonts)},
-            popen_kw={"process_group": self._watchdog.group},
-        )
-
-    def stop(self) -> None:
-        """Quit the browser, and kill what is left of it."""
-        if self._driver is not None:
-            with contextlib.suppress(WebDriverException, HTTPError, OSError):
-                self._driver.quit()
-        self.kill()
-
-    def kill(self) -> None:
-        """Kill the browser and its driver, in any state."""
+    def kill(self, *, orderly: bool = False) -> None:
+        """End the browser and its driver, as in `Launcher`."""
         driver, service, watchdog = self._driver, self._service, self._watchdog
         self._driver = self._service = self._watchdog = None
-        if driver is not None and not isinstance(driver.command_executor, str):
-            driver.command_executor.close()
+        if driver is not None:
+            if orderly:
+                with contextlib.suppress(WebDriverException, HTTPError, OSError):
+                    driver.quit()
+            driver.command_executor.close()  # type: ignore[union-attr]
         process = None if service is None else service.process
         if watchdog is not None:
             watchdog.end()
         elif process is not None:
             process.kill()
-        if service is None or process is None:
-            return
-        process.wait()
-        if process.stdin is not None:
-            process.stdin.close()
-        # Otherwise the service would try to stop it again when it is collected.
-        service.process = None  # type: ignore[assignment]
+        if service is not None and process is not None:
+            process.wait()
+            if process.stdin is not None:
+                process.stdin.close()
+            # Otherwise the service would try to stop it again when it is collected.
+            service.process = None  # type: ignore[assignment]
 
     def explain(self, error: BaseException) -> str:
         """Return the first line of the error."""
         return first_line(error)
+
+
+def check_loopback() -> None:
+    """Check that programs of this machine can talk to each other over TCP, as with the driver.
+
+    Raises:
+        BrowserError: they can't; without this check, the driver would be waited for in vain.
+    """
+    try:
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            socket.create_connection(server.getsockname(), timeout=LOOPBACK_TIMEOUT).close()
+    except OSError as error:
+        raise BrowserError(
+            f"the loopback interface of this machine (127.0.0.1) can't be used: {error}. The "
+            "browser's driver is reached through it: turn it on, on Linux with `ip link set lo up`"
+        ) from None
+
+
+def write_font_settings(folder: Path) -> Path:
+    """Write settings that draw letters in grey and without hinting on any machine.
+
+    Text of the page keeps to its own outlines anyway (page/style.js), but text in drawings follows
+    fontconfig, and a headless shell has settings of its own. The machine's are included, so that
+    its fonts are found.
+
+    Returns:
+        The file for the variable `FONTCONFIG_FILE`
+        (https://fontconfig.pages.freedesktop.org/fontconfig/fontconfig-user.html).
+    """
+    machine = Path(os.environ.get("FONTCONFIG_FILE") or "fonts.conf")
+    machine = Path(os.environ.get("FONTCONFIG_PATH") or "/etc/fonts") / machine
+    text = _FONTS.format(machine=escape(str(machine)), edits=_GREY_LETTERS)
+    path = folder / "fonts.conf"
+    path.write_text(text, encoding="utf-8")
+    return path

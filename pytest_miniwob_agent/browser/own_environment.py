@@ -1,4 +1,4 @@
-"""A page of one's own in Chromium, as a `Page`; it may lead to other pages of its folder."""
+"""A page of your own in Chromium, as a `Page`; it may lead to other pages of its folder."""
 
 from __future__ import annotations
 
@@ -28,20 +28,17 @@ POLL = 0.002
 
 
 def open_environment(browser: Browser, case: Case, page: TaskPage) -> MiniwobEnvironment:
-    """The page of a case, which is the package's or one's own."""
+    """The page of a case: the package's, or one of your own."""
     if page.root is None:
         return MiniwobEnvironment(browser, case)
     return OwnPageEnvironment(browser, case, page)
 
 
 class OwnPageEnvironment(MiniwobEnvironment):
-    """A case's page of one's own, and the pages of its folder that it leads to.
+    """A page of your own, and the pages of its folder that it leads to.
 
     Trial, goal, clock, random numbers, ids and what the pages store go on from one to the next
-    (page/visits.js).
-
-    Raises:
-        PageError: the browser loads pages from disk.
+    (page/visit.js).
     """
 
     def __init__(self, browser: Browser, case: Case, page: TaskPage) -> None:
@@ -50,21 +47,16 @@ class OwnPageEnvironment(MiniwobEnvironment):
         self._root = page.root
         self._url = own_page_url(page)
         self._name = str(display_path(page.file))
-        if browser.page_scheme == "file":
-            raise PageError(
-                f"{self._name}: pages of one's own can't be loaded from disk; leave out the page "
-                "scheme `file`"
-            )
         self._said: list[str] = []
         """Remarks of this trial."""
         self._taken = 0
-        """The number of remarks that were taken."""
+        """The number of them that `remarks` has returned."""
 
     def remarks(self) -> Sequence[str]:
-        """Return what the author of the pages should know since the last call, once a trial.
+        """Return what the author of the pages should know since the last call, once per trial.
 
-        Files that are missing, addresses out of the folder, windows and downloads that were
-        refused, and errors of scripts.
+        Missing files, addresses out of the folder, refused windows and downloads, and errors of
+        scripts.
         """
         new = self._said[self._taken :]
         self._taken = len(self._said)
@@ -85,7 +77,7 @@ class OwnPageEnvironment(MiniwobEnvironment):
         """Have the page read, once no other one is about to come.
 
         Raises:
-            PageError: the page can't be a task.
+            PageError: it can't be a task.
         """
         while True:
             try:
@@ -109,17 +101,12 @@ class OwnPageEnvironment(MiniwobEnvironment):
         for window in others:
             driver.switch_to.window(window)
             driver.close()
-        if others:
             driver.switch_to.window(first)
         self._browser.call("(() => window.miniwobAgent?.forget?.())")
         self._browser.clear_storage(OWN_ORIGIN)
 
     def _await_next_page(self) -> bool:
-        """Wait for the page that is about to come; returns True if the trial has begun on it.
-
-        Raises:
-            BrowserLost: it does not come.
-        """
+        """Wait for the page that is about to come; True if the trial has begun on it."""
         end = time.monotonic() + self._browser.timeout
         while time.monotonic() < end:
             with contextlib.suppress(JavascriptException):  # between two pages there is none

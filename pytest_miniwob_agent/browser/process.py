@@ -1,4 +1,4 @@
-"""The browser as pages use it: set up to be deterministic, called, and lost."""
+"""The browser as pages use it: set up to be deterministic, called, and killed where it fails."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pytest_miniwob_agent.browser.gestures import Gesture
 from pytest_miniwob_agent.browser.launcher import Launcher
 from pytest_miniwob_agent.browser.local import LocalLauncher
 from pytest_miniwob_agent.browser.page import page_script
-from pytest_miniwob_agent.browser.pages import HOST, ORIGINS, OWN_HOST, PageServer
+from pytest_miniwob_agent.browser.pages import HOST, ORIGIN, OWN_HOST, PageServer
 from pytest_miniwob_agent.browser.switches import chromium_options
 from pytest_miniwob_agent.core.errors import BrowserLost
 
@@ -42,20 +42,18 @@ _REINSERTED = """<p style="height: 100px; background: red"></p>
 
 
 class Browser:
-    """One Chromium for a session or an xdist worker; started at its first use.
+    """One Chromium per worker, started at its first use.
 
-    A browser that crashed or hangs is killed, and the next page gets a new one. Browser, driver and
-    their files do not outlive this process, also where it is killed (on Linux and macOS).
+    A browser that crashed or hangs is killed, and the next page gets a new one. Nothing of it
+    outlives this process, even where that is killed (on Linux and macOS).
 
     Args:
         path: the browser's executable; None looks for one.
         headed: show the window.
         slowmo: real milliseconds to spend on every action, for people who watch the window; the
-            pointer is then drawn in it. Behaviour and reading of the page do not change.
-        page_scheme: "http" to serve the task pages on loopback, "file" to load them from disk.
+            pointer is then drawn in it.
         timeout: real seconds to wait for a page that does not answer.
-        bypass_vcr: a context in which a user's vcrpy cassettes ignore HTTP: selenium talks to the
-            driver over HTTP, which must neither be recorded nor replayed.
+        bypass_vcr: a context in which a user's vcrpy cassettes ignore the driver's HTTP.
         launcher: starts the browser; None starts the one of `path` on this machine.
     """
 
@@ -65,7 +63,6 @@ class Browser:
         *,
         headed: bool = False,
         slowmo: int | None = None,
-        page_scheme: str = "http",
         timeout: float = TIMEOUT,
         bypass_vcr: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext,
         launcher: Launcher | None = None,
@@ -74,10 +71,8 @@ class Browser:
         self._launcher = launcher or LocalLauncher(path, headed=headed)
         self._headed = headed
         self._slowmo = slowmo
-        self.page_scheme = page_scheme
-        """The scheme of the addresses of task pages: "http" or "file"."""
         self.server: PageServer | None = None
-        """The server of task pages; None before the start, and where they come from disk."""
+        """The server of task pages; None before the start."""
         self.timeout = timeout
         """Real seconds to wait for a page that does not answer."""
         self._driver: webdriver.Remote | None = None
@@ -90,7 +85,7 @@ class Browser:
 
     @property
     def driver(self) -> webdriver.Remote:
-        """The running WebDriver: for windows, addresses and keys."""
+        """The WebDriver, for windows, addresses and keys."""
         if self._driver is None:
             self._start()
         assert self._driver is not None
@@ -98,7 +93,7 @@ class Browser:
 
     @property
     def devtools(self) -> DevTools:
-        """The protocol of the page in the running browser: for all that the driver is not for."""
+        """The browser's protocol, for everything else."""
         if self._devtools is None:
             self._start()
         assert self._devtools is not None
@@ -126,30 +121,22 @@ class Browser:
         self._driver = driver
 
     def options(self) -> webdriver.ChromeOptions:
-        """Return the options that the browser is started with."""
-        options = chromium_options(self._reachable(), self.timeout)
-        self._launcher.complete(options)
-        return options
-
-    def _reachable(self) -> str:
-        """The rule for the one host that pages reach, which is started if it does not run."""
-        if self.page_scheme == "file":
-            return ""
+        """Return the options that the browser is started with; starts the server of its pages."""
         serving = self._launcher.serving()
         if self.server is None:
             self.server = PageServer(serving.listen, serving.port, serving.hint)
         address = f"{serving.name}:{self.server.port}"
-        return f"MAP {HOST}:80 {address}, MAP {OWN_HOST}:80 {address}, "
+        reachable = f"MAP {HOST}:80 {address}, MAP {OWN_HOST}:80 {address}"
+        options = chromium_options(reachable, self.timeout)
+        self._launcher.complete(options)
+        return options
 
     def call(self, function: str, *values: Any) -> Any:
-        """Call a function of the page; its result, once there is one (`DevTools.evaluate`)."""
+        """Call a function of the page and return its result (`DevTools.evaluate`)."""
         return self.devtools.evaluate(function, *values)
 
     def perform(self, gesture: Gesture) -> None:
-        """Carry out native input; a visible window ignores mouse and keyboard at all other times.
-
-        So nobody who watches can interfere.
-        """
+        """Carry out native input; at all other times a visible window ignores the user."""
         self._used = True
         if self._headed:
             self.ignore_input(False)
@@ -162,14 +149,14 @@ class Browser:
             self.ignore_input(True)
 
     def forget_pages(self) -> None:
-        """Leave nothing of the pages until now to the next one: neither storage nor the pointer.
+        """Leave nothing of earlier pages to the next one: neither storage nor the pointer.
 
-        Their session's storage is cleared by the next page's own script (page/storage.js).
+        The next page's own script clears the storage of the session (page/storage.js).
         """
         if self.before_next_page is not None:
             self.before_next_page()
             self.before_next_page = None
-        commands = [_clearing(ORIGINS[self.page_scheme])]
+        commands = [_clearing(ORIGIN)]
         if self._used:
             self._used = False
             # With `RenderDocument` off, the next page would know where the pointer is. A button is
@@ -183,9 +170,9 @@ class Browser:
         self.devtools.send(_clearing(origin))
 
     def clicks_what_reinserts_itself(self) -> bool:
-        """True if a click lands on an element that the pointer makes take itself out and in again.
+        """True if a click lands on an element that inserts itself again under the pointer.
 
-        It does not in a browser that has no switch for `BOUNDARY_EVENTS` and sends them.
+        It does not where the browser sends `BOUNDARY_EVENTS` and has no switch for them.
 
         Raises:
             BrowserLost: the browser crashed or the page hangs.
@@ -199,7 +186,7 @@ class Browser:
             return bool(self.call("(() => clicked)"))
 
     def ignore_input(self, ignore: bool) -> None:
-        """Have the window ignore mouse and keyboard, or not."""
+        """Set whether the window ignores mouse and keyboard."""
         self.devtools.call("Input.setIgnoreInputEvents", ignore=ignore)
 
     def draw_pointer(self, point: Sequence[int]) -> None:
@@ -214,11 +201,7 @@ class Browser:
 
     @contextlib.contextmanager
     def guard(self, doing: str) -> Iterator[webdriver.Remote]:
-        """Use the driver; an error in it kills the browser.
-
-        Raises:
-            BrowserLost: the browser crashed, or the page hangs.
-        """
+        """Use the driver; an error in it kills the browser and is raised as `BrowserLost`."""
         try:
             with self._bypass_vcr():
                 yield self.driver
@@ -228,21 +211,20 @@ class Browser:
                 self.kill()
             raise BrowserLost(f"the browser failed while {doing}: {why}") from error
 
-    def kill(self) -> None:
-        """Kill the browser and its driver, in any state."""
+    def kill(self, *, orderly: bool = False) -> None:
+        """End the browser and its driver, in any state: by force, or first in order."""
         if self._devtools is not None:
             self._devtools.close()
         self._driver = self._devtools = None
         self._used = False
         self.before_next_page = None
         self.held.clear()
-        self._launcher.kill()
+        self._launcher.kill(orderly=orderly)
 
     def close(self) -> None:
-        """Quit the browser, and kill what is left of it; end the server of its pages."""
+        """End the browser, and the server of its pages."""
         with self._bypass_vcr():
-            self._launcher.stop()
-            self.kill()
+            self.kill(orderly=True)
         if self.server is not None:
             self.server.close()
             self.server = None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from selenium import webdriver
 
 BOUNDARY_EVENTS = "BoundaryEventDispatchTracksNodeRemoval"
-"""Chromium's feature that sends events without end to an element that takes itself out of the page
-and in again when the pointer is over it, as in `click-pie`: a click would never land. It is off."""
+"""Chromium's feature that sends events without end to an element that inserts itself again when the
+pointer is over it, as in `click-pie`: a click would never land. It is off."""
 
 _FEATURES_OFF = (
     BOUNDARY_EVENTS,
@@ -25,7 +25,6 @@ _FEATURES_OFF = (
 # `--mute-audio`); `--no-zygote` needs a browser without a sandbox, and `--disable-frame-rate-limit`
 # draws so many frames that a fresh start takes a third more processor time. See docs/speed.md.
 _SWITCHES = (
-    "--allow-file-access-from-files",  # the script of a flight task looks into the task's frame
     "--disable-background-networking",
     f"--disable-blink-features={BOUNDARY_EVENTS}",
     "--disable-component-update",
@@ -53,8 +52,7 @@ def chromium_options(reachable: str, timeout: float) -> webdriver.ChromeOptions:
     """Return the options of a session, but for those that depend on where its browser runs.
 
     Args:
-        reachable: the rule for the one host that pages reach, with a comma behind it; empty for
-            pages from disk.
+        reachable: the resolver rules for the hosts that pages reach; there are no others.
         timeout: real seconds that a page may take to load, and a script to end.
     """
     options = webdriver.ChromeOptions()
@@ -63,5 +61,5 @@ def chromium_options(reachable: str, timeout: float) -> webdriver.ChromeOptions:
     options.timeouts = {"pageLoad": milliseconds, "script": milliseconds}
     for switch in _SWITCHES:
         options.add_argument(switch)
-    options.add_argument(f"--host-resolver-rules={reachable}MAP * ~NOTFOUND")
+    options.add_argument(f"--host-resolver-rules={reachable}, MAP * ~NOTFOUND")
     return options

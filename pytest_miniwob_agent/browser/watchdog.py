@@ -1,8 +1,8 @@
 """Watchdogs that end the browser of a run which was killed.
 
-A process that gets SIGKILL can't end what it has started: chromedriver and Chromium would go on for
-ever, and their folders would stay; a session on a Grid would keep its place there until it has been
-idle for long enough. A watchdog is a process of its own, this file run as a script.
+A process that gets SIGKILL can't end what it has started: chromedriver, Chromium and their folders
+would stay for ever, a session on a Grid until it times out. A watchdog is a process of its own,
+this file run as a script, that waits for the end of the run.
 """
 
 from __future__ import annotations
@@ -24,6 +24,17 @@ LONGEST_PARENT = 40
 socket has 104 characters at most, on macOS, and ends in about 60 that Chromium chooses."""
 
 
+def _start(*args: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        # Isolated and without site packages, so that it starts fast.
+        [sys.executable, "-I", "-S", __file__, *args],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        process_group=0,  # Ctrl-C must not end it before the run
+    )
+
+
 class Watchdog:
     """A process group and a folder that do not outlive this process, however it ends.
 
@@ -34,26 +45,16 @@ class Watchdog:
 
     def __init__(self) -> None:
         parent = tempfile.gettempdir()
-        self.folder = tempfile.mkdtemp(
-            prefix="chromium-", dir=parent if len(parent) <= LONGEST_PARENT else "/tmp"
-        )
-        self._process = subprocess.Popen(
-            # Isolated and without site packages, so that it starts fast.
-            [sys.executable, "-I", "-S", __file__, self.folder],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            process_group=0,
-        )
+        parent = parent if len(parent) <= LONGEST_PARENT else "/tmp"
+        self.folder = tempfile.mkdtemp(prefix="chromium-", dir=parent)
+        self._process = _start(self.folder)
         self.group = self._process.pid
 
     def end(self) -> None:
         """Kill the group, the watchdog included, and remove the folder."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.group, signal.SIGKILL)
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait()
+        self._process.communicate()
         _remove(self.folder)
 
 
@@ -70,13 +71,7 @@ class SessionWatchdog:
     def __init__(
         self, url: str, headers: Mapping[str, str], certificates: str | None, direct: bool
     ) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", __file__],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            process_group=0,  # Ctrl-C must not end it before the run
-        )
+        self._process = _start()
         assert self._process.stdin is not None
         request = json.dumps([url, dict(headers), certificates, direct])
         self._process.stdin.write(f"{request}\n".encode())
@@ -89,10 +84,7 @@ class SessionWatchdog:
 
 
 def _remove(folder: str) -> None:
-    """Remove a folder in which processes that were just killed may still write.
-
-    On a busy machine they take seconds to end.
-    """
+    """Remove a folder in which processes that were just killed may still write for seconds."""
     for _ in range(200):
         shutil.rmtree(folder, ignore_errors=True)
         if not os.path.exists(folder):
@@ -118,26 +110,20 @@ def watch_session() -> None:
     import ssl
     import urllib.request
 
-    handlers: list[urllib.request.BaseHandler] = []
-    if url.startswith("https:"):
-        context = ssl.create_default_context(cafile=certificates)
-        handlers.append(urllib.request.HTTPSHandler(context=context))
-    if direct:
-        handlers.append(urllib.request.ProxyHandler({}))
-    opener = urllib.request.build_opener(*handlers)
-    close = json.dumps({"cmd": "Browser.close", "params": {}}).encode()
-    headers["Content-Type"] = "application/json;charset=utf-8"
-    for path, body, method in (("/goog/cdp/execute", close, "POST"), ("", None, "DELETE")):
-        request = urllib.request.Request(url + path, body, headers, method=method)
-        with contextlib.suppress(OSError):
-            opener.open(request, timeout=60).close()
+    context = ssl.create_default_context(cafile=certificates)
+    opener = urllib.request.build_opener(
+        urllib.request.HTTPSHandler(context=context),
+        urllib.request.ProxyHandler({} if direct else None),
+    )
+    with contextlib.suppress(OSError):
+        request = urllib.request.Request(url, headers=headers, method="DELETE")
+        opener.open(request, timeout=60).close()
 
 
 def _wait_for_end() -> None:
-    """Wait until the run is gone: until its end of the pipe to standard input is closed.
+    """Wait until the run is gone, which closes its end of the pipe to standard input.
 
-    Processes that it has forked may hold that end too, so the parent process is looked at every
-    second as well.
+    Processes that it has forked may hold that end too, so look at the parent process every second.
     """
     parent = os.getppid()
     while os.getppid() == parent and not select.select([0], [], [], 1)[0]:

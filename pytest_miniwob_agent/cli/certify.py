@@ -35,9 +35,8 @@ def add(commands: Commands) -> None:
     parser = commands.add_parser(
         "certify",
         help="check that pages are deterministic",
-        description="Load each page several times, in browsers of its own, in different orders "
-        "and at different speeds, perform the same actions on it, and compare all observations. "
-        "Exits with 1 if any differ.",
+        description="Load each page several times, in different browsers, orders and paces, take "
+        "the same actions on it, and compare all observations. Exits with 1 if any differ.",
     )
     add_selectors(parser)
     parser.add_argument("--seeds", default="1000-1001", help="such as 1000-1024,7 (%(default)s)")
@@ -49,16 +48,9 @@ def add(commands: Commands) -> None:
         "(%(default)s)",
     )
     parser.add_argument(
-        "--page-scheme",
-        choices=("http", "file"),
-        default="http",
-        help="how pages come to the browser, as with --miniwob-page-scheme (%(default)s)",
-    )
-    parser.add_argument(
         "--pixels",
         action="store_true",
-        help="compare pictures of the pages, too; pixels that differ by no more than is tolerated "
-        "in cassettes count as equal",
+        help="compare pictures of the pages, too; as in cassettes, colours may differ by 1 of 255",
     )
     parser.add_argument(
         "--headed",
@@ -87,62 +79,53 @@ def run(options: Namespace) -> int:
     catalogue = catalogue_of(options)
     selectors = selectors_of(options, catalogue)
     cases = select_cases(selectors, parse_seeds(options.seeds), catalogue=catalogue)
-    verdicts: dict[str, dict[str, str | int]] = {}
-    failed = 0
-    own_page_differs = False
     first, *more = options.browser or [None]
-    start = partial(Browser, page_scheme=options.page_scheme)
-    others = {path: partial(start, path) for path in more if path != first}
+    others = {path: partial(Browser, path) for path in more if path != first}
     if options.headed:
         whole = next((path for path in options.browser or () if not is_shell(path)), None)
-        others["in a window"] = partial(start, whole, headed=True)
-    verdicts_of = certify(
+        others["in a window"] = partial(Browser, whole, headed=True)
+    verdicts = certify(
         cases,
-        partial(start, first),
+        partial(Browser, first),
         show_progress,
         others=others,
         open_page=lambda browser, case: open_environment(browser, case, catalogue.pages[case.task]),
         full=options.screen == "full",
         pixels=options.pixels,
     )
-    most = 0
-    for verdict in verdicts_of:
-        show_progress("")
-        failed += bool(verdict.difference)
-        verdicts[verdict.case.id] = {
-            "observations": verdict.observations,
-            "difference": verdict.difference,
-        }
-        line = f"{verdict.case}, {verdict.observations} observations"
-        if options.pixels:
-            most = max(most, verdict.most)
-            names = ("pictures", "most", "pixels", "digest")
-            verdicts[verdict.case.id] |= {name: getattr(verdict, name) for name in names}
-            line += f", {_pixels(verdict)}"
-        differs = "DIFFERS" if verdict.observations else "ERROR"
-        print(f"{differs if verdict.difference else 'same':<8}{line}")
-        if verdict.difference:
-            print("  " + verdict.difference.replace("\n", "\n  "))
-        for remark in verdict.remarks:
-            print(f"  page: {sanitize_line(remark)}")
-        is_diff = verdict.difference.startswith("---")
-        own_page_differs |= is_diff and verdict.case.task in catalogue.own_tasks
+    show_progress("")
+    for verdict in verdicts:
+        _print(verdict)
     if options.output:
-        text = json.dumps(verdicts, indent=1, sort_keys=True, ensure_ascii=False)
+        names = ["observations", "difference"]
+        names += ["pictures", "most", "digest"] if options.pixels else []
+        found = {
+            verdict.case.id: {name: getattr(verdict, name) for name in names}
+            for verdict in verdicts
+        }
+        text = json.dumps(found, indent=1, sort_keys=True, ensure_ascii=False)
         options.output.write_text(text + "\n", encoding="utf-8")
     if options.pixels:
+        most = max((verdict.most for verdict in verdicts), default=0)
         print(f"the greatest difference of a colour channel is {most} of 255")
-    if own_page_differs:
+    failed = [verdict for verdict in verdicts if verdict.difference]
+    if any(v.observations and v.case.task in catalogue.own_tasks for v in failed):
         print(CAUSES)
-    print(f"{len(cases) - failed} of {len(cases)} cases are deterministic")
+    print(f"{len(cases) - len(failed)} of {len(cases)} cases are deterministic")
     return 1 if failed else 0
 
 
-def _pixels(verdict: Verdict) -> str:
-    """Describe what became of the pictures of a case."""
-    if not verdict.most:
-        return f"{verdict.pictures} pictures equal to the pixel"
-    return (
-        f"{verdict.pictures} pictures, of which one has {verdict.pixels:,} pixels that differ by "
-        f"{verdict.most} of 255 at most"
-    )
+def _print(verdict: Verdict) -> None:
+    """Print the verdict on a case, with what differs and what the page's author should know."""
+    result = "same"
+    if verdict.difference:
+        result = "DIFFERS" if verdict.observations else "ERROR"
+    line = f"{result:<8}{verdict.case}, {verdict.observations} observations"
+    if verdict.pictures:
+        equal = f"that differ by {verdict.most} of 255" if verdict.most else "equal to the pixel"
+        line += f", {verdict.pictures} pictures {equal}"
+    print(line)
+    if verdict.difference:
+        print("  " + verdict.difference.replace("\n", "\n  "))
+    for remark in verdict.remarks:
+        print(f"  page: {sanitize_line(remark)}")

@@ -19,8 +19,7 @@ def add(commands: Commands) -> None:
         "their intervals, calls and tokens. On GitHub Actions it also writes the job's summary.",
         epilog="A file is a path, git:REF:PATH for the file as it was at a commit, or git:REF for "
         "the path of the other one at a commit: miniwob-agent compare git:main results.jsonl. "
-        "Results of shards are joined first, with miniwob-agent results merge; of a single shard, "
-        "only its own items are judged.",
+        "Join the results of shards first, with miniwob-agent results merge.",
     )
     parser.add_argument("base", metavar="BASE", help="the results before")
     parser.add_argument("head", metavar="HEAD", help="the results after")
@@ -45,7 +44,7 @@ def run(options: Namespace) -> int:
     gate = Gate.parse(options.gate) if options.gate else None
     baseline = read_results(options.base, beside=options.head)
     head = read_results(options.head, beside=options.base)
-    verdict = judge(baseline, head, gate, head.elsewhere) if gate else None
+    verdict = judge(baseline, head, gate) if gate else None
     view = ComparisonView(Comparison(baseline, head), verdict)
     if options.format == "json":
         sys.stdout.write(json.dumps(view.data(), indent=1) + "\n")

@@ -153,13 +153,13 @@ def check_grid(grid: Grid) -> Iterator[Finding]:
         return
     found = (
         f"Selenium {' and '.join(status.versions) or 'without nodes'} at {grid.url}, "
-        f"{counted(len(status.chrome), 'place')} for Chrome, {status.free} free"
+        f"{counted(status.slots, 'slot')} for Chrome, {status.free} free"
     )
-    fix = "" if status.chrome else "start a node with Chrome, see docs/grid.md"
+    fix = "" if status.slots else "start a node with Chrome, see docs/grid.md"
     yield Finding("Grid", sanitize_line(found), fix)
-    if status.chrome and not status.free:
+    if status.slots and not status.free:
         yield Finding("page", "not tried, as the Grid is full", "try again later", note=True)
-    elif status.chrome:
+    elif status.slots:
         yield from check_page(Browser(launcher=launcher), "see docs/grid.md")
 
 

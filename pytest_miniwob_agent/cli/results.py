@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from pytest_miniwob_agent.cli.arguments import Commands
@@ -11,25 +11,35 @@ from pytest_miniwob_agent.core.text import counted
 
 def add(commands: Commands) -> None:
     """Add the arguments of all steps."""
-    summary = "join the results of shards"
-    steps = commands.add_parser(
-        "results", help=summary, description=f"{summary.capitalize()}."
-    ).add_subparsers(required=True, metavar="STEP", dest="step")
-    parser = steps.add_parser(
-        "merge",
-        help=summary,
-        description="Join the results files of all shards of a suite into the one that a run of "
-        "all items would have written. A shard that is missing or given twice, one of another "
-        "commit, agent, model, prompt or limit, and an item that no shard or several were given "
-        "are errors that name it.",
-        epilog="Then one gate judges them all:\n\n"
-        "  miniwob-agent compare git:main results.jsonl --gate items",
+    parser = add_merge_step(
+        commands,
+        "results",
+        "Join the results files of all shards of a suite into the one that a run of all items "
+        "would have written. A shard that is missing, given twice, or of another commit, items, "
+        "agent, model, prompt or limit is an error that names it, and so is an item that went to "
+        "no shard or to several.",
     )
-    parser.add_argument("shards", nargs="+", metavar="FILE", help="the results of each shard")
-    parser.add_argument(
-        "-o", "--output", required=True, type=Path, metavar="FILE", help="the file to write"
+    parser.epilog = (
+        "Then one gate judges them all:\n\n"
+        "  miniwob-agent compare git:main results.jsonl --gate items"
     )
     parser.set_defaults(run=merge)
+
+
+def add_merge_step(commands: Commands, noun: str, description: str) -> ArgumentParser:
+    """Add a command with the step `merge`, and return the parser of that step."""
+    summary = f"join the {noun} of shards"
+    steps = commands.add_parser(
+        noun, help=summary, description=f"{summary.capitalize()}."
+    ).add_subparsers(required=True, metavar="STEP", dest="step")
+    parser: ArgumentParser = steps.add_parser("merge", help=summary, description=description)
+    parser.add_argument(
+        "shards", nargs="+", type=Path, metavar="PATH", help=f"the {noun} of each shard"
+    )
+    parser.add_argument(
+        "-o", "--output", required=True, type=Path, metavar="PATH", help="what to write"
+    )
+    return parser
 
 
 def merge(options: Namespace) -> int:
@@ -37,7 +47,7 @@ def merge(options: Namespace) -> int:
     from pytest_miniwob_agent.results.file import read_results
     from pytest_miniwob_agent.results.merge import merge_results
 
-    results = merge_results([read_results(name) for name in options.shards])
+    results = merge_results([read_results(path) for path in options.shards])
     results.write(options.output)
     partial = f" (a partial run: {', '.join(results.partial)})" if results.partial else ""
     count = counted(len(results.results), "item")

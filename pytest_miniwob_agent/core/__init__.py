@@ -1,1 +1,22 @@
-"""Types, protocols, errors, texts and files that all other packages use; standard library only."""
+"""What everything else is made of, with the standard library alone.
+
+An item:
+
+- `case`: a task and a seed.
+- `actions`: what an agent can do; `parsing` reads actions in text, `tools` as calls of a model.
+- `observations`: what an agent sees of a page, and the result of an action.
+- `chat`: messages, requests and responses of a model.
+- `usage`: calls and tokens, counted.
+- `limits`: the most trials, actions and calls.
+- `events`: what happened in an episode, in order.
+- `outcome`: what a run found out about an item.
+- `errors`: the hierarchy of errors.
+- `protocols`: interfaces of agents, environments, models and observers.
+
+Below them:
+
+- `data`: plain JSON data and digests.
+- `files`: atomic writing, and paths as shown.
+- `text`: foreign texts made harmless, counts and lists in words.
+- `secrets`: keys in data, found and redacted; `secret_forms` is their table.
+"""

@@ -1,10 +1,15 @@
-"""Actions that an agent can take on a page."""
+"""Actions that an agent can take on a page, each declared once.
+
+A class also declares the action's tool, whose JSON schema `tools` makes: the docstring describes
+the tool, and the annotations of the fields describe its arguments. Models read these texts, so they
+are part of the prompts. `str(action)` is the written form, which `parsing` reads.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Annotated, Any, get_args
 
 KEYS = (
     "ENTER", "TAB", "SPACE", "ESCAPE", "BACKSPACE", "DELETE", "HOME", "END", "PAGEUP", "PAGEDOWN",
@@ -15,27 +20,48 @@ KEYS = (
 MODIFIERS = ("CTRL", "SHIFT", "ALT")
 """Names of the keys for `Hold` and `Release`."""
 
+# Limits that no task reaches.
 MAX_PRESSES = 100
-"""The most times that one `Press` may press its key: no list of a task is as long."""
-
-MAX_TEXT = 2000
-"""The longest text that may be typed, in characters: a longer one could exceed the timeout of the
-browser on a slow machine."""
-
+MAX_TEXT = 2000  # characters: typing more could exceed the browser's timeout on a slow machine
 MAX_PIXELS = 100_000
-"""The largest offset of a place and the longest way: no page of a task is as large."""
-
 MAX_POINTS = 100
-"""The most points of one `DragFrom`."""
-
 MAX_SECONDS = 60
-"""The longest `Wait` and `Follow`: no task takes as long."""
 
 Place = tuple[float, float]
 """A place in an element: CSS pixels to the right of its top left corner, and below it."""
 
 Point = tuple[float, float]
 """A point of the page: CSS pixels to the right of the viewport's top left corner, and below it."""
+
+Schema = Mapping[str, Any]
+"""The JSON schema of an argument, of the few forms that `tools` reads."""
+
+_PIXEL: Schema = {"type": "number", "minimum": -MAX_PIXELS, "maximum": MAX_PIXELS}
+_PAIR: Schema = {"type": "array", "items": _PIXEL, "minItems": 2, "maxItems": 2}
+_POINTS: Schema = {"type": "array", "items": _PAIR, "minItems": 2, "maxItems": MAX_POINTS}
+_TEXT: Schema = {"type": "string", "maxLength": MAX_TEXT}
+_ID: Schema = {"type": "integer", "minimum": 1, "maximum": 999_999_999}
+_TIMES: Schema = {"type": "integer", "minimum": 1, "maximum": MAX_PRESSES}
+_PIXELS: Schema = {**_PIXEL, "type": "integer"}
+_SECONDS: Schema = {"type": "number", "minimum": 0.001, "maximum": MAX_SECONDS}
+_KEY: Schema = {"type": "string", "enum": list(KEYS)}
+_MODIFIER: Schema = {"type": "string", "enum": list(MODIFIERS)}
+
+
+_Element = Annotated[int, _ID, "id of the element"]
+_Modifier = Annotated[str, _MODIFIER]
+_Seconds = Annotated[float, _SECONDS]
+_At = Annotated[
+    Place | None,
+    _PAIR,
+    "a place in the element instead of its middle: pixels to the right of its top left corner, "
+    "and pixels below it",
+]
+_Point = Annotated[
+    Point,
+    _PAIR,
+    "pixels to the right of the window's top left corner, and pixels below that corner",
+]
 
 
 def _at(element: int, place: Place | None) -> str:
@@ -52,10 +78,10 @@ def _seconds(seconds: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Click:
-    """Move the mouse to the middle of an element, or to a place in it, and click."""
+    """Click an element."""
 
-    element: int
-    at: Place | None = None
+    element: _Element
+    at: _At = None
 
     def __str__(self) -> str:
         return f"click {_at(self.element, self.at)}"
@@ -63,31 +89,25 @@ class Click:
 
 @dataclass(frozen=True, slots=True)
 class Enter:
-    """Click an element, then type the text, key by key."""
+    """Click a field and type a text into it. The text is added to what the field holds."""
 
-    text: str
-    element: int
+    text: Annotated[str, _TEXT, "the text to type"]
+    element: Annotated[int, _ID, "id of the field"]
 
     def __str__(self) -> str:
         return f'enter "{self.text}" to id={self.element}'
 
 
 @dataclass(frozen=True, slots=True)
-class Type:
-    """Type the text, key by key, wherever the focus is."""
-
-    text: str
-
-    def __str__(self) -> str:
-        return f'type "{self.text}"'
-
-
-@dataclass(frozen=True, slots=True)
 class Press:
-    """Press and release one of `KEYS`, `times` times, wherever the focus is."""
+    """Press and release a key.
 
-    key: str
-    times: int = 1
+    Keys go to the field or list that was used last; in a drop-down list the arrow keys move to an
+    entry, and ENTER takes it.
+    """
+
+    key: Annotated[str, _KEY]
+    times: Annotated[int, _TIMES, "how many times; once if left out"] = 1
 
     def __str__(self) -> str:
         return f"press {self.key}" + (f" x {self.times}" if self.times > 1 else "")
@@ -95,9 +115,12 @@ class Press:
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """Press one of `MODIFIERS` and keep it down."""
+    """Press a modifier key and keep it down until it is released.
 
-    key: str
+    To select several entries of a list, hold CTRL, click each of them, and release CTRL.
+    """
+
+    key: _Modifier
 
     def __str__(self) -> str:
         return f"hold {self.key}"
@@ -105,20 +128,30 @@ class Hold:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """Release one of `MODIFIERS`."""
+    """Release a modifier key that is held."""
 
-    key: str
+    key: _Modifier
 
     def __str__(self) -> str:
         return f"release {self.key}"
 
 
 @dataclass(frozen=True, slots=True)
-class DoubleClick:
-    """Click twice at the same point."""
+class Type:
+    """Type a text into the field that was used last."""
 
-    element: int
-    at: Place | None = None
+    text: Annotated[str, _TEXT, "the text to type"]
+
+    def __str__(self) -> str:
+        return f'type "{self.text}"'
+
+
+@dataclass(frozen=True, slots=True)
+class DoubleClick:
+    """Click an element twice at once."""
+
+    element: _Element
+    at: _At = None
 
     def __str__(self) -> str:
         return f"double click {_at(self.element, self.at)}"
@@ -128,8 +161,8 @@ class DoubleClick:
 class Hover:
     """Move the mouse onto an element and leave it there."""
 
-    element: int
-    at: Place | None = None
+    element: _Element
+    at: _At = None
 
     def __str__(self) -> str:
         return f"hover {_at(self.element, self.at)}"
@@ -137,16 +170,20 @@ class Hover:
 
 @dataclass(frozen=True, slots=True)
 class Drag:
-    """Press the mouse on an element, move it in a straight line and release it.
+    """Press the mouse on an element, move it, and release it.
 
-    With `to`, the drag ends at the place `end` in that element, or in its middle if `end` is None.
-    Without `to`, `end` is the way in CSS pixels, to the right and down.
+    Give `to`, to move it to another element, or `end` alone, to move it by a number of pixels.
     """
 
-    element: int
-    to: int | None = None
-    at: Place | None = None
-    end: Place | None = None
+    element: Annotated[int, _ID, "id of the element where the mouse is pressed"]
+    to: Annotated[int | None, _ID, "id of the element where the mouse is released"] = None
+    at: _At = None
+    end: Annotated[
+        Place | None,
+        _PAIR,
+        "with `to`, a place in that element instead of its middle; without `to`, the way: pixels "
+        "to the right, and pixels down (left and up are negative)",
+    ] = None
 
     def __str__(self) -> str:
         if self.to is not None:
@@ -158,10 +195,10 @@ class Drag:
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    """Select an element's text, or a part of it: in a field with keys, elsewhere with the mouse."""
+    """Select the text of an element, or a part of it."""
 
-    element: int
-    text: str | None = None
+    element: _Element
+    text: Annotated[str | None, _TEXT, "the part; the whole text if left out"] = None
 
     def __str__(self) -> str:
         if self.text is None:
@@ -171,10 +208,10 @@ class Select:
 
 @dataclass(frozen=True, slots=True)
 class Scroll:
-    """Turn the mouse wheel over an element by CSS pixels, down if positive and up if negative."""
+    """Turn the mouse wheel over an element."""
 
-    element: int
-    pixels: int
+    element: _Element
+    pixels: Annotated[int, _PIXELS, "how far: down if positive, up if negative"]
 
     def __str__(self) -> str:
         return f"scroll id={self.element} by {self.pixels}"
@@ -182,10 +219,10 @@ class Scroll:
 
 @dataclass(frozen=True, slots=True)
 class Choose:
-    """Choose the option with this text from a drop-down list, with keys."""
+    """Choose an entry of a drop-down list, which need not be open."""
 
-    option: str
-    element: int
+    option: Annotated[str, _TEXT, "the text of the entry"]
+    element: Annotated[int, _ID, "id of the drop-down list"]
 
     def __str__(self) -> str:
         return f'choose "{self.option}" in id={self.element}'
@@ -193,7 +230,7 @@ class Choose:
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """Copy the selected text with CTRL+C; no other page and no other program gets it."""
+    """Copy the selected text."""
 
     def __str__(self) -> str:
         return "copy"
@@ -201,7 +238,7 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class Paste:
-    """Paste the copied text with CTRL+V, wherever the focus is."""
+    """Paste the copied text into the field that was used last."""
 
     def __str__(self) -> str:
         return "paste"
@@ -209,9 +246,9 @@ class Paste:
 
 @dataclass(frozen=True, slots=True)
 class ClickAt:
-    """Move the mouse to a point of the page, and click."""
+    """Click a point of the window."""
 
-    point: Point
+    point: _Point
 
     def __str__(self) -> str:
         return f"click at {_pixels(self.point)}"
@@ -219,9 +256,9 @@ class ClickAt:
 
 @dataclass(frozen=True, slots=True)
 class HoverAt:
-    """Move the mouse to a point of the page and leave it there."""
+    """Move the mouse to a point of the window and leave it there."""
 
-    point: Point
+    point: _Point
 
     def __str__(self) -> str:
         return f"hover at {_pixels(self.point)}"
@@ -229,9 +266,14 @@ class HoverAt:
 
 @dataclass(frozen=True, slots=True)
 class DragFrom:
-    """Press the mouse at the first of some points, move it along the others and release it."""
+    """Press the mouse at the first point, move it along the others, and release it at the last."""
 
-    points: tuple[Point, ...]
+    points: Annotated[
+        tuple[Point, ...],
+        _POINTS,
+        "points of the window, each as pixels to the right of its top left corner and pixels below "
+        "that corner",
+    ]
 
     def __str__(self) -> str:
         return f"drag from {' to '.join(map(_pixels, self.points))}"
@@ -239,9 +281,9 @@ class DragFrom:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Let time pass on the page's clock, which stands still otherwise."""
+    """Let time pass on the page."""
 
-    seconds: float
+    seconds: _Seconds
 
     def __str__(self) -> str:
         return f"wait {_seconds(self.seconds)}"
@@ -249,10 +291,10 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Follow:
-    """Keep the mouse on an element that moves, while time passes on the page's clock."""
+    """Keep the mouse on an element that moves, while time passes on the page."""
 
-    element: int
-    seconds: float
+    element: _Element
+    seconds: _Seconds
 
     def __str__(self) -> str:
         return f"follow id={self.element} for {_seconds(self.seconds)}"
@@ -271,22 +313,22 @@ NoVisibleEffect = Hold | Release | Hover | Select | Scroll | Copy | HoverAt | Wa
 
 
 def elements_of(action: Action) -> tuple[int, ...]:
-    """The ids of an action's elements."""
+    """The ids of the elements that an action names."""
     ids = (getattr(action, name, None) for name in ("element", "to"))
-    return tuple(each for each in ids if each is not None)
+    return tuple(id_ for id_ in ids if id_ is not None)
 
 
 def action_from_data(data: Mapping[str, Any]) -> Action:
     """Return the action that `core.data.to_data` was called on."""
-    fields = {name: _tuples(part) for name, part in data.items()}
-    kind = fields.pop("kind")
+    values = {name: _tuples(value) for name, value in data.items()}
+    kind = values.pop("kind")
     for action_type in get_args(Action):
         if action_type.__name__.lower() == kind:
-            action: Action = action_type(**fields)
+            action: Action = action_type(**values)
             return action
     raise ValueError(f"{kind!r} is not an action")
 
 
-def _tuples(part: Any) -> Any:
-    """The part with its lists, which JSON knows, as tuples."""
-    return tuple(map(_tuples, part)) if isinstance(part, list) else part
+def _tuples(value: Any) -> Any:
+    """Turn the lists of JSON into tuples."""
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value

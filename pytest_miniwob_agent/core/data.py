@@ -19,9 +19,9 @@ def to_data(value: Any) -> Any:
     """
     if hasattr(value, "__dataclass_fields__"):
         data = {
-            each.name: to_data(part)
-            for each in fields(value)
-            if (part := getattr(value, each.name)) or not each.metadata.get("optional")
+            field.name: to_data(part)
+            for field in fields(value)
+            if (part := getattr(value, field.name)) or not field.metadata.get("optional")
         }
         if isinstance(value, Action):  # without its absent parts
             data = {name: part for name, part in data.items() if part is not None}
@@ -30,7 +30,7 @@ def to_data(value: Any) -> Any:
             data["kind"] = value.kind
         return data
     if isinstance(value, tuple | list):
-        return [to_data(each) for each in value]
+        return [to_data(item) for item in value]
     if isinstance(value, Mapping):
         return {key: to_data(value[key]) for key in sorted(value)}
     return str(value) if isinstance(value, StrEnum) else value

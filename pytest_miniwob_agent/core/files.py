@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import tempfile
 from pathlib import Path
@@ -20,14 +19,13 @@ def write_atomically(path: Path, content: str | bytes, *, durable: bool = False)
     Args:
         path: the file.
         content: all of it.
-        durable: return only once it is on the disk, where a power cut can't take it away.
+        durable: return only once it is on the disk.
 
     Raises:
         OSError: the file can't be written; the old one is unchanged.
     """
     if isinstance(content, str):
         content = content.encode("utf-8", errors="backslashreplace")
-    missing = [folder for folder in path.parents if not folder.exists()] if durable else []
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -40,19 +38,6 @@ def write_atomically(path: Path, content: str | bytes, *, durable: bool = False)
     except OSError:
         beside.unlink(missing_ok=True)
         raise
-    if durable:
-        for folder in (path.parent, *(folder.parent for folder in missing)):
-            _sync_folder(folder)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Put a folder's names on the disk, where the system can do that."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 def check_writable(path: Path) -> None:

@@ -7,6 +7,7 @@ detect-secrets know too. `docs/cassettes.md` says why neither of them is a depen
 from __future__ import annotations
 
 import binascii
+import re
 from base64 import b64decode
 from collections.abc import Callable
 from typing import NamedTuple
@@ -15,11 +16,11 @@ from typing import NamedTuple
 class Form(NamedTuple):
     """A form of secrets.
 
-    Args:
+    Attributes:
         kind: the name that people are shown.
-        marks: lower-case texts, one of which is in every text that holds such a secret, in any
-            case. Most texts have none of them, and need no other test.
-        pattern: the regular expression, ASCII; its group, if it has one, is the secret.
+        marks: lower-case texts, one of which is in every text with such a secret, in any case. Most
+            texts have none of them, and need no other test.
+        pattern: a regular expression, ASCII; its group, if it has one, is the secret.
         check: a further test of the secret.
     """
 
@@ -70,6 +71,12 @@ _NAMED = r"(?i:key|token|secret)(?:{})".format(
 )
 """The end of a name such as `x-api-key`, `accessToken` or `CLIENT_SECRET`."""
 
+
+def _key(kind: str, prefix: str, rest: str) -> Form:
+    """Return the form of keys that begin with a prefix."""
+    return Form(kind, (prefix.lower(),), _START + re.escape(prefix) + rest)
+
+
 FORMS = (
     Form(
         "private key",
@@ -79,21 +86,23 @@ FORMS = (
         r"|[\w+/=\s\\]*)",
     ),
     # Model servers.
-    Form("Anthropic key", ("sk-ant-",), _START + r"sk-ant-[\w-]{20,}"),
-    Form("OpenRouter key", ("sk-or-",), _START + r"sk-or-[\w-]{20,}"),
-    Form("OpenAI key", ("sk-",), _START + r"sk-(?!ant-|or-)[\w-]{20,}"),
-    Form("Google key", ("aiza",), _START + r"AIza[\w-]{35}"),
-    Form("Google token", ("ya29.", "gocspx-"), _START + r"(?:ya29\.[\w-]{20,}|GOCSPX-[\w-]{28})"),
-    Form("Groq key", ("gsk_",), _START + r"gsk_[A-Za-z\d]{40,}"),
-    Form("xAI key", ("xai-",), _START + r"xai-[A-Za-z\d]{40,}"),
-    Form("Hugging Face token", ("hf_", "api_org_"), _START + r"(?:hf|api_org)_[A-Za-z\d]{30,}"),
-    Form("Perplexity key", ("pplx-",), _START + r"pplx-[A-Za-z\d]{40,}"),
-    Form("Replicate token", ("r8_",), _START + r"r8_[A-Za-z\d]{37,}"),
-    Form("NVIDIA key", ("nvapi-",), _START + r"nvapi-[\w-]{40,}"),
-    Form("Cerebras key", ("csk-",), _START + r"csk-[a-z\d]{40,}"),
-    Form("Together key", ("tgp_v1_",), _START + r"tgp_v1_[\w-]{40,}"),
-    Form("Databricks token", ("dapi",), _START + r"dapi[a-f\d]{32}" + _END),
-    Form("LangSmith key", ("lsv2_",), _START + r"lsv2_(?:pt|sk)_[a-f\d]{32}_[a-f\d]{10}"),
+    _key("Anthropic key", "sk-ant-", r"[\w-]{20,}"),
+    _key("OpenRouter key", "sk-or-", r"[\w-]{20,}"),
+    _key("OpenAI key", "sk-", r"(?!ant-|or-)[\w-]{20,}"),
+    _key("Google key", "AIza", r"[\w-]{35}"),
+    _key("Google token", "ya29.", r"[\w-]{20,}"),
+    _key("Google token", "GOCSPX-", r"[\w-]{28}"),
+    _key("Groq key", "gsk_", r"[A-Za-z\d]{40,}"),
+    _key("xAI key", "xai-", r"[A-Za-z\d]{40,}"),
+    _key("Hugging Face token", "hf_", r"[A-Za-z\d]{30,}"),
+    _key("Hugging Face token", "api_org_", r"[A-Za-z\d]{30,}"),
+    _key("Perplexity key", "pplx-", r"[A-Za-z\d]{40,}"),
+    _key("Replicate token", "r8_", r"[A-Za-z\d]{37,}"),
+    _key("NVIDIA key", "nvapi-", r"[\w-]{40,}"),
+    _key("Cerebras key", "csk-", r"[a-z\d]{40,}"),
+    _key("Together key", "tgp_v1_", r"[\w-]{40,}"),
+    _key("Databricks token", "dapi", r"[a-f\d]{32}" + _END),
+    _key("LangSmith key", "lsv2_", r"(?:pt|sk)_[a-f\d]{32}_[a-f\d]{10}"),
     # Clouds.
     Form(
         "Azure key",
@@ -103,36 +112,41 @@ FORMS = (
         r"|(?i:api-key)\W{1,6}([\da-f]{32})\b|(?i:AccountKey)=([A-Za-z\d+/]{86}==)",
     ),
     Form("Azure client secret", ("q~",), _START + r"[\w.~-]{3}\dQ~[\w.~-]{30,33}[\w~-]" + _END),
+    _key("AWS key", "AKIA", r"[A-Z\d]{16}" + _END),
+    _key("AWS key", "ASIA", r"[A-Z\d]{16}" + _END),
+    _key("AWS key", "ABSK", r"[A-Za-z\d+/]{100,}={0,2}"),
     Form(
         "AWS key",
-        ("akia", "asia", "absk", "secret_access_key", "secretaccesskey", "secret-access-key"),
-        _START + r"(?:AKIA|ASIA)[A-Z\d]{16}" + _END + "|" + _START + r"ABSK[A-Za-z\d+/]{100,}={0,2}"
-        r"|(?i:secret[-_]?access[-_]?key)" + _IS + r"([\w/+]{40})(?![\w/+])",
+        ("secret_access_key", "secretaccesskey", "secret-access-key"),
+        r"(?i:secret[-_]?access[-_]?key)" + _IS + r"([\w/+]{40})(?![\w/+])",
     ),
     Form("DigitalOcean token", ("_v1_",), _START + r"do[opr]_v1_[a-f\d]{64}"),
     # Where code and words are kept.
     Form(
         "GitHub token",
-        ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
-        _START + r"(?:gh[pousr]_[A-Za-z\d]{36,}|github_pat_\w{22,})",
+        ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
+        _START + r"gh[pousr]_[A-Za-z\d]{36,}",
     ),
+    _key("GitHub token", "github_pat_", r"\w{22,}"),
     Form(
         "GitLab token",
-        ("gl", "gr1348941"),
-        _START + r"(?:gl(?:agent|cbt|dt|ffct|ft|imt|oas|pat|ptt|rt|soat)-(?:t\d_)?[\w-]{20,}"
-        r"(?:\.\w{2,})*|GR1348941[\w-]{20,})",
+        ("gl",),
+        _START + r"gl(?:agent|cbt|dt|ffct|ft|imt|oas|pat|ptt|rt|soat)-(?:t\d_)?[\w-]{20,}"
+        r"(?:\.\w{2,})*",
     ),
+    _key("GitLab token", "GR1348941", r"[\w-]{20,}"),
+    _key("Slack token", "xox", r"[a-z]-(?=[\w-]{0,200}?\d)[\w-]{10,}"),
+    _key("Slack token", "xapp-", r"\d-[\w-]{20,}"),
     Form(
         "Slack token",
-        ("xox", "xapp-", "hooks.slack.com/"),
-        _START + r"(?:xox[a-z]-(?=[\w-]{0,200}?\d)[\w-]{10,}|xapp-\d-[\w-]{20,})"
-        r"|(?<=hooks\.slack\.com/)(?:services|workflows|triggers)/[\w+/]{40,}",
+        ("hooks.slack.com/",),
+        r"(?<=hooks\.slack\.com/)(?:services|workflows|triggers)/[\w+/]{40,}",
     ),
-    Form("npm token", ("npm_",), _START + r"npm_[A-Za-z\d]{36}" + _END),
-    Form("PyPI token", ("pypi-",), _START + r"pypi-[\w-]{60,}"),
-    Form("Docker token", ("dckr_",), _START + r"dckr_(?:pat|oat)_[\w-]{27,}"),
+    _key("npm token", "npm_", r"[A-Za-z\d]{36}" + _END),
+    _key("PyPI token", "pypi-", r"[\w-]{60,}"),
+    _key("Docker token", "dckr_", r"(?:pat|oat)_[\w-]{27,}"),
     Form("Stripe key", ("k_live_", "k_test_"), _START + r"[sr]k_(?:live|test)_[A-Za-z\d]{20,}"),
-    Form("SendGrid key", ("sg.",), _START + r"SG\.[\w-]{22}\.[\w-]{43}"),
+    _key("SendGrid key", "SG.", r"[\w-]{22}\.[\w-]{43}"),
     Form("Telegram token", (":aa",), _START + r"\d{8,10}:AA[\w-]{33}(?![\w-])"),
     # Forms of headers and addresses.
     Form(

@@ -7,13 +7,14 @@ front of a key. So `find` and `redact` take data of any kind and walk it to its 
 from __future__ import annotations
 
 import copy
+import operator
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, is_dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import is_dataclass
 from enum import Enum
 from functools import cache, lru_cache
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from pytest_miniwob_agent.core.secret_forms import FORMS
 
@@ -38,19 +39,11 @@ _BASE64 = re.compile(r"(?:data:image/[\w.+-]+;base64,)?[A-Za-z0-9+/]*+={0,2}")
 Data = TypeVar("Data")
 
 
-@dataclass(frozen=True, slots=True)
-class Secret:
-    """A secret in data.
-
-    `keys` are the keys, field names and indexes that lead to the text that holds it, none if the
-    data is that text, and `start` is its position there. A secret in a key of a mapping has that
-    key as its last one. `text` is the secret itself.
-    """
+class Secret(NamedTuple):
+    """A secret in data: what it is called, and its text."""
 
     kind: str
-    keys: tuple[str | int, ...]
-    start: int
-    text: str = field(repr=False)
+    text: str
 
 
 def find(data: Any, known: Collection[str] = ()) -> list[Secret]:
@@ -62,7 +55,16 @@ def find(data: Any, known: Collection[str] = ()) -> list[Secret]:
         data: a text, or data that holds texts.
         known: texts that are secrets whatever their form.
     """
-    return list(_find(data, "", (), _known(known)))
+    found: list[Secret] = []
+    pairs = _known(known)
+
+    def search(text: str, name: str) -> str:
+        spans = _spans(text, name, pairs)
+        found.extend(Secret(kind, text[start:end]) for kind, start, end in spans)
+        return text
+
+    _map_texts(data, search)
+    return found
 
 
 def redact(data: Data, known: Collection[str] = ()) -> Data:
@@ -71,7 +73,14 @@ def redact(data: Data, known: Collection[str] = ()) -> Data:
     Data without a secret is returned itself, and no data is changed. The arguments are those of
     `find`.
     """
-    redacted: Data = _redact(data, "", _known(known))
+    pairs = _known(known)
+
+    def replace(text: str, name: str) -> str:
+        for kind, start, end in reversed(_spans(text, name, pairs)):
+            text = f"{text[:start]}[{kind}]{text[end:]}"
+        return text
+
+    redacted: Data = _map_texts(data, replace)
     return redacted
 
 
@@ -83,66 +92,45 @@ def _known(values: Collection[str]) -> list[tuple[str, str]]:
     return [(kind, value) for kind, value in pairs if len(value) >= _SHORTEST]
 
 
-def _find(
-    data: Any, name: str, keys: tuple[str | int, ...], known: Sequence[tuple[str, str]]
-) -> Iterator[Secret]:
-    if isinstance(data, str):
-        for kind, start, end in _spans(data, name, known):
-            yield Secret(kind, keys, start, data[start:end])
-    elif isinstance(data, Mapping):
-        for key, value in data.items():
-            yield from _find(key, "", (*keys, key), known)
-            yield from _find(value, str(key), (*keys, key), known)
-    elif isinstance(data, list | tuple):
-        for index, value in enumerate(data):
-            yield from _find(value, name, (*keys, index), known)
-    elif is_dataclass(data) and not isinstance(data, type):
-        for part in data.__dataclass_fields__:
-            yield from _find(getattr(data, part, None), part, (*keys, part), known)
+def _map_texts(data: Any, change: Callable[[str, str], str], name: str = "") -> Any:
+    """Return data with its texts changed by a function of text and name.
 
-
-def _redact(data: Any, name: str, known: Sequence[tuple[str, str]]) -> Any:
+    Data whose texts stay the same is returned itself. Constructors of dataclasses are not called.
+    """
     if isinstance(data, str):
-        if isinstance(data, Enum):
-            return data
-        text: str = data
-        for kind, start, end in reversed(_spans(data, name, known)):
-            text = f"{text[:start]}[{kind}]{text[end:]}"
-        return text
+        return data if isinstance(data, Enum) else change(data, name)
     if isinstance(data, Mapping):
-        redacted = {
-            _redact(key, "", known): _redact(value, str(key), known) for key, value in data.items()
+        changed = {
+            _map_texts(key, change): _map_texts(value, change, str(key))
+            for key, value in data.items()
         }
-        same = len(redacted) == len(data) and all(
-            key in redacted and redacted[key] is value for key, value in data.items()
-        )
-        return data if same else redacted
+        return data if _same(data, changed) and _same(data.values(), changed.values()) else changed
     if isinstance(data, list | tuple):
-        parts = [_redact(part, name, known) for part in data]
-        if all(part is before for part, before in zip(parts, data, strict=True)):
+        parts = [_map_texts(part, change, name) for part in data]
+        if _same(data, parts):
             return data
         if isinstance(data, list):
             return parts
         return data._make(parts) if hasattr(data, "_make") else tuple(parts)
     if is_dataclass(data) and not isinstance(data, type):
-        return _redact_fields(data, known)
+        changes = {}
+        for part in data.__dataclass_fields__:
+            value = getattr(data, part, None)
+            if (new := _map_texts(value, change, part)) is not value:
+                changes[part] = new
+        result = copy.copy(data) if changes else data
+        for part, new in changes.items():
+            object.__setattr__(result, part, new)  # of frozen ones too
+        return result
     return data
 
 
-def _redact_fields(data: Any, known: Sequence[tuple[str, str]]) -> Any:
-    """Return a dataclass, or a copy of it with redacted fields; its constructor is not called."""
-    result = data
-    for part in data.__dataclass_fields__:
-        value = getattr(data, part, None)
-        if (redacted := _redact(value, part, known)) is not value:
-            if result is data:
-                result = copy.copy(data)
-            object.__setattr__(result, part, redacted)  # of frozen ones too
-    return result
+def _same(before: Collection[Any], after: Collection[Any]) -> bool:
+    return len(before) == len(after) and all(map(operator.is_, before, after))
 
 
 def _is_picture(text: str) -> bool:
-    """True for a picture in Base64, whose letters may look like a key by chance."""
+    """Return True for a picture in Base64, whose letters may look like a key by chance."""
     return text.startswith(_PICTURES) and _BASE64.fullmatch(text) is not None
 
 
@@ -157,7 +145,7 @@ def _spans(text: str, name: str, known: Sequence[tuple[str, str]]) -> list[tuple
             (kind, max(start - head, 0), end - head) for kind, start, end in found if end > head
         ]
     matches = []
-    for rank in (_ranks_again if len(text) <= _SHORT else _ranks_of_message)(text):
+    for rank in _ranks(text):
         form = FORMS[rank]
         for match in _pattern(form.pattern).finditer(text):
             start, end = match.span(match.lastindex or 0)
@@ -170,6 +158,7 @@ def _spans(text: str, name: str, known: Sequence[tuple[str, str]]) -> list[tuple
     return _merge(matches)
 
 
+@lru_cache(maxsize=1024)  # the texts of a screen and a conversation come again and again
 def _ranks(text: str) -> tuple[int, ...]:
     """Return the places in the table of the forms whose marks are in a text, usually none."""
     lowered = text.lower()
@@ -180,15 +169,6 @@ def _ranks(text: str) -> tuple[int, ...]:
                 ranks.append(rank)
                 break
     return tuple(ranks)
-
-
-_SHORT = 100
-"""Length up to which texts are those of elements, which are the same on screen after screen."""
-
-_ranks_again = lru_cache(maxsize=4096)(_ranks)
-
-# The messages of a conversation come again with every call.
-_ranks_of_message = lru_cache(maxsize=128)(_ranks)
 
 
 def _merge(matches: list[tuple[int, int, int, str]]) -> list[tuple[str, int, int]]:

@@ -1,7 +1,8 @@
 """Actions as tools of a language model: their JSON schemas, and the reading of its calls.
 
 A tool has the name of its action in snake case (`DoubleClick` is `double_click`), and the fields of
-the action as arguments. What a schema says is what is checked: both come from one table.
+the action as arguments; see `actions`. Calls are checked against the schema that the model was
+given.
 """
 
 from __future__ import annotations
@@ -11,158 +12,14 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import MISSING, fields, replace
-from typing import Any, get_args
+from typing import Any, get_args, get_type_hints
 
-from pytest_miniwob_agent.core.actions import (
-    KEYS,
-    MAX_PIXELS,
-    MAX_POINTS,
-    MAX_PRESSES,
-    MAX_SECONDS,
-    MAX_TEXT,
-    MODIFIERS,
-    Action,
-    Choose,
-    Click,
-    ClickAt,
-    Copy,
-    DoubleClick,
-    Drag,
-    DragFrom,
-    Enter,
-    Follow,
-    Hold,
-    Hover,
-    HoverAt,
-    Paste,
-    Press,
-    Release,
-    Scroll,
-    Select,
-    Type,
-    Wait,
-)
+from pytest_miniwob_agent.core.actions import Action, Schema
 from pytest_miniwob_agent.core.observations import Transition
-
-MAX_ARGUMENTS = 50_000
-"""The longest arguments that are read, in characters of JSON."""
-
-MAX_DEPTH = 20
-"""The deepest nesting that is read: how much more Python can read differs between its versions."""
 
 
 class BadCall(ValueError):
     """A tool call that can't be carried out; the text says why, for the model that made it."""
-
-
-Schema = Mapping[str, Any]
-"""A JSON schema of the few forms that `_read` knows."""
-
-_ELEMENT: Schema = {"type": "integer", "minimum": 1, "maximum": 999_999_999}
-_TEXT: Schema = {"type": "string", "maxLength": MAX_TEXT}
-_PIXEL: Schema = {"type": "number", "minimum": -MAX_PIXELS, "maximum": MAX_PIXELS}
-_PAIR: Schema = {"type": "array", "items": _PIXEL, "minItems": 2, "maxItems": 2}
-_POINTS: Schema = {"type": "array", "items": _PAIR, "minItems": 2, "maxItems": MAX_POINTS}
-_PIXELS: Schema = {**_PIXEL, "type": "integer"}
-_TIMES: Schema = {"type": "integer", "minimum": 1, "maximum": MAX_PRESSES}
-_SECONDS: Schema = {"type": "number", "minimum": 0.001, "maximum": MAX_SECONDS}
-_KEY: Schema = {"type": "string", "enum": list(KEYS)}
-_MODIFIER: Schema = {"type": "string", "enum": list(MODIFIERS)}
-
-
-def _field(schema: Schema, description: str) -> Schema:
-    return {**schema, "description": description}
-
-
-_ID = _field(_ELEMENT, "id of the element")
-_AT = _field(
-    _PAIR,
-    "a place in the element instead of its middle: pixels to the right of its top left corner, "
-    "and pixels below it",
-)
-_POINT = _field(
-    _PAIR, "pixels to the right of the window's top left corner, and pixels below that corner"
-)
-
-_TOOLS: Mapping[type[Action], tuple[str, Mapping[str, Schema]]] = {
-    Click: ("Click an element.", {"element": _ID, "at": _AT}),
-    Enter: (
-        "Click a field and type a text into it. The text is added to what the field holds.",
-        {"text": _field(_TEXT, "the text to type"), "element": _field(_ELEMENT, "id of the field")},
-    ),
-    Press: (
-        "Press and release a key. Keys go to the field or list that was used last; in a drop-down "
-        "list the arrow keys move to an entry, and ENTER takes it.",
-        {"key": _KEY, "times": _field(_TIMES, "how many times; once if left out")},
-    ),
-    Hold: (
-        "Press a modifier key and keep it down until it is released. To select several entries of "
-        "a list, hold CTRL, click each of them, and release CTRL.",
-        {"key": _MODIFIER},
-    ),
-    Release: ("Release a modifier key that is held.", {"key": _MODIFIER}),
-    Type: (
-        "Type a text into the field that was used last.",
-        {"text": _field(_TEXT, "the text to type")},
-    ),
-    DoubleClick: ("Click an element twice at once.", {"element": _ID, "at": _AT}),
-    Hover: (
-        "Move the mouse onto an element and leave it there.",
-        {"element": _ID, "at": _AT},
-    ),
-    Drag: (
-        "Press the mouse on an element, move it, and release it. Give `to`, to move it to another "
-        "element, or `end` alone, to move it by a number of pixels.",
-        {
-            "element": _field(_ELEMENT, "id of the element where the mouse is pressed"),
-            "to": _field(_ELEMENT, "id of the element where the mouse is released"),
-            "at": _AT,
-            "end": _field(
-                _PAIR,
-                "with `to`, a place in that element instead of its middle; without `to`, the way: "
-                "pixels to the right, and pixels down (left and up are negative)",
-            ),
-        },
-    ),
-    Select: (
-        "Select the text of an element, or a part of it.",
-        {"element": _ID, "text": _field(_TEXT, "the part; the whole text if left out")},
-    ),
-    Scroll: (
-        "Turn the mouse wheel over an element.",
-        {
-            "element": _ID,
-            "pixels": _field(_PIXELS, "how far: down if positive, up if negative"),
-        },
-    ),
-    Choose: (
-        "Choose an entry of a drop-down list, which need not be open.",
-        {
-            "option": _field(_TEXT, "the text of the entry"),
-            "element": _field(_ELEMENT, "id of the drop-down list"),
-        },
-    ),
-    Copy: ("Copy the selected text.", {}),
-    Paste: ("Paste the copied text into the field that was used last.", {}),
-    ClickAt: ("Click a point of the window.", {"point": _POINT}),
-    HoverAt: ("Move the mouse to a point of the window and leave it there.", {"point": _POINT}),
-    DragFrom: (
-        "Press the mouse at the first point, move it along the others, and release it at the last.",
-        {
-            "points": _field(
-                _POINTS,
-                "points of the window, each as pixels to the right of its top left corner and "
-                "pixels below that corner",
-            )
-        },
-    ),
-    Wait: ("Let time pass on the page.", {"seconds": _SECONDS}),
-    Follow: (
-        "Keep the mouse on an element that moves, while time passes on the page.",
-        {"element": _ID, "seconds": _SECONDS},
-    ),
-}
-"""Description and arguments of the tool of each action. Models read these texts."""
 
 
 def tool_name(action_type: type[Action]) -> str:
@@ -170,7 +27,23 @@ def tool_name(action_type: type[Action]) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", action_type.__name__).lower()
 
 
-_BY_NAME: Mapping[str, type[Action]] = {tool_name(each): each for each in _TOOLS}
+_BY_NAME: Mapping[str, type[Action]] = {
+    tool_name(action_type): action_type for action_type in get_args(Action)
+}
+
+
+def _schema(schema: Schema, description: str = "") -> Schema:
+    return {**schema, "description": description} if description else schema
+
+
+_SCHEMAS: Mapping[type[Action], Mapping[str, Schema]] = {
+    action_type: {
+        name: _schema(*hint.__metadata__)
+        for name, hint in get_type_hints(action_type, include_extras=True).items()
+    }
+    for action_type in get_args(Action)
+}
+"""The schemas of each action's arguments, of what its fields are annotated with."""
 
 
 def tools_of(actions: Iterable[type[Action]] | Any) -> list[dict[str, Any]]:
@@ -182,11 +55,29 @@ def tools_of(actions: Iterable[type[Action]] | Any) -> list[dict[str, Any]]:
     Raises:
         TypeError: one of them is not a type of action.
     """
-    action_types = get_args(actions) or tuple(actions)
-    for each in action_types:
-        if each not in _TOOLS:
-            raise TypeError(f"tools_of() takes types of actions such as Click, not {each!r}")
-    return [_tool(each) for each in dict.fromkeys(action_types)]
+    action_types = dict.fromkeys(get_args(actions) or actions)
+    for action_type in action_types:
+        if action_type not in _SCHEMAS:
+            raise TypeError(f"tools_of() takes types of actions such as Click, not {action_type!r}")
+    return [_tool(action_type) for action_type in action_types]
+
+
+def _tool(action_type: type[Action]) -> dict[str, Any]:
+    function = {
+        "name": tool_name(action_type),
+        "description": " ".join((action_type.__doc__ or "").split()),
+        "parameters": {
+            "type": "object",
+            "properties": dict(_SCHEMAS[action_type]),
+            "required": _required(action_type),
+            "additionalProperties": False,
+        },
+    }
+    return deepcopy({"type": "function", "function": function})
+
+
+def _required(action_type: type[Action]) -> list[str]:
+    return [field.name for field in fields(action_type) if field.default is MISSING]
 
 
 def action_of_call(name: str, arguments: str | Mapping[str, Any]) -> Action:
@@ -204,7 +95,7 @@ def action_of_call(name: str, arguments: str | Mapping[str, Any]) -> Action:
     if action_type is None:
         raise BadCall(f"there is no tool {_shown(name)}; the tools are {', '.join(_BY_NAME)}")
     given = parse_arguments(arguments)
-    schemas = _TOOLS[action_type][1]
+    schemas = _SCHEMAS[action_type]
     for key in given:
         if key not in schemas:
             known = f"its arguments are {', '.join(schemas)}" if schemas else "it takes none"
@@ -247,54 +138,21 @@ def carry_out_call(
     return step(action)
 
 
-def _tool(action_type: type[Action]) -> dict[str, Any]:
-    description, schemas = _TOOLS[action_type]
-    parameters = {
-        "type": "object",
-        "properties": {name: dict(schema) for name, schema in schemas.items()},
-        "required": _required(action_type),
-        "additionalProperties": False,
-    }
-    function = {
-        "name": tool_name(action_type),
-        "description": description,
-        "parameters": parameters,
-    }
-    return deepcopy({"type": "function", "function": function})
-
-
-def _required(action_type: type[Action]) -> list[str]:
-    return [each.name for each in fields(action_type) if each.default is MISSING]
-
-
 def parse_arguments(arguments: str | Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the arguments of a call, whatever tool it is for. A blank text stands for none.
 
-    The errors have texts of our own, because Python's differ between its versions.
-
     Raises:
-        BadCall: they are not a JSON object, or too long or too deep.
+        BadCall: they are not a JSON object.
     """
-    given = _parsed(arguments) if isinstance(arguments, str) else arguments
+    given: Any = arguments
+    if isinstance(arguments, str):
+        try:
+            given = json.loads(arguments) if arguments.strip() else {}
+        except (ValueError, RecursionError):  # Python's own texts differ between its versions
+            raise BadCall("the arguments are not valid JSON") from None
     if not isinstance(given, Mapping):
         raise BadCall(f"the arguments must be a JSON object, not {_shown(given)}")
     return given
-
-
-def _parsed(text: str) -> Any:
-    if len(text) > MAX_ARGUMENTS:
-        raise BadCall(
-            f"the arguments have {len(text):,} characters; there may be {MAX_ARGUMENTS:,}"
-        )
-    depth = 0
-    for sign in re.findall(r'"(?:[^"\\]|\\.)*+"?|[\[{\]}]', text, re.DOTALL):
-        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(sign, 0)
-        if depth > MAX_DEPTH:
-            raise BadCall("the arguments are nested too deeply")
-    try:
-        return json.loads(text) if text.strip() else {}
-    except ValueError:  # also a number of thousands of digits
-        raise BadCall("the arguments are not valid JSON") from None
 
 
 def _read(value: Any, schema: Schema, name: str) -> Any:
@@ -306,7 +164,7 @@ def _read(value: Any, schema: Schema, name: str) -> Any:
     kind = schema["type"]
     if kind == "array" and isinstance(value, list | tuple):
         if schema["minItems"] <= len(value) <= schema["maxItems"]:
-            return tuple(_read(each, schema["items"], name) for each in value)
+            return tuple(_read(item, schema["items"], name) for item in value)
     elif kind == "string" and isinstance(value, str):
         if re.search("[\ud800-\udfff]", value):
             raise BadCall(f"{name} has half of a surrogate pair, which is not a character")
@@ -346,10 +204,8 @@ def _shown(value: Any) -> str:
             return ascii(value)
         case int() | float() if -1e15 < value < 1e15:
             return f"{value:.15g}"
-        case float() if value != value:
-            return "NaN"
         case int() | float():
-            return "a number that is far too large or too small"
+            return "a number out of range"
         case list() | tuple():
             return f"a list of {len(value):,}"
         case Mapping():

@@ -16,7 +16,7 @@ from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.protocols import HTTPModel, Model
 from pytest_miniwob_agent.episode.trace import Trace
 from pytest_miniwob_agent.models.apis import api_of
-from pytest_miniwob_agent.models.apis.answers import completion_in as answer_in
+from pytest_miniwob_agent.models.apis.recorded import completion_in as answer_in
 from pytest_miniwob_agent.models.chat import ChatCalls, completion_in
 
 if TYPE_CHECKING:

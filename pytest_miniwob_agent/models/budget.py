@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_miniwob_agent.core.errors import BudgetReached, MiniwobError, RecordingStopped
+from pytest_miniwob_agent.core.errors import BudgetReached, RecordingStopped
 from pytest_miniwob_agent.core.files import write_atomically
 from pytest_miniwob_agent.core.usage import Usage
 from pytest_miniwob_agent.models.prices import Price, cost_of, money
@@ -32,22 +32,22 @@ _POLL = 0.02
 class _Ledger:
     """The live calls of a run so far.
 
-    `unknown` is set once a call's cost could not be computed, `stopped` to the reason for which no
-    more calls may be made, `recorded` to what the calls whose completions are kept have taken.
+    `unknown` is True once the cost of a call is unknown, `stopped` the reason why no more calls may
+    be made, and `recorded` the usage of the calls whose completions are kept.
     """
 
     calls: int = 0
     cost: float = 0.0
     unknown: bool = False
     stopped: str = ""
-    recorded: dict[str, int] = field(default_factory=lambda: Usage().to_data())
+    recorded: Usage = field(default_factory=Usage)
 
 
 @dataclass(slots=True)
 class Payment:
     """A call that is under way.
 
-    Args:
+    Attributes:
         answered: True once the server has begun to answer: the call is paid for, whatever the
             answer is worth.
         usage: the call and its tokens, as far as they are known.
@@ -87,7 +87,7 @@ class Budget:
             BudgetReached: the limit of calls or cost is reached.
             RecordingStopped: see `stop`.
         """
-        with nullcontext() if self.concurrency is None else self._place(self.concurrency):
+        with self._slot():
             with self._ledger() as ledger:
                 self._check(ledger)
                 ledger.calls += 1
@@ -111,12 +111,12 @@ class Budget:
     def add_recorded(self, usage: Usage) -> None:
         """Count a call whose completion is kept."""
         with self._ledger() as ledger:
-            ledger.recorded = (Usage(**ledger.recorded) + usage).to_data()
+            ledger.recorded += usage
 
     def recorded(self) -> Usage:
-        """Return what the calls of all workers have taken whose completions are kept."""
+        """Return the usage of the calls of all workers whose completions are kept."""
         with self._ledger() as ledger:
-            return Usage(**ledger.recorded)
+            return ledger.recorded
 
     def has_succeeded(self) -> bool:
         """Return True if a completion of this run is kept, in any worker."""
@@ -127,16 +127,15 @@ class Budget:
             raise RecordingStopped(ledger.stopped)
         if self.calls is not None and ledger.calls >= self.calls:
             raise BudgetReached(f"--miniwob-max-calls={self.calls} is reached")
-        if self.cost is not None:
-            if ledger.unknown:
-                raise BudgetReached(
-                    "--miniwob-max-cost can't be kept: an answer of the server had no token "
-                    "counts; use --miniwob-max-calls"
-                )
-            if ledger.cost >= self.cost:
-                raise BudgetReached(
-                    f"--miniwob-max-cost={self.cost:g} is reached: {money(ledger.cost)} spent"
-                )
+        if self.cost is not None and ledger.unknown:
+            raise BudgetReached(
+                "--miniwob-max-cost can't be kept: an answer of the server had no token "
+                "counts; use --miniwob-max-calls"
+            )
+        if self.cost is not None and ledger.cost >= self.cost:
+            raise BudgetReached(
+                f"--miniwob-max-cost={self.cost:g} is reached: {money(ledger.cost)} spent"
+            )
 
     @contextmanager
     def _ledger(self) -> Iterator[_Ledger]:
@@ -145,22 +144,20 @@ class Budget:
 
         path = self.folder / "ledger.json"
         with FileLock(self.folder / "ledger.lock", poll_interval=_POLL):
-            ledger = _Ledger(**json.loads(path.read_text("utf-8"))) if path.exists() else _Ledger()
+            data = json.loads(path.read_text("utf-8")) if path.exists() else {}
+            ledger = _Ledger(**{**data, "recorded": Usage(**data.get("recorded", {}))})
             yield ledger
-            try:
-                write_atomically(path, json.dumps(asdict(ledger)))
-            except OSError as error:
-                raise MiniwobError(
-                    f"the budget of the run can't be kept: {error}; make room there, or name "
-                    "another folder for temporary files with TMPDIR"
-                ) from None
+            write_atomically(path, json.dumps(asdict(ledger)))
 
     @contextmanager
-    def _place(self, places: int) -> Iterator[None]:
-        """Wait for one of the places for calls that are under way."""
+    def _slot(self) -> Iterator[None]:
+        """Wait until fewer than `concurrency` calls are under way."""
+        if self.concurrency is None:
+            yield
+            return
         from filelock import FileLock
 
-        locks = [FileLock(self.folder / f"place-{number}") for number in range(places)]
+        locks = [FileLock(self.folder / f"slot-{number}") for number in range(self.concurrency)]
         while (held := next(filter(_acquire, locks), None)) is None:
             time.sleep(_POLL)
         try:

@@ -13,12 +13,12 @@ from pytest_miniwob_agent.core.errors import ModelError
 from pytest_miniwob_agent.core.events import Completion
 from pytest_miniwob_agent.core.text import shorten
 from pytest_miniwob_agent.models.apis import CHAT
-from pytest_miniwob_agent.models.apis.answers import answer_of, completion_of
 from pytest_miniwob_agent.models.apis.chat_completions import (
     messages_of_text,
     plain_messages,
     prompt_files,
 )
+from pytest_miniwob_agent.models.apis.recorded import answer_of, completion_of
 
 _NOT_IN_BODY = ("extra_body", "extra_headers", "extra_query", "timeout")
 """Parameters that the client of a live server uses itself."""

@@ -20,7 +20,7 @@ from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import sanitize_line
 from pytest_miniwob_agent.core.usage import Usage
 from pytest_miniwob_agent.models.apis import path_of
-from pytest_miniwob_agent.models.apis.answers import answer_of
+from pytest_miniwob_agent.models.apis.recorded import answer_of
 from pytest_miniwob_agent.models.budget import Budget, Payment
 from pytest_miniwob_agent.models.keys import Keys
 from pytest_miniwob_agent.models.params import OPTION, sent_only_texts, shown_url, split_url

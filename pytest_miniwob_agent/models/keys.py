@@ -1,4 +1,4 @@
-"""Servers and keys: where a request of each API goes, and the key that it gets there."""
+"""The server of a request, and the key that it takes there."""
 
 from __future__ import annotations
 
@@ -8,15 +8,9 @@ from typing import Any
 import openai
 
 from pytest_miniwob_agent.core.errors import UsageError
+from pytest_miniwob_agent.models.apis import provider_of
+from pytest_miniwob_agent.models.apis.api import OPENAI, Provider
 from pytest_miniwob_agent.models.params import split_url
-
-OPENAI, ANTHROPIC, GEMINI = "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"
-
-_SERVERS = {
-    ANTHROPIC: "https://api.anthropic.com/v1",
-    GEMINI: "https://generativelanguage.googleapis.com/v1",
-}
-"""The provider's server for the requests whose key is in a variable; OpenAI's for all others."""
 
 
 class Keys:
@@ -45,34 +39,33 @@ class Keys:
 
     def is_openai(self, path: str) -> bool:
         """Return True for a request whose key OpenAI's client adds."""
-        return _variable_of(path) == OPENAI
+        return provider_of(path) is OPENAI
 
     def headers(self, path: str) -> dict[str, Any]:
-        """Return the headers with the key of a request that `is_openai` is False for.
+        """Return the headers that carry the key; none if `is_openai`.
 
         Raises:
             UsageError: there is no key, and the server is the provider's.
         """
-        variable = _variable_of(path)
-        if variable == OPENAI:
+        provider = provider_of(path)
+        if provider.key_header is None:
             return {}
-        key = self._key(variable)
-        header = "x-api-key" if variable == ANTHROPIC else "x-goog-api-key"
+        key = self._key(provider)
         # A gateway may take the one or the other.
         bearer = openai.Omit() if self.address is None else f"Bearer {key}"
-        return {header: key, "Authorization": bearer}
+        return {provider.key_header: key, "Authorization": bearer}
 
     def url_of(self, path: str) -> str:
         """Return the address of a request: the server's own path takes the place of `/v1`."""
-        server = split_url(self.address or _SERVERS.get(_variable_of(path)))[0] or ""
+        server = (split_url(self.address or provider_of(path).url)[0] or "").rstrip("/")
         if path.startswith("/v1/"):
-            return server.rstrip("/") + path.removeprefix("/v1") if server else path[3:]
-        return server.rstrip("/").removesuffix("/v1") + path
+            return server + path.removeprefix("/v1")
+        return server.removesuffix("/v1") + path
 
-    def _key(self, variable: str) -> str:
-        names = [self._variable] if self._variable else [variable]
+    def _key(self, provider: Provider) -> str:
+        names = [self._variable or provider.key_variable]
         if not self._variable and self.address is not None:
-            names.append(OPENAI)  # that of a gateway
+            names.append(OPENAI.key_variable)  # that of a gateway
         for name in names:
             if key := os.environ.get(name):
                 return key
@@ -83,16 +76,7 @@ class Keys:
             )
         if self.address is None:
             raise UsageError(
-                f"calling a model needs {variable} in the environment, or a server of your own "
-                f"named by OPENAI_BASE_URL or {self._option}"
+                f"calling a model needs {provider.key_variable} in the environment, or a server of "
+                f"your own named by OPENAI_BASE_URL or {self._option}"
             )
         return "none"
-
-
-def _variable_of(path: str) -> str:
-    """Return the variable with the key of an API."""
-    if path.startswith("/v1/messages"):
-        return ANTHROPIC
-    if path.startswith("/v1beta/"):
-        return GEMINI
-    return OPENAI

@@ -6,9 +6,7 @@ alike, so that a run stops at the first such error and does not wait for further
 
 from __future__ import annotations
 
-import errno
 import json
-import socket
 
 import httpx2
 import openai
@@ -23,8 +21,6 @@ _OF_CALL = (400, 413, 422)
 
 _NO_CREDIT = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
 """Codes of refusals that last until somebody pays, though their status is that of a rate limit."""
-
-_NO_SUCH_HOST = (socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME))
 
 
 def model_error(text: str, cause: BaseException) -> ModelError:
@@ -49,21 +45,8 @@ def model_error(text: str, cause: BaseException) -> ModelError:
 
 
 def is_hopeless(error: httpx2.TransportError) -> bool:
-    """Return True for a failed connection that a second attempt would not change.
-
-    A name that can't be looked up for now, or a network that is down, is worth another attempt.
-    """
-    if isinstance(error, httpx2.UnsupportedProtocol):
-        return True
-    if not isinstance(error, httpx2.ConnectError):
-        return False
-    root: BaseException = error
-    while root.__cause__ or root.__context__:
-        root = root.__cause__ or root.__context__ or root
-    if isinstance(root, socket.gaierror):
-        return root.errno in _NO_SUCH_HOST
-    refused = isinstance(root, OSError) and root.errno == errno.ECONNREFUSED
-    return refused or "CERTIFICATE_VERIFY_FAILED" in str(error)
+    """Return True for a failed connection that a second attempt would hardly change."""
+    return isinstance(error, httpx2.UnsupportedProtocol | httpx2.ConnectError)
 
 
 def forbid_retry(response: httpx2.Response) -> None:

@@ -10,17 +10,11 @@ from typing import Any
 from pytest_miniwob_agent.core.chat import ModelRequest, ModelResponse
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.loopback import LoopbackServer
-from pytest_miniwob_agent.models.apis import CHAT
+from pytest_miniwob_agent.models.apis import api_of
 from pytest_miniwob_agent.models.requests import BadRequest, error_response, request_of
 
 _THREADS = 16
 """Calls that may be under way at once; a framework rarely makes more."""
-
-_COUNTS = {
-    CHAT: ("prompt_tokens", "completion_tokens", "total_tokens"),
-    "/v1/messages": ("input_tokens", "output_tokens"),
-}
-"""The token counts in the answers of an API."""
 
 _REFUSED = 422
 """The status of an answer to a call that fails: no client sends the same call again after it."""
@@ -75,11 +69,11 @@ def _with_usage(path: str, answer: ModelResponse) -> ModelResponse:
 
     Some frameworks fail without counts. The item knows that there are none.
     """
-    names = _COUNTS.get(path)
-    if names is None or answer.content_type != "application/json":
+    usage = api_of(path).usage(0, 0)
+    if not usage or answer.content_type != "application/json":
         return answer
     data = json.loads(answer.content)
     if not isinstance(data, dict) or data.get("usage") is not None:
         return answer
-    counted = {**data, "usage": dict.fromkeys(names, 0)}
+    counted = {**data, "usage": usage}
     return ModelResponse(json.dumps(counted).encode(), answer.content_type, answer.status)

@@ -10,8 +10,8 @@ from typing import Any
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import shorten
 from pytest_miniwob_agent.core.usage import Usage, token_count
-from pytest_miniwob_agent.models.apis import parts
-from pytest_miniwob_agent.models.apis.answers import completion_of
+from pytest_miniwob_agent.models.apis import lenient
+from pytest_miniwob_agent.models.apis.recorded import completion_of
 from pytest_miniwob_agent.models.params import option_with
 
 _LIMITS = ("max_completion_tokens", "max_tokens")
@@ -54,7 +54,7 @@ def describe_unusable(status: int, answer: object, body: Mapping[str, Any]) -> U
         body: the body of the request, for the limits that it sets.
     """
     parsed = parsed_json(answer) if isinstance(answer, bytes) else answer
-    choice = next(iter(parts.mappings(parts.mapping(parsed).get("choices"))), {})
+    choice = next(iter(lenient.mappings(lenient.mapping(parsed).get("choices"))), {})
     message = choice.get("message")
     if status == 200 and isinstance(message, Mapping) and not message.get("content"):
         match choice.get("finish_reason"):
@@ -87,9 +87,9 @@ def _report(status: int, answer: object) -> str:
 
 def _report_of_length(answer: object, body: Mapping[str, Any]) -> str:
     """Return how the tokens were used up, and the option that gives more."""
-    usage = parts.mapping(parts.mapping(answer).get("usage"))
+    usage = lenient.mapping(lenient.mapping(answer).get("usage"))
     used = token_count(usage.get("completion_tokens"))
-    details = parts.mapping(usage.get("completion_tokens_details"))
+    details = lenient.mapping(usage.get("completion_tokens_details"))
     reasoning = token_count(details.get("reasoning_tokens"))
     report = f"{_NO_TEXT}, as it ran out of tokens (finish_reason is length"
     if used is not None:

@@ -9,15 +9,15 @@ from PIL import Image, ImageChops
 from pytest_miniwob_agent.pictures.image import decoded, png_of
 
 TOLERANCE = 1
-"""The greatest difference of a colour channel, of 0 to 255, at which two pixels count as equal.
-docs/determinism.md has the measurement behind it."""
+"""The greatest difference of a colour channel, of 0 to 255, at which two pixels count as equal; see
+docs/determinism.md."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
     """The difference of two pictures of the same size.
 
-    Args:
+    Attributes:
         pixels: the number of pixels that differ.
         most: the greatest difference of a colour channel.
         area: the box around them: left, top, right, bottom; None if no pixel differs.
@@ -65,10 +65,7 @@ def _greatest(before: Image.Image, after: Image.Image) -> Image.Image:
 
 
 def shown_difference(left: bytes, right: bytes) -> bytes:
-    """Return a picture of what differs: the second picture, faded, and in red each other pixel.
-
-    Pixels that only one of them has differ, too.
-    """
+    """Return the second picture, faded, with all pixels in red that differ or that only one has."""
     before, after = decoded(left).convert("RGB"), decoded(right).convert("RGB")
     size = max(before.width, after.width), max(before.height, after.height)
     grounds = [Image.new("RGB", size, (0, 0, 0)), Image.new("RGB", size, (255, 255, 255))]

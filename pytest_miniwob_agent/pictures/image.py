@@ -9,8 +9,7 @@ import struct
 from PIL import Image
 
 _EIGHT_BITS = ("1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK", "YCbCr")
-"""Pillow's modes that lose nothing as eight bits a channel."""
-
+"""Pillow's modes that lose nothing as eight bits per channel."""
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _PIXELS = (b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND")
@@ -18,14 +17,14 @@ _PIXELS = (b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND")
 
 
 class NotAPicture(ValueError):
-    """The data is not a picture, or one that a PNG of eight bits can't hold, such as an SVG."""
+    """The data is not a picture, or one that a PNG of eight bits can't hold."""
 
 
 def decoded(data: bytes) -> Image.Image:
     """Return the picture in a file of any format that Pillow reads, as RGB, or RGBA where it shows.
 
     Raises:
-        NotAPicture: it is damaged, moves, or has more than eight bits a channel.
+        NotAPicture: it is damaged, moves, or has more than eight bits per channel.
     """
     try:
         with Image.open(io.BytesIO(data)) as image:

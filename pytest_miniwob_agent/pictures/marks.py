@@ -43,13 +43,6 @@ _HIDES_LABEL = 20
 """Weight of a hidden pixel of another label, against one of what shows on the page."""
 
 
-def enlarged(png: bytes, zoom: int) -> Image.Image:
-    """Return a picture with each pixel as a square of `zoom` pixels."""
-    image = decoded(png).convert("RGB")
-    width, height = image.size
-    return image.resize((width * zoom, height * zoom), Image.Resampling.NEAREST)
-
-
 def marked(
     png: bytes,
     zoom: int,
@@ -67,16 +60,12 @@ def marked(
         shown: the boxes that labels should not hide: of the texts and drawings that show.
         rulers: True for rulers at the left and at the top, which count the page's pixels.
     """
-    image = enlarged(png, zoom)
+    plain = decoded(png).convert("RGB")
+    size = plain.width * zoom, plain.height * zoom
+    image = plain.resize(size, Image.Resampling.NEAREST)
     thickness, scale = (2, 2) if zoom > 2 else (1, 1)
-    boxes = {
-        id_: _Rect(x * zoom, y * zoom, (x + width) * zoom, (y + height) * zoom)
-        for id_, (x, y, width, height) in sorted((marks or {}).items())
-    }
-    ink = [
-        _Rect(x * zoom, y * zoom, (x + width) * zoom, (y + height) * zoom)
-        for x, y, width, height in shown
-    ]
+    boxes = {id_: _Rect.of(box, zoom) for id_, box in sorted((marks or {}).items())}
+    ink = [_Rect.of(box, zoom) for box in shown]
     for box in boxes.values():
         _draw_brackets(image, box, thickness)
     labels: list[_Rect] = []
@@ -96,6 +85,12 @@ class _Rect(NamedTuple):
     right: int
     bottom: int
 
+    @classmethod
+    def of(cls, box: Box, zoom: int) -> _Rect:
+        """Return a box of the page on the enlarged picture."""
+        x, y, width, height = box
+        return cls(x * zoom, y * zoom, (x + width) * zoom, (y + height) * zoom)
+
     def shared(self, other: _Rect) -> int:
         """Return the number of pixels that are in both."""
         width = min(self.right, other.right) - max(self.left, other.left)
@@ -105,28 +100,16 @@ class _Rect(NamedTuple):
 
 def _draw_brackets(image: Image.Image, box: _Rect, thickness: int) -> None:
     """Draw the four corners of a frame around a box, none of it in the box itself."""
-    outer = _Rect(
-        box.left - thickness, box.top - thickness, box.right + thickness, box.bottom + thickness
-    )
-    longest = 6 * thickness
-    across = min(longest, max(thickness + 1, (outer.right - outer.left) // 4))
-    down = min(longest, max(thickness + 1, (outer.bottom - outer.top) // 4))
-    for x, width in ((outer.left, across), (outer.right - across, across)):
-        for y in (outer.top, outer.bottom - thickness):
-            _fill(image, _Rect(x, y, x + width, y + thickness))
-    for y, height in ((outer.top, down), (outer.bottom - down, down)):
-        for x in (outer.left, outer.right - thickness):
-            _fill(image, _Rect(x, y, x + thickness, y + height))
-
-
-def _fill(image: Image.Image, rect: _Rect) -> None:
-    """Fill the part of a rectangle that is in the picture: a box may lie at its edge."""
-    width, height = image.size
-    part = _Rect(
-        max(0, rect.left), max(0, rect.top), min(width, rect.right), min(height, rect.bottom)
-    )
-    if part.left < part.right and part.top < part.bottom:
-        image.paste(MARK, part)
+    left, top = box.left - thickness, box.top - thickness
+    right, bottom = box.right + thickness, box.bottom + thickness
+    across = min(6 * thickness, max(thickness + 1, (right - left) // 4))
+    down = min(6 * thickness, max(thickness + 1, (bottom - top) // 4))
+    for x in (left, right - across):
+        for y in (top, bottom - thickness):
+            image.paste(MARK, (x, y, x + across, y + thickness))
+    for x in (left, right - thickness):
+        for y in (top, bottom - down):
+            image.paste(MARK, (x, y, x + thickness, y + down))
 
 
 def _label_size(text: str, scale: int) -> tuple[int, int]:
@@ -146,7 +129,7 @@ def _place_label(
     def cost(place: tuple[_Rect, int]) -> int:
         label, weight = place
         on_labels = sum(label.shared(other) for other in labels)
-        return sum(label.shared(each) for each in ink) + _HIDES_LABEL * on_labels + weight
+        return sum(label.shared(drawn) for drawn in ink) + _HIDES_LABEL * on_labels + weight
 
     return min(_places(size, box, picture, gap), key=cost)[0]
 
@@ -154,10 +137,9 @@ def _place_label(
 def _places(
     size: tuple[int, int], box: _Rect, picture: tuple[int, int], gap: int
 ) -> Iterator[tuple[_Rect, int]]:
-    """Yield places for a label, moved into the picture, each with a weight against it.
+    """Yield places for a label, with a weight against those where it is less clear what it labels.
 
-    They are along the edges of a box, beyond its corners, where it is less clear what they label,
-    and in its corners.
+    They are along the edges of a box, in its corners, and beyond them; moved into the picture.
     """
     width, height = size
     left, right = box.left - gap - width, box.right + gap
@@ -198,21 +180,17 @@ def _with_rulers(image: Image.Image, zoom: int, scale: int) -> Image.Image:
     left, top = longest + tick, _label_size("0", scale)[1] + tick
     whole = Image.new("RGB", (left + width, top + height), GROUND)
     whole.paste(image, (left, top))
-    for across, length in ((True, width), (False, height)):
+    for length, across in ((width, True), (height, False)):
         for at in range(0, length // zoom, TICK):
-            place, numbered = at * zoom, at % NUMBERED == 0
-            size = tick if numbered else tick // 2
-            if across:
-                whole.paste(INK, (left + place, top - size, left + place + 1, top))
-            else:
-                whole.paste(INK, (left - size, top + place, left, top + place + 1))
-            if not numbered:
-                continue
+            start, size = at * zoom, tick // 2 if at % NUMBERED else tick
             text_width, text_height = _label_size(str(at), scale)
             if across:
-                x = left + min(max(0, place - text_width // 2), width - text_width)
-                _write(whole, str(at), (x, scale), scale, INK)
+                whole.paste(INK, (left + start, top - size, left + start + 1, top))
+                place = left + min(max(0, start - text_width // 2), width - text_width), scale
             else:
-                y = top + min(max(0, place - text_height // 2), height - text_height)
-                _write(whole, str(at), (longest - text_width, y), scale, INK)
+                whole.paste(INK, (left - size, top + start, left, top + start + 1))
+                y = top + min(max(0, start - text_height // 2), height - text_height)
+                place = longest - text_width, y
+            if at % NUMBERED == 0:
+                _write(whole, str(at), place, scale, INK)
     return whole

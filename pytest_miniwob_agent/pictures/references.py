@@ -1,8 +1,8 @@
 """Pictures in the JSON of a request: as data, or as references to files.
 
 A reference is the path of the picture below the cassette folder, `pictures/<digest>.png`. It
-stands where the data stood: in the `image_url` of Chat Completions and Responses instead of a data
-URL, and in the `data` of an object with a media type, as Messages has it.
+stands in the place of a data URL (`image_url` of Chat Completions and Responses), or of the `data`
+beside a media type (Messages).
 """
 
 from __future__ import annotations
@@ -41,8 +41,7 @@ def references_in(text: str) -> list[str]:
 def take_out(body: Any) -> tuple[Any, dict[str, bytes]]:
     """Return JSON with references in the place of pictures, and the PNGs by their digests.
 
-    Data that is not a picture, or not one that a PNG holds, stays as it is. Of a picture of another
-    format the PNG with the same pixels is kept.
+    Data that a PNG can't hold stays as it is; a picture of another format becomes a PNG.
     """
     taken: dict[str, bytes] = {}
 
@@ -57,12 +56,7 @@ def take_out(body: Any) -> tuple[Any, dict[str, bytes]]:
 
 
 def put_in(body: Any, read: Callable[[str], bytes]) -> Any:
-    """Return JSON with pictures as data in the place of their references.
-
-    Args:
-        body: the JSON.
-        read: returns the PNG with a digest.
-    """
+    """Return JSON with pictures in the place of references; `read` returns the PNG of a digest."""
 
     def change(kind: str, data: str) -> tuple[str, str] | None:
         digest = digest_in(data)
@@ -90,7 +84,7 @@ def digests_in(body: Any) -> list[str]:
 
 @lru_cache(maxsize=64)  # the pictures of a conversation come again with every call
 def read_base64(data: str) -> tuple[str, bytes] | None:
-    """Return digest and PNG of a picture; None if the data is not one, or not one of its kind."""
+    """Return digest and PNG of a picture; None for data that a PNG can't hold."""
     from pytest_miniwob_agent.pictures import image
 
     try:
@@ -106,11 +100,8 @@ def _changed(
 ) -> Any:
     """Return JSON with its pictures changed; itself if nothing changes.
 
-    Args:
-        value: the JSON.
-        change: gets the media type of a picture and its data in Base64, or a reference; returns
-            both as they are to be, or None to leave them.
-        name: the name that the value has.
+    `change` gets the media type of a picture, and its data in Base64 or a reference; it returns
+    both as they are to be, or None to leave them. `name` is the name that the value has.
     """
     if isinstance(value, str):
         return _changed_url(value, change) if name in ("url", "image_url") else value

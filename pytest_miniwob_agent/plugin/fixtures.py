@@ -47,7 +47,6 @@ def miniwob_browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
         settings.browser,
         headed=settings.headed,
         slowmo=settings.slowmo,
-        page_scheme=settings.page_scheme,
         bypass_vcr=bypass_vcr,
         launcher=launcher,
     )

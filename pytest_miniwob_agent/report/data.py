@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pytest_miniwob_agent.core.data import canonical_json, to_data
@@ -18,7 +18,6 @@ from pytest_miniwob_agent.core.events import (
 )
 from pytest_miniwob_agent.core.observations import Observation
 from pytest_miniwob_agent.core.outcome import Outcome, Picture, Status
-from pytest_miniwob_agent.results.comparison import Caution
 from pytest_miniwob_agent.results.gate import Verdict
 from pytest_miniwob_agent.screen import render
 
@@ -26,28 +25,24 @@ WAITS = "It waits for a completion."
 """The reason for which an item of a deferred recording has no result yet."""
 
 
-def with_ids(outcomes: Iterable[Outcome]) -> Iterator[tuple[str, Outcome]]:
-    """Yield the outcomes with their ids in the report; a second outcome of a case gets a number."""
+def unique_ids(cases: Iterable[str]) -> list[str]:
+    """Return the ids in the report of the items of some cases; repeated ones get a number."""
     seen: Counter[str] = Counter()
-    for outcome in outcomes:
-        case = outcome.case.id
+    ids = []
+    for case in cases:
         seen[case] += 1
-        yield id_in_report(case, seen[case]), outcome
-
-
-def id_in_report(case: str, number: int) -> str:
-    """Return the id in the report of the first, second, ... outcome of a case."""
-    return case if number == 1 else f"{case}~{number}"
+        ids.append(case if seen[case] == 1 else f"{case}~{seen[case]}")
+    return ids
 
 
 def agents_and_models(outcomes: Iterable[Outcome]) -> list[str]:
     """Return two texts: the agents of the outcomes, and their models."""
-    pairs = {(outcome.agent, outcome.model) for outcome in outcomes}
-    return [", ".join(sorted({pair[side] for pair in pairs})) for side in (0, 1)]
+    pairs = [(outcome.agent, outcome.model) for outcome in outcomes]
+    return [", ".join(sorted(set(names))) for names in zip(*pairs, strict=True)] or ["", ""]
 
 
-def cause(outcome: Outcome) -> str:
-    """Return why an item has no result, in words that all items with this cause share."""
+def _cause(outcome: Outcome) -> str:
+    """Why an item has no result, in words that all items with this cause share."""
     if outcome.status.conclusive:
         return ""
     if outcome.status is Status.WAITING:
@@ -59,17 +54,13 @@ def cause(outcome: Outcome) -> str:
     return outcome.message_of_cause
 
 
-def gate_data(verdict: Verdict, cautions: Iterable[Caution]) -> dict[str, Any]:
-    """Return a gate's verdict: the gate, its decision, and as lines its reasons and remarks.
-
-    `cautions` are differences of the two runs that may explain those of their results.
-    """
-    reasons = [*verdict.reasons, *([verdict.doubt] if verdict.doubt else [])]
-    lines = [f"{reason.text}; {reason.hint}" if reason.hint else reason.text for reason in reasons]
+def gate_data(verdict: Verdict, warnings: Iterable[str]) -> dict[str, Any]:
+    """Return a gate and its decision, and as lines its reasons, remarks and warnings."""
+    reasons = ["; ".join(filter(None, (r.text, r.hint))) for r in verdict.all_reasons]
     return {
         "name": str(verdict.gate),
         "decision": verdict.decision,
-        "lines": [*lines, *verdict.notes, *(f"warning: {each.text}" for each in cautions)],
+        "lines": [*reasons, *verdict.notes, *(f"warning: {text}" for text in warnings)],
     }
 
 
@@ -79,21 +70,16 @@ def overview_row(id_: str, outcome: Outcome) -> dict[str, Any]:
     completions = [event.completion for event in events if isinstance(event, Called)]
     trials = [event for event in events if isinstance(event, TrialStarted)]
     endings = [event.ending for event in events if isinstance(event, TrialEnded)]
-    counts = [
-        count
-        for completion in completions
-        for count in (completion.prompt_tokens, completion.completion_tokens)
-    ]
+    counts = [c for call in completions for c in (call.prompt_tokens, call.completion_tokens)]
     known = [count for count in counts if count is not None]
     return {
         "id": id_,
         "category": outcome.case.category,
         "task": outcome.case.task,
-        "seed": id_.rpartition("/")[2],
         "status": outcome.status,
         "change": outcome.change or "",
         "before": to_data(outcome.earlier),
-        "cause": cause(outcome),
+        "cause": _cause(outcome),
         "solvedAt": outcome.episode.solved_at if outcome.episode is not None else None,
         "trials": len(trials),
         "allowed": outcome.limits.trials if outcome.episode and outcome.limits else None,
@@ -191,7 +177,7 @@ class _Frames:
         if not call.messages:
             return {**data, "prompt": call.prompt}
         new = call.new_since(self._before)
-        data["messages"] = [{"role": each.role, "text": str(each)} for each in new]
+        data["messages"] = [{"role": message.role, "text": str(message)} for message in new]
         data["earlier"] = len(call.messages) - len(new)
         if call.tools != (self._before.tools if self._before else ()):
             data["tools"] = list(call.tools)
@@ -200,13 +186,10 @@ class _Frames:
 
     def _is_labelled(self, id_: int | None) -> bool:
         """True if an element shows text, which a mark on it would cover."""
-        elements = self._observation.elements if self._observation is not None else ()
-        texts = [
-            (element.text, element.placeholder, element.value)
-            for element in elements
-            if element.id is not None and element.id == id_
-        ]
-        return any(text and isinstance(text, str) for shown in texts for text in shown)
+        elements = self._observation.elements if self._observation and id_ is not None else ()
+        element = next((element for element in elements if element.id == id_), None)
+        texts = (element.text, element.placeholder, element.value) if element else ()
+        return any(text and isinstance(text, str) for text in texts)
 
     def _add_action(self, acted: Acted) -> None:
         transition = acted.transition

@@ -1,13 +1,13 @@
 """The report's folder: static pages that open from disk, and the data and pictures they show.
 
-    index.html, report.js, report.css   the same in every report
-    data/index.js                       the overview of all items
-    data/items/<case>.js                one item, loaded when its page is opened
-    pictures/<digest>.png               pictures of pages, and those that a model was sent
+    index.html, report.css, scripts/   the same in every report
+    data/index.js                      the overview of all items
+    data/items/<case>.js               one item, loaded when its page is opened
+    pictures/<digest>.png              pictures of pages, and those that were sent to a model
 
 A page that is opened from disk can load scripts but not read other files, so each data file is a
-script that passes one JSON value to a function of report.js. Equal outcomes give equal bytes: the
-report contains no times, paths or host names.
+script that passes one JSON value to a function of scripts/pages.js. Equal outcomes give equal
+bytes: the report contains no times, paths or host names.
 """
 
 from __future__ import annotations
@@ -15,39 +15,25 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import re
+import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from pytest_miniwob_agent.core.data import canonical_json
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.files import write_atomically
 from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.report import data
-from pytest_miniwob_agent.report.scripts import report_script
 from pytest_miniwob_agent.report.sent import SentPictures
-from pytest_miniwob_agent.results.comparison import Caution
 from pytest_miniwob_agent.results.gate import Verdict
 from pytest_miniwob_agent.results.shard import Shard
-
-PAGES = ("index.html", "report.css")
-"""Files that are copied into every report; `report.js` is joined from several."""
 
 _GENERATOR = '<meta name="generator" content="pytest-miniwob-agent">'
 """Part of the index.html of every report."""
 
-_PICTURE_NAME = re.compile(r"[0-9a-f]{16}(?:-[0-9a-f]{16})?\.png")
-
 
 class Report:
-    """A report's folder, which need not exist yet.
-
-    Args:
-        folder: the folder.
-        option: the option that names it, for messages.
-    """
+    """A report's folder, which need not exist yet; `option` names the folder in messages."""
 
     def __init__(self, folder: Path, option: str = "--miniwob-report") -> None:
         self.folder = folder
@@ -119,7 +105,7 @@ class Report:
         *,
         judged: bool,
         verdict: Verdict | None = None,
-        cautions: Sequence[Caution] = (),
+        warnings: Sequence[str] = (),
         broken: bool = False,
         shard: Shard | None = None,
         sent: Sequence[Path] = (),
@@ -130,33 +116,28 @@ class Report:
             outcomes: the outcomes of the items that ran, in any order.
             judged: the outcomes were compared with a baseline.
             verdict: the gate's decision on them, if there is one.
-            cautions: differences of the two runs that may explain those of their results.
+            warnings: differences of the two runs that may explain those of their results.
             broken: the run was interrupted, so that items may be missing.
-            shard: the part of the suite that was run, None if that was the whole.
+            shard: the part of the suite that ran, None for the whole.
             sent: the folders of the pictures that were sent to a model.
 
         Raises:
             UsageError: the folder can't be written.
         """
-        ordered = []
-        by_case = sorted(outcomes, key=_case)
-        for _, same in groupby(by_case, key=_case):
-            several = list(same)
-            if len(several) > 1:  # in an order that does not depend on that in which they ran
-                several.sort(key=lambda outcome: canonical_json(outcome.to_data()))
-            ordered += several
-        rows = {id_: data.overview_row(id_, outcome) for id_, outcome in data.with_ids(ordered)}
+        ordered = sorted(outcomes, key=lambda outcome: (outcome.case.id, outcome.test))
+        ids = data.unique_ids(outcome.case.id for outcome in ordered)
+        rows = [data.overview_row(*pair) for pair in zip(ids, ordered, strict=True)]
         pictures = SentPictures(sent)
-        sent_by_id = {
-            id_: {"sent": pictures.in_messages(outcome), "changed": pictures.changed(outcome)}
-            for id_, outcome in data.with_ids(ordered)
-        }
+        sent_by_item = [
+            {"sent": pictures.in_messages(outcome), "changed": pictures.changed(outcome)}
+            for outcome in ordered
+        ]
         index = {
             "setup": data.agents_and_models(ordered),
             "judged": judged,
-            "gate": verdict and data.gate_data(verdict, cautions),
+            "gate": verdict and data.gate_data(verdict, warnings),
             "broken": broken,
-            "items": list(rows.values()),
+            "items": rows,
         }
         if shard is not None:
             index["shard"] = shard.to_data()
@@ -167,8 +148,8 @@ class Report:
         self.replace(
             index,
             (
-                rows[id_] | data.item_page(outcome) | sent_by_id[id_]
-                for id_, outcome in data.with_ids(ordered)
+                row | data.item_page(outcome) | pictures_of_item
+                for row, outcome, pictures_of_item in zip(rows, ordered, sent_by_item, strict=True)
             ),
             taken | pictures.found.keys(),
         )
@@ -179,7 +160,7 @@ class Report:
         pages: Iterable[Mapping[str, Any]],
         pictures: Collection[str],
     ) -> None:
-        """Write the data of a report, and delete what an earlier one had besides.
+        """Write the data of a report in place of those of an earlier one.
 
         Args:
             index: the overview.
@@ -190,39 +171,22 @@ class Report:
             UsageError: the folder can't be written.
         """
         with self._as_usage_error():
+            shutil.rmtree(self.folder / "data", ignore_errors=True)
             self._write_pages()
-            files = {
-                self._write_data(f"data/items/{page['id']}.js", "item", page) for page in pages
-            }
+            for page in pages:
+                self._write_data(f"data/items/{page['id']}.js", "item", page)
             self._write_data("data/index.js", "index", index)
-            self._delete_stale(files, pictures)
+            for path in self.pictures.glob("*.png"):
+                if path.name not in pictures:
+                    path.unlink()
 
     def _write_pages(self) -> None:
-        for name in PAGES:
-            text = Path(__file__).with_name(name).read_text("utf-8")
-            write_atomically(self.folder / name, text)
-        write_atomically(self.folder / "report.js", report_script())
+        source = Path(__file__).parent
+        for path in (source / "index.html", source / "report.css", *source.glob("scripts/*.js")):
+            write_atomically(self.folder / path.relative_to(source), path.read_text("utf-8"))
 
-    def _write_data(self, name: str, function: str, value: Any) -> Path:
-        path = self.folder / name
-        write_atomically(path, _script(function, value))
-        return path
-
-    def _delete_stale(self, items: Collection[Path], pictures: Collection[str]) -> None:
-        """Delete the items and pictures of an earlier report, and no other files."""
-        for path in list((self.folder / "data" / "items").rglob("*.js")):
-            if path not in items and path.read_bytes().startswith(_call("item").encode()):
-                path.unlink()
-                for folder in list(path.parents)[:2]:
-                    with contextlib.suppress(OSError):  # it is not empty
-                        folder.rmdir()
-        for path in self.pictures.glob("*.png"):
-            if path.name not in pictures and _PICTURE_NAME.fullmatch(path.name):
-                path.unlink()
-
-
-def _case(outcome: Outcome) -> str:
-    return outcome.case.id
+    def _write_data(self, name: str, function: str, value: Any) -> None:
+        write_atomically(self.folder / name, _script(function, value))
 
 
 def _call(function: str) -> str:
@@ -230,23 +194,25 @@ def _call(function: str) -> str:
 
 
 def _script(function: str, value: Any) -> str:
-    """Return a script that passes a value to a function of report.js.
-
-    No text in the value can end the script: it is ASCII, and without `<`.
-    """
+    """A data file; it is ASCII without `<`, so that no text in the value can end the script."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"))
     return _call(function) + text.replace("<", "\\u003c") + ");\n"
 
 
 def read_data(path: Path, function: str) -> Any:
-    """Return the value that a script of a report passes to a function of report.js.
+    """Return the value of a data file.
 
     Raises:
-        ValueError: the file is not such a script.
-        OSError: it can't be read.
+        UsageError: there is no such file, or it is not one.
     """
-    text = path.read_text("ascii")
-    start = _call(function)
-    if not text.startswith(start) or not text.endswith(");\n"):
-        raise ValueError(f"{path} is not a data file of a report")
-    return json.loads(text[len(start) : -3])
+    try:
+        text = path.read_text("ascii")
+        if text.startswith(_call(function)):
+            return json.loads(text.removeprefix(_call(function)).removesuffix(");\n"))
+    except FileNotFoundError:
+        raise UsageError(
+            f"there is no {path}: name the folder of a report, as --miniwob-report writes it"
+        ) from None
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path} can't be read: {error}") from None
+    raise UsageError(f"{path} is not a data file of a report")

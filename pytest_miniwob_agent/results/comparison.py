@@ -9,11 +9,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import groupby
 
 from pytest_miniwob_agent.core.data import canonical_json
-from pytest_miniwob_agent.core.text import counted, listed
+from pytest_miniwob_agent.core.text import counted
 from pytest_miniwob_agent.results import statistics
 from pytest_miniwob_agent.results.file import Result, Results, Samples
 
@@ -83,7 +83,7 @@ def _endings(result: Result) -> str:
 
 
 @dataclass(frozen=True)
-class Change:
+class RateChange:
     """The change of the solved rate over one or more pairs.
 
     A rate is the mean of the items' shares of solved samples. Intervals are at 95 %.
@@ -92,90 +92,64 @@ class Change:
     pairs: tuple[Pair, ...]
 
     @cached_property
+    def _shares(self) -> tuple[list[float], list[float]]:
+        before = [float(pair.before.share) for pair in self.pairs]
+        return before, [float(pair.after.share) for pair in self.pairs]
+
+    @cached_property
+    def _samples(self) -> tuple[int, int]:
+        before = sum(pair.before.conclusive for pair in self.pairs)
+        return before, sum(pair.after.conclusive for pair in self.pairs)
+
+    @property
     def before(self) -> float:
         """The rate before."""
         return float(sum(pair.before.share for pair in self.pairs) / len(self.pairs))
 
-    @cached_property
+    @property
     def after(self) -> float:
         """The rate after."""
         return float(sum(pair.after.share for pair in self.pairs) / len(self.pairs))
 
     @cached_property
-    def differences(self) -> tuple[Fraction, ...]:
-        """The change of every item, from -1 to 1."""
-        return tuple(pair.change for pair in self.pairs)
+    def difference(self) -> Fraction:
+        """The rate after minus the rate before."""
+        return sum((pair.change for pair in self.pairs), Fraction(0)) / len(self.pairs)
 
     @cached_property
     def matched_differences(self) -> tuple[Fraction, ...]:
         """The change of every item over as many samples before as after, for the tests."""
         return tuple(pair.matched_change for pair in self.pairs)
 
-    @cached_property
-    def difference(self) -> Fraction:
-        """The rate after minus the rate before."""
-        return sum(self.differences, Fraction(0)) / len(self.pairs)
-
     @property
     def before_interval(self) -> tuple[float, float]:
         """Wilson's interval for the rate before."""
-        shares = [float(pair.before.share) for pair in self.pairs]
-        return statistics.rate_interval(shares, self._samples[0])
+        return statistics.rate_interval(self._shares[0], self._samples[0])
 
     @property
     def after_interval(self) -> tuple[float, float]:
         """Wilson's interval for the rate after."""
-        shares = [float(pair.after.share) for pair in self.pairs]
-        return statistics.rate_interval(shares, self._samples[1])
+        return statistics.rate_interval(self._shares[1], self._samples[1])
 
     @property
     def interval(self) -> tuple[float, float]:
         """The interval for the paired difference."""
-        before = [float(pair.before.share) for pair in self.pairs]
-        after = [float(pair.after.share) for pair in self.pairs]
-        return statistics.difference_interval(before, after, self._samples)
+        return statistics.difference_interval(*self._shares, self._samples)
 
     @property
-    def _samples(self) -> tuple[int, int]:
-        before = sum(pair.before.conclusive for pair in self.pairs)
-        return before, sum(pair.after.conclusive for pair in self.pairs)
+    def worse(self) -> list[Pair]:
+        """The items that changed for the worse."""
+        return [pair for pair in self.pairs if pair.change < 0]
 
     @property
-    def lost(self) -> int:
-        """Number of items that changed for the worse."""
-        return sum(each < 0 for each in self.differences)
-
-    @property
-    def gained(self) -> int:
-        """Number of items that changed for the better."""
-        return sum(each > 0 for each in self.differences)
+    def better(self) -> list[Pair]:
+        """The items that changed for the better."""
+        return [pair for pair in self.pairs if pair.change > 0]
 
     @property
     def moved(self) -> float:
-        """The mean square of the differences; with one sample an item, the share that changed."""
-        return float(sum(each * each for each in self.differences)) / len(self.pairs)
-
-    @cached_property
-    def p_worse(self) -> float:
-        """The one-sided p-value for a change for the worse."""
-        return statistics.p_worse(self.matched_differences)
-
-    @cached_property
-    def p_changed(self) -> float:
-        """The two-sided p-value of the same test as `p_worse`."""
-        return statistics.p_changed(self.matched_differences)
-
-
-@dataclass(frozen=True, slots=True)
-class Caution:
-    """A difference between two runs that may explain a change of the results.
-
-    `kind` is `limits`, `response_model` or `system_fingerprint`; `items` are those concerned.
-    """
-
-    kind: str
-    text: str
-    items: tuple[str, ...]
+        """The mean square of the changes; with one sample per item, the share that changed."""
+        return float(sum(pair.change**2 for pair in self.pairs)) / len(self.pairs)
 
 
 @dataclass(frozen=True)
@@ -223,36 +197,34 @@ class Comparison:
         """The later run's samples that are neither solved nor unsolved."""
         return tuple(result for result in self.head.results if not result.conclusive)
 
-    @property
+    @cached_property
     def setup(self) -> list[tuple[str, str, str]]:
         """The set-ups of both runs, as rows of name, before and after.
 
-        Source, agent, model and samples an item are always listed; parameters, limits, what
+        Source, agent, model and samples per item are always listed; parameters, limits, what
         answered, and prompt files only if they differ. A prompt file that no call needed is `not
-        used`; what a results file does not say is `unknown`.
+        used`.
         """
-        rows = [
-            ("results", self.baseline.source, self.head.source),
-            ("agent", *self._values(lambda result: result.agent)),
-            ("model", *self._values(lambda result: result.model)),
-            ("samples an item", _sample_counts(self.baseline), _sample_counts(self.head)),
+        rows = {
+            "results": (self.baseline.source, self.head.source),
+            "agent": self._both(lambda result: [result.agent]),
+            "model": self._both(lambda result: [result.model]),
+            "samples per item": (_sample_counts(self.baseline), _sample_counts(self.head)),
+        }
+        details = {
+            "parameters": self._both(lambda result: [canonical_json(result.params)]),
+            "limits": self._both(lambda result: [_limits(result.limits)] if result.limits else []),
+            "model that answered": self._both(lambda result: result.response_models),
+            "system fingerprint": self._both(lambda result: result.system_fingerprints),
+        }
+        for name in sorted({name for r in self._results for name in r.prompts}):
+            digests = self._both(partial(_digest_of, name))
+            details[f"prompt {name}"] = digests[0] or "not used", digests[1] or "not used"
+        rows |= {name: sides for name, sides in details.items() if sides[0] != sides[1]}
+        return [
+            (name, before or "unknown", after or "unknown")
+            for name, (before, after) in rows.items()
         ]
-        rows += [
-            (name, before, after)
-            for name, (before, after) in (
-                ("parameters", self._values(lambda result: canonical_json(result.params))),
-                ("limits", self._values(lambda result: _limits(result.limits))),
-                ("model that answered", self._names("response_models")),
-                ("system fingerprint", self._names("system_fingerprints")),
-            )
-            if before != after
-        ]
-        before, after = _digests(self.baseline), _digests(self.head)
-        for name in sorted(before.keys() | after.keys()):
-            old, new = before.get(name, "not used"), after.get(name, "not used")
-            if old != new:
-                rows.append((f"prompt {name}", old, new))
-        return rows
 
     @property
     def changed_setup(self) -> list[tuple[str, str, str]]:
@@ -265,62 +237,35 @@ class Comparison:
             and {"not used", "unknown"}.isdisjoint((before, after))
         ]
 
-    def _values(self, value_of: Callable[[Result], str]) -> tuple[str, str]:
+    @property
+    def warnings(self) -> list[str]:
+        """What differs of the limits, and of what answered to requests for the same model.
+
+        It may explain a change of the results.
+        """
+        texts = {name: f"{name}: {before} -> {after}" for name, before, after in self.changed_setup}
+        names = ["limits"]
+        if "model" not in texts:
+            names += ["model that answered", "system fingerprint"]
+        return [texts[name] for name in names if name in texts]
+
+    @property
+    def _results(self) -> tuple[Result, ...]:
+        return self.baseline.results + self.head.results
+
+    def _both(self, values: Callable[[Result], Iterable[str]]) -> tuple[str, str]:
+        """The values of both runs, sorted and without repetition."""
         before, after = (
-            ", ".join(sorted({value_of(result) for result in side.results})) or "nothing"
+            ", ".join(sorted({value for result in side.results for value in values(result)}))
             for side in (self.baseline, self.head)
         )
         return before, after
-
-    def _names(self, field: str) -> tuple[str, str]:
-        before, after = (
-            _listed({name for samples in side.items.values() for name in _all(samples, field)})
-            for side in (self.baseline, self.head)
-        )
-        return before or "unknown", after or "unknown"
-
-    @property
-    def cautions(self) -> tuple[Caution, ...]:
-        """The differences, over the pairs, that may explain a change of the results.
-
-        What a results file does not say is not compared, nor what answered to requests for
-        different models. A server may have several fingerprints at a time, so these are compared
-        over all items.
-        """
-        limits: dict[str, list[str]] = {}
-        models: dict[tuple[str, str], list[str]] = {}
-        fingerprints: tuple[set[str], set[str]] = set(), set()
-        same_model = []
-        for pair in self.pairs:
-            if text := _changed_limits(pair):
-                limits.setdefault(text, []).append(pair.item)
-            if _all(pair.before, "model") != _all(pair.after, "model"):
-                continue
-            before, after = (_all(side, "response_models") for side in (pair.before, pair.after))
-            if before and after and before != after:
-                models.setdefault((_listed(before), _listed(after)), []).append(pair.item)
-            same_model.append(pair.item)
-            for known, side in zip(fingerprints, (pair.before, pair.after), strict=True):
-                known |= _all(side, "system_fingerprints")
-        found = [
-            Caution("limits", f"other limits of {counted(len(items), 'item')}: {text}", (*items,))
-            for text, items in limits.items()
-        ]
-        for versions, items in models.items():
-            what = f"another version of the model answered {counted(len(items), 'item')}: "
-            found.append(Caution("response_model", what + " -> ".join(versions), tuple(items)))
-        if all(fingerprints) and fingerprints[0] != fingerprints[1]:
-            what = "another system_fingerprint of the server: "
-            text = what + " -> ".join(map(_listed, fingerprints))
-            found.append(Caution("system_fingerprint", text, tuple(same_model)))
-        return tuple(found)
 
     @property
     def calls(self) -> dict[str, dict[str, int]]:
         """Number of model calls over the pairs, `before` and `after`: by purpose, and `all`."""
         return {
-            "before": _calls(pair.before for pair in self.pairs),
-            "after": _calls(pair.after for pair in self.pairs),
+            side: _calls(getattr(pair, side) for pair in self.pairs) for side in ("before", "after")
         }
 
     @property
@@ -330,58 +275,23 @@ class Comparison:
         None if any call has no count.
         """
         return {
-            "before": _tokens(pair.before for pair in self.pairs),
-            "after": _tokens(pair.after for pair in self.pairs),
+            side: _tokens(getattr(pair, side) for pair in self.pairs)
+            for side in ("before", "after")
         }
 
 
-def _limits(limits: Mapping[str, int] | None) -> str:
+def _digest_of(name: str, result: Result) -> list[str]:
+    return [result.prompts[name]] if name in result.prompts else []
+
+
+def _limits(limits: Mapping[str, int]) -> str:
     """Describe limits: `5 trials, 30 steps, 500 calls`."""
-    if limits is None:
-        return "unknown"
     return ", ".join(counted(limits[name], name[:-1]) for name in ("trials", "steps", "calls"))
-
-
-def _changed_limits(pair: Pair) -> str:
-    """Describe how the limits of an item changed: `trials 5 -> 1`; empty if they did not."""
-    sides = [
-        [result.limits for result in samples.results if result.conclusive]
-        for samples in (pair.before, pair.after)
-    ]
-    texts = []
-    for name in ("trials", "steps", "calls"):
-        before, after = (
-            {str(limits[name]) for limits in side if limits is not None} for side in sides
-        )
-        if before and after and before != after:
-            texts.append(f"{name} {_listed(before)} -> {_listed(after)}")
-    return ", ".join(texts)
-
-
-def _all(samples: Samples, field: str) -> set[str]:
-    """Return the values of a field, a text or a list of texts, over an item's samples."""
-    found: set[str] = set()
-    for result in samples.results:
-        value = getattr(result, field) or ()
-        found.update([value] if isinstance(value, str) else value)
-    return found
-
-
-def _listed(names: Iterable[str]) -> str:
-    return listed(sorted(names))
 
 
 def _sample_counts(results: Results) -> str:
     counts = {len(samples.results) for samples in results.items.values()} or {0}
     return str(min(counts)) + (f" to {max(counts)}" if len(counts) > 1 else "")
-
-
-def _digests(results: Results) -> dict[str, str]:
-    found: dict[str, set[str]] = {}
-    for result in results.results:
-        for name, digest in result.prompts.items():
-            found.setdefault(name, set()).add(digest)
-    return {name: ", ".join(sorted(digests)) for name, digests in found.items()}
 
 
 def _calls(items: Iterable[Samples]) -> dict[str, int]:

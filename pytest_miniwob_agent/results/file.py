@@ -1,26 +1,23 @@
-"""The results file: one line of JSON an item, with nothing in it that changes between equal runs.
+"""The results file: one line of JSON per item, with nothing in it that changes between equal runs.
 
-The first line holds the format's version, the number of lines that follow and, if the run was a
-partial one, the reasons; with it the `Shard`, if the run was one of several that are to be merged.
-Every other line is a `Result`, sorted by case id::
+The first line holds the format's version, the number of lines that follow, the reasons if the run
+was a partial one, and the `Shard` if it was one of several. Every other line is a `Result`, sorted
+by case id::
 
     {"items":1,"miniwob_results":2,"partial":[]}
     {"agent":"reflective","case":"other/click-pie/7","category":"other", ...}
-
-Files of version 1 are read too; they lack the fields of `ADDED`, which are not known then.
 """
 
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from pytest_miniwob_agent.core.data import canonical_json
 from pytest_miniwob_agent.core.errors import UsageError
@@ -31,25 +28,21 @@ from pytest_miniwob_agent.results.git import read_at_commit
 from pytest_miniwob_agent.results.shard import Shard
 
 VERSION = 2
-"""The format of the file; a reader refuses one that it does not know."""
-
-ADDED = ("limits", "rewards", "response_models", "system_fingerprints", "test")
-"""The fields of a line that version 1 did not have."""
+"""The format of the file; a reader refuses any other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
     """The outcome of one sample of an item.
 
-    `repeat` counts the samples from 1. `params` are the parameters that went with every model call,
-    `prompts` the digest of each prompt file. `limits` are the `trials`, `steps` a trial and `calls`
-    that were allowed. `response_models` and `system_fingerprints` are what answered, as the
-    responses name it, sorted and without repetition. `reason` is a short text, empty if the outcome
-    is conclusive. `test` is the node id of the item's test, without the case; empty if it is not
-    known. `solved_at` is the trial that got the full reward, counting from 1; `endings` and
-    `rewards` have an entry for each trial, the raw reward from -1 to 1. `calls` are model calls by
-    purpose; `tokens` counts those of `prompt` and `completion`, None where the server of any call
-    did not report them.
+    `repeat` counts the samples from 1. `params` are the parameters of every model call, `prompts`
+    the digest of each prompt file. `limits` are the `trials`, the `steps` per trial and the `calls`
+    that were allowed. `response_models` and `system_fingerprints` name what answered, as in the
+    responses, sorted and without repetition. `reason` is a short text, empty if the outcome is
+    conclusive. `test` is the node id of the item's test, without the case. `solved_at` is the trial
+    that got the full reward, counting from 1; `endings` and `rewards` (from -1 to 1) have one entry
+    per trial. `calls` counts model calls by purpose, `tokens` those of `prompt` and `completion`:
+    None if a server did not report them.
     """
 
     category: str
@@ -61,14 +54,14 @@ class Result:
     params: Mapping[str, Any] = field(default_factory=dict)
     prompts: Mapping[str, str] = field(default_factory=dict)
     limits: Mapping[str, int] | None = None
-    response_models: tuple[str, ...] | None = None
-    system_fingerprints: tuple[str, ...] | None = None
+    response_models: tuple[str, ...] = ()
+    system_fingerprints: tuple[str, ...] = ()
     outcome: Status
     reason: str = ""
     test: str = ""
     solved_at: int | None = None
     endings: tuple[str, ...] = ()
-    rewards: tuple[float, ...] | None = None
+    rewards: tuple[float, ...] = ()
     steps: int = 0
     calls: Mapping[str, int] = field(default_factory=dict)
     tokens: Mapping[str, int | None] = field(
@@ -97,7 +90,7 @@ class Result:
 
     def to_data(self) -> dict[str, Any]:
         """The result in plain JSON types."""
-        return {"case": self.case} | {each.name: getattr(self, each.name) for each in fields(self)}
+        return {"case": self.case} | {name: getattr(self, name) for name in _FIELDS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +116,7 @@ class Samples:
 
     def first(self, count: int) -> Samples:
         """The first `count` conclusive samples."""
-        return Samples(tuple(each for each in self.results if each.conclusive)[:count])
+        return Samples(tuple(result for result in self.results if result.conclusive)[:count])
 
     def count_as_solved(self, at_least: int | None = None) -> bool:
         """True if `at_least` samples are solved; by default, over half of the conclusive ones."""
@@ -161,16 +154,9 @@ class Results:
     def items(self) -> dict[str, Samples]:
         """The samples of every item, by `<category>/<task>/<seed>`."""
         found: dict[str, list[Result]] = {}
-        for result in sorted(self.results, key=lambda each: (each.item, each.repeat)):
+        for result in sorted(self.results, key=lambda result: (result.item, result.repeat)):
             found.setdefault(result.item, []).append(result)
         return {item: Samples(tuple(samples)) for item, samples in found.items()}
-
-    @property
-    def elsewhere(self) -> frozenset[str]:
-        """The cases that went to other shards; none if the run was not one of a shard."""
-        if self.shard is None:
-            return frozenset()
-        return self.shard.elsewhere([result.case for result in self.results])
 
     def text(self) -> str:
         """The file's text; equal results give equal text."""
@@ -190,6 +176,23 @@ class Results:
             write_atomically(path, self.text())
         except OSError as error:
             raise UsageError(f"{path} can't be written: {error}") from None
+
+
+def one_per_case(results: Iterable[Result]) -> tuple[Result, ...]:
+    """Return one result per case; several tests may run the same case, if with the same result.
+
+    Raises:
+        UsageError: a case has different results.
+    """
+    found: dict[str, Result] = {}
+    for result in sorted(results, key=lambda result: result.test):  # in whatever order they ran
+        known = found.setdefault(result.case, result)
+        if replace(known, test=result.test) != result:
+            raise UsageError(
+                f"{result.case} was run more than once, with different results or limits; run one "
+                "agent and one model at a time, and each item in one test"
+            )
+    return tuple(found.values())
 
 
 def read_results(source: str | Path, beside: str | Path | None = None) -> Results:
@@ -231,29 +234,22 @@ def parse_results(text: str, source: str) -> Results:
     """
     lines = text.removesuffix("\n").split("\n")
     head = _object(lines[0], f"{source}:1")
-    version = head.get("miniwob_results")
-    if version not in (1, VERSION) or isinstance(version, bool):
+    if head.get("miniwob_results") != VERSION:
         raise UsageError(
-            f"{source}:1 is not the first line of a results file of version 1 or {VERSION}; write "
-            "the file again with pytest --miniwob-results=FILE"
-        )
-    checked = {name: _FIELDS[name] for name in _FIELDS if version > 1 or name not in ADDED}
-    partial, items = head.get("partial"), head.get("items")
-    if not _strings(partial) or not _count(items):
-        raise UsageError(
-            f"{source}:1: partial must be a list of texts, and items an integer from 0"
+            f"{source}:1 is not the first line of a results file of version {VERSION}; write the "
+            "file again with pytest --miniwob-results=FILE"
         )
     results = tuple(
-        _result(_object(line, f"{source}:{number}"), f"{source}:{number}", checked)
+        _result(_object(line, f"{source}:{number}"), f"{source}:{number}")
         for number, line in enumerate(lines[1:], start=2)
     )
-    if len(results) != items:
+    if len(results) != (items := head.get("items")):
         raise UsageError(
             f"{source} holds {len(results)} items, but its first line says {items}: it was "
             "truncated or edited; write it again, or take it from its commit"
         )
     shard = Shard.from_data(head["shard"], f"{source}:1") if "shard" in head else None
-    return Results(results, tuple(partial or ()), source, shard)
+    return Results(results, tuple(head.get("partial", ())), source, shard)
 
 
 def _object(line: str, where: str) -> dict[str, Any]:
@@ -271,79 +267,20 @@ def _object(line: str, where: str) -> dict[str, Any]:
     return data
 
 
-def _count(value: Any) -> bool:
-    return type(value) is int and value >= 0
+_FIELDS = [field.name for field in fields(Result)]
 
 
-def _strings(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(each, str) for each in value)
-
-
-def _mapping(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, dict) and all(map(check, value.values()))
-
-
-def _text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _numbers(value: Any) -> bool:
-    return isinstance(value, list) and all(
-        isinstance(each, int | float) and not isinstance(each, bool) and math.isfinite(each)
-        for each in value
-    )
-
-
-def _or_null(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda value: value is None or check(value)
-
-
-_Check: TypeAlias = tuple[Callable[[Any], bool], str]
-
-_FIELDS: dict[str, _Check] = {
-    "category": (_text, "a text"),
-    "task": (_text, "a text"),
-    "seed": (_count, "an integer from 0"),
-    "repeat": (lambda value: _count(value) and value > 0, "a positive integer"),
-    "agent": (_text, "a text"),
-    "model": (_text, "a text"),
-    "params": (lambda value: isinstance(value, dict), "an object"),
-    "prompts": (_mapping(_text), "an object of texts"),
-    "outcome": (lambda value: value in list(Status), f"one of {', '.join(Status)}"),
-    "reason": (_text, "a text"),
-    "test": (_text, "a text"),
-    "limits": (
-        _or_null(lambda v: _mapping(_count)(v) and set(v) == {"trials", "steps", "calls"}),
-        "an object with trials, steps and calls, each an integer from 0, or null",
-    ),
-    "response_models": (_or_null(_strings), "a list of texts or null"),
-    "system_fingerprints": (_or_null(_strings), "a list of texts or null"),
-    "solved_at": (lambda v: v is None or (_count(v) and v > 0), "a positive integer or null"),
-    "endings": (_strings, "a list of texts"),
-    "rewards": (_or_null(_numbers), "a list of numbers or null"),
-    "steps": (_count, "an integer from 0"),
-    "calls": (_mapping(_count), "an object of integers from 0"),
-    "tokens": (
-        lambda value: (
-            _mapping(lambda count: count is None or _count(count))(value)
-            and set(value) == {"prompt", "completion"}
-        ),
-        "an object with prompt and completion, each an integer from 0 or null",
-    ),
-}
-"""The check of each field of a line, and what it must be in words."""
-
-
-def _result(data: dict[str, Any], where: str, checked: Mapping[str, _Check]) -> Result:
+def _result(data: dict[str, Any], where: str) -> Result:
     case = data.pop("case", None)
     for name in data:
-        if name not in checked:
-            raise UsageError(f"{where}: unknown field {name!r}{nearest(name, list(checked))}")
-    for name, (check, words) in checked.items():
-        if name not in data:
-            raise UsageError(f"{where}: {name} is missing; write the file again")
-        if not check(data[name]):
-            raise UsageError(f"{where}: {name} must be {words}, not {data[name]!r}")
+        if name not in _FIELDS:
+            raise UsageError(f"{where}: unknown field {name!r}{nearest(name, _FIELDS)}")
+    if missing := [name for name in _FIELDS if name not in data]:
+        raise UsageError(f"{where}: {missing[0]} is missing; write the file again")
+    if data["outcome"] not in list(Status):
+        raise UsageError(
+            f"{where}: outcome must be one of {', '.join(Status)}, not {data['outcome']!r}"
+        )
     lists = {name: tuple(value) for name, value in data.items() if isinstance(value, list)}
     result = Result(**data | lists | {"outcome": Status(data["outcome"])})
     if case != result.case:
@@ -352,8 +289,4 @@ def _result(data: dict[str, Any], where: str, checked: Mapping[str, _Check]) -> 
         )
     if result.solved != (result.solved_at is not None):
         raise UsageError(f"{where}: {case} is {result.outcome}, but solved_at {result.solved_at}")
-    if result.rewards is not None and result.conclusive:
-        full = next((n for n, reward in enumerate(result.rewards, start=1) if reward >= 1), None)
-        if full != result.solved_at:
-            raise UsageError(f"{where}: solved_at is {result.solved_at}, but by rewards {full}")
     return result

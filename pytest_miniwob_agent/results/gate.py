@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -16,14 +16,29 @@ from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.outcome import Status
 from pytest_miniwob_agent.core.text import counted, listed, nearest, p_value, percent
 from pytest_miniwob_agent.results import statistics
-from pytest_miniwob_agent.results.comparison import Change, Comparison, Pair, describe
+from pytest_miniwob_agent.results.comparison import Comparison, Pair, RateChange, describe
 from pytest_miniwob_agent.results.file import Results
 
 MARGIN = Fraction(10, 100)
 """The loss that `paired` rules out where it passes, as a share of the items."""
 
-KINDS = ("items", "paired", "rate")
 USAGE = "gates are items, items:M, paired[:ALPHA][:strict] and rate:POINTS"
+
+_FORMS = {
+    "items": (
+        r"(?::([1-9]\d{0,5}))?",
+        "the number of samples must be a positive integer of at most six digits, as in items:2",
+    ),
+    "paired": (
+        r"(?::(0?\.\d{0,8}[1-9]\d{0,8}))?(:strict)?",
+        "the level must be between 0 and 1, as in paired:0.05 or paired:0.05:strict",
+    ),
+    "rate": (
+        r":(\d{1,2}(?:\.\d{1,9})?|\.\d{1,9})",
+        "the points must be from 0 to less than 100, as in rate:5",
+    ),
+}
+"""What follows the name of each gate, as a pattern and in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,38 +65,19 @@ class Gate:
         Raises:
             UsageError: there is no such gate, or its value is out of range.
         """
-        kind, colon, value = text.strip().partition(":")
-        if kind not in KINDS:
-            raise UsageError(f"unknown gate {kind!r}{nearest(kind, KINDS)}; {USAGE}")
-        if not colon:
-            if kind == "rate":
-                raise UsageError("the gate rate needs the allowed drop in points, as in rate:5")
-            return cls(kind)
+        text = text.strip()
+        kind = text.partition(":")[0]
+        if kind not in _FORMS:
+            raise UsageError(f"unknown gate {kind!r}{nearest(kind, list(_FORMS))}; {USAGE}")
+        pattern, words = _FORMS[kind]
+        found = re.fullmatch(kind + pattern, text)
+        if found is None:
+            raise UsageError(f"gate {text!r}: {words}")
         if kind == "items":
-            if not re.fullmatch(r"[1-9]\d{0,5}", value):
-                raise UsageError(
-                    f"gate {text!r}: the number of samples must be a positive integer of at most "
-                    "six digits, as in items:2"
-                )
-            return cls(kind, at_least=int(value))
-        strict = kind == "paired" and value.rpartition(":")[2] == "strict"
-        if strict:
-            value = value.removesuffix("strict").removesuffix(":")
-            if not value:
-                return cls(kind, strict=True)
-        number = Fraction(value) if re.fullmatch(r"\d{1,9}(\.\d{1,9})?|\.\d{1,9}", value) else None
+            return cls(kind, at_least=int(found[1]) if found[1] else None)
         if kind == "paired":
-            if number is None or not 0 < number < 1:
-                raise UsageError(
-                    f"gate {text!r}: the level must be between 0 and 1, as in paired:0.05 or "
-                    "paired:0.05:strict"
-                )
-            return cls(kind, alpha=float(number), strict=strict)
-        if number is None or number >= 100:
-            raise UsageError(
-                f"gate {text!r}: the points must be from 0 to less than 100, as in rate:5"
-            )
-        return cls(kind, points=number / 100)
+            return cls(kind, alpha=float(found[1] or 0.05), strict=bool(found[2]))
+        return cls(kind, points=Fraction(found[1]) / 100)
 
     def __str__(self) -> str:
         value = {
@@ -130,6 +126,11 @@ class Verdict:
     doubt: Reason | None = None
 
     @property
+    def all_reasons(self) -> tuple[Reason, ...]:
+        """The reasons, and the doubt."""
+        return (*self.reasons, *([self.doubt] if self.doubt else []))
+
+    @property
     def failed(self) -> bool:
         """True if there is a reason to fail the run."""
         return bool(self.reasons)
@@ -168,8 +169,7 @@ def judge(baseline: Results, head: Results, gate: Gate, deselected: Container[st
         UsageError: the gate asks for more samples than an item has.
     """
     both = Comparison(baseline, head)
-    if gate.at_least:
-        _check_samples(both.pairs, gate)
+    _check_samples(both.pairs, gate)
     regressed, progressed = _changes(both.pairs, gate)
     known = baseline.items
     left_out = tuple(
@@ -191,15 +191,14 @@ def judge(baseline: Results, head: Results, gate: Gate, deselected: Container[st
     elif gate.kind == "rate":
         reasons += _rate(both.pairs, gate)
     elif gate.kind == "paired":
-        whole = Change(both.pairs)
+        whole = RateChange(both.pairs)
         found, p = _paired(both, whole, gate)
-        reasons += found
-        if not found and (doubt := _doubt(whole, p, gate)) is None:
+        doubt = None if found else _doubt(whole, p, gate)
+        if doubt and gate.strict:
+            found, doubt = [doubt], None
+        elif not found and not doubt:
             notes.append(_ruled_out(whole, p))
-        elif doubt and gate.strict:
-            reasons.append(doubt)
-            doubt = None
-    notes += _notes(both, left_out)
+        reasons += found
     return Verdict(
         gate,
         tuple(reasons),
@@ -209,7 +208,7 @@ def judge(baseline: Results, head: Results, gate: Gate, deselected: Container[st
         left_out,
         both.new,
         dict(Counter(result.outcome for result in head.results)),
-        tuple(notes),
+        (*notes, *_notes(both, left_out)),
         doubt,
     )
 
@@ -225,29 +224,24 @@ def _check_samples(pairs: Sequence[Pair], gate: Gate) -> None:
 
 def _changes(pairs: Sequence[Pair], gate: Gate) -> tuple[tuple[Pair, ...], tuple[Pair, ...]]:
     """The pairs that regressed and those that progressed."""
-    regressed, progressed = [], []
-    for pair in pairs:
-        before = pair.before.count_as_solved(gate.at_least)
-        after = pair.after.count_as_solved(gate.at_least)
-        if before and not after:
-            regressed.append(pair)
-        elif after and not before:
-            progressed.append(pair)
-    return tuple(regressed), tuple(progressed)
+    sides = [
+        (pair.before.count_as_solved(gate.at_least), pair.after.count_as_solved(gate.at_least))
+        for pair in pairs
+    ]
+    regressed, progressed = (
+        tuple(pair for pair, solved in zip(pairs, sides, strict=True) if solved == change)
+        for change in ((True, False), (False, True))
+    )
+    return regressed, progressed
 
 
-def _missing(both: Comparison, missing: Sequence[str]) -> list[Reason]:
+def _missing(both: Comparison, missing: tuple[str, ...]) -> list[Reason]:
     if not missing:
         return []
     why = f" (a partial run: {', '.join(both.head.partial)})" if both.head.partial else ""
-    return [
-        Reason(
-            "missing",
-            f"{counted(len(missing), 'item')} of the baseline did not run{why}",
-            tuple(missing),
-            "run them too; if they were removed on purpose, write the baseline again",
-        )
-    ]
+    text = f"{counted(len(missing), 'item')} of the baseline did not run{why}"
+    hint = "run them too; if they were removed on purpose, write the baseline again"
+    return [Reason("missing", text, missing, hint)]
 
 
 HINTS = {
@@ -260,15 +254,11 @@ HINTS = {
 
 
 def _inconclusive(both: Comparison) -> list[Reason]:
-    """A reason for each status of samples that are inconclusive now and were not before."""
-    known = both.baseline.items
+    """The later run's inconclusive samples of items that the baseline decides, by status."""
+    known = {item for item, samples in both.baseline.items.items() if samples.conclusive}
     reasons = []
     for status, hint in HINTS.items():
-        results = [
-            result
-            for result in both.inconclusive
-            if result.outcome == status and result.item in known and known[result.item].conclusive
-        ]
+        results = [r for r in both.inconclusive if r.outcome == status and r.item in known]
         if results:
             cases: dict[str, list[str]] = {}
             for result in results:
@@ -289,8 +279,7 @@ def _notes(both: Comparison, left_out: Sequence[str]) -> list[str]:
             "not have are not judged"
         )
     if left_out:
-        why = f"{both.head.shard}, so not judged here" if both.head.shard else "left out on purpose"
-        notes.append(f"{why}: {counted(len(left_out), 'item')} of the baseline")
+        notes.append(f"left out on purpose: {counted(len(left_out), 'item')} of the baseline")
     if both.new:
         notes.append(f"not in the baseline: {listed(both.new)}")
     if unknown := [item for item, samples in baseline.items.items() if not samples.conclusive]:
@@ -301,58 +290,49 @@ def _notes(both: Comparison, left_out: Sequence[str]) -> list[str]:
     return notes
 
 
-def _regression(text: str, pairs: Sequence[Pair]) -> Reason:
-    return Reason(
-        "regressed",
-        text,
-        tuple(str(pair) for pair in pairs),
-        "fix the change; if the loss is wanted, write the baseline again",
-    )
+def _regression(text: str, pairs: Iterable[Pair]) -> Reason:
+    hint = "fix the change; if the loss is wanted, write the baseline again"
+    return Reason("regressed", text, tuple(map(str, pairs)), hint)
 
 
-def _fell(where: str, found: Change) -> str:
+def _fell(name: str, change: RateChange) -> str:
     return (
-        f"{where}: the solved rate fell from {percent(found.before)} to "
-        f"{percent(found.after)} % over {len(found.pairs)} items"
+        f"{name}: the solved rate fell from {percent(change.before)} to "
+        f"{percent(change.after)} % over {len(change.pairs)} items"
     )
 
 
-def _worse(pairs: Sequence[Pair]) -> list[Pair]:
-    return [pair for pair in pairs if pair.change < 0]
-
-
-def _rate(pairs: Sequence[Pair], gate: Gate) -> list[Reason]:
-    found = Change(tuple(pairs))
-    if -found.difference <= gate.points:
+def _rate(pairs: tuple[Pair, ...], gate: Gate) -> list[Reason]:
+    whole = RateChange(pairs)
+    if -whole.difference <= gate.points:
         return []
     allowed = f", by more than {float(100 * gate.points):g} points"
-    return [_regression(_fell("whole", found) + allowed, _worse(pairs))]
+    return [_regression(_fell("whole", whole) + allowed, whole.worse)]
 
 
-def _paired(both: Comparison, whole: Change, gate: Gate) -> tuple[list[Reason], float]:
+def _paired(both: Comparison, whole: RateChange, gate: Gate) -> tuple[list[Reason], float]:
     """The whole and the categories that got worse, and the p-value of all of them together."""
-    parts = both.categories
-    changes = [Change(pairs) for pairs in parts.values()]
-    values = statistics.p_worse_anywhere([each.matched_differences for each in changes])
+    changes = {name: RateChange(pairs) for name, pairs in both.categories.items()}
+    values = statistics.p_worse_anywhere([c.matched_differences for c in changes.values()])
     test = "exact sign-flip test" if both.repeated else "exact McNemar test"
-    correction = f", corrected for the whole and {len(parts)} categories" if len(parts) > 1 else ""
-    groups = list(zip(("whole", *parts), (whole, *changes), values, strict=True))
-    if len(parts) == 1:
-        groups = groups[:1]
-    red = [group for group in groups if group[2] <= gate.alpha]
+    groups = [("whole", whole)]
+    if len(changes) > 1:
+        groups += changes.items()
+        test += f", corrected for the whole and {len(changes)} categories"
+    red = [(*group, p) for group, p in zip(groups, values, strict=False) if p <= gate.alpha]
     reasons = [
         _regression(
-            f"{_fell(name, found)}; p = {p_value(p)} (one-sided {test}{correction})",
+            f"{_fell(name, change)}; p = {p_value(p)} (one-sided {test})",
             # The reason for the whole lists the items of the categories too.
-            () if red[0][0] == "whole" != name else _worse(found.pairs),
+            () if red[0][0] == "whole" != name else change.worse,
         )
-        for name, found, p in red
+        for name, change, p in red
     ]
     # All reasons have the same hint, so only the last one keeps it.
     return [*(replace(reason, hint="") for reason in reasons[:-1]), *reasons[-1:]], min(values)
 
 
-def _ruled_out(whole: Change, p: float) -> str:
+def _ruled_out(whole: RateChange, p: float) -> str:
     """The remark of a `paired` gate that passes."""
     if not any(pair.touched for pair in whole.pairs):
         return "every item ran as in the baseline, call by call"
@@ -362,15 +342,11 @@ def _ruled_out(whole: Change, p: float) -> str:
     )
 
 
-def _doubt(whole: Change, p: float, gate: Gate) -> Reason | None:
-    """The reason for which `paired`, where it is not red, can't pass either, if there is one.
-
-    An item that ran as in the baseline, call by call, was not recorded again. Where that holds for
-    all items, nothing could have changed.
-    """
+def _doubt(whole: RateChange, p: float, gate: Gate) -> Reason | None:
+    """The reason for which `paired`, where it is not red, can't pass either, if there is one."""
     touched = sum(pair.touched for pair in whole.pairs)
     fewest = statistics.fewest_changes(gate.alpha)
-    if not touched:
+    if not touched:  # no item was recorded again, so nothing could have changed
         return None
     if whole.interval[0] <= -MARGIN:
         text = (
@@ -388,29 +364,27 @@ def _doubt(whole: Change, p: float, gate: Gate) -> Reason | None:
     return None
 
 
-def _to_decide(whole: Change, gate: Gate) -> str:
-    """The number of items, or of samples an item, that would decide."""
-    count = len(whole.pairs)
-    items = statistics.deciding_items(
-        float(whole.difference), whole.moved, float(MARGIN), gate.alpha
-    )
+def _to_decide(whole: RateChange, gate: Gate) -> str:
+    """How many items, or samples per item, would decide."""
+    count, margin = len(whole.pairs), float(MARGIN)
+    items = statistics.deciding_items(float(whole.difference), whole.moved, margin, gate.alpha)
     items = max(items, count + 1)
     hint = f"about {items} items would decide four times out of five: run more seeds"
-    if count < statistics.fewest_items(float(MARGIN)):
+    if count < statistics.fewest_items(margin):
         return hint
     least = min(min(pair.before.conclusive, pair.after.conclusive) for pair in whole.pairs)
     samples = math.ceil(least * items / count)
     return f"{hint}, or repeat every item in both runs, about {samples} samples of each"
 
 
-def _counts(whole: Change) -> str:
-    return f"{whole.lost} worse, {whole.gained} better"
+def _counts(whole: RateChange) -> str:
+    return f"{len(whole.worse)} worse, {len(whole.better)} better"
 
 
 def _points(share: Fraction) -> str:
     return f"{float(100 * share):g}"
 
 
-def _interval(found: Change) -> str:
-    low, high = found.interval
+def _interval(change: RateChange) -> str:
+    low, high = change.interval
     return f"{100 * low:+.1f} to {100 * high:+.1f}"

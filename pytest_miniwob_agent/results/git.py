@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 from pathlib import Path
 
 from pytest_miniwob_agent.core.errors import UsageError
 
-_ELSEWHERE = {"GIT_DIR", "GIT_WORK_TREE"}
-"""Variables that name a repository to git, as in its hooks, which need not be that of the file."""
+_OTHER_REPOSITORY = {"GIT_DIR", "GIT_WORK_TREE"}
+"""Variables that name a repository, as in git's hooks; it need not be that of the file."""
 
 
 def read_at_commit(ref: str, path: Path) -> str:
-    """The text of a file as it was at a commit of the repository that the file is in.
+    """Return the text of a file as it was at a commit of the repository that the file is in.
 
     Args:
-        ref: a name of the commit, as git takes it.
+        ref: a name of the commit, as git takes it, or a branch of the remote origin.
         path: the file, relative to the working directory or absolute. It need not exist now.
 
     Raises:
@@ -34,9 +33,9 @@ def read_at_commit(ref: str, path: Path) -> str:
     if top.returncode:
         raise UsageError(f"{source}: {folder} is not in a git repository ({top.stderr.strip()})")
     root = Path(top.stdout.removesuffix("\n")).resolve()
-    commit = _commit(root, ref)
+    commit = _commit(root, ref) or _commit(root, f"origin/{ref}")
     if commit is None:
-        raise UsageError(f"{source}: there is no commit {ref} in {root}{_remedy(root, ref)}")
+        raise UsageError(f"{source}: there is no commit {ref} in {root}{_how_to_fetch(root)}")
     inside = file.relative_to(root).as_posix()
     blob = _git(root, "cat-file", "blob", f"{commit}:{inside}")
     if blob.returncode:
@@ -48,7 +47,7 @@ def read_at_commit(ref: str, path: Path) -> str:
 
 
 def checked_out(folder: Path) -> str:
-    """The id of the commit that is checked out around a folder; empty if git knows of none."""
+    """Return the id of the commit that is checked out around a folder, empty if there is none."""
     try:
         return _commit(folder, "HEAD") or ""
     except OSError:  # there is no git
@@ -59,7 +58,7 @@ def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         ["git", *arguments],
         cwd=folder,
-        env={name: value for name, value in os.environ.items() if name not in _ELSEWHERE},
+        env={name: value for name, value in os.environ.items() if name not in _OTHER_REPOSITORY},
         capture_output=True,
         encoding="utf-8",
         errors="replace",
@@ -67,41 +66,19 @@ def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def _commit(root: Path, ref: str) -> str | None:
-    """The id of a commit, or None if the repository does not have it."""
+    """Return the id of a commit, None if the repository does not have it."""
     if ref.startswith("-"):  # no ref begins like an option
         return None
     found = _git(root, "rev-parse", "--verify", "--quiet", ref + "^{commit}")
     return None if found.returncode else found.stdout.strip()
 
 
-def _remedy(root: Path, ref: str) -> str:
-    """The end of a message about a missing commit: how to fetch it, if it can be fetched."""
-    remotes = _git(root, "remote").stdout.split()
-    if not remotes or ref.startswith("-") or "@{" in ref:  # @{1} and the like are never fetched
+def _how_to_fetch(root: Path) -> str:
+    """The end of a message about a missing commit: how to fetch everything from the remote."""
+    if "origin" not in _git(root, "remote").stdout.split():
         return ""
-    name = re.split("[~^]", ref)[0]
-    known = _commit(root, name) is not None
     shallow = _git(root, "rev-parse", "--is-shallow-repository").stdout.strip() == "true"
-    if known and not shallow:
-        return f": {name} does not go back that far"
-    fetch = ["git", *([] if Path.cwd().is_relative_to(root) else ["-C", str(root)]), "fetch"]
-    if shallow and (name != ref or _ABBREVIATED.fullmatch(name)):
-        fetch.append("--unshallow")  # the commit may be older than what was fetched
-    if not known:
-        fetch += _what_to_fetch(name, remotes)
-    return f"; fetch it first: {' '.join(fetch)} (a clone made by CI often holds one commit only)"
-
-
-_ABBREVIATED = re.compile("[0-9a-f]{7,39}")
-_COMPLETE = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
-
-
-def _what_to_fetch(name: str, remotes: list[str]) -> list[str]:
-    """The remote and what to fetch of it, so that the repository has `name` afterwards."""
-    remote, _, branch = name.partition("/")
-    if branch and remote in remotes:
-        return [remote, f"{branch}:refs/remotes/{name}"]
-    remote = "origin" if "origin" in remotes else remotes[0]
-    if _ABBREVIATED.fullmatch(name):
-        return [remote]
-    return [remote, name if _COMPLETE.fullmatch(name) else f"{name}:{name}"]
+    return (
+        f"; fetch it first: git -C {root} fetch {'--unshallow ' * shallow}--tags origin "
+        "'+refs/heads/*:refs/remotes/origin/*' (a clone made by CI often holds one commit only)"
+    )

@@ -16,7 +16,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.results import statistics
 from pytest_miniwob_agent.results.file import Result, Results, Samples
 from pytest_miniwob_agent.tasks.catalogue import task_fact
@@ -62,24 +61,15 @@ class Paper:
         results: the results of the run.
         any_reward: count every reward above 0 as solved, as the paper's code does, and not only the
             full one.
-
-    Raises:
-        UsageError: the results do not say the rewards, which `any_reward` needs.
     """
 
     results: Results
     any_reward: bool = False
 
     def __post_init__(self) -> None:
-        if not self.any_reward:
-            return
-        if any(result.rewards is None for result in self.results.results):
-            raise UsageError(
-                f"{self.results.source} is of version 1 and does not say the rewards; write it "
-                "again with pytest --miniwob-results=FILE"
-            )
-        results = tuple(replace(r, solved_at=_rewarded_at(r)) for r in self.results.results)
-        object.__setattr__(self, "results", replace(self.results, results=results))
+        if self.any_reward:
+            results = tuple(replace(r, solved_at=_rewarded_at(r)) for r in self.results.results)
+            object.__setattr__(self, "results", replace(self.results, results=results))
 
     @cached_property
     def suite(self) -> str:
@@ -301,7 +291,7 @@ class Paper:
 
 def _rewarded_at(result: Result) -> int | None:
     """The first trial with a reward above 0, None if there is none."""
-    rewards = enumerate(result.rewards or (), start=1)
+    rewards = enumerate(result.rewards, start=1)
     return next((trial for trial, reward in rewards if reward > 0), None)
 
 

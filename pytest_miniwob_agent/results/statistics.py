@@ -2,10 +2,10 @@
 
 The unit is the item. With repeats an item counts once, with the share of its samples that were
 solved, so that ten samples of one item never count as ten items. Differences are those of an item's
-shares, after minus before, from -1 to 1; with one sample an item they are -1, 0 and 1.
+shares, after minus before, from -1 to 1; with one sample per item they are -1, 0 and 1.
 
-docs/statistics.md gives the reasons for these methods. SciPy is imported only when a function needs
-it, since that takes half a second.
+docs/statistics.md gives the reasons for these methods. NumPy and SciPy are imported where they are
+needed, as that takes half a second.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import reduce
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
@@ -38,22 +39,9 @@ def p_worse(differences: Sequence[Fraction]) -> float:
     p-value is the share of all sign patterns whose sum is as low as the observed one. With one
     sample an item this is the exact McNemar test, a binomial test of the discordant pairs.
     """
-    moved = [each for each in differences if each]
-    if not moved:
-        return 1.0
-    if len({abs(each) for each in moved}) == 1:
-        from scipy.stats import binomtest
-
-        lost = sum(each < 0 for each in moved)
-        return float(binomtest(lost, len(moved), alternative="greater").pvalue)
-    return _sign_flips(moved)
-
-
-def _sign_flips(moved: Sequence[Fraction]) -> float:
-    """The p-value from the distribution of the sum over all sign patterns, built item by item."""
-    unit = min(math.lcm(*(each.denominator for each in moved)), RESOLUTION)
-    steps = [round(each * unit) for each in moved]
-    return min(1.0, float(_tail(_distribution(steps))[_gain(steps)]))
+    unit = min(math.lcm(*(difference.denominator for difference in differences)), RESOLUTION)
+    steps = [round(difference * unit) for difference in differences]
+    return min(1.0, float(_distribution(steps).cumsum()[_gain(steps)]))
 
 
 def p_worse_anywhere(parts: Sequence[Sequence[Fraction]]) -> list[float]:
@@ -74,17 +62,15 @@ def p_worse_anywhere(parts: Sequence[Sequence[Fraction]]) -> list[float]:
     """
     import numpy as np
 
-    total = sum(abs(each) for part in parts for each in part)
+    differences = [difference for part in parts for difference in part]
+    total = sum(map(abs, differences))
     most = max(1, int(GRID / total)) if total else 1
-    unit = min(math.lcm(*(each.denominator for part in parts for each in part)), most)
-    steps = [[round(each * unit) for each in part] for part in parts]
+    unit = min(math.lcm(*(difference.denominator for difference in differences)), most)
+    steps = [[round(difference * unit) for difference in part] for part in parts]
     chances = [_distribution(part) for part in steps]
     changed = sum(map(any, steps))
-    weighed = [changed * _tail(each) for each in chances]
-    whole = np.ones(1)
-    for each in chances:
-        whole = np.convolve(whole, each)
-    of_whole = _tail(whole)
+    weighed = [changed * chance.cumsum() for chance in chances]
+    of_whole = reduce(np.convolve, chances, np.ones(1)).cumsum()
 
     def corrected(p: float) -> float:
         limit = p * (1 + 1e-9)  # sums of the same chances may differ in their last digit
@@ -93,10 +79,10 @@ def p_worse_anywhere(parts: Sequence[Sequence[Fraction]]) -> list[float]:
         # The chances of each sum of gains over the parts so far: where a part reached the limit,
         # and where none did.
         reached, others = np.zeros(1), np.ones(1)
-        for each, tail in zip(chances, weighed, strict=True):
-            reaching = np.where(tail <= limit, each, 0.0)
-            reached = np.convolve(reached, each) + np.convolve(others, reaching)
-            others = np.convolve(others, each - reaching)
+        for chance, tail in zip(chances, weighed, strict=True):
+            reaching = np.where(tail <= limit, chance, 0.0)
+            reached = np.convolve(reached, chance) + np.convolve(others, reaching)
+            others = np.convolve(others, chance - reaching)
         return min(1.0, float(reached.sum() + others[of_whole <= limit].sum()))
 
     found = [of_whole[sum(map(_gain, steps))]]
@@ -123,14 +109,9 @@ def _distribution(steps: Sequence[int]) -> NDArray[np.float64]:
     return chance
 
 
-def _tail(chance: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The chance of each sum or a lower one."""
-    return chance.cumsum()
-
-
 def p_changed(differences: Sequence[Fraction]) -> float:
     """The two-sided p-value of the sign-flip test: twice the smaller tail, at most 1."""
-    return min(1.0, 2 * min(p_worse(differences), p_worse([-each for each in differences])))
+    return min(1.0, 2 * min(p_worse(differences), p_worse([-d for d in differences])))
 
 
 def matched_chi_square(differences: Sequence[Fraction]) -> float:
@@ -141,7 +122,7 @@ def matched_chi_square(differences: Sequence[Fraction]) -> float:
     """
     from scipy.stats import norm
 
-    squares = sum(each * each for each in differences)
+    squares = sum(difference**2 for difference in differences)
     return float(norm.sf(float(sum(differences)) / math.sqrt(squares))) if squares else 1.0
 
 
@@ -151,7 +132,7 @@ def paired_t(differences: Sequence[Fraction]) -> float:
 
     if len(set(differences)) < 2:
         return 1.0 if not any(differences) else 0.0
-    return float(ttest_1samp([float(each) for each in differences], 0.0).pvalue)
+    return float(ttest_1samp(list(map(float, differences)), 0.0).pvalue)
 
 
 def wilson(rate: float, size: float, level: float = 0.95) -> tuple[float, float]:
@@ -243,7 +224,7 @@ def needed_items(drop: float, moved: float, alpha: float = 0.05, power: float = 
 
     Args:
         drop: the drop of the rate to detect, above 0.
-        moved: the mean square of the items' differences: with one sample an item, the share of the
+        moved: the mean square of the items' differences: with one sample per item, the share of the
             items that change, either way. Taken as `drop` if it is smaller.
         alpha: the level of the test.
         power: the chance of detecting the drop.

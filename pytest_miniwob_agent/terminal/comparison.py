@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_miniwob_agent.core.text import first_items, listed, p_value, percent, points
 from pytest_miniwob_agent.results import statistics
-from pytest_miniwob_agent.results.comparison import Change, Comparison, Pair, describe
+from pytest_miniwob_agent.results.comparison import Comparison, Pair, RateChange, describe
 from pytest_miniwob_agent.results.file import Samples
 from pytest_miniwob_agent.results.gate import Verdict
 from pytest_miniwob_agent.terminal import layout
@@ -32,19 +32,15 @@ class ComparisonView:
 
     def text(self, width: int = 80) -> str:
         """Text for a terminal of `width` columns, without colours."""
-        lines: list[str] = []
-        for name, before, after in self.both.setup:
-            lines += layout.wrap(f"{name}: {_arrow(before, after)}", width)
-        for caution in self.both.cautions:
-            lines += layout.wrap(f"warning: {caution.text}", width)
+        warnings = self.both.warnings
+        setup = [f"{name}: {_arrow(before, after)}" for name, before, after in self.both.setup]
+        heads = ["warning: " * (row in warnings) + row for row in setup]
+        lines = [line for text in heads for line in layout.wrap(text, width)]
         lines += ["", *layout.text_table(self._rates(), width), ""]
         if self.both.pairs:
             test = "exact sign-flip test" if self.both.repeated else "exact McNemar test"
-            lines += layout.wrap(
-                f"Rates are in percent, with 95 % intervals; p is two-sided, by the {test} over "
-                "the items that both have.",
-                width,
-            )
+            note = "Rates are in percent, with 95 % intervals; p is two-sided, by the "
+            lines += layout.wrap(f"{note}{test} over the items that both have.", width)
         if rows := self._repeats(self.both):
             lines += ["", *layout.text_table(rows, width)]
         for title, pairs in zip(("worse", "better"), self.changed, strict=True):
@@ -68,8 +64,8 @@ class ComparisonView:
         head = ("", "before", "after")
         named = [(layout.escape(row[0]), *map(layout.cell, row[1:])) for row in self.both.setup]
         lines += [*layout.markdown_table([head, *named]), ""]
-        for caution in self.both.cautions:
-            lines += ["> [!WARNING]", f"> {layout.escape(caution.text)}", ""]
+        for text in self.both.warnings:
+            lines += ["> [!WARNING]", f"> {layout.escape(text)}", ""]
         lines += [*layout.markdown_table(_first_escaped(self._rates())), ""]
         if rows := self._repeats(self.both):
             lines += [*layout.markdown_table(_first_escaped(rows)), ""]
@@ -94,10 +90,7 @@ class ComparisonView:
                 {"what": name, "before": before, "after": after}
                 for name, before, after in both.setup
             ],
-            "warnings": [
-                {"kind": caution.kind, "text": caution.text, "items": caution.items}
-                for caution in both.cautions
-            ],
+            "warnings": both.warnings,
             "partial": {"before": both.baseline.partial, "after": both.head.partial},
             "whole": _change(both.pairs),
             "categories": {name: _change(pairs) for name, pairs in both.categories.items()},
@@ -132,7 +125,7 @@ class ComparisonView:
             groups += self.both.categories.items()
         for name, pairs in groups:
             if pairs:
-                found = Change(pairs)
+                found = RateChange(pairs)
                 low, high = found.interval
                 rows.append(
                     (
@@ -141,7 +134,7 @@ class ComparisonView:
                         _rate(found.after, found.after_interval),
                         f"{points(float(found.difference))} "
                         f"({100 * low:+.0f} to {100 * high:+.0f})",
-                        p_value(found.p_changed),
+                        p_value(statistics.p_changed(found.matched_differences)),
                     )
                 )  # fmt: skip
         return rows
@@ -155,19 +148,17 @@ class ComparisonView:
         rows: list[tuple[str, ...]] = [(f"{least} samples, % of items", "before", "after")]
         sides = [p.before for p in both.pairs], [p.after for p in both.pairs]
 
-        def row(name: str, figure: Callable[[int, int], float]) -> None:
-            means = [
+        figures: list[tuple[str, Callable[[int, int], float]]] = [
+            *((f"pass@{k}", partial(statistics.pass_at, k)) for k in range(1, least + 1)),
+            *((f"pass^{k}", partial(statistics.pass_all, k)) for k in range(2, least + 1)),
+            *((f"solved in {m} or more", partial(_reached, m)) for m in range(1, least + 1)),
+            ("flips between two samples", statistics.flip_rate),
+        ]
+        for name, figure in figures:
+            means = (
                 sum(figure(s.conclusive, s.solved) for s in side) / len(side) for side in sides
-            ]
+            )
             rows.append((name, *map(percent, means)))
-
-        for k in range(1, least + 1):
-            row(f"pass@{k}", partial(statistics.pass_at, k))
-        for k in range(2, least + 1):
-            row(f"pass^{k}", partial(statistics.pass_all, k))
-        for m in range(1, least + 1):
-            row(f"solved in {m} or more", partial(_reached, m))
-        row("flips between two samples", statistics.flip_rate)
         return rows
 
     def _remarks(self) -> list[tuple[str, str]]:
@@ -221,17 +212,17 @@ def _number(value: int | None) -> str:
 def _change(pairs: tuple[Pair, ...]) -> dict[str, Any] | None:
     if not pairs:
         return None
-    found = Change(pairs)
+    found = RateChange(pairs)
     return {
         "items": len(pairs),
         "before": {"rate": found.before, "interval": found.before_interval},
         "after": {"rate": found.after, "interval": found.after_interval},
         "difference": float(found.difference),
         "interval": found.interval,
-        "worse": found.lost,
-        "better": found.gained,
-        "p_two_sided": found.p_changed,
-        "p_worse": found.p_worse,
+        "worse": len(found.worse),
+        "better": len(found.better),
+        "p_two_sided": statistics.p_changed(found.matched_differences),
+        "p_worse": statistics.p_worse(found.matched_differences),
     }
 
 

@@ -6,21 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_miniwob_agent.core.text import counted, first_items
+from pytest_miniwob_agent.results.comparison import Comparison
 from pytest_miniwob_agent.results.gate import Reason, Verdict
 from pytest_miniwob_agent.terminal.layout import cell, escape, wrap
 
 if TYPE_CHECKING:
     import pytest
 
-    from pytest_miniwob_agent.terminal.comparison import ComparisonView
-
-
 _WORDS = {"passed": "passed", "inconclusive": "inconclusive", "failed": "FAILED"}
-
-
-def _all_reasons(verdict: Verdict) -> tuple[Reason, ...]:
-    """The reasons of a verdict, and its doubt."""
-    return (*verdict.reasons, *([verdict.doubt] if verdict.doubt else []))
 
 
 def verdict_lines(
@@ -47,7 +40,7 @@ def verdict_lines(
 
     lines = wrap(f"gate {verdict.gate}: {_WORDS[verdict.decision]}", width)
     named: set[str] = set()
-    for reason in _all_reasons(verdict):
+    for reason in verdict.all_reasons:
         lines += wrap(reason.text, width, 2)
         if changes or reason.kind != "regressed":
             add_list(reason.details)
@@ -68,13 +61,13 @@ def verdict_lines(
 
 
 def verdict_markdown(verdict: Verdict, most: int) -> list[str]:
-    """Lay out a verdict as Markdown, with at most `most` items a list.
+    """Lay out a verdict as Markdown, with at most `most` items per list.
 
     The items that got worse are left out: the comparison has a table of them.
     """
     word = verdict.decision if verdict.passed else f"**{verdict.decision}**"
     lines = [f"Gate `{verdict.gate}`: {word}"]
-    reasons = _all_reasons(verdict)
+    reasons = verdict.all_reasons
     if reasons or verdict.notes:
         lines.append("")
     for reason in reasons:
@@ -115,33 +108,34 @@ def _reason_data(reason: Reason) -> dict[str, Any]:
 
 
 def show_gate(
-    terminal: pytest.TerminalReporter, comparison: ComparisonView, *, most: int | None, hint: str
+    terminal: pytest.TerminalReporter,
+    both: Comparison,
+    verdict: Verdict,
+    *,
+    most: int | None,
+    hint: str,
 ) -> None:
     """Show the verdict of the gate, and what differs between the runs that it compares.
 
     Args:
         terminal: the terminal.
-        comparison: the comparison with its verdict.
-        most: the number of items that are named of a list, None for all.
+        both: the comparison of the runs.
+        verdict: the gate's verdict on it.
+        most: the number of items to name in a list, None for all.
         hint: how to make this run the baseline, if that is worth saying.
     """
-    verdict = comparison.verdict
-    assert verdict is not None
-    terminal.section(
-        "MiniWoB++ gate",
-        green=verdict.passed,
-        yellow=verdict.decision == "inconclusive",
-        red=verdict.failed,
-    )
+    colour = {"passed": "green", "inconclusive": "yellow", "failed": "red"}[verdict.decision]
+    terminal.write_sep("=", "MiniWoB++ gate", **{colour: True})
     width = terminal._tw.fullwidth
-    for name, before, after in comparison.both.changed_setup:
-        for line in wrap(f"{name}: {before} -> {after}", width):
-            terminal.line(line)
-    for caution in comparison.both.cautions:
-        for line in wrap(f"warning: {caution.text}", width):
-            terminal.line(line, yellow=True)
+
+    def show(text: str, **markup: bool) -> None:
+        for line in wrap(text, width):
+            terminal.line(line, **markup)
+
+    for name, before, after in both.changed_setup:
+        text = f"{name}: {before} -> {after}"
+        warned = text in both.warnings
+        show("warning: " * warned + text, yellow=warned)
     for line in verdict_lines(verdict, width, most, more="all with -v"):
         terminal.line(line)
-    if hint:
-        for line in wrap(hint, width):
-            terminal.line(line)
+    show(hint)

@@ -23,7 +23,7 @@ from pytest_miniwob_agent.core.observations import Element, Observation, Transit
 from pytest_miniwob_agent.core.protocols import LLM, Agent, Environment, HTTPModel
 from pytest_miniwob_agent.core.text import shorten
 from pytest_miniwob_agent.episode import run_episode
-from pytest_miniwob_agent.models.apis.answers import completion_in
+from pytest_miniwob_agent.models.apis.recorded import completion_in
 from pytest_miniwob_agent.testing.fakes import FakeEnvironment
 
 if TYPE_CHECKING:

@@ -406,12 +406,6 @@ def test_nothing_of_a_page_reaches_the_next_item(pages, page):
     assert shared.reset() == seen
 
 
-def test_an_own_page_is_not_loaded_from_disk(pages):
-    pages.write(page_html=declared())
-    with pytest.raises(PageError, match=r"page.html: pages of one's own can't be loaded from"):
-        pages.open("page", browser=Browser(page_scheme="file"))
-
-
 def test_a_built_site_of_modules_that_load_others_is_read_when_all_are_there(pages):
     pages.write(
         site__index_html="""

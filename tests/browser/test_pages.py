@@ -8,7 +8,6 @@ from contextlib import closing
 import pytest
 
 from pytest_miniwob_agent.browser.pages import PageServer, page_url
-from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.core.actions import Click
 from pytest_miniwob_agent.tasks.catalogue import pages_folder
 
@@ -78,19 +77,12 @@ STORED = """
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("scheme", ["http", "file"])
-def test_a_page_finds_nothing_that_an_earlier_one_has_stored(page, browser, scheme):
-    with closing(Browser(page_scheme=scheme)) as other:
-        env = page("click-menu-2", browser=other)
-        first = env.reset()
-        opened = env.step(Click(1))
-        other.driver.execute_script(STORE)
-        stored = other.driver.execute_script(STORED)
-        assert stored[:2] == [1, 1]
-        assert stored[3] == 1
-        assert env.reset() == first
-        address = page_url("click-menu-2", scheme)
-        assert other.driver.execute_script(STORED) == [0, 0, "", 0, address]
-        assert env.step(Click(1)) == opened
-        shared = page("click-menu-2")  # by HTTP, at another port
-        assert (shared.reset(), shared.step(Click(1))) == (first, opened)
+def test_a_page_finds_nothing_that_an_earlier_one_has_stored(open_page, browser):
+    env, first = open_page("click-menu-2")
+    opened = env.step(Click(1))
+    browser.driver.execute_script(STORE)
+    assert browser.driver.execute_script(STORED)[:4] == [1, 1, "x=1", 1]
+    assert env.reset() == first
+    address = page_url("click-menu-2")
+    assert browser.driver.execute_script(STORED) == [0, 0, "", 0, address]
+    assert env.step(Click(1)) == opened

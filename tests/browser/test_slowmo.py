@@ -1,6 +1,4 @@
-"""`--miniwob-slowmo`: the pointer in the window, and the option."""
-
-import pytest
+"""`miniwob-agent play --slowmo`: the pointer in the window."""
 
 from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
 from pytest_miniwob_agent.browser.process import Browser
@@ -32,26 +30,6 @@ def test_the_pointer_is_where_the_action_is_and_in_no_picture(display, monkeypat
         finally:
             window.close()
     assert pictures[0] == pictures[1]
-
-
-@pytest.mark.parametrize(
-    ("args", "message"),
-    [
-        (["--miniwob-slowmo=100"], "--miniwob-slowmo goes with --miniwob-headed, which shows"),
-        (["--miniwob-headed", "--miniwob-slowmo=fast"], "'fast' must be a positive integer"),
-    ],
-    ids=["without a window", "not a number"],
-)
-def test_slowmo_needs_a_window_and_a_number(project, args, message):
-    result = project.runpytest(*args)
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines([f"ERROR: *{message}*"])
-
-
-def test_slowmo_of_the_ini_file_is_ignored_without_a_window(project):
-    with project.path.joinpath("tox.ini").open("a") as ini:
-        ini.write("\nminiwob_slowmo = 100\n")
-    project.runpytest("--collect-only").stdout.fnmatch_lines(["*12 tests collected*"])
 
 
 def shows_pointer(window):

@@ -1,7 +1,5 @@
 """Files that are written atomically."""
 
-import os
-
 import pytest
 
 from pytest_miniwob_agent.core.files import check_writable, write_atomically
@@ -35,24 +33,6 @@ def test_an_error_keeps_the_old_file_and_leaves_no_other(tmp_path, monkeypatch):
         write_atomically(path, "new")
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
-
-
-def test_a_durable_file_and_its_new_folders_are_on_the_disk(tmp_path, monkeypatch):
-    synced = []
-    sync = os.fsync
-
-    def note(descriptor):
-        synced.append(os.stat(descriptor).st_ino)
-        sync(descriptor)
-
-    monkeypatch.setattr(os, "fsync", note)
-    path = tmp_path / "new" / "newer" / "file"
-    write_atomically(path, "text", durable=True)
-    assert synced[0] == path.stat().st_ino
-    assert set(synced[1:]) == {folder.stat().st_ino for folder in list(path.parents)[:3]}
-    synced.clear()
-    write_atomically(path, "text")
-    assert synced == []
 
 
 def test_a_file_that_can_be_written_is_left_as_it_is(tmp_path):

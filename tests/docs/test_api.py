@@ -16,7 +16,7 @@ TESTING, _, FIXTURES = REST.partition("## Fixtures\n")
 
 
 def listed(text):
-    return sorted(re.findall(r"^\| `(\w+)` \| \S.* \|$", text, re.M))
+    return sorted(re.findall(r"^- `(\w+)`: \S", text, re.M))
 
 
 def test_the_page_lists_the_names_of_the_package():

@@ -21,17 +21,15 @@ def test_every_picture_is_one_that_make_pictures_makes():
 def test_the_gallery_has_each_task_once_in_less_than_a_megabyte():
     text = pictures.GALLERY.read_text("utf-8")
     for task in installed_tasks():
-        assert text.count(f"](pictures/{task}.png)<br>**{task}**<br>") == 1, f"{task}: {MAKE}"
+        assert text.count(f"](pictures/{task}.png)<br>**{task}**") == 1, f"{task}: {MAKE}"
     assert sum(path.stat().st_size for path in pictures.PAGES.iterdir()) < 1_000_000
 
 
 @pytest.mark.parametrize("task", ["click-test", "use-spinner", "flight.AA"])
 def test_pictures_of_pages_show_them_as_they_are(browser, task):
     """Three pages of different kinds; `make check-pictures` compares all."""
-    goal, png = pictures.look_at(browser, task)
+    png = pictures.look_at(browser, task)
     assert not pictures.is_stale(pictures.PAGES / f"{task}.png", png), MAKE
-    row = pictures.cell(task, goal)
-    assert row in pictures.GALLERY.read_text("utf-8"), MAKE
 
 
 def test_a_letter_that_changed_is_found_and_how_it_is_drawn_is_not(tmp_path):

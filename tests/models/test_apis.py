@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pytest_miniwob_agent.core.chat import ToolCall
 from pytest_miniwob_agent.core.events import Completion
 from pytest_miniwob_agent.models.apis import CHAT, api_of, path_of, sse
-from pytest_miniwob_agent.models.apis.answers import answer_of, completion_of, is_answer
+from pytest_miniwob_agent.models.apis.recorded import answer_of, completion_of, is_answer
 
 APIS = (CHAT, "/v1/responses", "/v1/messages")
 

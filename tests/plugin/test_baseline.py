@@ -433,9 +433,8 @@ class TestSettings:
         result.stdout.fnmatch_lines(
             [
                 "model: m -> m2",
-                "limits: 2 trials, * -> 5 trials, *",
+                "warning: limits: 2 trials, * -> 5 trials, *",
                 "prompt plan.txt: * -> *",
-                "warning: other limits of 2 items: trials 2 -> 5",
             ]
         )
         # No trial failed, so reflect.txt was not used; it is as it was.

@@ -174,7 +174,7 @@ def test_an_option_of_the_ini_file_that_is_not_used_is_no_error():
 
 def test_every_option_has_an_ini_twin_and_help(pytester):
     text = pytester.runpytest("--help").stdout.str()
-    assert len(OPTIONS) == 35
+    assert len(OPTIONS) == 34
     for option in OPTIONS:
         assert f"--miniwob-{option.name}" in text
         assert f"miniwob_{option.name.replace('-', '_')} (" in text
@@ -200,7 +200,6 @@ ON_GRID = "--miniwob-remote=http://127.0.0.1:4444"
             "*--miniwob-serve: ':9000' must be HOST or HO*",
         ),
         ([ON_GRID, "--miniwob-browser=chrome"], "*--miniwob-browser names a browser of this mach*"),
-        ([ON_GRID, "--miniwob-page-scheme=file"], "*--miniwob-page-scheme=file and --miniwob-rem*"),
         (
             [ON_GRID, '--miniwob-capabilities={"browserName": "firefox"}'],
             "*--miniwob-capabilities: can't set browserName: pages are certified for Chrome*",

@@ -87,7 +87,6 @@ def test_folders_of_a_marker_count_from_its_test_file(own):
     ("change", "args", "message"),
     [
         ("", ["--miniwob-pages=none"], "there is no folder of pages *none*"),
-        ("", ["--miniwob-page-scheme=file"], "*web/pages/first.html can't be loaded with --mini*"),
         ("pages=3, ", [], "*the miniwob marker's pages must be a folder or a list of them: 3*"),
         (
             "pages='same', ",

@@ -113,31 +113,28 @@ class TestSplits:
         results = read_results("all.jsonl")
         assert (len(results.results), results.partial) == (10, ("2 items deselected",))
 
-    def test_shards_that_are_split_differently_are_an_error_that_names_items(self, suite, capsys):
+    def test_shards_of_another_split_commit_or_limit_are_errors_that_name_them(self, suite, capsys):
         run_shard(suite, 2, 2, least=False)
+        run(suite, "--miniwob-results=whole.jsonl")
         test = next(Path().glob("test_*.py"))
         durations = {
-            f"{test}::test_solves[{case}]": 100 if case.endswith("click-menu-2/1") else 1
-            for case in read_results("2.jsonl").shard.collected
+            f"{test}::test_solves[{result.case}]": 100
+            if result.case.endswith("click-menu-2/1")
+            else 1
+            for result in read_results("whole.jsonl").results
         }
         Path(".test_durations").write_text(json.dumps(durations))
         run_shard(suite, 1, 2, least=False)
         status, output = merge(2, capsys)
         assert status == 2
-        assert "5 items went to no shard: " in output.err
         assert "--splitting-algorithm=least_duration" in output.err
         assert not Path("all.jsonl").exists()
-
-    def test_a_shard_of_another_commit_model_or_limit_is_an_error_that_names_it(
-        self, suite, capsys
-    ):
         run_shard(suite, 1, 2)
         run_shard(suite, 2, 2, "--miniwob-trials=2")
-        assert "1.jsonl (shard 1 of 2) has --miniwob-trials 1, but" in merge(2, capsys)[1].err
+        assert "it has --miniwob-trials 1 (not 2)" in merge(2, capsys)[1].err
         commit(suite)
         run_shard(suite, 2, 2)
-        assert "1.jsonl (shard 1 of 2) is of commit " in merge(2, capsys)[1].err
-        assert "2.jsonl and 2.jsonl" in merge(2, capsys, "2.jsonl")[1].err
+        assert "1.jsonl (shard 1 of 2) is not of the suite of" in merge(2, capsys)[1].err
 
     def test_a_shard_without_items_passes_and_can_be_joined(self, suite, capsys):
         arguments = ["-k", "click-menu-2/1", "--miniwob-report"]
@@ -148,14 +145,6 @@ class TestSplits:
         assert main(["report", "merge", "r1", "r2", "-o", "r"]) == 0
         result = run_shard(suite, 1, 2, "-k", "no-such-item")
         assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
-
-    def test_a_shard_is_judged_by_itself_if_that_is_asked_for(self, suite):
-        run(suite, "--miniwob-results=base.jsonl")
-        arguments = ["--miniwob-baseline=base.jsonl", "--miniwob-judge-shard"]
-        result = run_shard(suite, 1, 2, *arguments)
-        result.stdout.fnmatch_lines(
-            ["gate items: passed", "  shard 1 of 2, so not judged here: 6 items of *"]
-        )
 
 
 class TestOtherSplitters:
@@ -183,9 +172,9 @@ class TestReports:
         run(suite, "-k", "click-menu-2", "--miniwob-report=whole")
         Path("none").mkdir()
         for folders, message in (
-            (["r1"], "shard 2 of 2 is missing: give what a run with --miniwob-report wrote"),
+            (["r1"], "missing of 2 shards: 2; run what is missing"),
             (["r1", "whole"], "whole is not of a shard: "),
-            (["r1", "none"], "none has no data/index.js: name the folder of a report"),
+            (["r1", "none"], "there is no none/data/index.js: name the folder of a report"),
             (["r1", "r1"], "shard 1 of 2 is given twice"),
             (["r1", "r"], "r is one of the reports that are to be merged"),
         ):

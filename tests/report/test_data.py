@@ -70,7 +70,7 @@ def test_no_text_of_a_page_can_end_a_script(tmp_path):
     outcome = made_up(CASE, goal=HOSTILE)
     Report(tmp_path).write([outcome], judged=False)
     for path in tmp_path.rglob("*.js"):
-        if path.name != "report.js":
+        if path.parent.name != "scripts":
             text = path.read_text("ascii")
             assert "<" not in text
             assert text.count("\n") == 1

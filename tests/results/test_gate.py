@@ -56,7 +56,7 @@ class TestParsing:
             ("paired:strict:0.05", r"the level must be between 0 and 1, as in paired:0.05 or"),
             ("items:strict", r"the number of samples must be a positive integer"),
             ("paired:", r"the level must be between 0 and 1"),
-            ("rate", r"the gate rate needs the allowed drop in points, as in rate:5"),
+            ("rate", r"gate 'rate': the points must be from 0"),
             ("rate:100", r"gate 'rate:100': the points must be from 0 to less than 100"),
             ("rate:-1", r"the points must be from 0"),
             ("rate:1e3", r"the points must be from 0"),

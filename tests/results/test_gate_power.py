@@ -64,12 +64,3 @@ def test_a_baseline_that_is_chosen_for_its_result_raises_false_alarms(gate_power
     kept = gate_power.false_alarms("never", suite, 50, 60)
     assert chosen[-1] > 2 * kept[-1]
     assert max(kept) <= 0.12
-
-
-def test_the_tables_of_the_documentation_have_the_rows_of_the_output(gate_power, capsys):
-    gate_power.main(["--changes", "1", "others", "paired"])
-    page = (BENCHMARK.parents[1] / "docs" / "statistics.md").read_text("utf-8")
-    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
-    for line in lines:
-        labels = line.partition(" / ")[0].rpartition("|")[0] if " / " in line else line
-        assert f"\n{labels}" in page, labels

@@ -1,6 +1,7 @@
 """Results files as they were at a commit."""
 
 import re
+import shlex
 import subprocess
 
 import pytest
@@ -83,41 +84,20 @@ def shallow(repository, tmp_path_factory, monkeypatch):
     return folder
 
 
-@pytest.mark.parametrize(
-    ("ref", "folder"),
-    [
-        *((ref, ".") for ref in ("HEAD^", "old", "origin/old", "v1", "COMPLETE", "ABBREVIATED")),
-        ("main~1", ".."),
-    ],
-)
+@pytest.mark.parametrize("ref", ["HEAD^", "old", "origin/old", "v1", "COMPLETE", "ABBREVIATED"])
 def test_what_a_shallow_clone_lacks_is_there_after_the_command_of_the_message(
-    repository, shallow, monkeypatch, ref, folder
+    repository, shallow, ref
 ):
     commit = (repository / ".git/refs/heads/old").read_text().strip()
     ref = {"COMPLETE": commit, "ABBREVIATED": commit[:10]}.get(ref, ref)
     source = f"git:{ref}:{shallow / 'sub/r.jsonl'}"
-    monkeypatch.chdir(folder)
     with pytest.raises(UsageError, match="fetch it first: git ") as error:
         read_results(source)
-    command = re.search(r"fetch it first: (.*) \(a clone", str(error.value))[1].split()
-    assert ("-C" in command) == (folder == "..")
-    subprocess.run(command, check=True, capture_output=True)
+    command = re.search(r"fetch it first: (.*) \(a clone", str(error.value))[1]
+    subprocess.run(shlex.split(command), check=True, capture_output=True)
     assert read_results(source).results[0].outcome == "solved"
-
-
-@pytest.mark.parametrize(
-    ("ref", "message"),
-    [
-        ("main~9", "main~9 in [^;]*: main does not go back that far$"),
-        ("main@{9}", "[^;]*$"),
-        ("x~1", "git fetch origin x:x "),
-        ("0123456", "git fetch origin "),
-    ],
-)
-def test_what_a_complete_clone_lacks(shallow, ref, message):
-    git(shallow, "fetch", "-q", "--unshallow")
-    with pytest.raises(UsageError, match="there is no commit .*" + message):
-        read_results(f"git:{ref}:sub/r.jsonl")
+    with pytest.raises(UsageError, match=r"fetch it first: git -C .* fetch --tags "):
+        read_results(f"git:main~9:{shallow / 'sub/r.jsonl'}")
 
 
 def test_a_folder_without_a_repository_is_a_usage_error(tmp_path, monkeypatch):

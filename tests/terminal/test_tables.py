@@ -142,10 +142,6 @@ class TestAnyReward:
         assert Tables(paper).data()["reward"] == "any"
         assert "Solved is any reward above 0" in Tables(paper).text()
 
-    def test_results_that_do_not_say_the_rewards_are_a_usage_error(self, file, capsys):
-        assert main(["tables", file, "--reward=any"]) == 2
-        assert "does not say the rewards" in capsys.readouterr().err
-
 
 class TestSignificance:
     def test_p_values_over_all_tasks_of_a_category(self, data):

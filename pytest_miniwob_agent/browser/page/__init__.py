@@ -1,7 +1,19 @@
-"""JavaScript for every page: a frozen clock, one font, reading the page and aiming at elements.
+"""JavaScript for every page: a frozen clock, one style, reading the page and aiming at elements.
 
-Each file holds one concept; `page_script` joins them into one function, so that they share their
-names and the page sees none of them but `window.miniwobAgent` (api.js).
+Each file is one object, such as `Clock`, with the objects that it needs named at its top, or runs
+at once where nothing needs it. `page_script` joins them into one function, so that the page sees
+nothing of them but `window.miniwobAgent`:
+
+- the page and its trial: `visit` (a page of your own, and what goes on from page to page), `task`
+  (how a page declares its task), `goal`, `judgement` (begin, judge, hand over), `leaving` (links)
+- determinism: `storage`, `clock`, `random`, `requests` and `times` (on your own pages), `dialogs`,
+  `clipboard`, `flights` (the frame of flight tasks), `style`, `settle` (until all is at rest)
+- reading: `sight` (what can be seen and clicked, and where), `leaves` (the compact screen),
+  `everything` (the full one) with `colours`, `drawing`, `states`, `facts`, `looks` and `changes`,
+  `waiting` (for `Wait` and `Follow`), `html`
+- acting: `aim`, `select`, `choose`
+- pictures: `pointer`, `picture`
+- `api`: the functions that Python calls
 """
 
 from __future__ import annotations
@@ -22,31 +34,10 @@ EPOCH_MS = 1_600_000_000_000
 """Start of the page's clock in every trial, in milliseconds since 1970."""
 
 FILES = (
-    "visits",
-    "storage",
-    "clock",
-    "random",
-    "times",
-    "dialogs",
-    "clipboard",
-    "flights",
-    "look",
-    "settle",
-    "sight",
-    "leaves",
-    "colours",
-    "drawing",
-    "everything",
-    "changes",
-    "html",
-    "goal",
-    "judgement",
-    "aim",
-    "select",
-    "choose",
-    "pointer",
-    "picture",
-    "api",
+    *("visit", "task", "storage", "clock", "random", "requests", "times", "dialogs", "clipboard"),
+    *("flights", "style", "settle", "sight", "leaves", "colours", "drawing", "states", "facts"),
+    *("looks", "everything", "changes", "waiting", "html", "goal", "judgement", "leaving", "aim"),
+    *("select", "choose", "pointer", "picture", "api"),
 )
 """The files in the order in which they run, before the task's own scripts."""
 
@@ -62,10 +53,9 @@ def page_script() -> str:
     if spec is None or spec.origin is None:
         raise BrowserError("the font-roboto package is not installed: pip install font-roboto")
     font = (Path(spec.origin).parent / "files" / "Roboto-Regular.ttf").read_bytes()
-    encoded = base64.b64encode(font).decode()
     constants = (
-        f'const FONT = "{encoded}", EPOCH = {EPOCH_MS}, SETTLE = {SETTLE_MS}, '
-        f'OWN_HOST = "{OWN_HOST}";'
+        f'const Constants = {{ FONT: "{base64.b64encode(font).decode()}", EPOCH: {EPOCH_MS}, '
+        f'SETTLE: {SETTLE_MS}, OWN_HOST: "{OWN_HOST}" }};'
     )
     folder = Path(__file__).parent
     sources = [(folder / f"{name}.js").read_text(encoding="utf-8") for name in FILES]

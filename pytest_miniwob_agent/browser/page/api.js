@@ -1,98 +1,118 @@
 // The functions that Python calls, as `window.miniwobAgent`.
 
-// The document that shows the task: this one, or the one in the frame of a flight task, whose
-// coordinates are those of the viewport.
-const page = () => (!own && document.querySelector("iframe#wrap")?.contentWindow.miniwobAgent)
-  || window.miniwobAgent;
+(() => {
+  const { SETTLE } = Constants;
+  const { own } = Visit;
+  const { Fault } = Task;
+  const { pass, restless } = Clock;
+  const { FINE_FRAME, loaded, preload, settle, settleFinely, frames } = Settle;
+  const { leaves, focused } = Leaves;
+  const { everything } = Everything;
+  const { takeChanges } = Changes;
+  const { wait, follow } = Waiting;
+  const { markup } = Html;
+  const { beginInCore, beginOwn, judge, isOver, goalNow, visited } = Judgement;
+  const { aim, reach } = Aim;
+  const { range } = Selecting;
+  const { option } = Choosing;
+  const { marked } = PageClipboard;
+  const { point } = Pointer;
+  const { boxes, sights } = Picture;
 
-const settled = async () => {
-  const way = full ? "settleFinely" : "settle";
-  await window.miniwobAgent[way]();
-  if (page() !== window.miniwobAgent) await page()[way]();
-};
+  // The document that shows the task: this one, or the one in the frame of a flight task, whose
+  // coordinates are those of the viewport.
+  const page = () => (!own && document.querySelector("iframe#wrap")?.contentWindow.miniwobAgent)
+    || window.miniwobAgent;
 
-const judged = () => {
-  judge();
-  const reward = () => own ? verdict : WOB_RAW_REWARD_GLOBAL;
-  return { goal: goalNow(), done: isOver(), reward: isOver() ? reward() : 0 };
-};
+  const settled = async () => {
+    const way = Visit.full ? "settleFinely" : "settle";
+    await window.miniwobAgent[way]();
+    if (page() !== window.miniwobAgent) await page()[way]();
+  };
 
-const read = () => ({
-  ...judged(),
-  elements: isOver() || !document.body ? [] : page()[full ? "shown" : "leaves"](),
-  focus: isOver() ? null : page().focused(),
-});
+  const judged = () => {
+    judge();
+    const reward = () => own ? Visit.verdict : WOB_RAW_REWARD_GLOBAL;
+    return { goal: goalNow(), done: isOver(), reward: isOver() ? reward() : 0 };
+  };
 
-// Generate the problem and read it. Where everything is read, no time passes before that on a page
-// that moves by itself: some give their reward for what is done from the first moment on.
-const start = async (given, everythingShown) => {
-  if (seed !== null) throw new Error("the trial before goes on here");
-  full = everythingShown;
-  preload();
-  await loaded();
-  await pass(SETTLE); // for scripts of the page that wait until it is loaded
-  if (leaving) return null; // the page leads to another one at once
-  seed = given;
-  await (own ? beginOwn() : beginInCore());
-  moving = full && restless();
-  if (!moving) await settled();
-  await loaded();
-  const found = leaving ? null : read();
-  if (own && found?.done) {
-    throw new Fault(`the task is over before the first action, with the reward ${found.reward}; `
-      + "the reward is 0 while the task is not decided");
-  }
-  return found;
-};
+  const read = () => ({
+    ...judged(),
+    elements: isOver() || !document.body ? [] : page()[Visit.full ? "shown" : "leaves"](),
+    focus: isOver() ? null : page().focused(),
+  });
 
-// Calls for the document that Python talks to, which is always the outer one.
-window.miniwobAgent = {
-  start: visited(start),
-  // Read the consequences of an action; the browser turns a wheel with its next frame.
-  read: visited(async (wheel) => {
-    if (wheel) await frames();
-    await settled();
-    return leaving ? null : read();
-  }),
-  // Let so many ms pass on the page's clock, if any, and read the page as it then is.
-  readAfter: visited(async (ms, detailed) => {
-    if (ms !== null) await page().wait(ms, detailed);
-    return leaving ? null : read();
-  }),
-  // Let time pass for a person who looks at the page.
-  live: visited(async (duration) => {
-    await pass(duration);
-    return leaving ? null : judged();
-  }),
-  // True if the trial has begun, false if not; null where another page is about to come.
-  begun: () => leaving ? null : seed !== null,
-  // Hand nothing over to the next page.
-  forget: () => { forgotten = true; },
-  // The visible page as HTML, and the ids in it.
-  html: () => isOver() ? ["", []] : page().markup(),
-  view,
-  point,
-  // Call one of the functions below in the document that shows the task.
-  ask: (name, ...values) => page()[name](...values),
-  settle,
-  settleFinely,
-  wait,
-  moves: () => moving,
-  frame: () => pass(FINE_FRAME),
-  follow,
-  shown: () => [...everything(), ...takeChanges()],
-  leaves: () => leaves(document.body),
-  focused,
-  markup: () => {
-    const shown = [];
-    return [markup(document.body, shown), shown];
-  },
-  boxes,
-  sights,
-  reach,
-  aim,
-  range,
-  option,
-  marked,
-  copied: () => clipboard,
-};
+  // Generate the problem and read it. Where everything is read, no time passes before that on a
+  // page that moves by itself: some give their reward for what is done from the first moment on.
+  const start = async (given, everythingShown) => {
+    if (Visit.seed !== null) throw new Error("the trial before goes on here");
+    Visit.full = everythingShown;
+    preload();
+    await loaded();
+    await pass(SETTLE); // for scripts of the page that wait until it is loaded
+    if (Visit.leaving) return null; // the page leads to another one at once
+    Visit.seed = given;
+    await (own ? beginOwn() : beginInCore());
+    Settle.moving = Visit.full && restless();
+    if (!Settle.moving) await settled();
+    await loaded();
+    const found = Visit.leaving ? null : read();
+    if (own && found?.done) {
+      throw new Fault(`the task is over before the first action, with the reward ${found.reward}; `
+        + "the reward is 0 while the task is not decided");
+    }
+    return found;
+  };
+
+  // Calls for the document that Python talks to, which is always the outer one.
+  window.miniwobAgent = {
+    start: visited(start),
+    // Read the consequences of an action; the browser turns a wheel with its next frame.
+    read: visited(async (wheel) => {
+      if (wheel) await frames();
+      await settled();
+      return Visit.leaving ? null : read();
+    }),
+    // Let so many ms pass on the page's clock, if any, and read the page as it then is.
+    readAfter: visited(async (ms, detailed) => {
+      if (ms !== null) await page().wait(ms, detailed);
+      return Visit.leaving ? null : read();
+    }),
+    // Let time pass for a person who looks at the page.
+    live: visited(async (duration) => {
+      await pass(duration);
+      return Visit.leaving ? null : judged();
+    }),
+    // True if the trial has begun, false if not; null where another page is about to come.
+    begun: () => Visit.leaving ? null : Visit.seed !== null,
+    // Hand nothing over to the next page.
+    forget: () => { Visit.forgotten = true; },
+    // The visible page as HTML, and the ids in it.
+    html: () => isOver() ? ["", []] : page().markup(),
+    view: (points, wanted) => Picture.view(page(), points, wanted),
+    point,
+    // Call one of the functions below in the document that shows the task.
+    ask: (name, ...values) => page()[name](...values),
+    settle,
+    settleFinely,
+    wait,
+    moves: () => Settle.moving,
+    frame: () => pass(FINE_FRAME),
+    follow,
+    shown: () => [...everything(), ...takeChanges()],
+    leaves: () => leaves(document.body),
+    focused,
+    markup: () => {
+      const shown = [];
+      return [markup(document.body, shown), shown];
+    },
+    boxes,
+    sights,
+    reach,
+    aim,
+    range,
+    option,
+    marked,
+    copied: () => PageClipboard.text,
+  };
+})();

@@ -1,42 +1,48 @@
 // What changes on the page while time passes, as a person would see it: light that goes on and off.
 
-const WATCH = 50; // ms between two looks
-const MOST_CHANGES = 40;
-let changes = []; // lines for the next reading
+const Changes = (() => {
+  const { everything } = Everything;
 
-// The attributes by which an element is seen to change; places are not among them.
-const FLEETING = new Set(["background", "fill", "stroke", "color", "image", "name", "value"]);
-const signature = ({ tag, text, classes, value, details }) => new Map([
-  ["tag", tag], ["class", classes ?? ""], ["value", String(value ?? "")], ["text", text],
-  ...details.filter(([name]) => FLEETING.has(name)),
-]);
-const signatures = () => new Map(everything().filter(({ id }) => id !== null)
-  .map((line) => [line.id, signature(line)]));
+  const WATCH = 50; // ms between two looks
+  const MOST_CHANGES = 40;
+  const changes = []; // lines for the next reading
 
-const changed = (before, after) => {
-  if (!after) return [["gone", before.get("tag")]];
-  if (!before) return [["new", after.get("tag")], ...[...after].slice(1)];
-  return [...new Set([...before.keys(), ...after.keys()])]
-    .filter((name) => before.get(name) !== after.get(name))
-    .map((name) => [name, after.get(name) || "none"]);
-};
+  // The attributes by which an element is seen to change; places are not among them.
+  const FLEETING = new Set(["background", "fill", "stroke", "color", "image", "name", "value"]);
+  const signature = ({ tag, text, classes, value, details }) => new Map([
+    ["tag", tag], ["class", classes ?? ""], ["value", String(value ?? "")], ["text", text],
+    ...details.filter(([name]) => FLEETING.has(name)),
+  ]);
+  const signatures = () => new Map(everything().filter(({ id }) => id !== null)
+    .map((line) => [line.id, signature(line)]));
 
-// Returns a function that notes what has changed since it was last called.
-const watchChanges = () => {
-  const began = now;
-  let before = signatures();
-  return () => {
-    const after = signatures();
-    for (const id of new Set([...before.keys(), ...after.keys()])) {
-      const details = changed(before.get(id), after.get(id)).filter(([, value]) => value);
-      if (!details.length) continue;
-      const head = [["at", `${(now - began) / 1000} s`], ["of", `id=${id}`]];
-      changes.push({ id: null, tag: "change", text: "", x: 0, y: 0, point: null,
-        details: [...head, ...details] });
-    }
-    before = after;
+  const changed = (before, after) => {
+    if (!after) return [["gone", before.get("tag")]];
+    if (!before) return [["new", after.get("tag")], ...[...after].slice(1)];
+    return [...new Set([...before.keys(), ...after.keys()])]
+      .filter((name) => before.get(name) !== after.get(name))
+      .map((name) => [name, after.get(name) || "none"]);
   };
-};
 
-// The changes since the last reading, the latest where there are many.
-const takeChanges = () => changes.splice(0).slice(-MOST_CHANGES);
+  // Returns a function that notes what has changed since it was last called.
+  const watchChanges = () => {
+    const began = Clock.now;
+    let before = signatures();
+    return () => {
+      const after = signatures();
+      for (const id of new Set([...before.keys(), ...after.keys()])) {
+        const details = changed(before.get(id), after.get(id)).filter(([, value]) => value);
+        if (!details.length) continue;
+        const head = [["at", `${(Clock.now - began) / 1000} s`], ["of", `id=${id}`]];
+        changes.push({ id: null, tag: "change", text: "", x: 0, y: 0, point: null,
+          details: [...head, ...details] });
+      }
+      before = after;
+    };
+  };
+
+  // The changes since the last reading, the latest where there are many.
+  const takeChanges = () => changes.splice(0).slice(-MOST_CHANGES);
+
+  return { WATCH, watchChanges, takeChanges };
+})();

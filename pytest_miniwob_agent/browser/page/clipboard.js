@@ -1,23 +1,29 @@
-// A clipboard for the page alone: that of the machine is shared with other browsers and programs, and
+// A clipboard for the page alone: the machine's is shared with other browsers and programs, and
 // outlasts the trial. As in any browser, a password can't be copied, nor read-only text cut.
 
-let clipboard = handed?.clipboard ?? "";
-const marked = () => {
-  const { selectionStart, selectionEnd, value, type } = document.activeElement ?? {};
-  if (type === "password") return "";
-  return (typeof selectionStart === "number" && value.slice(selectionStart, selectionEnd))
-    || getSelection().toString();
-};
-window.addEventListener("copy", (event) => {
-  clipboard = marked() || clipboard;
-  event.preventDefault();
-}, true);
-window.addEventListener("cut", (event) => {
-  const text = marked();
-  if (text && document.execCommand("delete")) clipboard = text;
-  event.preventDefault();
-}, true);
-window.addEventListener("paste", (event) => {
-  event.preventDefault();
-  document.execCommand("insertText", false, clipboard);
-}, true);
+const PageClipboard = (() => {
+  const { handed } = Visit;
+
+  let text = handed?.clipboard ?? "";
+  const marked = () => {
+    const { selectionStart, selectionEnd, value, type } = document.activeElement ?? {};
+    if (type === "password") return "";
+    return (typeof selectionStart === "number" && value.slice(selectionStart, selectionEnd))
+      || getSelection().toString();
+  };
+  window.addEventListener("copy", (event) => {
+    text = marked() || text;
+    event.preventDefault();
+  }, true);
+  window.addEventListener("cut", (event) => {
+    const cut = marked();
+    if (cut && document.execCommand("delete")) text = cut;
+    event.preventDefault();
+  }, true);
+  window.addEventListener("paste", (event) => {
+    event.preventDefault();
+    document.execCommand("insertText", false, text);
+  }, true);
+
+  return { marked, get text() { return text; } };
+})();

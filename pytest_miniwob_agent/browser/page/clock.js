@@ -1,66 +1,101 @@
-// The frozen clock: timers, animation frames and dates by a time of the page's own, which stands
-// still until `pass` moves it on. `EPOCH` is where it starts; it goes on from page to page in a trial.
+// The frozen clock: timers, animation frames and dates by the page's own time, which stands still
+// until `pass` moves it on. `EPOCH` is where it starts; it goes on from page to page in a trial.
 
-const RealDate = Date;
-const realFrame = window.requestAnimationFrame.bind(window);
-const began = handed?.now ?? EPOCH;
-let now = began;
-let frame = 100; // nobody watches an animation, so ten frames a second are enough
-let nextTimer = 1;
-const timers = new Map(); // id -> { at, id, run, every }
+const Clock = (() => {
+  const { EPOCH, SETTLE } = Constants;
+  const { own, handed, remark, shownError } = Visit;
 
-const add = (callback, delay, every, args) => {
-  const run = typeof callback === "function" ? () => callback(...args) : new Function(callback);
-  const wait = Math.max(every ? 4 : 1, Math.ceil(Number(delay) || 0));
-  timers.set(nextTimer, { at: now + wait, id: nextTimer, run, every: every ? wait : 0 });
-  return nextTimer++;
-};
-const remove = (id) => void timers.delete(id);
-window.setTimeout = (callback, delay, ...args) => add(callback, delay, false, args);
-window.setInterval = (callback, delay, ...args) => add(callback, delay, true, args);
-window.requestAnimationFrame = (callback) =>
-  add(() => callback(performance.now()), frame, false, []);
-window.requestIdleCallback = (callback) =>
-  add(() => callback({ didTimeout: false, timeRemaining: () => 50 }), 1, false, []);
-window.clearTimeout = window.clearInterval = remove;
-window.cancelAnimationFrame = window.cancelIdleCallback = remove;
-performance.now = () => now - began;
-window.Date = new Proxy(RealDate, {
-  construct: (target, args, newTarget) =>
-    Reflect.construct(target, args.length ? args : [now], newTarget),
-  apply: () => new RealDate(now).toString(),
-  get: (target, name) => (name === "now" ? () => now : target[name]),
-});
+  const RealDate = Date;
+  const realFrame = window.requestAnimationFrame.bind(window);
+  const began = handed?.now ?? EPOCH;
+  let now = began;
+  let nextTimer = 1;
+  const timers = new Map(); // id -> { at, id, run, every }
 
-// Let `duration` ms pass: run the timers that fall due, in order, each with its promises.
-const pass = async (duration) => {
-  const end = now + duration;
-  while (!leaving) {
-    let next = null;
-    for (const timer of timers.values()) {
-      if (timer.at <= end && (!next || timer.at < next.at)) next = timer;
+  const add = (callback, delay, every, args) => {
+    const run = typeof callback === "function" ? () => callback(...args) : new Function(callback);
+    const wait = Math.max(every ? 4 : 1, Math.ceil(Number(delay) || 0));
+    timers.set(nextTimer, { at: now + wait, id: nextTimer, run, every: every ? wait : 0 });
+    return nextTimer++;
+  };
+  const remove = (id) => void timers.delete(id);
+  window.setTimeout = (callback, delay, ...args) => add(callback, delay, false, args);
+  window.setInterval = (callback, delay, ...args) => add(callback, delay, true, args);
+  window.requestAnimationFrame = (callback) =>
+    add(() => callback(performance.now()), Clock.frame, false, []);
+  window.requestIdleCallback = (callback) =>
+    add(() => callback({ didTimeout: false, timeRemaining: () => 50 }), 1, false, []);
+  window.clearTimeout = window.clearInterval = remove;
+  window.cancelAnimationFrame = window.cancelIdleCallback = remove;
+  performance.now = () => now - began;
+  window.Date = new Proxy(RealDate, {
+    construct: (target, args, newTarget) =>
+      Reflect.construct(target, args.length ? args : [now], newTarget),
+    apply: () => new RealDate(now).toString(),
+    get: (target, name) => (name === "now" ? () => now : target[name]),
+  });
+
+  // Let `duration` ms pass: run the timers that fall due, in order, each with its promises.
+  const pass = async (duration) => {
+    const end = now + duration;
+    while (!Visit.leaving) {
+      let next = null;
+      for (const timer of timers.values()) {
+        if (timer.at <= end && (!next || timer.at < next.at)) next = timer;
+      }
+      if (!next) break;
+      now = Math.max(now, next.at);
+      if (next.every) next.at = now + next.every;
+      else timers.delete(next.id);
+      try {
+        next.run();
+      } catch (error) {
+        console.error(error); // as the browser does with an error in a timer
+        remark(`a script failed: ${shownError(error)}`);
+      }
+      await (own ? queued(1) : null);
     }
-    if (!next) break;
-    now = Math.max(now, next.at);
-    if (next.every) next.at = now + next.every;
-    else timers.delete(next.id);
-    try {
-      next.run();
-    } catch (error) {
-      console.error(error); // as the browser does with an error in a timer
-      remark(`a script failed: ${shownError(error)}`);
+    if (!Visit.leaving) now = end;
+  };
+
+  // True if the page moves or is about to: a timer is due within `SETTLE` ms. What recurs only
+  // every quarter of a second or more, such as a clock, is not awaited.
+  const restless = () => [...timers.values()].some(({ at, every }) =>
+    at <= now + SETTLE && every < 250);
+
+  // Let time pass until the page rests, for twice `SETTLE` ms at most.
+  const rest = async () => {
+    const end = now + 2 * SETTLE;
+    while (now < end && restless() && !Visit.leaving) await pass(Clock.frame);
+  };
+
+  // Wait in real time for the tasks that scripts have queued, and those that these queue, so many
+  // times: frameworks draw in such tasks.
+  const queued = async (times = 5) => {
+    for (let count = 0; count < times; count++) {
+      await new Promise((resolve) => {
+        const { port1, port2 } = new MessageChannel();
+        port1.onmessage = () => {
+          port1.close();
+          resolve();
+        };
+        port2.postMessage(null);
+      });
     }
-    await (own ? queued(1) : null);
-  }
-  if (!leaving) now = end;
-};
+  };
 
-// True if the page moves or is about to: a timer is due within `SETTLE` ms. What recurs only every
-// quarter of a second or more, such as a clock, is not awaited.
-const restless = () => [...timers.values()].some(({ at, every }) =>
-  at <= now + SETTLE && every < 250);
+  // Wait for the browser's next frame, in real time.
+  const nextFrame = () => new Promise(realFrame);
 
-// Let time pass until the page rests, for twice `SETTLE` ms at most.
-const rest = async () => {
-  for (const end = now + 2 * SETTLE; now < end && restless() && !leaving;) await pass(frame);
-};
+  return {
+    add,
+    began,
+    nextFrame,
+    pass,
+    queued,
+    rest,
+    restless,
+    frame: 100, // ms; nobody watches an animation, so ten frames a second are enough
+    get now() { return now; },
+  };
+})();

@@ -1,81 +1,101 @@
 // The visible leaves of the page, with the ids by which actions name them.
 
-// What core.js adds to a page, and its goal, which is read elsewhere.
-const IGNORED_IDS = new Set(["reward-display", "sync-task-cover", "click-canvas", "query"]);
-const IGNORED_TAGS = new Set(["script", "style", "br", "hr", "template", "defs", "title", "wbr"]);
-const ids = new WeakMap(); // element -> id
-const byId = new Map(); // id -> element
-let nextId = handed?.nextId ?? 1;
+const Leaves = (() => {
+  const { handed } = Visit;
+  const { inCore } = Task;
+  const { extent, visible, reachable, place, target, focusedElement } = Sight;
 
-const idOf = (element) => {
-  if (!ids.has(element)) {
-    ids.set(element, nextId);
-    byId.set(nextId++, element);
-  }
-  return ids.get(element);
-};
+  // What core.js adds to a page, and its goal, which is read elsewhere.
+  const IGNORED_IDS = new Set(["reward-display", "sync-task-cover", "click-canvas", "query"]);
+  const IGNORED_TAGS = new Set(["script", "style", "br", "hr", "template", "defs", "title", "wbr"]);
+  const ids = new WeakMap(); // element -> id
+  const byId = new Map(); // id -> element
+  let nextId = handed?.nextId ?? 1;
 
-const ignored = (element) =>
-  (IGNORED_IDS.has(element.id) && inCore()) || IGNORED_TAGS.has(element.tagName.toLowerCase());
-
-const squeeze = (text) => text.replace(/\s+/g, " ").trim();
-
-const text = (node, parent) => {
-  const rect = extent(node);
-  if (!visible(parent) || !reachable(rect, parent)) return [];
-  const [x, y] = place(rect, parent);
-  return [{ id: null, tag: "text", text: squeeze(node.data), x, y, point: null }];
-};
-
-const described = (element, content) => {
-  const id = idOf(element);
-  let tag = element.tagName.toLowerCase();
-  let value = null;
-  if (element instanceof HTMLInputElement) {
-    tag = `input_${element.type}`;
-    value = ["checkbox", "radio"].includes(element.type) ? element.checked : element.value;
-  } else if (element instanceof HTMLTextAreaElement) {
-    value = element.value;
-  } else if (element instanceof HTMLSelectElement) {
-    value = squeeze(element.selectedOptions[0]?.text ?? "");
-  } else if (element instanceof HTMLOptionElement) {
-    value = element.selected;
-  }
-  const [x, y] = place(element.getBoundingClientRect(), element.parentElement);
-  return {
-    id, tag, text: content, value, x, y, point: target(element),
-    classes: squeeze(element.getAttribute("class") ?? ""),
-    dom_id: element.id,
-    placeholder: element.placeholder ?? "",
+  const idOf = (element) => {
+    if (!ids.has(element)) {
+      ids.set(element, nextId);
+      byId.set(nextId++, element);
+    }
+    return ids.get(element);
   };
-};
-const leaf = (element, content) => visible(element) ? [described(element, content)] : [];
 
-// The visible leaves below an element, or the element itself if no element below it shows. A box with
-// hidden elements only is not a leaf, unless it can be used.
-const leaves = (element) => {
-  if (ignored(element)) return [];
-  if (element instanceof HTMLTextAreaElement) return leaf(element, "");
-  if (element instanceof HTMLSelectElement && !element.multiple && element.size < 2) {
-    return leaf(element, "");
-  }
-  if (element instanceof HTMLOptionElement) return leaf(element, squeeze(element.text));
-  const found = [...element.childNodes].flatMap((node) => {
-    if (node instanceof Element) return leaves(node);
-    return node instanceof Text && node.data.trim() ? text(node, element) : [];
-  });
-  if (element === document.body || found.some((leaf) => leaf.id !== null)) return found;
-  if (!found.length && element.childElementCount && !element.matches("a, button, label")) {
-    return [];
-  }
-  return leaf(element, found.map((leaf) => leaf.text).join(" "));
-};
+  const ignored = (element) =>
+    (IGNORED_IDS.has(element.id) && inCore()) || IGNORED_TAGS.has(element.tagName.toLowerCase());
 
-// The id of the field that keys go to, null if there is none. Buttons and boxes to tick are no fields:
-// a click gives them the focus as well, whatever else it does.
-const focused = () => {
-  const field = "input:not([type=button], [type=submit], [type=reset], [type=image], "
-    + "[type=checkbox], [type=radio]), textarea, select";
-  const element = focusedElement();
-  return element?.matches(field) ? ids.get(element) ?? null : null;
-};
+  const squeeze = (text) => text.replace(/\s+/g, " ").trim();
+
+  const text = (node, parent) => {
+    const rect = extent(node);
+    if (!visible(parent) || !reachable(rect, parent)) return [];
+    const [x, y] = place(rect, parent);
+    return [{ id: null, tag: "text", text: squeeze(node.data), x, y, point: null }];
+  };
+
+  const described = (element, content) => {
+    const id = idOf(element);
+    let tag = element.tagName.toLowerCase();
+    let value = null;
+    if (element instanceof HTMLInputElement) {
+      tag = `input_${element.type}`;
+      value = ["checkbox", "radio"].includes(element.type) ? element.checked : element.value;
+    } else if (element instanceof HTMLTextAreaElement) {
+      value = element.value;
+    } else if (element instanceof HTMLSelectElement) {
+      value = squeeze(element.selectedOptions[0]?.text ?? "");
+    } else if (element instanceof HTMLOptionElement) {
+      value = element.selected;
+    }
+    const [x, y] = place(element.getBoundingClientRect(), element.parentElement);
+    return {
+      id, tag, text: content, value, x, y, point: target(element),
+      classes: squeeze(element.getAttribute("class") ?? ""),
+      dom_id: element.id,
+      placeholder: element.placeholder ?? "",
+    };
+  };
+  const leaf = (element, content) => visible(element) ? [described(element, content)] : [];
+
+  // The visible leaves below an element, or the element itself if no element below it shows. A box
+  // with hidden elements only is not a leaf, unless it can be used.
+  const leaves = (element) => {
+    if (ignored(element)) return [];
+    if (element instanceof HTMLTextAreaElement) return leaf(element, "");
+    if (element instanceof HTMLSelectElement && !element.multiple && element.size < 2) {
+      return leaf(element, "");
+    }
+    if (element instanceof HTMLOptionElement) return leaf(element, squeeze(element.text));
+    const found = [...element.childNodes].flatMap((node) => {
+      if (node instanceof Element) return leaves(node);
+      return node instanceof Text && node.data.trim() ? text(node, element) : [];
+    });
+    if (element === document.body || found.some((leaf) => leaf.id !== null)) return found;
+    if (!found.length && element.childElementCount && !element.matches("a, button, label")) {
+      return [];
+    }
+    return leaf(element, found.map((leaf) => leaf.text).join(" "));
+  };
+
+  // The id of the field that keys go to, null if there is none. Buttons and boxes to tick are no
+  // fields: a click gives them the focus as well, whatever else it does.
+  const focused = () => {
+    const field = "input:not([type=button], [type=submit], [type=reset], [type=image], "
+      + "[type=checkbox], [type=radio]), textarea, select";
+    const element = focusedElement();
+    return element?.matches(field) ? ids.get(element) ?? null : null;
+  };
+
+  return {
+    IGNORED_TAGS,
+    ids,
+    byId,
+    idOf,
+    ignored,
+    squeeze,
+    text,
+    described,
+    leaves,
+    focused,
+    get nextId() { return nextId; },
+  };
+})();

@@ -1,68 +1,81 @@
 // Pictures: the part of the viewport that they have to show, and the boxes of elements in it.
 
-// The boxes of the innermost elements in sight, and of those at some points: left, top, width,
-// height.
-const boxes = (points) => {
-  const box = (element) => {
-    const { left, top, right, bottom } = element.getBoundingClientRect();
-    const [x, y] = [Math.floor(left), Math.floor(top)];
-    return [x, y, Math.ceil(right) - x, Math.ceil(bottom) - y];
-  };
-  const seen = [...byId.values()].filter((element) => element instanceof Element
-    && element.isConnected && visible(element)
-    && target(element) && ![...element.querySelectorAll("*")].some((inner) => ids.has(inner)));
-  const at = points.flatMap(([x, y]) => {
-    let hit = document.elementFromPoint(x, y);
-    while (hit && !ids.has(hit)) hit = hit.parentElement;
-    return hit ? [hit] : [];
-  });
-  return { seen: seen.map(box), at: at.map(box) };
-};
+const Picture = (() => {
+  const { nextFrame } = Clock;
+  const { visible, target } = Sight;
+  const { ids, byId, squeeze } = Leaves;
+  const { channels } = Colours;
+  const { sighted, inSight, covered } = States;
+  const { line, gather } = Everything;
+  const { hide } = Pointer;
 
-// True for an element that shows nothing, such as the edge by which a dialog is resized.
-const blank = (element) => {
-  const used = "a, button, label, input, select, textarea, img, canvas, svg, video, [contenteditable]";
-  if (!(element instanceof HTMLElement) || element.matches(used) || element.querySelector(used)
-    || squeeze(element.textContent)) return false;
-  const style = getComputedStyle(element);
-  const [, , , alpha] = channels(style.backgroundColor) ?? [0, 0, 0, 0];
-  return !alpha && style.backgroundImage === "none" && style.content === "normal"
-    && ["Top", "Right", "Bottom", "Left"].every((side) => !parseFloat(style[`border${side}Width`]))
-    && ["::before", "::after"].every((part) => getComputedStyle(element, part).content === "none");
-};
-
-// The boxes of the elements with some ids that are in sight, and of all texts and drawings that show,
-// which marks of the elements should not hide.
-const sights = (wanted) => {
-  const whole = ({ left, top, right, bottom }) => {
-    const [x, y] = [Math.floor(left), Math.floor(top)];
-    return [x, y, Math.ceil(right) - x, Math.ceil(bottom) - y];
+  // The boxes of the innermost elements in sight, and of those at some points: left, top, width,
+  // height.
+  const boxes = (points) => {
+    const box = (element) => {
+      const { left, top, right, bottom } = element.getBoundingClientRect();
+      const [x, y] = [Math.floor(left), Math.floor(top)];
+      return [x, y, Math.ceil(right) - x, Math.ceil(bottom) - y];
+    };
+    const seen = [...byId.values()].filter((element) => element instanceof Element
+      && element.isConnected && visible(element)
+      && target(element) && ![...element.querySelectorAll("*")].some((inner) => ids.has(inner)));
+    const at = points.flatMap(([x, y]) => {
+      let hit = document.elementFromPoint(x, y);
+      while (hit && !ids.has(hit)) hit = hit.parentElement;
+      return hit ? [hit] : [];
+    });
+    return { seen: seen.map(box), at: at.map(box) };
   };
-  const seen = (node) => visible(node) && !covered(node) && !blank(node);
-  const marks = wanted.map((id) => [id, byId.get(id)])
-    .filter(([, node]) => node instanceof Element && node.isConnected && inSight(node)
-      && (line(node) || seen(node)))
-    .map(([id, node]) => [id, whole(sighted(node))]);
-  const texts = ({ node, content }) => {
-    if (!(node instanceof HTMLElement) || !content || node.matches("option")) return [node];
-    const words = document.createTreeWalker(node, NodeFilter.SHOW_TEXT);
-    return Array.from({ length: 20 }, () => words.nextNode())
-      .filter((word) => word?.data.trim());
-  };
-  const shown = gather(document.body).filter(({ box }) => !box).flatMap(texts)
-    .filter(inSight).map(sighted).map(whole);
-  return { marks, shown };
-};
 
-// The size of a picture, which shows the task's area and all elements beyond it, the boxes of the
-// elements at some points, and those of the elements with some ids.
-const view = async (points, wanted) => {
-  arrow?.remove(); // it does not belong to the page
-  // On a busy machine the last drawing may be a frame behind, and a picture would show that.
-  for (let count = 0; count < 2; count++) await new Promise(realFrame);
-  const { seen, at } = page().boxes(points);
-  const right = Math.max(160, ...seen.map(([left, , width]) => left + width));
-  const bottom = Math.max(210, ...seen.map(([, top, , height]) => top + height));
-  const size = [Math.min(right, innerWidth), Math.min(bottom, innerHeight)];
-  return { size, boxes: at, ...(wanted.length ? page().sights(wanted) : { marks: [], shown: [] }) };
-};
+  // True for an element that shows nothing, such as the edge by which a dialog is resized.
+  const blank = (element) => {
+    const used = "a, button, label, input, select, textarea, img, canvas, svg, video, "
+      + "[contenteditable]";
+    if (!(element instanceof HTMLElement) || element.matches(used) || element.querySelector(used)
+      || squeeze(element.textContent)) return false;
+    const style = getComputedStyle(element);
+    const [, , , alpha] = channels(style.backgroundColor) ?? [0, 0, 0, 0];
+    return !alpha && style.backgroundImage === "none" && style.content === "normal"
+      && ["Top", "Right", "Bottom", "Left"].every((side) => !parseFloat(style[`border${side}Width`]))
+      && ["::before", "::after"].every((part) => getComputedStyle(element, part).content === "none");
+  };
+
+  // The boxes of the elements with some ids that are in sight, and of all texts and drawings that
+  // show, which marks of the elements should not hide.
+  const sights = (wanted) => {
+    const whole = ({ left, top, right, bottom }) => {
+      const [x, y] = [Math.floor(left), Math.floor(top)];
+      return [x, y, Math.ceil(right) - x, Math.ceil(bottom) - y];
+    };
+    const seen = (node) => visible(node) && !covered(node) && !blank(node);
+    const marks = wanted.map((id) => [id, byId.get(id)])
+      .filter(([, node]) => node instanceof Element && node.isConnected && inSight(node)
+        && (line(node) || seen(node)))
+      .map(([id, node]) => [id, whole(sighted(node))]);
+    const texts = ({ node, content }) => {
+      if (!(node instanceof HTMLElement) || !content || node.matches("option")) return [node];
+      const words = document.createTreeWalker(node, NodeFilter.SHOW_TEXT);
+      return Array.from({ length: 20 }, () => words.nextNode())
+        .filter((word) => word?.data.trim());
+    };
+    const shown = gather(document.body).filter(({ box }) => !box).flatMap(texts)
+      .filter(inSight).map(sighted).map(whole);
+    return { marks, shown };
+  };
+
+  // The size of a picture, which shows the task's area and all elements beyond it, the boxes of the
+  // elements at some points, and those of the elements with some ids.
+  const view = async (page, points, wanted) => {
+    hide();
+    // On a busy machine the last drawing may be a frame behind, and a picture would show that.
+    for (let count = 0; count < 2; count++) await nextFrame();
+    const { seen, at } = page.boxes(points);
+    const right = Math.max(160, ...seen.map(([left, , width]) => left + width));
+    const bottom = Math.max(210, ...seen.map(([, top, , height]) => top + height));
+    const size = [Math.min(right, innerWidth), Math.min(bottom, innerHeight)];
+    return { size, boxes: at, ...(wanted.length ? page.sights(wanted) : { marks: [], shown: [] }) };
+  };
+
+  return { boxes, sights, view };
+})();

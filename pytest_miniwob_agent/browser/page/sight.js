@@ -1,91 +1,108 @@
 // Geometry of elements: which can be seen, where they are, and where a click lands on them.
 
-// The element of a node, which is an element or a text in one.
-const owner = (node) => node instanceof Text ? node.parentElement : node;
+const Sight = (() => {
+  // The element of a node, which is an element or a text in one.
+  const owner = (node) => node instanceof Text ? node.parentElement : node;
 
-// The boxes of a node's lines, and the box around them.
-const ranged = (node) => {
-  if (!(node instanceof Text)) return node;
-  const range = document.createRange();
-  range.selectNodeContents(node);
-  return range;
-};
-const extent = (node) => ranged(node).getBoundingClientRect();
+  // The boxes of a node's lines, and the box around them.
+  const ranged = (node) => {
+    if (!(node instanceof Text)) return node;
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    return range;
+  };
+  const extent = (node) => ranged(node).getBoundingClientRect();
 
-// True if a person could bring a box inside `parent` into sight by scrolling alone: in whole pixels
-// it has more than one each way, and no ancestor cuts it off by hiding what overflows.
-const reachable = (rect, parent) => {
-  let { left, top, right, bottom } = rect;
-  for (let up = parent; up && up !== document.body; up = up.parentElement) {
-    const { overflowX, overflowY } = getComputedStyle(up);
-    const box = up.getBoundingClientRect();
-    if (overflowX === "hidden" || overflowX === "clip") {
-      [left, right] = [Math.max(left, box.left), Math.min(right, box.right)];
-    } else if (overflowX !== "visible") {
-      [left, right] = [box.left, box.right];
+  // True if a person could bring a box inside `parent` into sight by scrolling alone: in whole
+  // pixels it has more than one each way, and no ancestor cuts it off by hiding what overflows.
+  const reachable = (rect, parent) => {
+    let { left, top, right, bottom } = rect;
+    for (let up = parent; up && up !== document.body; up = up.parentElement) {
+      const { overflowX, overflowY } = getComputedStyle(up);
+      const box = up.getBoundingClientRect();
+      if (overflowX === "hidden" || overflowX === "clip") {
+        [left, right] = [Math.max(left, box.left), Math.min(right, box.right)];
+      } else if (overflowX !== "visible") {
+        [left, right] = [box.left, box.right];
+      }
+      if (overflowY === "hidden" || overflowY === "clip") {
+        [top, bottom] = [Math.max(top, box.top), Math.min(bottom, box.bottom)];
+      } else if (overflowY !== "visible") {
+        [top, bottom] = [box.top, box.bottom];
+      }
     }
-    if (overflowY === "hidden" || overflowY === "clip") {
-      [top, bottom] = [Math.max(top, box.top), Math.min(bottom, box.bottom)];
-    } else if (overflowY !== "visible") {
-      [top, bottom] = [box.top, box.bottom];
+    return Math.round(right - left) > 1 && Math.round(bottom - top) > 1
+      && right + scrollX > 0 && bottom + scrollY > 0;
+  };
+
+  // A box of two pixels at most: how many of them shrunk text gets differs from browser to browser.
+  const speck = ({ width, height }) => Math.round(Math.max(width, height)) <= 2;
+
+  // True for a speck without text or use.
+  const negligible = (element, rect) => speck(rect)
+    && !element.matches("a, button, label, input, textarea, select, option")
+    && ![...element.childNodes].some((node) =>
+      node instanceof Text && node.data.trim() && !speck(extent(node)));
+
+  const visible = (node) => {
+    const checked = { opacityProperty: true, visibilityProperty: true };
+    if (!owner(node).checkVisibility(checked)) return false;
+    const rect = extent(node);
+    return reachable(rect, node.parentElement)
+      && !(node instanceof Element && negligible(node, rect));
+  };
+
+  // The element that keys go to, null if there is none. An element that is disabled or hidden loses
+  // the focus when the browser draws its next frame, which may be before or after a look at the
+  // page; here it has lost it at once.
+  const focusedElement = () => {
+    const element = document.activeElement;
+    const kept = element && element !== document.body && !element.matches(":disabled")
+      && element.checkVisibility({ visibilityProperty: true });
+    return kept ? element : null;
+  };
+
+  // The middle of a box inside `parent` when nothing is scrolled.
+  const place = (rect, parent) => {
+    let x = rect.left + rect.width / 2 + scrollX;
+    let y = rect.top + rect.height / 2 + scrollY;
+    for (let up = parent; up && up !== document.body; up = up.parentElement) {
+      x += up.scrollLeft;
+      y += up.scrollTop;
     }
-  }
-  return Math.round(right - left) > 1 && Math.round(bottom - top) > 1
-    && right + scrollX > 0 && bottom + scrollY > 0;
-};
+    return [Math.round(x), Math.round(y)];
+  };
 
-// A box of two pixels at most: how many of them shrunk text gets differs from browser to browser.
-const speck = ({ width, height }) => Math.round(Math.max(width, height)) <= 2;
+  // Points in a node: its middle, then others.
+  const samples = (node) => {
+    const rect = ranged(node).getClientRects()[0] ?? extent(node);
+    return [[0.5, 0.5], [0.5, 0.25], [0.5, 0.75], [0.25, 0.5], [0.75, 0.5],
+      [0.25, 0.25], [0.75, 0.25], [0.25, 0.75], [0.75, 0.75]].map(([fx, fy]) =>
+      [Math.floor(rect.left + rect.width * fx), Math.floor(rect.top + rect.height * fy)]);
+  };
 
-// True for a speck without text or use.
-const negligible = (element, rect) => speck(rect)
-  && !element.matches("a, button, label, input, textarea, select, option")
-  && ![...element.childNodes].some((node) =>
-    node instanceof Text && node.data.trim() && !speck(extent(node)));
+  // A point at which a click lands on the element, its middle if possible; null where the
+  // element is out of sight or covered.
+  const target = (node) => {
+    for (const [x, y] of samples(node)) {
+      const hit = document.elementFromPoint(x, y);
+      if (hit && owner(node).contains(hit)) return [x, y];
+    }
+    return null;
+  };
 
-const visible = (node) => {
-  if (!owner(node).checkVisibility({ opacityProperty: true, visibilityProperty: true })) return false;
-  const rect = extent(node);
-  return reachable(rect, node.parentElement) && !(node instanceof Element && negligible(node, rect));
-};
+  const inViewport = ([x, y]) => x >= 0 && y >= 0 && x < innerWidth && y < innerHeight;
 
-// The element that keys go to, null if there is none. An element that is disabled or hidden loses the
-// focus when the browser draws its next frame, which may be before or after a look at the page; here
-// it has lost it at once.
-const focusedElement = () => {
-  const element = document.activeElement;
-  const kept = element && element !== document.body && !element.matches(":disabled")
-    && element.checkVisibility({ visibilityProperty: true });
-  return kept ? element : null;
-};
-
-// The middle of a box inside `parent` when nothing is scrolled.
-const place = (rect, parent) => {
-  let x = rect.left + rect.width / 2 + scrollX;
-  let y = rect.top + rect.height / 2 + scrollY;
-  for (let up = parent; up && up !== document.body; up = up.parentElement) {
-    x += up.scrollLeft;
-    y += up.scrollTop;
-  }
-  return [Math.round(x), Math.round(y)];
-};
-
-// Points in a node: its middle, then others.
-const samples = (node) => {
-  const rect = ranged(node).getClientRects()[0] ?? extent(node);
-  return [[0.5, 0.5], [0.5, 0.25], [0.5, 0.75], [0.25, 0.5], [0.75, 0.5],
-    [0.25, 0.25], [0.75, 0.25], [0.25, 0.75], [0.75, 0.75]].map(([fx, fy]) =>
-    [Math.floor(rect.left + rect.width * fx), Math.floor(rect.top + rect.height * fy)]);
-};
-
-// A point at which a click lands on the element, its middle if possible; null where the
-// element is out of sight or covered.
-const target = (node) => {
-  for (const [x, y] of samples(node)) {
-    const hit = document.elementFromPoint(x, y);
-    if (hit && owner(node).contains(hit)) return [x, y];
-  }
-  return null;
-};
-
-const inViewport = ([x, y]) => x >= 0 && y >= 0 && x < innerWidth && y < innerHeight;
+  return {
+    owner,
+    ranged,
+    extent,
+    reachable,
+    visible,
+    focusedElement,
+    place,
+    samples,
+    target,
+    inViewport,
+  };
+})();

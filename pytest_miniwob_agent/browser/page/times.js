@@ -1,58 +1,69 @@
-// On pages of one's own: other clocks of the browser, which go by the page's clock too, and what its
-// author should know of that goes by real time.
+// Your own pages: the browser's other clocks go by the page's clock too, and their author gets to
+// know what goes by real time.
 
-if (own) {
-  Object.defineProperty(performance, "timeOrigin", { value: began });
-  Object.defineProperty(document, "lastModified", { value: "01/01/2020 00:00:00" });
-  Object.defineProperty(Event.prototype, "timeStamp", { get: () => now - began });
-  const { get: formatOf } = Object.getOwnPropertyDescriptor(Intl.DateTimeFormat.prototype, "format");
-  Object.defineProperty(Intl.DateTimeFormat.prototype, "format", {
-    get() {
-      const format = formatOf.call(this);
-      return (date = now) => format(date);
-    },
-  });
-  if (window.Temporal) {
-    const instant = () => Temporal.Instant.fromEpochMilliseconds(now);
-    const zonedDateTimeISO = (zone = "UTC") => instant().toZonedDateTimeISO(zone);
-    Object.assign(Temporal.Now, {
-      instant,
-      zonedDateTimeISO,
-      plainDateTimeISO: (zone) => zonedDateTimeISO(zone).toPlainDateTime(),
-      plainDateISO: (zone) => zonedDateTimeISO(zone).toPlainDate(),
-      plainTimeISO: (zone) => zonedDateTimeISO(zone).toPlainTime(),
+const Times = (() => {
+  const { own, remark } = Visit;
+
+  if (own) {
+    Object.defineProperty(performance, "timeOrigin", { value: Clock.began });
+    Object.defineProperty(document, "lastModified", { value: "01/01/2020 00:00:00" });
+    Object.defineProperty(Event.prototype, "timeStamp", { get: () => Clock.now - Clock.began });
+    const formats = Intl.DateTimeFormat.prototype;
+    const { get: formatOf } = Object.getOwnPropertyDescriptor(formats, "format");
+    Object.defineProperty(formats, "format", {
+      get() {
+        const format = formatOf.call(this);
+        return (date = Clock.now) => format(date);
+      },
+    });
+    if (window.Temporal) {
+      const instant = () => Temporal.Instant.fromEpochMilliseconds(Clock.now);
+      const zonedDateTimeISO = (zone = "UTC") => instant().toZonedDateTimeISO(zone);
+      Object.assign(Temporal.Now, {
+        instant,
+        zonedDateTimeISO,
+        plainDateTimeISO: (zone) => zonedDateTimeISO(zone).toPlainDateTime(),
+        plainDateISO: (zone) => zonedDateTimeISO(zone).toPlainDate(),
+        plainTimeISO: (zone) => zonedDateTimeISO(zone).toPlainTime(),
+      });
+    }
+
+    // As with CSS, an animation is over at once; one without end does not move.
+    const { animate } = Element.prototype;
+    Element.prototype.animate = function (...values) {
+      const animation = animate.apply(this, values);
+      if (animation.effect.getComputedTiming().endTime === Infinity) animation.cancel();
+      else animation.finish();
+      return animation;
+    };
+
+    window.Worker = new Proxy(Worker, {
+      construct: (target, values, newTarget) => {
+        remark(`a worker was started, which runs in real time: ${
+        String(values[0]).replace(/^blob:.*/, "a blob")}`);
+        return Reflect.construct(target, values, newTarget);
+      },
     });
   }
 
-  // As with CSS, an animation is over at once; one without end does not move.
-  const { animate } = Element.prototype;
-  Element.prototype.animate = function (...values) {
-    const animation = animate.apply(this, values);
-    if (animation.effect.getComputedTiming().endTime === Infinity) animation.cancel();
-    else animation.finish();
-    return animation;
+  // Remark what is on the page that is not read, or goes by real time.
+  const survey = () => {
+    for (const element of document.querySelectorAll("iframe, frame, object, embed, video, audio")) {
+      const name = element.tagName.toLowerCase();
+      const source = element.getAttribute("src") ?? element.getAttribute("data") ?? "";
+      remark(`what is in the element <${name}> is not read, and does not go by the page's clock: `
+        + source);
+    }
+    for (const element of document.querySelectorAll("*")) {
+      if (element.shadowRoot) {
+        remark(`what is in the shadow tree of <${element.localName}> is not read`);
+      }
+    }
+    if (document.querySelector("meta[http-equiv=refresh i]")) {
+      remark("a meta element with a refresh leads on in real time; "
+        + "a script with setTimeout does not");
+    }
   };
 
-  window.Worker = new Proxy(Worker, {
-    construct: (target, values, newTarget) => {
-      remark(`a worker was started, which runs in real time: ${
-        String(values[0]).replace(/^blob:.*/, "a blob")}`);
-      return Reflect.construct(target, values, newTarget);
-    },
-  });
-}
-
-// Remark what is on the page that is not read, or goes by real time.
-const survey = () => {
-  for (const element of document.querySelectorAll("iframe, frame, object, embed, video, audio")) {
-    const name = element.tagName.toLowerCase();
-    const source = element.getAttribute("src") ?? element.getAttribute("data") ?? "";
-    remark(`what is in the element <${name}> is not read, and does not go by the page's clock: ${source}`);
-  }
-  for (const element of document.querySelectorAll("*")) {
-    if (element.shadowRoot) remark(`what is in the shadow tree of <${element.localName}> is not read`);
-  }
-  if (document.querySelector("meta[http-equiv=refresh i]")) {
-    remark("a meta element with a refresh leads on in real time; a script with setTimeout does not");
-  }
-};
+  return { survey };
+})();

@@ -14,7 +14,7 @@ from pytest_miniwob_agent.core.errors import MiniwobError
 from pytest_miniwob_agent.core.files import write_atomically
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import shorten
-from pytest_miniwob_agent.models.apis.answers import is_answer
+from pytest_miniwob_agent.models.apis.recorded import is_answer
 from pytest_miniwob_agent.models.unusable import describe_unusable
 
 

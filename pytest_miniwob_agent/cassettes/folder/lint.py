@@ -116,20 +116,17 @@ def _find_leaks(text: str, calls: Sequence[Call]) -> list[tuple[int, str]]:
 
     Its calls are searched, and its text, which has comments and, if it is damaged, no calls.
     """
-    leaks = {(_line_at(text, secret.start), secret.kind) for secret in secrets.find(text)}
+    found = [(1, secret) for secret in secrets.find(text)]
     for index, call in enumerate(calls):
-        for part, data in (("request", call.body), ("response", call.answer)):
-            for secret in secrets.find(data):
-                start = line_of(text, ("interactions", index, part, "body", *secret.keys)) or 1
-                words = secret.text.partition("\n")[0]
-                lines = enumerate(text.split("\n")[start - 1 :], start)
-                line = next((number for number, line in lines if words in line), start)
-                leaks.add((line, secret.kind))
+        start = line_of(text, ("interactions", index)) or 1
+        found += [(start, secret) for secret in secrets.find((call.body, call.answer))]
+    leaks = set()
+    for start, secret in found:
+        words = secret.text.partition("\n")[0]
+        lines = enumerate(text.split("\n")[start - 1 :], start)
+        # A secret that is written with an escape is reported at the start of its call.
+        leaks.add((next((number for number, line in lines if words in line), start), secret.kind))
     return sorted(leaks)
-
-
-def _line_at(text: str, position: int) -> int:
-    return text.count("\n", 0, position) + 1
 
 
 def unchecked_folders(used: Used) -> dict[str, int]:

@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from pytest_miniwob_agent.models.apis import CHAT
-from pytest_miniwob_agent.models.apis.answers import is_answer
+from pytest_miniwob_agent.models.apis.recorded import is_answer
 
 SCHEMA = 1
 """The schema of cassettes of texts; older files lack the key and the origins of their calls."""

@@ -19,7 +19,7 @@ from pytest_miniwob_agent.core.events import OF_TEST, Completion, Origin
 from pytest_miniwob_agent.core.files import check_writable, display_path
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.models.apis import CHAT, api_of, sse
-from pytest_miniwob_agent.models.apis.answers import answer_of, completion_of
+from pytest_miniwob_agent.models.apis.recorded import answer_of, completion_of
 from pytest_miniwob_agent.models.budget import Budget
 from pytest_miniwob_agent.models.chat import ChatCalls, completion_in
 from pytest_miniwob_agent.models.unusable import usage_of_answer

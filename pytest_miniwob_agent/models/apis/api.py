@@ -1,122 +1,90 @@
-"""The API of a request, by its path."""
+"""A model API: one form of requests and answers, and the provider that serves it."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any
 
 from pytest_miniwob_agent.core.chat import Message
 from pytest_miniwob_agent.core.data import canonical_json
 from pytest_miniwob_agent.core.events import Completion
 
-CHAT = "/v1/chat/completions"
-"""The path of Chat Completions as cassettes and batch files name it: without a host."""
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """The default server of requests, and the key that they need there.
+
+    Attributes:
+        key_variable: the environment variable with the key.
+        key_header: the header that takes the key; None for the one that OpenAI's client sends.
+        url: the provider's server; None for OpenAI's, which the client knows.
+    """
+
+    key_variable: str
+    key_header: str | None = None
+    url: str | None = None
 
 
-class API(Protocol):
-    """One form of requests and answers. What has another form than expected is read as empty."""
+OPENAI = Provider("OPENAI_API_KEY")
 
-    path: str
-    """The path of the form, without a host."""
+
+class API:
+    """One form of requests and answers.
+
+    Subclasses describe a form. The class itself stands for any other JSON, which is recorded and
+    shown as it is. Parts of an unexpected form are read as empty.
+
+    Attributes:
+        path: the path of the requests, without a host.
+        provider: serves the API.
+    """
+
+    path = ""
+    provider = OPENAI
 
     def messages(self, body: Mapping[str, Any]) -> list[Message]:
         """Return the messages of a request."""
-        ...
-
-    def tools(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the tools that a request offers, by their names."""
-        ...
-
-    def is_answer(self, answer: Mapping[str, Any]) -> bool:
-        """Return False for an answer that says nothing."""
-        ...
-
-    def completion(self, answer: Mapping[str, Any]) -> Completion:
-        """Return what an answer says."""
-        ...
-
-    def answer(self, completion: Completion) -> dict[str, Any]:
-        """Return an answer that says this; the opposite of `completion`."""
-        ...
-
-    def served(self, answer: Mapping[str, Any], digest: str) -> dict[str, Any]:
-        """Return an answer with what clients expect of it, where a cassette leaves that out.
-
-        The id is made of `digest`, so that equal calls have equal ids.
-        """
-        ...
-
-    def collect(self, events: Sequence[Any]) -> dict[str, Any]:
-        """Return the answer that the events of a stream add up to; empty if its end is missing."""
-        ...
-
-    def events(self, answer: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Return the events of a stream that adds up to an answer."""
-        ...
-
-
-class OtherAPI:
-    """Any JSON, of which nothing else is known."""
-
-    path = ""
-
-    def messages(self, body: Mapping[str, Any]) -> list[Message]:
-        """Return the request as one message of JSON."""
         return [Message("request", json.dumps(body, indent=2, ensure_ascii=False))]
 
     def tools(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Return none."""
+        """Return the tools that a request offers, by name."""
         return {}
 
     def is_answer(self, answer: Mapping[str, Any]) -> bool:
-        """Return True."""
+        """Return False for an error and for an answer that says nothing."""
         return True
 
     def completion(self, answer: Mapping[str, Any]) -> Completion:
-        """Return the answer as a text of JSON."""
+        """Return what an answer says."""
         return Completion(canonical_json(answer))
 
     def answer(self, completion: Completion) -> dict[str, Any]:
-        """Return an answer with a text alone."""
+        """Return an answer that says this; the opposite of `completion`."""
         return {"text": completion.text}
 
+    def usage(self, prompt: int, completion: int) -> dict[str, Any]:
+        """Return token counts as an answer has them; empty if the API counts none."""
+        return {}
+
     def served(self, answer: Mapping[str, Any], digest: str) -> dict[str, Any]:
-        """Return the answer as it is."""
+        """Return an answer with the fields that clients expect and cassettes leave out.
+
+        The id is made of `digest`, so that equal calls have equal ids.
+        """
         return dict(answer)
 
     def collect(self, events: Sequence[Any]) -> dict[str, Any]:
-        """Return the events as they are."""
+        """Return the answer that the events of a stream add up to; empty if its end is missing."""
         return {"events": list(events)} if events else {}
 
     def events(self, answer: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Return the answer as the only event."""
+        """Return the events of a stream that adds up to an answer."""
         return [dict(answer)]
 
-
-def api_of(path: str) -> API:
-    """Return the API of a path."""
-    from pytest_miniwob_agent.models.apis.chat_completions import ChatCompletions
-    from pytest_miniwob_agent.models.apis.messages import Messages
-    from pytest_miniwob_agent.models.apis.responses import Responses
-
-    for api in (ChatCompletions(), Responses(), Messages()):
-        if path == api.path:
-            return api
-    return OtherAPI()
-
-
-def path_of(url_path: str) -> str:
-    """Return the path of a request as cassettes name it, from that of its URL.
-
-    The server's own part is left out, so that calls which were recorded through a gateway are
-    replayed without one: `/openai/v1/v1/responses` gives `/v1/responses`.
-    """
-    _, version, rest = url_path.rpartition("/v1/")
-    if version:
-        # An address that ends in /v1, and a path that begins with a version of its own.
-        return f"/{rest}" if rest.startswith("v1beta/") else f"/v1/{rest}"
-    for path in (CHAT, "/v1/responses", "/v1/messages"):
-        if url_path.endswith(path.removeprefix("/v1")):
-            return path
-    return url_path
+    def _usage(self, completion: Completion) -> dict[str, Any]:
+        """Return the `usage` of an answer, or nothing if the completion has no token counts."""
+        if completion.prompt_tokens is None or completion.completion_tokens is None:
+            return {}
+        return {"usage": self.usage(completion.prompt_tokens, completion.completion_tokens)}

@@ -8,38 +8,38 @@ from typing import Any
 from pytest_miniwob_agent.core.chat import Message, ToolCall
 from pytest_miniwob_agent.core.events import Completion
 from pytest_miniwob_agent.core.usage import token_count
-from pytest_miniwob_agent.models.apis import parts
-from pytest_miniwob_agent.models.apis.api import CHAT
+from pytest_miniwob_agent.models.apis import lenient
+from pytest_miniwob_agent.models.apis.api import API
 
 
-class ChatCompletions:
+class ChatCompletions(API):
     """The API of `/v1/chat/completions`."""
 
-    path = CHAT
+    path = "/v1/chat/completions"
 
     def messages(self, body: Mapping[str, Any]) -> list[Message]:
         """Return the messages of a request."""
         return [
             Message(
-                parts.text(message.get("role")),
-                parts.content_text(message.get("content")),
+                lenient.text(message.get("role")),
+                lenient.content_text(message.get("content")),
                 _tool_calls(message),
-                parts.text_or_none(message.get("tool_call_id")),
+                lenient.text_or_none(message.get("tool_call_id")),
             )
-            for message in parts.mappings(body.get("messages"))
+            for message in lenient.mappings(body.get("messages"))
         ]
 
     def tools(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Return the functions that a request offers."""
         functions = [
-            parts.mapping(tool.get("function")) for tool in parts.mappings(body.get("tools"))
+            lenient.mapping(tool.get("function")) for tool in lenient.mappings(body.get("tools"))
         ]
-        return {parts.text(each.get("name")): each for each in functions}
+        return {lenient.text(each.get("name")): each for each in functions}
 
     def is_answer(self, answer: Mapping[str, Any]) -> bool:
         """Return True if the first choice has a text, calls a tool, or says why there is none."""
-        message = parts.mapping(
-            next(iter(parts.mappings(answer.get("choices"))), {}).get("message")
+        message = lenient.mapping(
+            next(iter(lenient.mappings(answer.get("choices"))), {}).get("message")
         )
         if isinstance(message.get("content"), str | list):
             return True
@@ -48,18 +48,18 @@ class ChatCompletions:
 
     def completion(self, answer: Mapping[str, Any]) -> Completion:
         """Return what the first choice of an answer says, and the others behind it."""
-        usage = parts.mapping(answer.get("usage"))
+        usage = lenient.mapping(answer.get("usage"))
         found = []
-        for choice in parts.mappings(answer.get("choices")) or [{}]:
-            message = parts.mapping(choice.get("message"))
+        for choice in lenient.mappings(answer.get("choices")) or [{}]:
+            message = lenient.mapping(choice.get("message"))
             reasoning = message.get("reasoning_content") or message.get("reasoning")
             found.append(
                 Completion(
-                    parts.content_text(message.get("content")),
+                    lenient.content_text(message.get("content")),
                     tool_calls=_tool_calls(message),
-                    finish_reason=parts.text_or_none(choice.get("finish_reason")),
-                    reasoning=parts.text_or_none(reasoning),
-                    refusal=parts.text_or_none(message.get("refusal")),
+                    finish_reason=lenient.text_or_none(choice.get("finish_reason")),
+                    reasoning=lenient.text_or_none(reasoning),
+                    refusal=lenient.text_or_none(message.get("refusal")),
                 )
             )
         first = found[0]
@@ -67,8 +67,8 @@ class ChatCompletions:
             first.text,
             token_count(usage.get("prompt_tokens")),
             token_count(usage.get("completion_tokens")),
-            parts.text_or_none(answer.get("model")),
-            parts.text_or_none(answer.get("system_fingerprint")),
+            lenient.text_or_none(answer.get("model")),
+            lenient.text_or_none(answer.get("system_fingerprint")),
             first.tool_calls,
             first.finish_reason,
             first.reasoning,
@@ -89,13 +89,14 @@ class ChatCompletions:
             }
             for index, each in enumerate((completion, *completion.others))
         ]
-        if completion.prompt_tokens is not None and completion.completion_tokens is not None:
-            answer["usage"] = {
-                "prompt_tokens": completion.prompt_tokens,
-                "completion_tokens": completion.completion_tokens,
-                "total_tokens": completion.prompt_tokens + completion.completion_tokens,
-            }
-        return answer
+        return answer | self._usage(completion)
+
+    def usage(self, prompt: int, completion: int) -> dict[str, Any]:
+        """Return the counts of tokens and their sum."""
+        total = prompt + completion
+        return {
+            "prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": total,
+        }  # fmt: skip
 
     def served(self, answer: Mapping[str, Any], digest: str) -> dict[str, Any]:
         """Return an answer with an id and a time."""
@@ -105,17 +106,17 @@ class ChatCompletions:
         """Return the answer that the chunks of a stream add up to."""
         answer: dict[str, Any] = {"object": "chat.completion"}
         choices: dict[Any, dict[str, Any]] = {}
-        for chunk in parts.mappings(events):
+        for chunk in lenient.mappings(events):
             for name in ("model", "system_fingerprint", "usage"):
                 if chunk.get(name) is not None:
                     answer[name] = chunk[name]
-            for piece in parts.mappings(chunk.get("choices")):
+            for piece in lenient.mappings(chunk.get("choices")):
                 index = piece.get("index")
                 key = index if isinstance(index, int) else 0
                 choice = choices.setdefault(
                     key, {"index": key, "message": {"role": "assistant", "content": None}}
                 )
-                _add_delta(choice["message"], parts.mapping(piece.get("delta")))
+                _add_delta(choice["message"], lenient.mapping(piece.get("delta")))
                 if piece.get("finish_reason") is not None:
                     choice["finish_reason"] = piece["finish_reason"]
         answer["choices"] = [choices[index] for index in sorted(choices)]
@@ -131,11 +132,11 @@ class ChatCompletions:
             "model": answer.get("model", ""),
         }
         chunks = []
-        for choice in parts.mappings(answer.get("choices")):
+        for choice in lenient.mappings(answer.get("choices")):
             index = choice.get("index", 0)
-            delta = dict(parts.mapping(choice.get("message")))
+            delta = dict(lenient.mapping(choice.get("message")))
             if delta.get("tool_calls"):
-                calls = parts.mappings(delta["tool_calls"])
+                calls = lenient.mappings(delta["tool_calls"])
                 delta["tool_calls"] = [{"index": n, **call} for n, call in enumerate(calls)]
             end = choice.get("finish_reason", "stop")
             for part, reason in ((delta, None), ({}, end)):
@@ -191,7 +192,7 @@ def prompt_files(messages: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     files: dict[str, str] = {}
     for message in messages:
         content = message.get("content")
-        pieces = [content, *(part.get("text") for part in parts.mappings(content))]
+        pieces = [content, *(part.get("text") for part in lenient.mappings(content))]
         for piece in pieces:
             files |= getattr(piece, "files", {})
     return files
@@ -199,14 +200,14 @@ def prompt_files(messages: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 def _tool_calls(message: Mapping[str, Any]) -> tuple[ToolCall, ...]:
     calls = []
-    for call in parts.mappings(message.get("tool_calls")):
-        function = parts.mapping(call.get("function") or call.get("custom"))
+    for call in lenient.mappings(message.get("tool_calls")):
+        function = lenient.mapping(call.get("function") or call.get("custom"))
         arguments = function.get("arguments", function.get("input", ""))
-        name = parts.text(function.get("name"))
-        calls.append(ToolCall(parts.text(call.get("id")), name, parts.json_text(arguments)))
+        name = lenient.text(function.get("name"))
+        calls.append(ToolCall(lenient.text(call.get("id")), name, lenient.json_text(arguments)))
     if isinstance(old := message.get("function_call"), Mapping):
         calls.append(
-            ToolCall("", parts.text(old.get("name")), parts.json_text(old.get("arguments")))
+            ToolCall("", lenient.text(old.get("name")), lenient.json_text(old.get("arguments")))
         )
     return tuple(calls)
 
@@ -215,7 +216,7 @@ def _add_delta(message: dict[str, Any], delta: Mapping[str, Any]) -> None:
     """Add a piece of a streamed message to the message."""
     for name, part in delta.items():
         if name == "tool_calls":
-            for piece in parts.mappings(part):
+            for piece in lenient.mappings(part):
                 _add_tool_call(message.setdefault("tool_calls", []), piece)
         elif name != "role" and isinstance(part, str):
             message[name] = (message.get(name) or "") + part
@@ -228,7 +229,7 @@ def _add_tool_call(calls: list[dict[str, Any]], piece: Mapping[str, Any]) -> Non
     number = index if isinstance(index, int) and 0 <= index <= len(calls) else len(calls)
     if number == len(calls):
         calls.append({"id": "", "type": "function", "function": {"name": "", "arguments": ""}})
-    call, function = calls[number], parts.mapping(piece.get("function"))
-    call["id"] = parts.text(piece.get("id")) or call["id"]
-    call["function"]["name"] += parts.text(function.get("name"))
-    call["function"]["arguments"] += parts.text(function.get("arguments"))
+    call, function = calls[number], lenient.mapping(piece.get("function"))
+    call["id"] = lenient.text(piece.get("id")) or call["id"]
+    call["function"]["name"] += lenient.text(function.get("name"))
+    call["function"]["arguments"] += lenient.text(function.get("arguments"))

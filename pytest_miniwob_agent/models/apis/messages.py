@@ -9,28 +9,32 @@ from typing import Any
 from pytest_miniwob_agent.core.chat import Message, ToolCall
 from pytest_miniwob_agent.core.events import Completion
 from pytest_miniwob_agent.core.usage import token_count
-from pytest_miniwob_agent.models.apis import parts
+from pytest_miniwob_agent.models.apis import lenient
+from pytest_miniwob_agent.models.apis.api import API, Provider
 
 _INPUT_TOKENS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 
-class Messages:
+class Messages(API):
     """The API of `/v1/messages`."""
 
     path = "/v1/messages"
+    provider = Provider("ANTHROPIC_API_KEY", "x-api-key", "https://api.anthropic.com/v1")
 
     def messages(self, body: Mapping[str, Any]) -> list[Message]:
         """Return the system text and the messages of a request."""
         found = []
-        if system := parts.content_text(body.get("system")):
+        if system := lenient.content_text(body.get("system")):
             found.append(Message("system", system))
-        for message in parts.mappings(body.get("messages")):
-            found += _messages(parts.text(message.get("role")), message.get("content"))
+        for message in lenient.mappings(body.get("messages")):
+            found += _messages(lenient.text(message.get("role")), message.get("content"))
         return found
 
     def tools(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Return the tools that a request offers."""
-        return {parts.text(tool.get("name")): tool for tool in parts.mappings(body.get("tools"))}
+        return {
+            lenient.text(tool.get("name")): tool for tool in lenient.mappings(body.get("tools"))
+        }
 
     def is_answer(self, answer: Mapping[str, Any]) -> bool:
         """Return False for an error."""
@@ -38,19 +42,19 @@ class Messages:
 
     def completion(self, answer: Mapping[str, Any]) -> Completion:
         """Return what the content blocks of an answer say."""
-        usage = parts.mapping(answer.get("usage"))
+        usage = lenient.mapping(answer.get("usage"))
         counts = [token_count(usage.get(name)) for name in _INPUT_TOKENS]
-        blocks = parts.mappings(answer.get("content"))
-        reasoning = [parts.text(each.get("thinking")) for each in blocks]
+        blocks = lenient.mappings(answer.get("content"))
+        reasoning = [lenient.text(each.get("thinking")) for each in blocks]
         return Completion(
-            "".join(parts.text(each.get("text")) for each in blocks),
+            "".join(lenient.text(each.get("text")) for each in blocks),
             None if counts[0] is None else sum(count or 0 for count in counts),
             token_count(usage.get("output_tokens")),
-            parts.text_or_none(answer.get("model")),
+            lenient.text_or_none(answer.get("model")),
             None,
             _tool_calls(blocks),
-            parts.text_or_none(answer.get("stop_reason")),
-            parts.text_or_none("\n".join(filter(None, reasoning))),
+            lenient.text_or_none(answer.get("stop_reason")),
+            lenient.text_or_none("\n".join(filter(None, reasoning))),
         )
 
     def answer(self, completion: Completion) -> dict[str, Any]:
@@ -71,12 +75,11 @@ class Messages:
             "stop_reason": "tool_use" if completion.tool_calls else end,
             "stop_sequence": None,
         }
-        if completion.prompt_tokens is not None and completion.completion_tokens is not None:
-            answer["usage"] = {
-                "input_tokens": completion.prompt_tokens,
-                "output_tokens": completion.completion_tokens,
-            }
-        return answer
+        return answer | self._usage(completion)
+
+    def usage(self, prompt: int, completion: int) -> dict[str, Any]:
+        """Return the counts of tokens."""
+        return {"input_tokens": prompt, "output_tokens": completion}
 
     def served(self, answer: Mapping[str, Any], digest: str) -> dict[str, Any]:
         """Return an answer with an id."""
@@ -86,17 +89,20 @@ class Messages:
         """Return the answer that the events of a stream add up to."""
         answer: dict[str, Any] = {}
         blocks: dict[Any, dict[str, Any]] = {}
-        for event in parts.mappings(events):
+        for event in lenient.mappings(events):
             kind, index = event.get("type"), event.get("index", 0)
             if kind == "message_start":
-                answer.update(parts.mapping(event.get("message")))
+                answer.update(lenient.mapping(event.get("message")))
             elif kind == "content_block_start":
-                blocks[index] = dict(parts.mapping(event.get("content_block")))
+                blocks[index] = dict(lenient.mapping(event.get("content_block")))
             elif kind == "content_block_delta" and index in blocks:
-                _add_delta(blocks[index], parts.mapping(event.get("delta")))
+                _add_delta(blocks[index], lenient.mapping(event.get("delta")))
             elif kind == "message_delta":
-                answer.update(parts.mapping(event.get("delta")))
-                usage = {**parts.mapping(answer.get("usage")), **parts.mapping(event.get("usage"))}
+                answer.update(lenient.mapping(event.get("delta")))
+                usage = {
+                    **lenient.mapping(answer.get("usage")),
+                    **lenient.mapping(event.get("usage")),
+                }
                 answer["usage"] = usage
         for block in blocks.values():
             if isinstance(block.get("partial_json"), str):
@@ -106,7 +112,7 @@ class Messages:
 
     def events(self, answer: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Return the events of a stream: for each block its beginning, its content and its end."""
-        usage = parts.mapping(answer.get("usage"))
+        usage = lenient.mapping(answer.get("usage"))
         start = {
             **answer,
             "content": [],
@@ -114,7 +120,7 @@ class Messages:
             "usage": {**usage, "output_tokens": 0},
         }
         events: list[dict[str, Any]] = [{"type": "message_start", "message": start}]
-        for index, block in enumerate(parts.mappings(answer.get("content"))):
+        for index, block in enumerate(lenient.mappings(answer.get("content"))):
             empty, deltas = _pieces(block)
             events.append({"type": "content_block_start", "index": index, "content_block": empty})
             events += [
@@ -132,25 +138,25 @@ def _messages(role: str, content: Any) -> list[Message]:
     if isinstance(content, str):
         return [Message(role, content)]
     found, others = [], []
-    for block in parts.mappings(content):
+    for block in lenient.mappings(content):
         if block.get("type") == "tool_result":
-            result = parts.content_text(block.get("content"))
-            call = parts.text_or_none(block.get("tool_use_id"))
+            result = lenient.content_text(block.get("content"))
+            call = lenient.text_or_none(block.get("tool_use_id"))
             found.append(Message("tool", result, tool_call_id=call))
         elif block.get("type") not in ("tool_use", "thinking", "redacted_thinking"):
             others.append(block)
-    calls = _tool_calls(parts.mappings(content))
+    calls = _tool_calls(lenient.mappings(content))
     if others or calls or not found:
-        found.append(Message(role, parts.content_text(others), calls))
+        found.append(Message(role, lenient.content_text(others), calls))
     return found
 
 
 def _tool_calls(blocks: Sequence[Mapping[str, Any]]) -> tuple[ToolCall, ...]:
     return tuple(
         ToolCall(
-            parts.text(block.get("id")),
-            parts.text(block.get("name")),
-            parts.json_text(block.get("input")),
+            lenient.text(block.get("id")),
+            lenient.text(block.get("name")),
+            lenient.json_text(block.get("input")),
         )
         for block in blocks
         if block.get("type") == "tool_use"
@@ -174,7 +180,7 @@ def _add_delta(block: dict[str, Any], delta: Mapping[str, Any]) -> None:
     """Add a piece of a streamed content block to the block."""
     for name, part in delta.items():
         if name != "type" and isinstance(part, str):
-            block[name] = parts.text(block.get(name)) + part
+            block[name] = lenient.text(block.get(name)) + part
 
 
 def _pieces(block: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:

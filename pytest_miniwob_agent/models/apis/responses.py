@@ -8,12 +8,13 @@ from typing import Any
 from pytest_miniwob_agent.core.chat import Message, ToolCall
 from pytest_miniwob_agent.core.events import Completion
 from pytest_miniwob_agent.core.usage import token_count
-from pytest_miniwob_agent.models.apis import parts
+from pytest_miniwob_agent.models.apis import lenient
+from pytest_miniwob_agent.models.apis.api import API
 
 _ENDS = ("response.completed", "response.incomplete", "response.failed")
 
 
-class Responses:
+class Responses(API):
     """The API of `/v1/responses`."""
 
     path = "/v1/responses"
@@ -21,19 +22,19 @@ class Responses:
     def messages(self, body: Mapping[str, Any]) -> list[Message]:
         """Return the instructions and the input items of a request."""
         found = []
-        if instructions := parts.content_text(body.get("instructions")):
+        if instructions := lenient.content_text(body.get("instructions")):
             found.append(Message("system", instructions))
-        if previous := parts.text(body.get("previous_response_id")):
+        if previous := lenient.text(body.get("previous_response_id")):
             found.append(Message("earlier", f"[the conversation up to {previous}]"))
         items = body.get("input")
         if isinstance(items, str):
             return [*found, Message("user", items)]
-        return found + [_message(item) for item in parts.mappings(items)]
+        return found + [_message(item) for item in lenient.mappings(items)]
 
     def tools(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Return the tools that a request offers."""
-        tools = parts.mappings(body.get("tools"))
-        return {parts.text(tool.get("name") or tool.get("type")): tool for tool in tools}
+        tools = lenient.mappings(body.get("tools"))
+        return {lenient.text(tool.get("name") or tool.get("type")): tool for tool in tools}
 
     def is_answer(self, answer: Mapping[str, Any]) -> bool:
         """Return False for an error."""
@@ -41,29 +42,29 @@ class Responses:
 
     def completion(self, answer: Mapping[str, Any]) -> Completion:
         """Return what the output items of an answer say."""
-        usage = parts.mapping(answer.get("usage"))
+        usage = lenient.mapping(answer.get("usage"))
         texts, reasoning, refusals, calls = [], [], [], []
-        for item in parts.mappings(answer.get("output")):
+        for item in lenient.mappings(answer.get("output")):
             kind = item.get("type")
             if kind == "message":
-                for part in parts.mappings(item.get("content")):
-                    texts.append(parts.text(part.get("text")))
-                    refusals.append(parts.text(part.get("refusal")))
+                for part in lenient.mappings(item.get("content")):
+                    texts.append(lenient.text(part.get("text")))
+                    refusals.append(lenient.text(part.get("refusal")))
             elif kind == "reasoning":
-                reasoning.append(parts.content_text(item.get("summary") or item.get("content")))
+                reasoning.append(lenient.content_text(item.get("summary") or item.get("content")))
             elif call := _tool_call(item):
                 calls.append(call)
-        incomplete = parts.mapping(answer.get("incomplete_details")).get("reason")
+        incomplete = lenient.mapping(answer.get("incomplete_details")).get("reason")
         return Completion(
             "".join(texts),
             token_count(usage.get("input_tokens")),
             token_count(usage.get("output_tokens")),
-            parts.text_or_none(answer.get("model")),
+            lenient.text_or_none(answer.get("model")),
             None,
             tuple(calls),
-            parts.text_or_none(incomplete or answer.get("status")),
-            parts.text_or_none("\n".join(reasoning)),
-            parts.text_or_none("".join(refusals)),
+            lenient.text_or_none(incomplete or answer.get("status")),
+            lenient.text_or_none("\n".join(reasoning)),
+            lenient.text_or_none("".join(refusals)),
         )
 
     def answer(self, completion: Completion) -> dict[str, Any]:
@@ -90,15 +91,17 @@ class Responses:
             "model": completion.model or "model",
             "output": output,
         }
-        if completion.prompt_tokens is not None and completion.completion_tokens is not None:
-            answer["usage"] = {
-                "input_tokens": completion.prompt_tokens,
-                "input_tokens_details": {"cached_tokens": 0},
-                "output_tokens": completion.completion_tokens,
-                "output_tokens_details": {"reasoning_tokens": 0},
-                "total_tokens": completion.prompt_tokens + completion.completion_tokens,
-            }
-        return answer
+        return answer | self._usage(completion)
+
+    def usage(self, prompt: int, completion: int) -> dict[str, Any]:
+        """Return the counts of tokens, with details that some clients require."""
+        return {
+            "input_tokens": prompt,
+            "input_tokens_details": {"cached_tokens": 0},
+            "output_tokens": completion,
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": prompt + completion,
+        }
 
     def served(self, answer: Mapping[str, Any], digest: str) -> dict[str, Any]:
         """Return an answer with an id and with the fields that every response has."""
@@ -110,9 +113,9 @@ class Responses:
 
     def collect(self, events: Sequence[Any]) -> dict[str, Any]:
         """Return the answer that the last event of a stream holds."""
-        for event in reversed(parts.mappings(events)):
+        for event in reversed(lenient.mappings(events)):
             if event.get("type") in _ENDS:
-                return dict(parts.mapping(event.get("response")))
+                return dict(lenient.mapping(event.get("response")))
         return {}
 
     def events(self, answer: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -121,7 +124,7 @@ class Responses:
         for kind in ("response.created", "response.in_progress"):
             response = {**answer, "status": "in_progress", "output": []}
             events.append({"type": kind, "response": response})
-        for index, item in enumerate(parts.mappings(answer.get("output"))):
+        for index, item in enumerate(lenient.mappings(answer.get("output"))):
             events += _item_events(index, item)
         status = answer.get("status")
         kind = f"response.{status}"
@@ -136,11 +139,11 @@ def _item_events(index: int, item: Mapping[str, Any]) -> list[dict[str, Any]]:
     middle: list[dict[str, Any]] = []
     if item.get("type") == "message":
         started["content"] = []
-        for number, part in enumerate(parts.mappings(item.get("content"))):
+        for number, part in enumerate(lenient.mappings(item.get("content"))):
             where = {**place, "content_index": number}
             kind = "refusal" if part.get("type") == "refusal" else "output_text"
             name = "refusal" if kind == "refusal" else "text"
-            said = parts.text(part.get(name))
+            said = lenient.text(part.get(name))
             empty = {**part, name: ""}
             extra: dict[str, Any] = {} if kind == "refusal" else {"logprobs": []}
             middle += [
@@ -151,9 +154,9 @@ def _item_events(index: int, item: Mapping[str, Any]) -> list[dict[str, Any]]:
             ]
     elif item.get("type") == "function_call":
         started["arguments"] = ""
-        said = parts.text(item.get("arguments"))
+        said = lenient.text(item.get("arguments"))
         kind = "response.function_call_arguments"
-        name = parts.text(item.get("name"))
+        name = lenient.text(item.get("name"))
         middle = [
             {"type": f"{kind}.delta", **place, "delta": said},
             {"type": f"{kind}.done", **place, "arguments": said, "name": name},
@@ -170,18 +173,20 @@ def _message(item: Mapping[str, Any]) -> Message:
     if call := _tool_call(item):
         return Message("assistant", "", (call,))
     if kind in ("function_call_output", "custom_tool_call_output"):
-        output = parts.content_text(item.get("output"))
-        return Message("tool", output, tool_call_id=parts.text_or_none(item.get("call_id")))
+        output = lenient.content_text(item.get("output"))
+        return Message("tool", output, tool_call_id=lenient.text_or_none(item.get("call_id")))
     if kind == "message":
-        return Message(parts.text(item.get("role")), parts.content_text(item.get("content")))
+        return Message(lenient.text(item.get("role")), lenient.content_text(item.get("content")))
     if kind == "reasoning":
-        return Message("reasoning", parts.content_text(item.get("summary") or item.get("content")))
-    return Message(parts.text(kind), parts.json_text(dict(item)))
+        return Message(
+            "reasoning", lenient.content_text(item.get("summary") or item.get("content"))
+        )
+    return Message(lenient.text(kind), lenient.json_text(dict(item)))
 
 
 def _tool_call(item: Mapping[str, Any]) -> ToolCall | None:
     if item.get("type") not in ("function_call", "custom_tool_call"):
         return None
     arguments = item.get("arguments", item.get("input", ""))
-    name = parts.text(item.get("name"))
-    return ToolCall(parts.text(item.get("call_id")), name, parts.json_text(arguments))
+    name = lenient.text(item.get("name"))
+    return ToolCall(lenient.text(item.get("call_id")), name, lenient.json_text(arguments))

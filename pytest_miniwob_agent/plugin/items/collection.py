@@ -204,7 +204,7 @@ def _check_page(page: TaskPage, state: State) -> None:
     """Check that a task has one page in the whole run, which the browser can load.
 
     Raises:
-        UsageError: another test has a page of this name, or the page would be loaded from disk.
+        UsageError: another test has a page of this name.
     """
     if page.root is None:
         return
@@ -213,12 +213,6 @@ def _check_page(page: TaskPage, state: State) -> None:
         raise UsageError(
             f"{display_path(page.file)} is called {page.task!r}, as {display_path(known)} of "
             "another test is, and they would share their cassettes: rename one of them"
-        )
-    if state.settings.page_scheme == "file":
-        raise UsageError(
-            f"{display_path(page.file)} can't be loaded with --miniwob-page-scheme=file: from disk "
-            "a page could read any file, and its links would lead elsewhere. Leave the option out, "
-            "or select tasks of the miniwob package alone"
         )
 
 

@@ -306,13 +306,6 @@ OPTIONS = (
         parse=parse_optional_text,
     ),
     Option(
-        "page-scheme",
-        "how task pages come to the browser: http = from a server on loopback, of which the "
-        "browser keeps compiled scripts; file = from disk",
-        "http",
-        choices=("http", "file"),
-    ),
-    Option(
         "remote",
         "open the browsers on the Selenium Grid at this address, such as http://grid:4444; one "
         "session for each worker, kept for the whole run. The Grid's user and password come from "

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 REPLAYING = (
     "model", "llm-params", "agent", "agent-params", "prompts", "seeds", "trials", "steps",
-    "repeats", "pages", "cassettes", "browser", "page-scheme",
+    "repeats", "pages", "cassettes", "browser",
 )  # fmt: skip
 """Options that decide which items there are, and what an item does when it is replayed."""
 
@@ -81,7 +81,6 @@ class Settings:
     report: Path | None
     trace: str
     browser: str | None
-    page_scheme: str
     remote: str | None = field(repr=False)
     capabilities: dict[str, Any] = field(repr=False)
     serve: HostPort | None
@@ -251,11 +250,6 @@ def _check_grid(config: pytest.Config, values: dict[str, Any]) -> None:
             "miniwob_remote) opens browsers on a Grid: name one of its nodes with "
             """--miniwob-capabilities='{"goog:chromeOptions": {"binary": "PATH"}}', or give """
             "--miniwob-remote= to stay on this machine"
-        )
-    elif values["page_scheme"] == "file":
-        raise UsageError(
-            "--miniwob-page-scheme=file and --miniwob-remote don't go together: the nodes of a "
-            "Grid have no files of this machine"
         )
 
 

@@ -194,9 +194,9 @@ class Controller:
         self._report.write(
             self._outcomes,
             judged=self._state.settings.baseline is not None,
-            shard=shard_of(self._config, self._state, self._outcomes),
+            shard=shard_of(self._config, self._state),
             verdict=comparison.verdict if comparison else None,
-            cautions=comparison.both.cautions if comparison else (),
+            warnings=comparison.both.warnings if comparison else (),
             broken=bool(session.shouldstop or session.shouldfail)
             or session.exitstatus == pytest.ExitCode.INTERRUPTED,
             sent=self._state.settings.sent_pictures,

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.events import Called
 from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.outcome import Outcome
@@ -20,6 +19,7 @@ from pytest_miniwob_agent.plugin.run.shard import shard_of
 from pytest_miniwob_agent.plugin.run.state import State
 
 if TYPE_CHECKING:
+    from pytest_miniwob_agent.plugin.run.baseline import Baseline
     from pytest_miniwob_agent.results.comparison import Comparison
     from pytest_miniwob_agent.results.file import Result, Results
     from pytest_miniwob_agent.terminal.comparison import ComparisonView
@@ -29,12 +29,7 @@ NAMED = 20
 
 
 class RunResults:
-    """Results of a run, written and judged when it is over.
-
-    Args:
-        config: pytest's configuration.
-        state: the state of the run in this process.
-    """
+    """Results of a run, written and judged when it is over."""
 
     def __init__(self, config: pytest.Config, state: State) -> None:
         self._config = config
@@ -57,30 +52,27 @@ class RunResults:
             UsageError: an item was run more than once, with different results.
             OSError: the file can't be written.
         """
-        from pytest_miniwob_agent.results.file import Results
+        from pytest_miniwob_agent.results.file import Results, one_per_case
 
         state = self._state
         self._partial = self._reasons_for_partial(outcomes)
-        shard = shard_of(self._config, state, outcomes)
-        results = Results(_unique(outcomes), self._partial, "this run", shard)
+        shard = shard_of(self._config, state)
+        results = Results(one_per_case(map(result_of, outcomes)), self._partial, "this run", shard)
         if state.settings.results:
             results.write(state.settings.results)
             self._written = True
-        if state.baseline is not None and (shard is None or state.settings.judge_shard):
-            self._judge(results)
+        if state.baseline is not None and shard is None:
+            self._judge(results, state.baseline)
 
-    def _judge(self, results: Results) -> None:
+    def _judge(self, results: Results, baseline: Baseline) -> None:
         from pytest_miniwob_agent.results.comparison import Comparison
         from pytest_miniwob_agent.results.gate import judge
         from pytest_miniwob_agent.terminal.comparison import ComparisonView
         from pytest_miniwob_agent.terminal.github import report_to_github
 
-        state = self._state
-        assert state.baseline is not None
-        baseline = state.baseline.results
-        left_out = LeftOut(self._config, state, baseline)
-        verdict = judge(baseline, results, state.baseline.gate, left_out)
-        self.comparison = ComparisonView(Comparison(baseline, results), verdict)
+        left_out = LeftOut(self._config, self._state, baseline.results)
+        verdict = judge(baseline.results, results, baseline.gate, left_out)
+        self.comparison = ComparisonView(Comparison(baseline.results, results), verdict)
         report_to_github(self.comparison)
 
     @property
@@ -111,14 +103,14 @@ class RunResults:
     def show(self, terminal: pytest.TerminalReporter) -> None:
         """Show the verdict of the gate, and the path of the results file."""
         comparison, settings = self.comparison, self._state.settings
-        if comparison is not None and (terminal.verbosity >= 0 or self.failed):
+        verdict = comparison.verdict if comparison is not None else None
+        if comparison and verdict and (terminal.verbosity >= 0 or verdict.failed):
             from pytest_miniwob_agent.terminal.gate import show_gate
 
             most = None if terminal.verbosity > 0 else NAMED
-            verdict = comparison.verdict
-            changed = verdict is not None and bool(verdict.progressed or verdict.regressed)
-            hint = self._how_to_keep(comparison.both) if changed and not self.failed else ""
-            show_gate(terminal, comparison, most=most, hint=hint)
+            changed = bool(verdict.progressed or verdict.regressed) and not verdict.failed
+            hint = self._how_to_keep(comparison.both) if changed else ""
+            show_gate(terminal, comparison.both, verdict, most=most, hint=hint)
         if self._written and settings.results and terminal.verbosity >= 0:
             terminal.line(f"results: {display_path(settings.results)}")
         if settings.shard and comparison is None and terminal.verbosity >= 0:
@@ -147,27 +139,6 @@ class RunResults:
         if self._partial:
             return f"if the change is kept, run all items {how}: the next baseline"
         return f"if the change is kept, replay this run {how}: the next baseline"
-
-
-def _unique(outcomes: Sequence[Outcome]) -> tuple[Result, ...]:
-    """Return the results of a run; two tests may have run the same item, if to the same result.
-
-    Raises:
-        UsageError: an item was run more than once, with different results or limits.
-    """
-    found: dict[str, Result] = {}
-    for outcome in outcomes:
-        result = result_of(outcome)
-        known = found.setdefault(result.case, result)
-        if replace(known, test=result.test) != result:
-            raise UsageError(
-                f"{result.case} was run more than once, with different results or limits: no "
-                "results were written and nothing was judged. Run one agent and one model at a "
-                "time, and each item in one test"
-            )
-        if result.test < known.test:  # the same one in whatever order they ran
-            found[result.case] = result
-    return tuple(found.values())
 
 
 def result_of(outcome: Outcome) -> Result:

@@ -1,15 +1,13 @@
-"""A run of a shard: what it notes of its items and its set-up, for the merge of all shards."""
+"""The run of a shard: how it describes its suite, for the merge of all shards."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_miniwob_agent.core.data import canonical_json, digest
-from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.plugin.options.project_folder import project_folder
 from pytest_miniwob_agent.plugin.options.settings import Settings
@@ -30,23 +28,26 @@ def pytest_collection_modifyitems(config: pytest.Config) -> None:
         state.unwanted |= state.deselected
 
 
-def shard_of(config: pytest.Config, state: State, outcomes: Sequence[Outcome]) -> Shard | None:
-    """Return what a run notes of itself as a shard, None if it is the run of a whole suite."""
+def shard_of(config: pytest.Config, state: State) -> Shard | None:
+    """Return the shard that this run is, None if it runs a whole suite."""
     if state.settings.shard is None:
         return None
     from pytest_miniwob_agent.results.git import checked_out
     from pytest_miniwob_agent.results.shard import Shard
 
     number, of = state.settings.shard
-    ran = {outcome.case.id for outcome in outcomes}
+    items = _items(state)
     return Shard(
         number=number,
         of=of,
-        commit=checked_out(project_folder(config)),
-        setup=_setup(state.settings),
-        collected=frozenset(chain.from_iterable(state.offered.values())),
-        deselected=frozenset(state.unwanted - state.selected),
-        not_run=frozenset(state.selected - ran),
+        selected=len(state.selected),
+        items=len(items),
+        deselected=tuple(sorted(state.unwanted - state.selected)),
+        suite={
+            "commit": checked_out(project_folder(config)),
+            "digest of the items": digest(",".join(sorted(items))),
+            **_options(state.settings),
+        },
     )
 
 
@@ -54,22 +55,23 @@ def is_empty_shard(session: pytest.Session, state: State) -> bool:
     """Return True if all items went to other shards, which is not a failure."""
     if state.settings.shard is None or session.exitstatus != pytest.ExitCode.NO_TESTS_COLLECTED:
         return False
-    return not state.unwanted.issuperset(chain.from_iterable(state.offered.values()))
+    return not state.unwanted.issuperset(_items(state))
 
 
-def _setup(settings: Settings) -> dict[str, str]:
-    """Return the options that decide what items do, for those that are the same at every shard."""
-    from pytest_miniwob_agent.results.shard import seed_ranges
+def _items(state: State) -> set[str]:
+    """The cases of the suite, whichever shard runs them."""
+    return set(chain.from_iterable(state.offered.values()))
 
+
+def _options(settings: Settings) -> dict[str, str]:
+    """The options that decide what an item does."""
     prompts = sorted(settings.prompts.glob("*.txt")) if settings.prompts else []
-    values = {
-        "agent": settings.agent,
-        "agent-params": redact(canonical_json(settings.agent_params)),
-        "model": settings.model or "",
-        "llm-params": redact(canonical_json(settings.kept_params)),
-        "prompts": ", ".join(f"{path.name} {digest(path.read_text('utf-8'))}" for path in prompts),
-        "seeds": seed_ranges(settings.seeds or settings.ini["seeds"] or ()),
+    return {
+        "--miniwob-agent": settings.agent,
+        "--miniwob-agent-params": redact(canonical_json(settings.agent_params)),
+        "--miniwob-model": settings.model or "",
+        "--miniwob-llm-params": redact(canonical_json(settings.kept_params)),
+        "--miniwob-prompts": ", ".join(f"{p.name} {digest(p.read_text('utf-8'))}" for p in prompts),
+        "--miniwob-trials": str(settings.trials or settings.ini["trials"] or ""),
+        "--miniwob-steps": str(settings.steps or settings.ini["steps"] or ""),
     }
-    for name in ("trials", "steps", "repeats"):
-        values[name] = str(getattr(settings, name) or settings.ini[name] or "")
-    return {f"--miniwob-{name}": value for name, value in values.items()}

@@ -1,49 +1,56 @@
 // The items of the report: what the data of each means.
+"use strict";
 
-const STATUSES = ["solved", "unsolved", "drifted", "error", "waiting", "budget"];
-const CHANGES = ["regressed", "progressed"];
-const SIGNS = { unsolved: "×", drifted: "≠", error: "!", waiting: "…", budget: "$" };
-const ENDINGS = {
-  correct: "The page gave its full reward.",
-  failed: "The page ended the trial without its full reward.",
-  cycle: "The screen had been there before in this trial.",
-  "no-change": "The last action changed nothing on the screen.",
-  incomplete: "Nothing further was planned.",
-  exception: "A reply could not be read, or an action could not be carried out.",
-  "step-limit": "The trial used all its actions.",
-};
+const Items = (() => {
+  const { h } = Elements;
 
-const result = (item) => {
-  if (item.status === "solved") return item.solvedAt > 1 ? `solved, trial ${item.solvedAt}` : "solved";
-  return item.status;
-};
-const conclusive = (item) => item.status === "solved" || item.status === "unsolved";
-const sign = (item) => (item.status === "solved" ? String(item.solvedAt) : SIGNS[item.status]);
-const shade = (item) =>
-  (item.status === "solved" ? `solved t${Math.min(5, item.solvedAt)}` : item.status);
-const link = (id, ...rest) => `#/item/${[id, ...rest].join("/")}`;
-const badge = (item) => [
-  h("span", { class: `badge ${item.status}` }, result(item)),
-  item.change ? h("span", { class: `badge ${item.change}` }, item.change) : null,
-];
+  const STATUSES = ["solved", "unsolved", "drifted", "error", "waiting", "budget"];
+  const CHANGES = ["regressed", "progressed"];
+  const SIGNS = { unsolved: "×", drifted: "≠", error: "!", waiting: "…", budget: "$" };
+  const ENDINGS = {
+    correct: "The page gave its full reward.",
+    failed: "The page ended the trial without its full reward.",
+    cycle: "The screen had been there before in this trial.",
+    "no-change": "The last action changed nothing on the screen.",
+    incomplete: "Nothing further was planned.",
+    exception: "A reply could not be read, or an action could not be carried out.",
+    "step-limit": "The trial used all its actions.",
+  };
 
-// The id without the number of a sample or of a second test: what a baseline compares.
-const itemOf = (one) => one.id.replace(/[-~]\d+(~\d+)?$/, "");
+  const result = (item) => {
+    if (item.status === "solved") return item.solvedAt > 1 ? `solved, trial ${item.solvedAt}` : "solved";
+    return item.status;
+  };
+  const conclusive = (item) => item.status === "solved" || item.status === "unsolved";
+  const sign = (item) => (item.status === "solved" ? String(item.solvedAt) : SIGNS[item.status]);
+  const shade = (item) =>
+    (item.status === "solved" ? `solved t${Math.min(5, item.solvedAt)}` : item.status);
+  const link = (id, ...rest) => `#/item/${[id, ...rest].join("/")}`;
+  const badge = (item) => [
+    h("span", { class: `badge ${item.status}` }, result(item)),
+    item.change ? h("span", { class: `badge ${item.change}` }, item.change) : null,
+  ];
 
-let run = null; // the index
-let byId = new Map();
-const loaded = new Map(); // the data of items that were opened
+  // The id without the number of a sample or of a second test: what a baseline compares.
+  const itemOf = (one) => one.id.replace(/[-~]\d+(~\d+)?$/, "");
 
-const grouped = (items, key) => Map.groupBy(items, (one) => one[key]);
+  const run = { items: [], setup: [] }; // the index
+  const byId = new Map();
+  const loaded = new Map(); // the data of items that were opened
 
-// In the order of their names, with their items.
-const byName = (items, key) => [...grouped(items, key)].sort(([a], [b]) => compare(a, b));
+  const grouped = (items, key) => Map.groupBy(items, (one) => one[key]);
 
-const compare = (a, b) => {
-  for (let index = 0; index < Math.max([a].flat().length, [b].flat().length); index++) {
-    const [x, y] = [[a].flat()[index], [b].flat()[index]];
-    const order = typeof x === "string" ? x.localeCompare(y, "en", { numeric: true }) : x - y;
-    if (order) return order;
-  }
-  return 0;
-};
+  // In the order of their names, with their items.
+  const byName = (items, key) => [...grouped(items, key)].sort(([a], [b]) => compare(a, b));
+
+  const compare = (a, b) => {
+    for (let index = 0; index < Math.max([a].flat().length, [b].flat().length); index++) {
+      const [x, y] = [[a].flat()[index], [b].flat()[index]];
+      const order = typeof x === "string" ? x.localeCompare(y, "en", { numeric: true }) : x - y;
+      if (order) return order;
+    }
+    return 0;
+  };
+
+  return { STATUSES, CHANGES, ENDINGS, result, conclusive, sign, shade, link, badge, itemOf, run, byId, loaded, grouped, byName, compare };
+})();

@@ -1,14 +1,17 @@
-// The look of the page: one font for everything, nothing that moves by itself. `FONT` is a TrueType
-// file in Base64.
+// The style of the page: one font for everything, nothing that moves by itself. `FONT` is a
+// TrueType file in Base64.
 
-const family = "miniwob-agent";
-const bytes = Uint8Array.fromBase64 // many times faster; Chromium 140 and later
-  ? Uint8Array.fromBase64(FONT)
-  : Uint8Array.from(atob(FONT), (character) => character.charCodeAt(0));
-// One face for all weights and styles: no bold or italic file, so no other metrics.
-document.fonts.add(new FontFace(family, bytes.buffer, { weight: "1 1000" }));
-const sheet = new CSSStyleSheet();
-sheet.replaceSync(`* {
+(() => {
+  const { FONT } = Constants;
+
+  const family = "miniwob-agent";
+  const bytes = Uint8Array.fromBase64 // many times faster; Chromium 140 and later
+    ? Uint8Array.fromBase64(FONT)
+    : Uint8Array.from(atob(FONT), (character) => character.charCodeAt(0));
+  // One face for all weights and styles: no bold or italic file, so no other metrics.
+  document.fonts.add(new FontFace(family, bytes.buffer, { weight: "1 1000" }));
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(`* {
   font-family: ${family} !important;
   font-synthesis: none !important;
   caret-color: transparent !important;
@@ -24,4 +27,5 @@ svg, svg * { text-rendering: auto !important; }
 ::-webkit-resizer { background: linear-gradient(135deg, transparent 60%, #999 60%); }
 /* Flight tasks: exactly as high as the viewport, so that all of the frame can be clicked. */
 iframe#wrap { position: fixed !important; inset: 0 !important; height: 100vh !important; }`);
-document.adoptedStyleSheets = [sheet];
+  document.adoptedStyleSheets = [sheet];
+})();

@@ -9,7 +9,7 @@ from typing import Any
 from pytest_miniwob_agent.core.chat import ModelResponse
 from pytest_miniwob_agent.core.events import Completion
 from pytest_miniwob_agent.models.apis import sse
-from pytest_miniwob_agent.models.apis.api import api_of
+from pytest_miniwob_agent.models.apis.registry import OTHER, api_of
 
 
 def answer_of(path: str, content: bytes, content_type: str = "") -> Any:
@@ -35,8 +35,8 @@ def is_answer(path: str, answer: Any) -> bool:
     try:
         # NaN, or half of a surrogate pair: Python reads them, but they could not be replayed.
         json.dumps(answer, ensure_ascii=False, allow_nan=False).encode()
-        if isinstance(answer, list):  # as of some other API
-            return api_of(path).path != path
+        if isinstance(answer, list):
+            return api_of(path) is OTHER
         return isinstance(answer, str | Mapping) and api_of(path).is_answer(_json_of(path, answer))
     except (ValueError, RecursionError):
         return False

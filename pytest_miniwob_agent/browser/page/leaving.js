@@ -1,0 +1,96 @@
+// Leaving your own pages: they may lead to each other, and to nothing else. Their author gets to
+// know what they ask for and do not get. Nothing here is done on the package's pages.
+
+(() => {
+  const { own, HANDED, remark, shownError } = Visit;
+  const { plainSend } = Requests;
+  const { handOver } = Judgement;
+
+  // Pages that followed one another since the last reading; more than these never come to an end.
+  const MOST_VISITS = 20;
+
+  // True if an address leads to a page of the folder; otherwise its author gets to know.
+  const { open } = XMLHttpRequest.prototype;
+  const leadsToPage = (address) => {
+    const { protocol, host, pathname } = new URL(address);
+    if (protocol !== location.protocol || host !== location.host) {
+      remark(`a link leads out of the folder and was not followed: ${address}`);
+      return false;
+    }
+    const request = new XMLHttpRequest();
+    open.call(request, "HEAD", address, false);
+    plainSend.call(request);
+    if (request.status !== 200) {
+      remark(`a link leads to a page that is not in the folder, and was not followed: ${pathname}`);
+      return false;
+    }
+    const type = request.getResponseHeader("content-type");
+    const page = /^(text\/html|application\/xhtml\+xml)/.test(type);
+    if (!page) remark(`a link leads to a file that is not a page, and was not followed: ${pathname}`);
+    return page;
+  };
+
+  if (own) {
+    navigation.addEventListener("navigate", (event) => {
+      if (event.hashChange || event.destination.sameDocument) return;
+      if (Visit.count === MOST_VISITS) {
+        event.preventDefault();
+        Visit.fault ??= "it is one of pages that lead to each other without end";
+      } else if (event.downloadRequest !== null) {
+        event.preventDefault();
+        remark(`a download was refused: ${event.destination.url}`);
+      } else if (event.navigationType !== "traverse" && !leadsToPage(event.destination.url)) {
+        event.preventDefault();
+      } else {
+        Visit.leaving = true;
+        handOver(); // again when it is hidden, of which a document that is written anew does not hear
+      }
+    });
+    const { intercept } = NavigateEvent.prototype;
+    NavigateEvent.prototype.intercept = function (...options) { // the page shows the next one itself
+      intercept.apply(this, options);
+      Visit.leaving = false;
+      sessionStorage.removeItem(HANDED);
+    };
+
+    // There is one window: links and forms that name another one open in it.
+    const stayHere = (element, attribute) => {
+      const name = element?.getAttribute(attribute)
+        ?? document.querySelector("base[target]")?.target;
+      const known = !name || /^_(self|parent|top)$/i.test(name)
+        || document.querySelector(`iframe[name="${CSS.escape(name)}"]`);
+      if (element && !known) element.setAttribute(attribute, "_self");
+    };
+    window.addEventListener("click", (event) => {
+      const link = event.target.closest?.("a[href], area[href]");
+      stayHere(link, "target");
+      if (link && (event.ctrlKey || event.metaKey || event.shiftKey) && event.isTrusted) {
+        event.preventDefault();
+        remark(`a link was to open in another window, and was not followed: ${link.href}`);
+      }
+    }, true);
+    window.addEventListener("submit", ({ target, submitter }) => {
+      stayHere(target, "target");
+      if (submitter?.hasAttribute("formtarget")) stayHere(submitter, "formtarget");
+    }, true);
+    // Nobody is there to be asked before the page is left.
+    window.addEventListener("beforeunload", (event) => event.stopImmediatePropagation(), true);
+    if (navigator.serviceWorker) {
+      ServiceWorkerContainer.prototype.register = (script) => {
+        remark(`a service worker was refused: ${script}`);
+        return Promise.reject(new DOMException("service workers are refused", "SecurityError"));
+      };
+    }
+
+    window.addEventListener("securitypolicyviolation", ({ blockedURI, effectiveDirective }) => {
+      remark(`asked for what is not in the folder: ${blockedURI} (${effectiveDirective})`);
+    }, true);
+    window.addEventListener("error", (event) => {
+      const error = event.error || event.message;
+      if (error) remark(`a script failed: ${shownError(error)}`);
+    }, true);
+    window.addEventListener("unhandledrejection", ({ reason }) => {
+      remark(`a promise was rejected: ${shownError(reason)}`);
+    }, true);
+  }
+})();

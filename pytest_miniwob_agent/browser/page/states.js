@@ -1,0 +1,65 @@
+// What a person sees of an element's state: disabled, selected, covered, out of sight.
+
+const States = (() => {
+  const { owner, extent, samples, focusedElement } = Sight;
+  const { squeeze } = Leaves;
+
+  const attribute = (around, name) => {
+    for (const element of around) {
+      const value = element.getAttribute(name);
+      if (value) return squeeze(value);
+    }
+    return "";
+  };
+
+  // The part of a node's box that is in the viewport and in all boxes that scroll.
+  const sighted = (node) => {
+    let { left, top, right, bottom } = extent(node);
+    const cut = (box) => {
+      [left, right] = [Math.max(left, box.left), Math.min(right, box.right)];
+      [top, bottom] = [Math.max(top, box.top), Math.min(bottom, box.bottom)];
+    };
+    cut({ left: 0, top: 0, right: innerWidth, bottom: innerHeight });
+    for (let up = node.parentElement; up && up !== document.body; up = up.parentElement) {
+      const { overflowX, overflowY } = getComputedStyle(up);
+      if (overflowX !== "visible" || overflowY !== "visible") cut(up.getBoundingClientRect());
+    }
+    return { left, top, right, bottom };
+  };
+
+  // True if a part of a node is in sight, or all of it where it is smaller than a pixel.
+  const inSight = (node) => {
+    const { left, top, right, bottom } = sighted(node);
+    const { width, height } = extent(node);
+    return right - left >= Math.min(1, width) && bottom - top >= Math.min(1, height);
+  };
+
+  // True if other elements lie over all of a node.
+  const covered = (node) => samples(node).every(([x, y]) => {
+    const hit = document.elementFromPoint(x, y);
+    return hit && !owner(node).contains(hit) && !hit.contains(owner(node));
+  });
+
+  const states = (node, around) => {
+    const element = owner(node);
+    const aria = (name, yes, no = "") =>
+      ({ true: yes, false: no })[attribute(around, `aria-${name}`)] ?? "";
+    const current = attribute(around, "aria-current");
+    const readOnly = (node instanceof HTMLInputElement || node instanceof HTMLTextAreaElement)
+      && node.readOnly;
+    return [
+      element.matches(":disabled") || aria("disabled", "disabled") ? "disabled" : "",
+      readOnly ? "readonly" : "",
+      focusedElement() === node ? "focused" : "",
+      aria("expanded", "expanded", "collapsed"),
+      aria("selected", "selected"),
+      aria("pressed", "pressed"),
+      aria("checked", "checked"),
+      current && current !== "false" ? "current" : "",
+      inSight(node) ? "" : "outside",
+      inSight(node) && covered(node) ? "covered" : "",
+    ].filter(Boolean).join(" ");
+  };
+
+  return { attribute, sighted, inSight, covered, states };
+})();

@@ -1,0 +1,44 @@
+// The visit of a page: whether it is one of your own, and the trial that goes on from page to page.
+// Pages of the package stay for the whole trial.
+
+const Visit = (() => {
+  const { OWN_HOST } = Constants;
+  const own = window === top && location.host === OWN_HOST;
+
+  // What the page before in this trial has handed over; null on the first page of a trial.
+  const HANDED = "miniwob-agent";
+  let handed = null;
+  if (own) {
+    handed = JSON.parse(sessionStorage.getItem(HANDED));
+    sessionStorage.removeItem(HANDED);
+  }
+
+  // What the author of the page should know, for the next reading.
+  const remarks = handed?.remarks ?? [];
+  const remark = (text) => void (remarks.includes(text) || remarks.push(text));
+
+  // The error that a script of the page has thrown, with its place.
+  const shownError = (error) => {
+    if (!(error instanceof Error)) return String(error);
+    const [, file, line] = /:\/\/[^/\s]+\/([^\s:)]*):(\d+):\d+/.exec(error.stack ?? "") ?? [];
+    const place = line ? ` (line ${line} of ${file || "index.html"})` : "";
+    return `${error.name}: ${error.message}${place}`;
+  };
+
+  return {
+    own,
+    HANDED,
+    handed,
+    remarks,
+    remark,
+    shownError,
+    seed: handed?.seed ?? null, // null until the trial has begun
+    full: handed?.full ?? false, // true where everything that shows is read
+    goal: handed?.goal ?? "", // of an own page
+    verdict: handed?.verdict ?? null, // the reward that ended the trial
+    fault: handed?.fault ?? null, // the reason why a page of this trial can't be a task
+    count: handed?.count ?? 0, // of pages that followed one another since the last reading
+    leaving: false, // true once another page is to be loaded: no time passes any more
+    forgotten: false, // true where nothing is handed over to the next page
+  };
+})();
