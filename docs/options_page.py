@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 
-from pytest_miniwob_agent.plugin.options.declarations import OPTIONS, Option
-from pytest_miniwob_agent.plugin.options.values import parse_price_list
+from pytest_miniwob_agent.plugin.options.option import Option
+from pytest_miniwob_agent.plugin.options.settings import OPTIONS
 
 PAGE = Path(__file__).with_name("options.md")
 
@@ -16,11 +17,12 @@ INTRODUCTION = """\
 # Options
 
 Every option of the command line has a twin in the ini file: `--miniwob-llm-params` is
-`miniwob_llm_params` there. The command line overrides the ini file. Of seeds, trials, steps,
-repeats and pages a test's [marker](fixtures.md#the-marker) is in between: it overrides the ini
-file, and the command line overrides it. Paths count from the working directory on the command
-line, and from the project's folder in the ini file. `pytest --help` prints the texts of this page,
-which `make options` writes.
+`miniwob_llm_params` there. The command line overrides the ini file; an empty value, as of
+`--miniwob-baseline=`, switches an option off. For seeds, trials, steps, repeats and pages, a test's
+[marker](fixtures.md#the-marker) is in between: it overrides the ini file, and the command line
+overrides it. Relative paths start from the working directory on the command line, and from the
+project's folder in the ini file. `pytest --help` prints the texts of this page, which
+`make options` writes.
 
 The ini file is any that pytest reads. In `pytest.ini`, values are written as on the command line,
 without a shell's quotes:
@@ -35,108 +37,57 @@ miniwob_prices =
     gpt-5-mini 0.25 2
 ```
 
-In `pyproject.toml` they are texts, numbers and truth values of TOML. Parameters may be a table,
-seeds and prices a list:
+In `pyproject.toml`, values are strings, numbers and booleans. Prices, pages and suites are lists:
 
 ```toml
 [tool.pytest]
 miniwob_model = "gpt-5"
 miniwob_seeds = "1000-1004"
-miniwob_llm_params = {temperature = 0}
+miniwob_llm_params = '{"temperature": 0}'
 miniwob_prices = ["gpt-5 1.25 10", "gpt-5-mini 0.25 2"]
 ```
 
 `[tool.pytest.ini_options]` may hold the same, and `pytest.toml` below `[pytest]`. For one run,
-`-o miniwob_model=gpt-5` sets a value of the ini file. Examples below are in the form of TOML.
+`-o miniwob_model=gpt-5` sets a value of the ini file. Examples below are TOML.
+
+One value has no option: `miniwob_suites` names test files, or globs, that own cassettes but are not
+collected by default. `miniwob-agent cassettes lint` and `prune` count their items as well:
+`miniwob_suites = ["tests/suites/*.py"]`.
 """
-
-GROUPS = {
-    "Model": ("model", "base-url", "key-variable", "llm-params"),
-    "Agent": ("agent", "agent-params", "prompts"),
-    "Items": ("seeds", "trials", "steps", "repeats", "pages"),
-    "Recording": ("record", "cassettes", "answers"),
-    "Money and calls": (
-        "max-calls", "max-cost", "prices", "ask-above", "concurrency", "keep-going",
-    ),
-    "Results and gate": ("results", "baseline", "gate", "shard", "judge-shard"),
-    "Report": ("report", "trace"),
-    "Browser": ("browser", "headed", "slowmo"),
-    "Selenium Grid": ("remote", "capabilities", "serve"),
-}  # fmt: skip
-"""The parts of the page, in order, with their options; others come last."""
-
-EXAMPLES = {
-    "record": "new_episodes",
-    "model": "gpt-5",
-    "base-url": "http://127.0.0.1:8000/v1",
-    "key-variable": "MY_GATEWAY_KEY",
-    "llm-params": '{"temperature": 0}',
-    "agent": "rci",
-    "agent-params": '{"planning": "iterative"}',
-    "prompts": "prompts",
-    "seeds": "1000-1004,7",
-    "trials": "3",
-    "steps": "20",
-    "repeats": "4",
-    "pages": "tests/pages",
-    "cassettes": "recordings",
-    "answers": ".miniwob/answers.jsonl",
-    "max-calls": "50",
-    "max-cost": "2.50",
-    "prices": "gpt-5 1.25 10",
-    "ask-above": "100",
-    "concurrency": "8",
-    "results": "results.jsonl",
-    "baseline": "git:main",
-    "gate": "paired",
-    "shard": "2/5",
-    "report": "report",
-    "trace": "on",
-    "browser": "/opt/chromium/chrome",
-    "slowmo": "800",
-    "remote": "http://127.0.0.1:4444",
-    "capabilities": '{"browserVersion": "156"}',
-    "serve": "runner.internal:8800",
-}
-"""Values by the names of options; one that is not here is shown with its placeholder."""
 
 
 def render() -> str:
     """Return the page."""
-    known = {option.name: option for option in OPTIONS}
-    named = {name for names in GROUPS.values() for name in names}
-    others = tuple(name for name in known if name not in named)
-    groups = GROUPS | ({"Others": others} if others else {})
     lines = [INTRODUCTION]
-    for title, names in groups.items():
-        lines += [f"## {title}", ""]
-        for name in names:
-            lines += _section(known[name]) if name in known else []
+    for group, options in groupby(OPTIONS, lambda option: option.group):
+        lines += [f"## {group}", ""]
+        for option in options:
+            lines += _section(option)
     return "\n".join(lines).rstrip() + "\n"
 
 
 def _section(option: Option) -> Iterator[str]:
     """Yield the lines on one option."""
-    yield from (f"### `{option.argument}`", "")
+    yield from (f"### `{option.name}`", "")
     yield from (*_description(option.help), "")
-    value = "" if option.flag else EXAMPLES.get(option.name, option.metavar or "")
+    value = option.example
     written = f"'{value}'" if set(value) & set(' {"') else value
-    argument = option.argument + ("" if option.flag else f"={written}")
-    example = f"Example: `{argument}`; in the ini file `{option.ini} = {_toml(option, value)}`."
-    if option.default and option.default != "{}":
+    argument = option.name if option.flag else f"{option.name}={written}"
+    example = f"Example: `{argument}`; in the ini file `{option.ini} = {_toml(option)}`."
+    if option.default not in (None, "", "{}"):
         example += f" Default: `{option.default}`."
     yield from (example, "")
 
 
-def _toml(option: Option, value: str) -> str:
-    """Return a value as it is written in `[tool.pytest]`."""
+def _toml(option: Option) -> str:
+    """Return the example as it is written in `[tool.pytest]`."""
     if option.flag:
         return "true"
-    if option.is_object:
-        return re.sub(r'"(\w+)": ', r"\1 = ", value)
-    if option.parse is parse_price_list:
-        return f'["{value}"]'
-    return value if re.fullmatch(r"\d+(\.\d+)?", value) else f'"{value}"'
+    value = option.example
+    text = value if re.fullmatch(r"\d+(\.\d+)?", value) else f'"{value}"'
+    if '"' in value:
+        text = f"'{value}'"
+    return f"[{text}]" if option.ini_type == "linelist" else text
 
 
 def _description(text: str) -> Iterator[str]:

@@ -1,7 +1,7 @@
-"""The page as text for a language model: compact pseudo-HTML, one line for each visible leaf.
+"""The page as text for a language model: compact pseudo-HTML, one line per visible leaf.
 
-Section 3.2 of the reflective agent's paper: each leaf keeps its id, class, text, placeholder, value
-and its cell of a 3 x 3 grid. Built with lxml, so that no text of a page can break out of its line.
+As in section 3.2 of the reflective agent's paper: a leaf keeps its id, class, text, placeholder,
+value and its cell of a 3 x 3 grid. lxml writes it, so no text of a page breaks out of its line.
 """
 
 from __future__ import annotations
@@ -28,12 +28,7 @@ def cell(x: float, y: float) -> str:
 
 
 def render(elements: Iterable[Element], disabled: Collection[int] = ()) -> str:
-    """Render elements as text, one line for each.
-
-    Args:
-        elements: the elements of an observation.
-        disabled: ids that are left out of their lines, so that a model can't name them (5.2).
-    """
+    """Render elements, one per line, without the ids that are `disabled` (5.2)."""
     return "\n".join(_line(element, element.id in disabled) for element in elements)
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import threading
+import time
 from collections import Counter
 from email import message_from_bytes
 from email.policy import HTTP
@@ -19,7 +20,7 @@ class Gate:
 
 
 class BatchServer:
-    """Files and batches in memory. A batch is worked off when it is first asked for.
+    """Files and batches in memory. A batch is worked off when batches are listed.
 
     `reply` maps a prompt to a text, or to an error as the API words it (dict). `page` is how much a
     list gives at once. `submitted` counts how often each request came into a batch.
@@ -41,7 +42,7 @@ class BatchServer:
         self.lock = threading.RLock()
         self.connections = 0
         self.counted = threading.Condition()
-        self.clock = 1_700_000_000
+        self.clock = int(time.time()) - 1000
         server = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -159,12 +160,11 @@ class BatchServer:
             case ("POST", "batches"):
                 return self.create(json.loads(body))
             case ("GET", "batches"):
+                for id_, batch in self.batches.items():
+                    if self.auto and batch["status"] == "in_progress":
+                        self.work(id_)
                 query = parse_qs(urlsplit(http.path).query)
                 return self.listed(list(self.batches.values()), query)
-            case ("GET", "batches", id_) if id_ in self.batches:
-                if self.auto and self.batches[id_]["status"] == "in_progress":
-                    self.work(id_)
-                return 200, self.batches[id_]
         return 404, {"error": {"message": f"No such object: {path}"}}
 
     def listed(self, items, query):
@@ -208,9 +208,8 @@ class BatchServer:
         assert {line["url"] for line in lines} == {body["endpoint"]}
         assert not any("stream" in line["body"] for line in lines)
         assert body["completion_window"] == "24h"
-        requests = self.requests(body["input_file_id"])
-        assert len({request["body"]["model"] for request in requests}) == 1
-        self.submitted.update(request["custom_id"] for request in requests)
+        assert len({line["body"]["model"] for line in lines}) == 1
+        self.submitted.update(line["custom_id"] for line in lines)
         self.clock += 1
         id_ = f"batch_{len(self.batches) + 1}"
         self.batches[id_] = {
@@ -219,10 +218,9 @@ class BatchServer:
             "endpoint": body["endpoint"],
             "completion_window": body["completion_window"],
             "input_file_id": body["input_file_id"],
-            "metadata": body.get("metadata"),
             "created_at": self.clock,
             "status": "in_progress",
-            "request_counts": {"total": len(requests), "completed": 0, "failed": 0},
+            "request_counts": {"total": len(lines), "completed": 0, "failed": 0},
             "output_file_id": None,
             "error_file_id": None,
         }

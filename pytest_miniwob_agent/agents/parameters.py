@@ -1,8 +1,8 @@
-"""Checks of agents' parameters (`--miniwob-agent-params`)."""
+"""The parameters of built-in agents (`--miniwob-agent-params`), and the names of their variants."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pytest_miniwob_agent.core.errors import UsageError
@@ -10,7 +10,7 @@ from pytest_miniwob_agent.core.text import nearest
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
-    """Return the value of a parameter that must be one of some words.
+    """Return the value of a parameter if it is one of the choices.
 
     Raises:
         UsageError: it is none of them.
@@ -23,15 +23,25 @@ def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
     return str(value)
 
 
-def check_integer(name: str, value: Any, least: int, most: int | None = None) -> int:
-    """Return the value of a parameter that must be an integer from `least` up to `most`.
+def check_integer(name: str, value: Any, least: int, most: int) -> int:
+    """Return the value of a parameter if it is an integer within bounds.
 
     Raises:
-        UsageError: it is not an integer, or out of these bounds.
+        UsageError: it is not.
     """
-    if type(value) is int and value >= least and (most is None or value <= most):
-        return value
-    wanted = f"an integer of at least {least}" if least != 1 else "a positive integer"
-    if most is not None:
-        wanted = f"an integer from {least} to {most}"
-    raise UsageError(f"--miniwob-agent-params: {name} must be {wanted}, not {value!r}")
+    if type(value) is not int or not least <= value <= most:
+        raise UsageError(
+            f"--miniwob-agent-params: {name} must be an integer from {least} to {most}, "
+            f"not {value!r}"
+        )
+    return value
+
+
+def variant_name(agent: str, differences: Mapping[str, bool]) -> str:
+    """Name a variant of an agent, as its folder of cassettes is called.
+
+    Args:
+        agent: the name of the agent as it is by default.
+        differences: for each part of the name, whether the variant differs in it.
+    """
+    return "-".join([agent, *(part for part, differs in differences.items() if differs)])

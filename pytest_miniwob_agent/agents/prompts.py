@@ -1,11 +1,11 @@
-"""Prompt texts, one file a prompt: from the user's folder, else from the agent's.
+"""Prompt texts, one file per prompt: from the user's folder, else from the agent's.
 
 A text is a `string.Template`: `$goal` or `${goal}` stands for a value, `$$` for a dollar sign.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -17,45 +17,41 @@ from pytest_miniwob_agent.core.text import nearest
 
 
 class Prompt(str):
-    """A text with the digests of the prompt files that it was made of, by their names.
+    """A text with the digests of its prompt files, by name, and its pictures (PNG).
 
-    It may have pictures, PNGs, which it calls `[picture 1]` and so on.
+    The text calls the pictures `[picture 1]` and so on.
     """
 
     __slots__ = ("files", "pictures")
-    files: Mapping[str, str]
-    pictures: Sequence[bytes]
+    files: dict[str, str]
+    pictures: tuple[bytes, ...]
 
-    @classmethod
-    def of(cls, text: str, pictures: Sequence[bytes] = ()) -> Prompt:
-        """Make a prompt that is not from a file."""
-        prompt = cls(text)
-        prompt.files, prompt.pictures = {}, tuple(pictures)
+    def __new__(cls, text: str = "", parts: Iterable[str] = ()) -> Prompt:
+        """Make a prompt with the files and pictures of its parts, those that are prompts."""
+        prompt = super().__new__(cls, text)
+        prompt.files, prompt.pictures = {}, ()
+        for part in parts:
+            if isinstance(part, Prompt):
+                prompt.files |= part.files
+                prompt.pictures += part.pictures
         return prompt
 
     @classmethod
     def joined(cls, parts: Iterable[str]) -> Prompt:
-        """Join parts, each a text or a `Prompt`, with an empty line between them."""
-        texts = list(parts)
-        return cls("\n\n".join(texts))._made_of(texts)
-
-    def _made_of(self, parts: Iterable[str]) -> Prompt:
-        """Take over the files and the pictures of the parts of this prompt."""
-        self.files, self.pictures = {}, ()
-        for part in parts:
-            self.files |= getattr(part, "files", {})
-            self.pictures += tuple(getattr(part, "pictures", ()))
-        return self
+        """Join parts with an empty line between them."""
+        parts = list(parts)
+        return cls("\n\n".join(parts), parts)
 
     @property
     def content(self) -> str | list[dict[str, Any]]:
         """The content of a message, in the Chat Completions form: the pictures, then the text."""
-        pictures = getattr(self, "pictures", ())
+        if not self.pictures:
+            return self
         parts: list[dict[str, Any]] = []
-        for number, png in enumerate(pictures, start=1):
+        for number, png in enumerate(self.pictures, start=1):
             parts.append({"type": "text", "text": f"[picture {number}]"})
             parts.append({"type": "image_url", "image_url": {"url": data_url(png)}})
-        return [*parts, {"type": "text", "text": self}] if parts else self
+        return [*parts, {"type": "text", "text": self}]
 
 
 class Prompts:
@@ -74,21 +70,16 @@ class Prompts:
         self._texts: dict[str, str] = {}
         if users_folder is None:
             return
-        users_folder = Path(users_folder)
-        if not users_folder.is_dir():
+        if not Path(users_folder).is_dir():
             raise UsageError(f"--miniwob-prompts: {users_folder} is not a folder")
-        for path in sorted(users_folder.glob("*.txt")):
-            if path.stem not in self._files:
-                known = sorted(f"{name}.txt" for name in self._files)
+        known = sorted(f"{name}.txt" for name in self._files)
+        for path in sorted(Path(users_folder).glob("*.txt")):
+            if path.name not in known:
                 raise UsageError(
                     f"--miniwob-prompts: {path}: the agent has no such prompt"
                     + nearest(path.name, known) + f"; it has {', '.join(known)}"
                 )  # fmt: skip
             self._files[path.stem] = path
-
-    def has(self, name: str) -> bool:
-        """Return True if the agent has a prompt of this name."""
-        return name in self._files
 
     def fill(self, name: str, **values: str) -> Prompt:
         """Fill in the values of a prompt, each a text or a `Prompt`.
@@ -109,7 +100,7 @@ class Prompts:
         elif missing := values.keys() - names:
             problem = f"must contain {_placeholders(missing)}"
         else:
-            prompt = Prompt(template.substitute(values))._made_of(values.values())
+            prompt = Prompt(template.substitute(values), values.values())
             prompt.files = {f"{name}.txt": digest(text), **prompt.files}
             return prompt
         raise UsageError(

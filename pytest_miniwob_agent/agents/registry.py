@@ -48,26 +48,24 @@ def load_agent(
     make = _find_class(name)
     try:
         parameters = inspect.signature(make).parameters
-    except (TypeError, ValueError) as error:  # not callable, or in C and without a signature
-        raise UsageError(f"agent {name!r}: can't be made: {error}") from error
-    arguments = dict(params or {})
-    _check_params(name, parameters, arguments)
-    if prompts is not None:
-        arguments["prompts"] = prompts
-    if "task" in parameters:
-        arguments["task"] = task
-    try:
+        _check_params(name, parameters, params or {})
+        arguments = dict(params or {})
+        if prompts is not None:
+            arguments["prompts"] = prompts
+        if "task" in parameters:
+            arguments["task"] = task
         agent = make(**arguments)
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         raise UsageError(f"agent {name!r}: can't be made: {error}") from error
     if not isinstance(agent, Agent):
         raise UsageError(
             f"agent {name!r}: {getattr(make, '__name__', 'it')} lacks a `name` or a method "
             "solve(env, llm, note)"
         )
-    if not _can_be_a_folder(agent.name):
+    folder: object = agent.name
+    if not isinstance(folder, str) or len(folder) > MAX_NAME or not folder.strip(" ."):
         raise UsageError(
-            f"agent {name!r}: its name is the folder of its cassettes, and {agent.name!r:.120} "
+            f"agent {name!r}: its name is the folder of its cassettes, and {folder!r:.120} "
             "can't be one"
         )
     return agent
@@ -79,9 +77,7 @@ def prompt_files(name: str) -> list[Path]:
     Raises:
         UsageError: the agent is not found, or has no such files.
     """
-    make = _find_class(name)
-    module = inspect.getmodule(make)
-    file = getattr(module, "__file__", None)
+    file = getattr(inspect.getmodule(_find_class(name)), "__file__", None)
     found = sorted(Path(file).with_name("prompts").glob("*.txt")) if file else []
     if not found:
         raise UsageError(f"agent {name!r} has no folder `prompts` with texts beside its module")
@@ -89,24 +85,19 @@ def prompt_files(name: str) -> list[Path]:
 
 
 def _find_class(name: str) -> Callable[..., Any]:
-    """Import the class of an agent, or a function that makes one.
-
-    Raises:
-        UsageError: it can't be found.
-    """
+    """Import the class of an agent, or a function that makes one."""
     target = BUILT_IN.get(name) or (name if ":" in name else _find_installed(name))
     module_name, _, class_name = target.partition(":")
     try:
         module = importlib.import_module(module_name)
     except ImportError as error:
         raise UsageError(f"agent {name!r}: can't import {module_name}: {error}") from error
-    try:
-        found: Callable[..., Any] = getattr(module, class_name)
-    except AttributeError:
-        names = [each for each in vars(module) if not each.startswith("_")]
+    found: Callable[..., Any] | None = getattr(module, class_name, None)
+    if found is None:
+        public = [other for other in vars(module) if not other.startswith("_")]
         raise UsageError(
-            f"agent {name!r}: {module_name} has no {class_name!r}" + nearest(class_name, names)
-        ) from None
+            f"agent {name!r}: {module_name} has no {class_name!r}" + nearest(class_name, public)
+        )
     return found
 
 
@@ -116,22 +107,23 @@ def _find_installed(name: str) -> str:
     Looked up only for names that are not built in, as it reads the metadata of every package.
     """
     installed = entry_points(group=GROUP)
-    found = [
-        (each.dist.name if each.dist else "?", each.value) for each in installed.select(name=name)
-    ]
+    found = sorted(
+        (entry.dist.name if entry.dist else "?", entry.value)
+        for entry in installed.select(name=name)
+    )
     if not found:
         known = [*BUILT_IN, *sorted(installed.names)]
         raise UsageError(
             f"no agent is called {name!r}" + nearest(name, known)
             + f": give one of {', '.join(known)} or package.module:Class"
         )  # fmt: skip
+    package, target = found[0]
     if len(found) > 1:
-        packages = ", ".join(f"{package} ({value})" for package, value in sorted(found))
+        packages = ", ".join(f"{package} ({value})" for package, value in found)
         raise UsageError(
             f"more than one package has an agent {name!r}: {packages}; name the class itself, as "
-            f"in --miniwob-agent={found[0][1]}, or uninstall one"
+            f"in --miniwob-agent={target}, or uninstall one"
         )
-    package, target = found[0]
     if ":" not in target:
         raise UsageError(
             f"agent {name!r}: the entry point of {package} is {target}, without a :Class"
@@ -142,14 +134,10 @@ def _find_installed(name: str) -> str:
 def _check_params(
     name: str, parameters: Mapping[str, inspect.Parameter], params: Mapping[str, Any]
 ) -> None:
-    """Refuse parameters that the class does not take, in better words than Python's.
-
-    Raises:
-        UsageError: there is such a parameter.
-    """
-    if any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
+    """Refuse parameters that the class does not take, in better words than Python's."""
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
         return
-    known = [each for each in parameters if each not in ("prompts", "task")]
+    known = [parameter for parameter in parameters if parameter not in ("prompts", "task")]
     for param in params:
         if param == "prompts":
             raise UsageError(
@@ -161,7 +149,3 @@ def _check_params(
                 + nearest(param, known)
                 + (f"; it takes {', '.join(known)}" if known else "")
             )
-
-
-def _can_be_a_folder(name: object) -> bool:
-    return isinstance(name, str) and len(name) <= MAX_NAME and bool(name.strip(" ."))

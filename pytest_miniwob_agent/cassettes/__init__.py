@@ -1,6 +1,8 @@
 """Recorded model calls.
 
-The file (`file`, `validation`, `serializer`), an item's replay and recording (`item`, `item_files`,
-`lock`, `transport`, `drift`), the folder (`names`, `folder`, `lint`, `prune`, `stats`,
-`conversation`), and deferred recording (`pending`, `batches`, `batch_state`, `batch_api`).
+- `format`: a call, and the file of an item's calls
+- `tape`: the calls of an item, replayed or recorded
+- `drift`: how calls differ from the recorded ones, and why
+- `folder`: all cassettes: checking, pruning, counting and showing them
+- `deferred`: recording through files and a provider's Batch API
 """

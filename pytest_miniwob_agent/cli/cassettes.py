@@ -96,7 +96,7 @@ def lint(options: Namespace) -> int:
     """Print the problems of cassettes; 1 if one must be fixed."""
     from pytest_miniwob_agent.cassettes.folder.lint import lint_folder, unchecked_folders
     from pytest_miniwob_agent.cassettes.folder.stems import cassette_files
-    from pytest_miniwob_agent.plugin.inner_collection import used_cassettes
+    from pytest_miniwob_agent.plugin.inner import used_cassettes
 
     used = used_cassettes(options.pytest_args)
     findings = lint_folder(used)
@@ -119,7 +119,7 @@ def lint(options: Namespace) -> int:
 def prune(options: Namespace) -> int:
     """Remove unused cassettes and calls; 1 if the answer was not yes."""
     from pytest_miniwob_agent.cassettes.folder.prune import prunable_files, remove_files
-    from pytest_miniwob_agent.plugin.inner_collection import used_cassettes
+    from pytest_miniwob_agent.plugin.inner import used_cassettes
 
     used = used_cassettes(options.pytest_args)
     paths = prunable_files(used)
@@ -177,7 +177,7 @@ def stats(options: Namespace) -> int:
 
 def _used_here() -> Collection[str]:
     """Return the cassettes of the items that pytest collects in this folder, if it can."""
-    from pytest_miniwob_agent.plugin.inner_collection import used_cassettes
+    from pytest_miniwob_agent.plugin.inner import used_cassettes
 
     try:
         return used_cassettes([]).stems
@@ -187,11 +187,11 @@ def _used_here() -> Collection[str]:
 
 def show(options: Namespace) -> int:
     """Print the calls of an item's cassette."""
-    from pytest_miniwob_agent.cassettes.drift.conversation import conversation
+    from pytest_miniwob_agent.cassettes.folder.show import shown_calls
     from pytest_miniwob_agent.cassettes.folder.stems import find_cassette
 
     path = find_cassette(options.cassettes, options.case, _used_here)
     print(display_path(path))
-    for text in conversation(path):
+    for text in shown_calls(path):
         print(f"\n{text}")
     return 0

@@ -1,4 +1,4 @@
-"""`miniwob-agent play`: show a recorded episode in a window, an action at a time."""
+"""`miniwob-agent play`: shows a recorded episode in a window, an action at a time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from argparse import ArgumentTypeError, Namespace
 
 from pytest_miniwob_agent.cli.arguments import Commands
 from pytest_miniwob_agent.cli.display import check_display
-from pytest_miniwob_agent.cli.show import add_item
+from pytest_miniwob_agent.cli.show import add_item, replay_item
 from pytest_miniwob_agent.core.actions import Action
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.text import sanitize_line
@@ -23,7 +23,7 @@ def add(commands: Commands) -> None:
         "`miniwob-agent show` does; before each action, with the pointer already in place, it "
         "waits for Enter; q quits. No model is called and nothing is written.",
         epilog="Needs a terminal and a display; miniwob-agent show needs neither. To watch a whole "
-        "run:\n\n  pytest --miniwob-headed --miniwob-slowmo=500",
+        "run:\n\n  pytest --miniwob-headed",
     )
     add_item(parser)
     parser.add_argument(
@@ -31,6 +31,13 @@ def add(commands: Commands) -> None:
         type=_milliseconds,
         metavar="MS",
         help="do not wait for Enter, but continue after MS milliseconds",
+    )
+    parser.add_argument(
+        "--slowmo",
+        type=_milliseconds,
+        default=1,
+        metavar="MS",
+        help="slow each action down by MS milliseconds, half before it and half after it",
     )
     parser.set_defaults(run=run)
 
@@ -47,26 +54,21 @@ def run(options: Namespace) -> int:
     Raises:
         UsageError: there is no terminal to wait for keys on, or no display.
     """
-    from pytest_miniwob_agent.plugin.inner_replay import replay
-    from pytest_miniwob_agent.terminal.episode import EpisodePrinter
-
     if options.auto is None and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError(
             "play waits for a key before each action and needs a terminal; use --auto MS to "
             "continue without keys, or `miniwob-agent show` to print the episode"
         )
     check_display("play", "`miniwob-agent show` needs none")
-    printer = EpisodePrinter(full=options.full)
     steps = _Steps(options.auto)
     # The window is on this machine, wherever other runs have their browsers.
-    window = ["--miniwob-headed", "--miniwob-slowmo=1", "--miniwob-remote="]
+    args = [*options.pytest_args, "--miniwob-headed", "--miniwob-remote="]
     try:
-        replay(options.case, [*options.pytest_args, *window], printer, steps)
+        status = replay_item(options, args, steps, options.slowmo)
     except KeyboardInterrupt:
         print()
         return 130
-    conclusive = printer.outcome is not None and printer.outcome.status.conclusive
-    return 0 if conclusive or steps.quit else 1
+    return 0 if steps.quit else status
 
 
 class _Steps:

@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
 
 from pytest_miniwob_agent.cli.arguments import Commands, add_pytest_args
+from pytest_miniwob_agent.core.actions import Action
 
 
 def add(commands: Commands) -> None:
@@ -20,7 +22,7 @@ def add(commands: Commands) -> None:
         "effects, the ending, and the reflection. An item that drifts is shown up to the drift. No "
         "model is called and nothing is written. Exits with 1 if the item has no result. To print "
         "a cassette without running anything: miniwob-agent cassettes show.",
-        epilog="Items are those that pytest would run here:\n\n"
+        epilog="Name the item as pytest would run it here:\n\n"
         "  miniwob-agent show click-tab/3 -- tests/test_mine.py --miniwob-seeds=3",
     )
     add_item(parser)
@@ -43,9 +45,22 @@ def add_item(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Print an item's episode; return 1 if the item has no result."""
-    from pytest_miniwob_agent.plugin.inner_replay import replay
+    return replay_item(options, options.pytest_args)
+
+
+def replay_item(
+    options: Namespace,
+    pytest_args: list[str],
+    step: Callable[[Action | str], bool] | None = None,
+    slowmo: int | None = None,
+) -> int:
+    """Replay an item and print its episode; return 1 if the item has no result.
+
+    The arguments are those of `inner.replay`.
+    """
+    from pytest_miniwob_agent.plugin.inner import replay
     from pytest_miniwob_agent.terminal.episode import EpisodePrinter
 
     printer = EpisodePrinter(full=options.full)
-    replay(options.case, options.pytest_args, printer)
+    replay(options.case, pytest_args, printer, step, slowmo)
     return 0 if printer.outcome is not None and printer.outcome.status.conclusive else 1

@@ -18,7 +18,7 @@ from pytest_miniwob_agent.core.text import sanitize_lines
 from pytest_miniwob_agent.plugin.items.collection import Problem, limits_of, problem_of
 from pytest_miniwob_agent.plugin.items.grid import grid_launcher
 from pytest_miniwob_agent.plugin.items.run import RUN, ItemRun
-from pytest_miniwob_agent.plugin.run.state import settings_of
+from pytest_miniwob_agent.plugin.run.state import STATE, settings_of
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.browser.process import Browser
@@ -46,7 +46,7 @@ def miniwob_browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
     browser = Browser(
         settings.browser,
         headed=settings.headed,
-        slowmo=settings.slowmo,
+        slowmo=request.config.stash[STATE].slowmo,
         bypass_vcr=bypass_vcr,
         launcher=launcher,
     )

@@ -16,7 +16,7 @@ import pytest
 from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.plugin.items import collection
 from pytest_miniwob_agent.plugin.items import report as item_report
-from pytest_miniwob_agent.plugin.options import declarations as options
+from pytest_miniwob_agent.plugin.options import reading
 from pytest_miniwob_agent.plugin.options.project_folder import project_folder
 from pytest_miniwob_agent.plugin.run import startup
 from pytest_miniwob_agent.plugin.run.state import STATE
@@ -27,7 +27,7 @@ pytest_plugins = ["pytest_miniwob_agent.plugin.fixtures", "pytest_miniwob_agent.
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add every option and its ini twin."""
-    options.add_options(parser)
+    reading.add_options(parser)
 
 
 def pytest_configure(config: pytest.Config) -> None:

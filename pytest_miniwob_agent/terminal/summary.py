@@ -79,7 +79,7 @@ def show_drift(
 
 
 def _cause(outcome: Outcome) -> str:
-    from pytest_miniwob_agent.cassettes.drift.errors import heading
+    from pytest_miniwob_agent.cassettes.drift.causes import heading
 
     assert outcome.drift is not None
     return heading(outcome.drift.causes)

@@ -25,9 +25,9 @@ REPLIES_OF = {"webwise": ['```python\nclick("button", "ONE")\n```'], "tools": [C
 """Replies that make other agents act."""
 
 PARAMS = {
-    "reflective-iterative": {"planning": "iterative", "memory": "traces", "constraint": "all"},
+    "reflective-iterative": {"planning": "iterative", "memory": "plain"},
     "reflective-plan-then-adapt": {"planning": "plan-then-adapt", "memory": "plain"},
-    "reflective-full-screen": {"screen": "full", "actions": "all", "constraint": "none"},
+    "reflective-full-screen": {"screen": "full", "actions": "all", "memory": "unconstrained"},
     "tools": {"screen": "full", "actions": "all"},
     # Fewer programs a trial than by default, as it takes long to stop an endless one.
     "webwise": {"programs": 5},

@@ -8,7 +8,6 @@ from lxml import html
 
 from pytest_miniwob_agent import render
 from pytest_miniwob_agent.browser import input as native_input
-from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.core.actions import Click, Enter, Hold, Press, Release, Type
 
 pytestmark = pytest.mark.integration
@@ -31,13 +30,6 @@ class TestReading:
         assert first == second
         assert first != page(task, 2).reset()
 
-    def test_another_browser_reads_an_equal_page(self, page):
-        another = Browser()
-        try:
-            assert page("social-media", browser=another).reset() == page("social-media").reset()
-        finally:
-            another.close()
-
     def test_the_goal_is_the_text_of_the_page(self, page):
         goal = page("click-scroll-list").reset().goal
         assert goal == "Select Christal from the scroll list and click Submit."
@@ -45,19 +37,10 @@ class TestReading:
     def test_elements_that_an_action_shows_are_not_read_before_it(self, page):
         env = page("social-media")
         before = env.reset()
-        assert "Share via DM" not in render(before.elements)
+        assert "Share via DM" not in render(before.elements) + env.html()
         more = next(element for element in before.elements if element.classes == "more")
         after = env.step(Click(more.id)).observation
         assert find(after, text="Share via DM").tag == "li"
-
-    def test_elements_of_other_tabs_are_not_read(self, page):
-        env = page("click-tab-2-hard")
-        before = env.reset()
-        after = env.step(Click(find(before, text="2").id)).observation
-        links = [{e.text for e in screen.elements if e.tag == "span"} for screen in (before, after)]
-        assert links[0]
-        assert links[1]
-        assert not links[0] & links[1]
 
     def test_shrunk_text_is_not_read(self, page):
         """Its boxes have 1 or 2 pixels, in one browser other ones than in another."""
@@ -81,7 +64,7 @@ class TestReading:
         read = [(element.tag, element.text) for element in after[len(before) :]]
         assert read == [("i", ""), ("i", "some text"), ("button", "")]
 
-    def test_a_form_field_has_its_current_value(self, page):
+    def test_a_form_field_has_its_current_value_and_its_placeholder(self, page):
         env = page("email-inbox-forward-nl")
         env.reset()
         opened = env.step(Click(9)).observation
@@ -90,14 +73,9 @@ class TestReading:
         assert to.value == ""
         written = env.step(Enter("Cathrine", to.id)).observation
         assert find(written, id=to.id).value == "Cathrine"
-
-    def test_a_form_field_has_its_placeholder(self, page):
         env = page("email-inbox")
-        search = find(env.reset(), dom_id="open-search")
-        opened = env.step(Click(search.id)).observation
+        opened = env.step(Click(find(env.reset(), dom_id="open-search").id)).observation
         assert any(element.placeholder for element in opened.elements)
-
-    def test_a_check_box_has_its_current_state(self, page):
         env = page("click-checkboxes")
         box = next(e for e in env.reset().elements if e.tag == "input_checkbox")
         assert box.value is False
@@ -115,13 +93,6 @@ class TestReading:
         assert shown.xpath("//label/text()") == ["Username", "Password"]
         assert not shown.xpath("//script | //style | //*[@id='query' or @id='reward-display']")
         assert not shown.xpath("//@style | //@onclick")
-
-    def test_html_lacks_elements_that_an_action_shows_later(self, page):
-        env = page("click-menu-2")
-        (menu,) = env.reset().elements
-        assert "<li" not in env.html()
-        env.step(Click(menu.id))
-        assert html.fromstring(env.html()).xpath("count(//li)") >= 3
 
     def test_html_marks_selected_options_and_checked_boxes(self, page):
         env = page("choose-list")
@@ -193,12 +164,8 @@ class TestActing:
         opened = env.step(Click(find(before, text="+").id)).observation
         assert env.step(Click(find(opened, text="f").id)).solved
 
-    @pytest.mark.parametrize(
-        "seed",
-        [1005, *(pytest.param(seed, marks=pytest.mark.sweep) for seed in (1016, 1021, 1022, 1023))],
-    )
-    def test_the_first_click_lands_on_what_inserts_itself_again_under_the_pointer(self, page, seed):
-        env = page("click-pie", seed)
+    def test_the_first_click_lands_on_what_inserts_itself_again_under_the_pointer(self, page):
+        env = page("click-pie", 1005)
         closed = env.reset()
         label = closed.goal.split('"')[1]
         opened = env.step(Click(find(closed, text="+").id)).observation
@@ -262,7 +229,6 @@ class TestActing:
             ("a\ud800", "no key types the character U+D800"),
             ("\ue009a", "no key types the character U+E009"),
             ("x" * 2001, "a text can have 2000 characters, not 2001"),
-            pytest.param("x" * 2000, None, marks=pytest.mark.sweep),
             ("\u00fc \u20ac \u6f22 \U0001f600 e\u0301", None),
             ("", None),
         ],

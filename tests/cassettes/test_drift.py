@@ -1,4 +1,4 @@
-"""Drift: the report of an item, the summary of a run, and the comparison of two texts."""
+"""Drift in runs: the report of an item, and the summary of a run."""
 
 import shlex
 import shutil
@@ -6,10 +6,7 @@ import shutil
 import pytest
 from projects import FAKE_PAGE, REFLECTIVE_PROMPTS
 
-from pytest_miniwob_agent.cassettes.drift.diff import diff
-from pytest_miniwob_agent.cassettes.drift.errors import heading
-from pytest_miniwob_agent.cassettes.format.file import dump_cassette, read_cassette, write_cassette
-from pytest_miniwob_agent.core.errors import Cause
+from pytest_miniwob_agent.cassettes.format.file import read_cassette, write_cassette
 
 PLAN = REFLECTIVE_PROMPTS / "plan.txt"
 
@@ -22,19 +19,6 @@ def changed_prompts(record):
         text.replace("Done so far:", "Done until now:"), encoding="utf-8"
     )
     return record
-
-
-def test_a_heading_does_not_repeat_without_detail_what_it_says_in_detail():
-    """Agents that also list their tools in a message have both causes at once."""
-    tool = Cause("tools", "the tool click: its description")
-    message = Cause("agent", "message 1 (system): another text")
-    named = "the agent changed: the tool click: its description"
-    assert heading([tool, message]) == named
-    assert (
-        heading([Cause("page", "<a>"), message, message])
-        == "the page changed, and the agent changed"
-    )
-    assert heading([tool, Cause("page", "<a>")]) == f"{named}, and the page changed"
 
 
 class TestCause:
@@ -195,27 +179,6 @@ class TestCause:
             ]
         )
 
-    def test_a_cassette_without_origins_shows_no_cause_and_is_updated_by_recording(
-        self, changed_prompts, chat_server
-    ):
-        path = changed_prompts.path / "cassettes/reflective/m/click-menu-2/1.yaml"
-        calls = read_cassette(path)
-        for call in calls:
-            call.origin = None
-        path.write_text(dump_cassette(calls).replace("schema: 1\n", ""), encoding="utf-8")
-        self.report(changed_prompts, "--miniwob-prompts=mine").fnmatch_lines(
-            [
-                "     1  the calls differ (the cassettes are too old to show why)",
-                "  an unknown cause: the cassette does not say how its prompts were made",
-                "- Done so far:",
-            ]
-        )
-        url = f"--miniwob-base-url={chat_server.url}"
-        changed_prompts.runpytest(
-            "-k", "click-menu-2/1", "--miniwob-record=new_episodes", url
-        ).assert_outcomes(passed=1, deselected=11)
-        assert all(call.origin for call in read_cassette(path))
-
     def test_recorded_calls_that_were_not_made_are_listed(self, record):
         record.makeconftest(
             FAKE_PAGE.replace('("start", "click id=1"): "open"}', "}").replace(
@@ -328,29 +291,3 @@ class TestSummary:
         args = ["-p", "cacheprovider", "--miniwob-prompts=mine"]
         assert changed_prompts.runpytest(*args, "-x").parseoutcomes()["drifted"] == 1
         assert changed_prompts.runpytest(*args, "--lf").parseoutcomes()["drifted"] == 1
-
-
-class TestDiff:
-    def test_a_long_line_is_folded_around_its_change(self):
-        head = "word " * 200
-        old, new = f"{head}left {head}", f"{head}right {head}"
-        minus, plus = diff(old, new)
-        assert "left" in minus
-        assert "right" in plus
-        assert len(minus) < 120
-        assert minus.startswith("- … word")
-        assert minus.endswith("…")
-
-    def test_long_lines_with_nothing_in_common_are_shown_in_full(self):
-        assert diff("a" * 500, "b" * 500) == ["- " + "a" * 500, "+ " + "b" * 500]
-
-    def test_added_and_removed_lines_are_marked(self):
-        assert diff("a\nb\nc", "a\nc\nd") == ["  a", "- b", "  c", "+ d"]
-
-    def test_unchanged_lines_are_folded(self):
-        lines = [str(number) for number in range(20)]
-        changed = [*lines[:10], "ten", *lines[11:]]
-        assert diff("\n".join(lines), "\n".join(changed)) == [
-            "  … 8 unchanged lines", "  8", "  9", "- 10", "+ ten", "  11", "  12",
-            "  … 7 unchanged lines",
-        ]  # fmt: skip

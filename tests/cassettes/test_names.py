@@ -4,10 +4,9 @@ import itertools
 import re
 
 import pytest
-from cassette_files import plant
 
 from pytest_miniwob_agent import Case
-from pytest_miniwob_agent.cassettes.format.names import former_cassette, stem
+from pytest_miniwob_agent.cassettes.format.names import stem
 
 CASE = Case("click-menu-2", "n-screen-n-step", 3)
 
@@ -42,24 +41,3 @@ def test_a_repeat_and_every_part_is_in_the_stem():
     assert stem("a", "m", Case("t", "c", 3, repeat=2)) == "a/m/t/3-2"
     agent, model, task, sample = stem("pkg:Agent", "v/m", Case("flight.AA", "c", 3)).split("/")
     assert (agent[:10], model[:4], task[:10], sample) == ("pkg_agent~", "v_m~", "flight_aa~", "3")
-
-
-class TestFormerNames:
-    def find(self, folder, model):
-        return former_cassette(folder, "a", model, CASE)
-
-    def test_only_the_model_whose_calls_it_holds_reads_a_former_cassette(self, tmp_path):
-        path = plant(tmp_path, "a/vendor_x_free/click-menu-2/3.yaml", model="vendor/x:free")
-        assert self.find(tmp_path, "vendor/x:free") == path
-        assert self.find(tmp_path, "vendor/x/free") is None
-        assert self.find(tmp_path, "vendor_x_free") is None
-        plant(tmp_path, f"{stem('a', 'vendor/x:free', CASE)}.yaml", model="vendor/x:free")
-        assert self.find(tmp_path, "vendor/x:free") is None
-
-    def test_an_unfinished_recording_is_found_too(self, tmp_path):
-        partial = plant(tmp_path, "a/v_m/click-menu-2/3.partial.yaml", model="v/m")
-        assert self.find(tmp_path, "v/m") == partial.with_name("3.yaml")
-
-    def test_a_name_never_leads_out_of_the_folder(self, tmp_path):
-        plant(tmp_path, "a/click-menu-2/3.yaml", model="..")
-        assert self.find(tmp_path / "b", "..") is None

@@ -1,14 +1,14 @@
 """Deferred recording: requests are written to `pending.jsonl`, answers go into cassettes."""
 
 import json
+from pathlib import Path
 
 import pytest
 from projects import solve_menu
 
-from pytest_miniwob_agent import UsageError
-from pytest_miniwob_agent.cassettes.deferred.batch_file import read_pending
-from pytest_miniwob_agent.cassettes.deferred.pending import take_answers, update_pending
-from pytest_miniwob_agent.cassettes.deferred.pending_state import PendingState
+from pytest_miniwob_agent.cassettes.deferred.answers import read_refused, take_answers
+from pytest_miniwob_agent.cassettes.deferred.pending import read_pending, update_pending
+from pytest_miniwob_agent.cassettes.folder.stems import Used
 from pytest_miniwob_agent.cassettes.format.call import Request
 from pytest_miniwob_agent.cassettes.tape.recording import Record, Recording
 
@@ -58,36 +58,18 @@ def write(path, *lines):
     )
 
 
-def test_an_answer_is_recorded_in_its_cassette(files):
+def test_an_answer_is_recorded_in_its_cassette_once(files):
     answers, batch, cassettes, request = files
-    write(answers, answer(request, "click id=1"))
-    taken = take_answers(answers, batch, cassettes)
-    assert (taken.recorded, taken.already, taken.problems) == (1, 0, [])
+    waiting = batch.read_text()
+    write(answers, answer(request, "click id=1"), answer(request, "click id=1"))
+    assert take_answers(*files[:3]) == "1 completion recorded, 1 recorded before"
     assert not batch.exists()
     cassette = Recording(cassettes, STEM, Record.DEFER)
     assert cassette.play(asked("one")).completion.text == "click id=1"
-
-
-def test_the_same_file_twice_records_nothing_twice(files):
-    answers, batch, cassettes, request = files
-    write(answers, answer(request), answer(request))
-    assert str(take_answers(answers, batch, cassettes)) == (
-        "1 completion recorded, 1 recorded before"
-    )
     before = (cassettes / f"{STEM}.partial.yaml").read_bytes()
-    taken = take_answers(answers, batch, cassettes)
-    assert (taken.recorded, taken.already) == (0, 2)
-    assert (cassettes / f"{STEM}.partial.yaml").read_bytes() == before
-
-
-def test_answers_taken_before_a_crash_are_not_recorded_again(files):
-    answers, batch, cassettes, request = files
-    write(answers, answer(request))
-    waiting = batch.read_text()
-    take_answers(answers, batch, cassettes)
     batch.write_text(waiting)  # as if the run had died before it wrote the batch file
-    taken = take_answers(answers, batch, cassettes)
-    assert (taken.recorded, taken.already) == (0, 1)
+    assert take_answers(*files[:3]) == "0 completions recorded, 2 recorded before"
+    assert (cassettes / f"{STEM}.partial.yaml").read_bytes() == before
     assert not batch.exists()
 
 
@@ -99,26 +81,25 @@ def test_a_second_sample_of_an_equal_prompt_has_another_id(files):
     assert second["custom_id"] == request["custom_id"].removesuffix("0") + "1"
     update_pending(batch, {STEM}, [second])
     write(answers, answer(second))
-    assert take_answers(answers, batch, cassettes).recorded == 1
+    assert take_answers(answers, batch, cassettes) == "1 completion recorded"
 
 
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
         ({"custom_id": "a/b/c/1#0123-0", "response": None}, "no request with this id is waiting"),
-        ({"response": None}, "is not an answer of a batch file"),
+        ({"response": None}, "not a whole answer of a batch file"),
         ({"custom_id": ["x"]}, "no request with this id is waiting"),
-        ("[1]", "is not an answer of a batch file"),
-        ("words", "is not an answer of a batch file"),
+        ("[1]", "not a whole answer of a batch file"),
+        ('{"custom_id": "a/b/c/1#0123-0", "respo', "skipped: not a whole answer of a batch file"),
     ],
-    ids=["unknown id", "no id", "id is a list", "a list", "not JSON"],
+    ids=["unknown id", "no id", "id is a list", "a list", "truncated"],
 )
 def test_an_unusable_line_is_reported_and_the_others_are_taken(files, line, problem):
     answers, batch, cassettes, request = files
     write(answers, line, answer(request))
-    taken = take_answers(answers, batch, cassettes)
-    assert taken.recorded == 1
-    [reported] = taken.problems
+    recorded, reported = take_answers(answers, batch, cassettes).splitlines()
+    assert recorded == "1 completion recorded"
     assert problem in reported
     assert f"{answers}:1" in reported
 
@@ -136,9 +117,9 @@ def test_an_unusable_line_is_reported_and_the_others_are_taken(files, line, prob
 def test_an_error_in_the_answer_file_leaves_the_request_waiting(files, part):
     answers, batch, cassettes, request = files
     write(answers, {**answer(request), **part})
-    taken = take_answers(answers, batch, cassettes)
-    assert taken.recorded == 0
-    assert "too late" in taken.problems[0]
+    recorded, problem = take_answers(answers, batch, cassettes).splitlines()
+    assert recorded == "0 completions recorded"
+    assert "too late" in problem
     assert list(read_pending(batch)) == [request["custom_id"]]
     assert not list(cassettes.glob("**/*.yaml"))
 
@@ -151,9 +132,9 @@ def test_a_damaged_cassette_delays_only_its_own_answer(files):
     path.parent.mkdir(parents=True)
     path.write_text("<<<<<<< HEAD\n")
     write(answers, answer(request), answer(other))
-    taken = take_answers(answers, batch, cassettes)
-    assert taken.recorded == 1
-    assert "a git conflict is not resolved" in taken.problems[0]
+    recorded, problem = take_answers(answers, batch, cassettes).splitlines()
+    assert recorded == "1 completion recorded"
+    assert "a git conflict is not resolved" in problem
     assert list(read_pending(batch)) == [request["custom_id"]]
 
 
@@ -163,59 +144,15 @@ SECRET = "sk-" + "a1" * 20
 def test_an_answer_with_a_secret_is_refused_and_kept_as_such_without_the_answer(files):
     answers, batch, cassettes, request = files
     write(answers, answer(request, f"type\n\t{SECRET}"))
-    taken = take_answers(answers, batch, cassettes)
-    assert taken.recorded == 0
-    assert (
-        "refused: its completion holds what looks like a secret (OpenAI key)" in taken.problems[0]
-    )
+    recorded, problem = take_answers(answers, batch, cassettes).splitlines()
+    assert recorded == "0 completions recorded"
+    assert "its completion holds what looks like a secret (OpenAI key), and is not kept" in problem
     assert list(read_pending(batch)) == [request["custom_id"]]
-    assert list(PendingState(batch).refused) == [request["custom_id"]]
+    assert list(read_refused(batch)) == [request["custom_id"]]
     assert SECRET not in (batch.parent / "refused.json").read_text()
     write(answers, answer(request))
-    assert take_answers(answers, batch, cassettes).recorded == 1
-    assert PendingState(batch).refused == {}
-
-
-def test_a_run_says_which_items_are_asked_for(tmp_path):
-    batch = tmp_path / "pending.jsonl"
-    of_menu, of_mine = f"{STEM}#01-0", "mine/x/click-tab/2#01-0"
-    assert PendingState(batch).is_wanted(of_menu)  # no run has said anything yet
-    PendingState(batch).collect({"reflective/m2/click-menu-2/1"}, {"click-tab/2"}, only_some=False)
-    state = PendingState(batch)
-    assert (state.is_wanted(of_menu), state.is_wanted(of_mine)) == (False, True)
-    state.collect({STEM}, set(), only_some=True)
-    assert PendingState(batch).is_wanted(of_menu)
-    assert PendingState(batch).is_wanted(of_mine)
-
-
-def test_a_damaged_state_is_a_usage_error(tmp_path):
-    for name, text in (("collected.json", '{"stems": 1}'), ("refused.json", "[]")):
-        (tmp_path / name).write_text(text)
-        with pytest.raises(UsageError, match=f"{name} is damaged: delete it"):
-            PendingState(tmp_path / "pending.jsonl")
-        (tmp_path / name).unlink()
-
-
-def test_requests_of_another_model_are_said_to_be_left_out(project):
-    project.runpytest("--miniwob-record=defer", "-k", "click-menu-2")
-    result = project.runpytest("--miniwob-record=defer", "-k", "click-menu-2", "--miniwob-model=m2")
-    result.stdout.fnmatch_lines(
-        [
-            "requests that wait for a completion: 2, in *",
-            "2 requests of other items left out: `miniwob-agent batch drop unused` removes them",
-        ]
-    )
-
-
-def test_a_truncated_last_line_is_skipped(files):
-    answers, batch, cassettes, request = files
-    other = pending(cassettes, "two", "reflective/m/click-tab/1")
-    update_pending(batch, set(), [other])
-    write(answers, answer(request), json.dumps(answer(other))[:60])
-    taken = take_answers(answers, batch, cassettes)
-    assert taken.recorded == 1
-    assert taken.problems == [f"{answers}:2 is truncated: skipped"]
-    assert list(read_pending(batch)) == [other["custom_id"]]
+    assert take_answers(answers, batch, cassettes) == "1 completion recorded"
+    assert read_refused(batch) == {}
 
 
 def test_line_separators_inside_a_text_do_not_end_a_line(tmp_path):
@@ -226,42 +163,52 @@ def test_line_separators_inside_a_text_do_not_end_a_line(tmp_path):
     update_pending(batch, set(), [request])
     assert read_pending(batch) == {request["custom_id"]: request}
     answers.write_text(json.dumps(answer(request, text), ensure_ascii=False), encoding="utf-8")
-    assert take_answers(answers, batch, tmp_path).recorded == 1
+    assert take_answers(answers, batch, tmp_path) == "1 completion recorded"
     replayed = Recording(tmp_path, STEM, Record.DEFER).play(asked(text))
     assert replayed.completion.text == text
 
 
-def test_a_damaged_batch_file_is_reported_before_the_run(project):
+def test_damaged_and_missing_files_are_reported_before_the_run(project):
+    args = ["--miniwob-record=defer"]
+    result = project.runpytest(*args, "--miniwob-answers=x.jsonl")
+    result.stderr.fnmatch_lines(["*there is no file *x.jsonl"])
     folder = project.mkdir(".miniwob")
     folder.joinpath("pending.jsonl").write_text("garbage\n")
-    result = project.runpytest("--miniwob-record=defer")
+    project.path.joinpath("x.jsonl").touch()
+    for extra in ([], ["--miniwob-answers=x.jsonl"]):
+        result = project.runpytest(*args, *extra)
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        result.stderr.fnmatch_lines(["*pending.jsonl:1 is not a request of a batch file*"])
+    result = project.runpytest("--miniwob-answers=x.jsonl")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*pending.jsonl:1 is not a request of a batch file*"])
+    result.stderr.fnmatch_lines(["*--miniwob-answers goes with --miniwob-record=defer*"])
 
 
-def test_a_missing_answer_file_is_an_error(files):
-    answers, batch, cassettes, _ = files
-    with pytest.raises(UsageError, match="there is no file"):
-        take_answers(answers, batch, cassettes)
-
-
-def test_answers_are_not_taken_with_a_damaged_batch_file(files):
-    answers, batch, cassettes, request = files
-    write(answers, answer(request))
-    batch.write_text("garbage\n")
-    with pytest.raises(UsageError, match=r"pending\.jsonl:1 is not a request"):
-        take_answers(answers, batch, cassettes)
-
-
-def test_a_run_replaces_the_requests_of_its_own_items_only(files):
-    _, batch, cassettes, _ = files
-    other = pending(cassettes, "two", "reflective/m/click-tab/1")
-    update_pending(batch, {"reflective/m/click-tab/1"}, [other])
+def test_a_run_replaces_the_requests_of_its_own_items_and_drops_those_of_items_that_are_gone(
+    files,
+):
+    _, batch, cassettes, request = files
+    tab = "reflective/m/click-tab/1"
+    other, mine = pending(cassettes, "two", tab), pending(cassettes, "two", "mine/x/click-pie/2")
+    ids = [line["custom_id"] for line in (request, other, mine)]
+    assert update_pending(batch, {tab, "mine/x/click-pie/2"}, [other, mine]) == ids
     changed = pending(cassettes, "changed")
-    assert len(update_pending(batch, {STEM}, [changed])) == 2
-    assert set(read_pending(batch)) == {other["custom_id"], changed["custom_id"]}
-    assert update_pending(batch, {STEM, "reflective/m/click-tab/1"}, []) == []
+    update_pending(batch, {STEM}, [changed])
+    assert set(read_pending(batch)) == {changed["custom_id"], *ids[1:]}
+    update_pending(batch, {STEM}, [request], Used(Path(), {STEM}, {"click-pie/2"}))
+    assert set(read_pending(batch)) == {ids[0], ids[2]}
+    assert update_pending(batch, {STEM}, [], Used(Path(), {STEM})) == []
     assert not batch.exists()
+
+
+def test_a_run_with_another_model_drops_the_requests_of_the_first(project):
+    batch = project.path / ".miniwob/pending.jsonl"
+    args = ["--miniwob-record=defer", "-k", "click-menu-2"]
+    other = "--miniwob-model=m2"
+    for options, waiting in (([], 2), ([other], 2), ([other, "-k", "click-tab/1"], 3)):
+        result = project.runpytest(*args, *options)
+        result.stdout.fnmatch_lines([f"requests that wait for a completion: {waiting}, in *"])
+    assert {id_.split("/")[1] for id_ in read_pending(batch)} == {"m2"}
 
 
 def answer_pending(project):
@@ -312,8 +259,6 @@ def test_workers_share_one_batch_file(project):
     second = answer_pending(project)
     assert len(second) == 2
     assert {each["custom_id"] for each in first}.isdisjoint(each["custom_id"] for each in second)
-    collected = json.loads((project.path / ".miniwob/collected.json").read_text())
-    assert len(collected["stems"]) == 12  # those that -k left out, too
 
 
 def test_items_that_wait_are_counted_as_waiting(project):
@@ -321,9 +266,3 @@ def test_items_that_wait_are_counted_as_waiting(project):
     assert result.parseoutcomes() == {"waiting": 2, "deselected": 10}
     assert result.ret == pytest.ExitCode.OK
     result.stdout.fnmatch_lines(["*click-menu-2/1* waiting *"])
-
-
-def test_answers_need_deferred_recording(project):
-    result = project.runpytest("--miniwob-answers=x.jsonl")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*--miniwob-answers goes with --miniwob-record=defer*"])

@@ -12,7 +12,7 @@ import pytest
 from shown_episode import click_quit_first
 
 from pytest_miniwob_agent.cli import main
-from pytest_miniwob_agent.plugin import inner_replay
+from pytest_miniwob_agent.plugin import inner
 
 
 @pytest.fixture
@@ -51,9 +51,11 @@ def in_process(pytester, monkeypatch):
     class Run:
         def __init__(self, command, *, env, stdout, **_):
             assert command[:3] == [sys.executable, "-m", "pytest"]
-            number, *rest = json.loads(env["MINIWOB_REPLAY"])
+            setup = json.loads(env["MINIWOB_INNER"])
+            number = setup["socket"]
             ours = socket.socket(fileno=os.dup(number))
-            monkeypatch.setenv("MINIWOB_REPLAY", json.dumps([os.dup(number), *rest]))
+            setup["socket"] = os.dup(number)
+            monkeypatch.setenv("MINIWOB_INNER", json.dumps(setup))
             with (
                 contextlib.redirect_stdout(io.StringIO()),
                 contextlib.redirect_stderr(io.StringIO()),
@@ -66,4 +68,4 @@ def in_process(pytester, monkeypatch):
         def wait(self):
             return 0
 
-    monkeypatch.setattr(inner_replay.subprocess, "Popen", Run)
+    monkeypatch.setattr(inner.subprocess, "Popen", Run)

@@ -9,11 +9,12 @@ import pytest
 from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.browser.switches import BOUNDARY_EVENTS
 from pytest_miniwob_agent.cli import doctor
+from pytest_miniwob_agent.plugin.inner import collect
 
 
-def lines(findings):
-    """The findings as the command prints them."""
-    return "".join(f"{finding}\n" for finding in findings)
+def lines(*checks):
+    """The checks as the command prints them."""
+    return "".join(f"{line}\n" for check in checks for line in check.lines(10**6))
 
 
 @pytest.mark.integration
@@ -54,9 +55,9 @@ class TestCommand:
         assert out.endswith("\nnothing to fix\n")
 
 
-def test_findings_fit_the_terminal():
-    finding = doctor.Finding("Chromium", "156.0 (/usr/bin/chromium), as there is no shell", "look")
-    assert finding.lines(60) == [
+def test_checks_fit_the_terminal():
+    check = doctor.Check("Chromium", "156.0 (/usr/bin/chromium), as there is no shell", "look")
+    assert check.lines(60) == [
         "WRONG Chromium              156.0 (/usr/bin/chromium), as",
         " " * 28 + "there is no shell",
         " " * 28 + "-> look",
@@ -67,7 +68,7 @@ def test_findings_fit_the_terminal():
 class TestBrowser:
     def test_without_a_browser_no_page_is_checked(self):
         [finding] = doctor.check_browser("/no/chromium")
-        assert str(finding).startswith("WRONG Chromium              no browser at '/no/chromium'")
+        assert lines(finding).startswith("WRONG Chromium              no browser at '/no/chromium'")
 
     def test_a_driver_of_another_version_is_a_problem_and_so_is_the_page(
         self, tmp_path, monkeypatch
@@ -76,7 +77,7 @@ class TestBrowser:
         driver.write_text('#!/bin/sh\necho ChromeDriver 99.0.1\n[ "$1" = --version ]\n')
         driver.chmod(0o755)
         monkeypatch.setenv("SE_CHROMEDRIVER", str(driver))
-        out = lines(doctor.check_browser(None))
+        out = lines(*doctor.check_browser(None))
         assert f"\nWRONG chromedriver          99.0.1 ({driver})\n" in out
         assert re.search(r"-> install the one of Chromium.s version, [1-9][\d.]+: on Debian", out)
         assert re.search(r"^WRONG page +.* did not start: ", out, re.M)
@@ -88,13 +89,14 @@ class TestBrowser:
         assert re.search(
             "^WRONG chromedriver +no chromedriver found beside .* or on PATH\n"
             " +-> install it, on Debian and Ubuntu with `apt-get install chromium-driver`",
-            str(finding),
+            lines(finding),
         )
 
     def test_a_browser_that_sends_boundary_events_without_end_is_noted(self, browser_without):
-        out = lines(doctor.check_page(Browser(browser_without(BOUNDARY_EVENTS))))
+        out = lines(*doctor.check_page(Browser(browser_without(BOUNDARY_EVENTS))))
         assert re.search(
-            "^note  clicks +miss elements that insert themselves again, as those of click-pie\n"
+            "^note  clicks +miss elements that insert themselves again, such as those of "
+            "click-pie\n"
             " +-> this browser can't switch BoundaryEventDispatchTracksNodeRemoval off: ",
             out, re.M,
         )  # fmt: skip
@@ -107,7 +109,8 @@ class TestBrowser:
         script = (
             "from pytest_miniwob_agent.cli.doctor import *\n"
             "from pytest_miniwob_agent.browser.process import Browser\n"
-            "print(*check_page(Browser()), sep='\\n')"
+            "for check in check_page(Browser()):\n"
+            "    print(*check.lines(200), sep='\\n')"
         )
         result = subprocess.run(
             [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True
@@ -127,13 +130,13 @@ class TestCassettes:
             " +-> pytest --miniwob-record=new_episodes records them\n"
             "WRONG cassettes +1 problem, such as cassettes/.*: damaged\n"
             " +-> miniwob-agent cassettes lint lists them all\n",
-            lines(doctor.check_project([])), re.M,
+            lines(*doctor.check_cassettes(collect([]))), re.M,
         )  # fmt: skip
 
     def test_tests_that_can_not_be_collected_are_a_problem(self, project, monkeypatch):
         monkeypatch.chdir(project.path)
         project.makepyfile(test_broken="import nothing_of_that_name")
-        out = lines(doctor.check_project([]))
+        out = lines(*doctor.check_cassettes(collect([])))
         assert re.search("^WRONG items +pytest can't collect the items", out, re.M)
 
 
@@ -143,18 +146,18 @@ class TestKey:
         monkeypatch.chdir(project.path)
         with (project.path / "tox.ini").open("a") as file:
             file.write("\nminiwob_key_variable = MY_KEY\n")
-        *_, finding = doctor.check_project(["-k", "nothing"])
-        assert str(finding).startswith("note  MY_KEY                is not set, and only ")
+        *_, finding = doctor.examine("/no/chromium", ["-k", "nothing"])
+        assert lines(finding).startswith("note  MY_KEY                is not set, and only ")
 
     def test_a_missing_key_is_a_note(self, monkeypatch):
         monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-        assert str(doctor.check_key()).startswith(
+        assert lines(doctor.check_key()).startswith(
             "note  OPENAI_API_KEY        is not set, and only recording needs it\n"
         )
 
     def test_a_key_is_not_shown(self, monkeypatch):
         monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
-        assert str(doctor.check_key()) == "ok    OPENAI_API_KEY        is set"
+        assert lines(doctor.check_key()) == "ok    OPENAI_API_KEY        is set\n"
 
 
 def test_a_package_of_another_version_is_a_problem(monkeypatch):
@@ -167,7 +170,7 @@ def test_a_package_of_another_version_is_a_problem(monkeypatch):
         return versions.get(name) or version(name)
 
     monkeypatch.setattr(doctor.metadata, "version", find)
-    out = lines(doctor.check_versions())
+    out = lines(*doctor.check_versions())
     assert re.search(
         r"^WRONG selenium +3.0, >=4.* is required\n +-> pip install 'selenium", out, re.M
     )

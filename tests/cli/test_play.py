@@ -175,7 +175,7 @@ def test_a_page_that_can_not_be_watched_is_an_error(recorded, call, in_process, 
     monkeypatch.setenv("DISPLAY", ":0")
     status, _, err = call("play", "click-menu-2/1", "--auto", "1")
     assert status == 2
-    assert "is not in a browser, so that there is nothing to see: `miniwob-agent show`" in err
+    assert "is not in a browser, so there is nothing to see: `miniwob-agent show`" in err
 
 
 @pytest.mark.parametrize("text", ["fast", "-1", "1.5"])

@@ -91,7 +91,7 @@ class TestItem:
         ("case", "message"),
         [
             ("click-menu-2/77", "no item here is called click-menu-2/77 "),
-            ("1", r"\d+ items are called 1; name one of .*click-menu-2/1\]"),
+            ("1", r"\d+ items are called 1; name one: .*click-menu-2/1\]"),
         ],
         ids=["none", "several"],
     )

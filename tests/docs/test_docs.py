@@ -13,12 +13,13 @@ from lxml import etree
 from projects import ROOT
 
 from pytest_miniwob_agent.cli import main
-from pytest_miniwob_agent.plugin.options.declarations import OPTIONS
+from pytest_miniwob_agent.plugin.options.project_folder import SUITES
+from pytest_miniwob_agent.plugin.options.settings import OPTIONS
 from pytest_miniwob_agent.results.gate import Gate
 
 PAGES = [*sorted(ROOT.joinpath("docs").glob("*.md")), *sorted(ROOT.glob("*.md"))]
 PAGES += [ROOT / "cassettes" / "README.md", ROOT / "examples" / "README.md"]
-BY_NAME = {option.name: option for option in OPTIONS}
+BY_NAME = {option.name.removeprefix("--miniwob-"): option for option in OPTIONS}
 
 
 def text_of(page):
@@ -47,7 +48,9 @@ def test_options_exist(page):
         choices = BY_NAME[name].choices
         assert not (choices and value) or value.rstrip(".:") in choices, f"{name}: {value}"
     for name in re.findall(r"\b(miniwob_\w+) ?=(?!=)", text):
-        assert name in {option.ini for option in OPTIONS}, f"no ini setting is called {name}"
+        assert name in {option.ini for option in OPTIONS} | {SUITES}, (
+            f"no ini setting is called {name}"
+        )
 
 
 @pytest.fixture

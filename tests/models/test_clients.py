@@ -185,7 +185,7 @@ def reply(prompt):
 def test_a_conversation_with_tools_is_recorded_and_replayed(agents):
     agents.run("Chat").assert_outcomes(passed=1)
     first, second = agents.calls("chat")
-    assert agents.file("chat").read_text().startswith("version: 1\nschema: 2\n")
+    assert agents.file("chat").read_text().startswith("version: 1\nschema: 1\n")
     assert first["call"]["purpose"] == "act"
     assert [each["role"] for each in second["request"]["body"]["messages"]] == [
         "user", "assistant", "tool",

@@ -12,7 +12,8 @@ from contextlib import closing
 import pytest
 from projects import solve_menu
 
-from pytest_miniwob_agent.cassettes.deferred.batch_api import BatchApi
+from pytest_miniwob_agent.cassettes.deferred.batches import Batches
+from pytest_miniwob_agent.cassettes.deferred.pending import write_pending
 from pytest_miniwob_agent.core.errors import ModelError, UsageError
 from pytest_miniwob_agent.models.client import http_client
 
@@ -147,15 +148,18 @@ def test_the_proxy_for_http_is_used_but_for_hosts_in_no_proxy(
 
 
 def test_batch_commands_and_live_calls_explain_a_proxy_that_refuses_and_a_certificate(
-    session, tls_server, proxy, monkeypatch
+    session, tls_server, proxy, monkeypatch, tmp_path
 ):
+    pending = tmp_path / "pending.jsonl"
+    write_pending(pending, [{"custom_id": "a/m/t/1#0-0", "body": {"model": "m"}}])
+
     def messages():
         monkeypatch.setenv("OPENAI_API_KEY", "none")
         with session(tls_server) as llm, pytest.raises(ModelError) as live:
             llm.complete("one", "plan")
-        api = BatchApi(tls_server.url, retries=0, submit="")
-        with closing(api), pytest.raises(ModelError) as batch:
-            api.retrieve("batch_1")
+        batches = Batches(pending, tls_server.url, print, retries=0)
+        with closing(batches), pytest.raises(ModelError) as batch:
+            batches.submit()
         return str(live.value), str(batch.value)
 
     for message in messages():

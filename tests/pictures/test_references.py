@@ -99,8 +99,8 @@ def test_what_is_not_a_picture_that_a_png_holds_stays_as_it_is(url):
 
 def test_a_text_that_looks_like_a_picture_or_a_reference_is_a_text():
     text = f"{URL} pictures/{DIGEST}.png"
-    for each in (URL, f"pictures/{DIGEST}.png", text):
-        body = {"messages": [{"role": "user", "content": each}]}
+    for content in (URL, f"pictures/{DIGEST}.png", text):
+        body = {"messages": [{"role": "user", "content": content}]}
         assert take_out(body)[0] is body
         assert put_in(body, lambda digest: b"") is body
         assert digests_in(body) == []

@@ -8,8 +8,7 @@ import pytest
 
 from pytest_miniwob_agent import UsageError
 from pytest_miniwob_agent.plugin.items.collection import selected_cases
-from pytest_miniwob_agent.plugin.options.declarations import BY_MARKER
-from pytest_miniwob_agent.plugin.options.settings import Settings
+from pytest_miniwob_agent.plugin.options.settings import BY_MARKER, Settings
 
 IDS = [
     "n-screen-n-step/click-menu-2/1",

@@ -1,10 +1,5 @@
 """The forecast of a recording: what it says, and when it asks."""
 
-import os
-import pty
-import subprocess
-import sys
-
 import pytest
 from projects import solve_menu
 
@@ -35,36 +30,3 @@ def test_a_first_recording_is_measured_by_our_own(project, recording):
     result = project.runpytest(*recording, "--miniwob-max-calls=1")
     line = "recording 12 items: at most 1 model call; by our own recordings about 22 calls and"
     assert line in " ".join(result.outlines)
-
-
-@pytest.mark.parametrize(
-    ("answer", "ci", "requests"),
-    [("n", False, 0), ("y", False, 6), (None, True, 6)],
-    ids=["no", "yes", "CI"],
-)
-def test_a_large_recording_is_asked_about_on_a_terminal(
-    project, recording, chat_server, monkeypatch, answer, ci, requests
-):
-    monkeypatch.setenv("TERM", "dumb")
-    if ci:
-        monkeypatch.setenv("CI", "1")
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "pytest", *recording, "-k", "click-menu-2", "--miniwob-ask-above=2"],
-        cwd=project.path, stdin=theirs, stdout=theirs, stderr=theirs,
-    )  # fmt: skip
-    os.close(theirs)
-    seen = b""
-    try:
-        while piece := os.read(ours, 65536):
-            seen += piece
-            if answer and b"Go on? [y/N] " in seen:
-                os.write(ours, f"{answer}\n".encode())
-                answer = None
-    except OSError:  # the other end is closed
-        pass
-    os.close(ours)
-    assert process.wait() == (pytest.ExitCode.OK if requests else pytest.ExitCode.INTERRUPTED)
-    assert (b"--miniwob-ask-above=2. Go on? [y/N] " in seen) == (not ci)
-    assert len(chat_server.requests) == requests
-    assert (b"nothing was recorded" in seen) == (not requests)

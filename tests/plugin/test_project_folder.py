@@ -1,7 +1,11 @@
 """The folder of a project: the same in whatever form an option is written."""
 
+from textwrap import dedent
+
 import pytest
 from projects import REFLECTIVE_PROMPTS, recorded_files, solve_menu
+
+from pytest_miniwob_agent.plugin.inner import collect
 
 
 @pytest.fixture
@@ -29,9 +33,7 @@ def test_cassettes_lie_in_the_working_directory_without_an_ini_file(beside, chat
         f"--miniwob-base-url={chat_server.url}",
     )  # fmt: skip
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(
-        ["miniwob cassettes: cassettes, of the working directory, as there is no ini file"]
-    )
+    result.stdout.fnmatch_lines(["miniwob cassettes: cassettes"])
     assert (beside.mine / "cassettes/reflective/m/click-menu-2/1.yaml").exists()
     assert not recorded_files(beside)
 
@@ -39,15 +41,35 @@ def test_cassettes_lie_in_the_working_directory_without_an_ini_file(beside, chat
 def test_an_ini_file_that_pytest_overlooks_is_an_error_that_names_the_form(beside):
     result = beside.runpytest("--miniwob-prompts", "../prompts")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(
-        ["*pytest did not read tox.ini, *: write --miniwob-prompts=../prompts"]
-    )
+    result.stderr.fnmatch_lines(["*pytest did not read tox.ini, *: write --miniwob-prompts=VALUE"])
     result = beside.runpytest("--miniwob-prompts=../prompts", "--collect-only")
     assert result.ret == pytest.ExitCode.OK
-    result.stdout.fnmatch_lines(["miniwob cassettes: cassettes, by tox.ini"])
+    result.stdout.fnmatch_lines(["miniwob cassettes: cassettes"])
 
-
-def test_a_value_that_changes_nothing_is_no_error(beside):
-    (beside.mine / "prompts").mkdir()
+    (beside.mine / "prompts").mkdir()  # for which pytest does read it
     result = beside.runpytest("--miniwob-prompts", "prompts", "--collect-only")
     assert result.ret == pytest.ExitCode.OK
+
+
+SUITE = """
+    import pytest
+
+    @pytest.mark.miniwob("click-option", seeds=[7])
+    def test_solves(miniwob_episode):
+        assert miniwob_episode.solved
+"""
+
+
+def test_suites_own_cassettes_but_are_collected_only_by_commands(project, monkeypatch):
+    monkeypatch.chdir(project.path)
+    project.mkdir("suites").joinpath("more.py").write_text(dedent(SUITE))
+    with project.path.joinpath("tox.ini").open("a") as file:
+        file.write("\nminiwob_suites = suites/*.py\n")
+    mine = collect(["-k", "click-menu-2/1"]).used
+    assert "reflective/m/click-option/7" in mine.stems
+    assert set(mine.stems) - set(mine.deselected) == {"reflective/m/click-menu-2/1"}
+    [test] = project.path.glob("test_*.py")
+    assert "reflective/m/click-option/7" not in collect([str(test)]).used.stems
+    with project.path.joinpath("tox.ini").open("a") as file:
+        file.write("\n    none/*.py\n")
+    assert "miniwob_suites: none/*.py matches no file" in collect([]).problem

@@ -1,4 +1,4 @@
-"""The agent that criticises and improves its own output (`rci`, sections 2 and 3.2, appendix D).
+"""The agent that criticises and improves its own output (RCI, sections 2 and 3.2, appendix D).
 
 A plan is made, criticised and improved. Then, until the page judges, the next instruction is taken
 from the plan (task grounding), fitted to the page (state grounding), and reworded while it can't be
@@ -8,15 +8,13 @@ carried out (agent grounding). There is one trial.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 
-from pytest_miniwob_agent.agents.parameters import check_choice, check_integer
+from pytest_miniwob_agent.agents.parameters import check_choice, check_integer, variant_name
 from pytest_miniwob_agent.agents.prompts import Prompt, Prompts
 from pytest_miniwob_agent.agents.rci.instructions import (
     Inadmissible,
-    Instruction,
     find_actions,
     parse_instruction,
 )
@@ -41,9 +39,6 @@ REPLY_LIMIT = 4_000
 REPEATS = 2
 """Allowed repetitions of an instruction other than `press` while the page stays the same."""
 
-WITHOUT = ("none", "plan", "state", "agent")
-"""Parts that an ablation can leave out (3.2.4)."""
-
 
 class RCIAgent:
     """Plan, critique, improved plan; then each instruction grounded in task, state and agent.
@@ -53,7 +48,7 @@ class RCIAgent:
         critiques: rounds in which the plan is criticised and improved.
         exemplars: worked examples to show: `none`, `built-in`, or a folder with files TASK.txt for
             tasks, and default.txt for all others.
-        without: the part to leave out: one of `WITHOUT`.
+        without: the part that an ablation leaves out (3.2.4): `plan`, `state`, `agent` or `none`.
         task: the name of the task, for its exemplars; the plugin gives it.
 
     Raises:
@@ -69,24 +64,24 @@ class RCIAgent:
         without: str = "none",
         task: str = "",
     ) -> None:
-        self._prompts = Prompts(Path(__file__).with_name("prompts"), prompts)
-        self._critiques = check_integer("critiques", critiques, 0, 9)
-        self._without = check_choice("without", without, WITHOUT)
-        self._exemplars = _read_exemplars(exemplars, task)
-        parts = {
-            "few-shot": exemplars != "none",
-            f"critiques-{critiques}": critiques != 1,
-            f"without-{without}": without != WITHOUT[0],
-        }
-        self.name = "-".join(["rci", *(part for part, differs in parts.items() if differs)])
+        self.prompts = Prompts(Path(__file__).with_name("prompts"), prompts)
+        self.critiques = check_integer("critiques", critiques, 0, 9)
+        self.without = check_choice("without", without, ("none", "plan", "state", "agent"))
+        self.exemplars = _read_exemplars(exemplars, task)
+        self.name = variant_name(
+            "rci",
+            {
+                "few-shot": exemplars != "none",
+                f"critiques-{critiques}": critiques != 1,
+                f"without-{without}": without != "none",
+            },
+        )
 
     def solve(self, env: Environment, llm: LLM, note: Callable[[Note], None]) -> None:
         """Play one trial."""
-        goal = env.reset().goal
-        groundings = 0 if self._without == "agent" else GROUNDINGS
-        trial = _Trial(self._prompts, self._exemplars, goal, env, llm, groundings)
-        plan = "" if self._without == "plan" else trial.plan(self._critiques)
-        note(trial.follow(plan, fit=self._without != "state"))
+        trial = _Trial(self, env, llm)
+        trial.plan()
+        note(trial.follow())
 
     def counts(self, action: Action) -> bool:
         """Return True for what an instruction says; CTRL is only held to keep other options."""
@@ -107,15 +102,14 @@ def _read_exemplars(source: str, task: str) -> Prompt | None:
             "files TASK.txt or default.txt"
         )
     known = {"default", task, *installed_tasks()}
-    for name, path in files.items():  # a name that is like none of them may be a page of one's own
+    for name, path in files.items():  # a name that resembles none of them may be a custom page
         if name not in known and (hint := nearest(name, sorted(known))):
             raise UsageError(f"{path}: there is no task {name!r}{hint}")
     chosen = files.get(task, files.get("default"))
     if chosen is None:
         return None
-    text = chosen.read_text(encoding="utf-8").strip()
-    exemplars = Prompt(text)
-    exemplars.files = {f"exemplars/{chosen.name}": digest(text)}
+    exemplars = Prompt(chosen.read_text(encoding="utf-8").strip())
+    exemplars.files = {f"exemplars/{chosen.name}": digest(exemplars)}
     return exemplars
 
 
@@ -123,145 +117,112 @@ _ID = re.compile(r"\bid=(\d+)")
 """An element in an error of the browser, which the page's HTML names by its `data-ref`."""
 
 
-@dataclass(slots=True)
-class _Wording:
-    """An instruction as it was proposed and as it is worded now, with the rewordings left."""
-
-    page: str
-    proposal: str
-    reply: str
-    left: int
-
-
 class _Trial:
     """One episode of the agent, which is one trial."""
 
-    def __init__(
-        self,
-        prompts: Prompts,
-        exemplars: Prompt | None,
-        goal: str,
-        env: Environment,
-        llm: LLM,
-        groundings: int,
-    ) -> None:
-        self._prompts = prompts
-        self._exemplars = exemplars
-        self._goal = goal
+    def __init__(self, agent: RCIAgent, env: Environment, llm: LLM) -> None:
+        self._agent = agent
         self._env = env
         self._llm = llm
-        self._groundings = groundings
+        self._goal = env.reset().goal
+        self._plan = ""
+        self._page = ""
+        self._done: list[str] = []
+        self._repeated = 0
 
-    def plan(self, critiques: int) -> str:
+    def plan(self) -> None:
         """Ask for a plan on the start page, criticise it and improve it (explicit RCI)."""
-        page = self._env.html()
-        plan = self._ask("plan", page)
-        for _ in range(critiques):
-            critique = self._ask("critique", page, plan=plan)
-            plan = self._ask("improve", page, plan=plan, critique=critique)
-        return plan
+        self._page = self._env.html()
+        if self._agent.without == "plan":
+            return
+        self._plan = self._ask("plan")
+        for _ in range(self._agent.critiques):
+            critique = self._ask("critique", plan=self._plan)
+            self._plan = self._ask("improve", plan=self._plan, critique=critique)
 
-    def follow(self, plan: str, fit: bool) -> TrialEnded:
+    def follow(self) -> TrialEnded:
         """Carry out one instruction after another; returns the ending."""
-        done: list[str] = []
-        page, repeated = "", 0
+        changed = True
         while True:
-            before, page = page, self._env.html()
-            wording = self._propose(page, plan, done, fit)
             try:
-                while (found := self._ground(wording)) is not None:
-                    instruction, actions = found
-                    same = page == before and done[-1:] == [str(instruction)]
-                    repeated = repeated + 1 if same and instruction.verb != "press" else 0
-                    if repeated == REPEATS:
-                        detail = f"again and again: {_bounded(done[-1], 200)}"
-                        return TrialEnded(Ending.NO_CHANGE, detail)
-                    transition = self._carry_out(actions)
-                    if transition is None or not transition.error:
-                        break
-                    self._reword(wording, _ID.sub(r'data-ref="\1"', transition.error))
-                else:
-                    return TrialEnded(Ending.INCOMPLETE, "nothing was left to do")
+                end = self._next_instruction(changed)
             except Inadmissible as error:
                 return TrialEnded(Ending.EXCEPTION, str(error))
-            if transition is not None and transition.solved:
-                return TrialEnded(Ending.CORRECT)
-            if transition is not None and transition.done:
-                return TrialEnded(Ending.FAILED, f"reward {transition.reward:g}")
-            done.append(str(instruction))
+            if end is not None:
+                return end
+            before, self._page = self._page, self._env.html()
+            changed = self._page != before
 
-    def _propose(self, page: str, plan: str, done: list[str], fit: bool) -> _Wording:
-        """Ask for the next instruction, and fit it to the page."""
-        context = {"plan": plan or "There is none.", "history": _numbered(done)}
-        reply = proposal = self._ask("task", page, **context)
-        if fit:
-            reply = self._ask("state", page, **context, instruction=proposal)
-        return _Wording(page, proposal, reply, self._groundings)
+    def _next_instruction(self, changed: bool) -> TrialEnded | None:
+        """Ask for the next instruction, and reword it until it is carried out.
 
-    def _ground(self, wording: _Wording) -> tuple[Instruction, tuple[Action, ...]] | None:
-        """Find an instruction's actions, rewording it if need be; None where nothing is left to do.
+        Returns how that ended the trial, if it did. `changed` says if the page is another one than
+        before the last instruction.
 
         Raises:
             Inadmissible: no wording of it can be carried out.
         """
+        context = {"plan": self._plan or "There is none.", "history": _numbered(self._done)}
+        reply = proposal = self._ask("task", **context)
+        if self._agent.without != "state":
+            reply = self._ask("state", **context, instruction=proposal)
+        left = 0 if self._agent.without == "agent" else GROUNDINGS
         while True:
             try:
-                instruction = parse_instruction(wording.reply)
-                if instruction.verb == "done":
-                    return None
-                return instruction, find_actions(instruction, wording.page)
+                return self._carry_out(reply, changed)
             except Inadmissible as error:
-                self._reword(wording, str(error))
+                if not left:
+                    raise Inadmissible(f"{error}: {_bounded(reply, 200)!r}") from None
+                left -= 1
+                reply = self._ask("agent", proposal=proposal, instruction=reply, problem=str(error))
 
-    def _reword(self, wording: _Wording, problem: str) -> None:
-        """Ask for another wording of an instruction that can't be carried out.
+    def _carry_out(self, reply: str, changed: bool) -> TrialEnded | None:
+        """Take the actions of an instruction; returns the ending of the trial, if they ended it.
 
         Raises:
-            Inadmissible: there were as many as are allowed.
+            Inadmissible: it can't be carried out.
         """
-        if not wording.left:
-            raise Inadmissible(f"{problem}: {_bounded(wording.reply, 200)!r}")
-        wording.left -= 1
-        wording.reply = self._ask(
-            "agent",
-            wording.page,
-            proposal=wording.proposal,
-            instruction=wording.reply,
-            problem=problem,
-        )
-
-    def _carry_out(self, actions: Sequence[Action]) -> Transition | None:
-        """Take actions until one of them fails or ends the trial; returns the last transition."""
-        transition = None
+        instruction = parse_instruction(reply)
+        if instruction.verb == "done":
+            return TrialEnded(Ending.INCOMPLETE, "nothing was left to do")
+        actions = find_actions(instruction, self._page)
+        same = not changed and self._done[-1:] == [str(instruction)]
+        self._repeated = self._repeated + 1 if same and instruction.verb != "press" else 0
+        if self._repeated == REPEATS:
+            return TrialEnded(Ending.NO_CHANGE, f"again and again: {_bounded(self._done[-1], 200)}")
         for number, action in enumerate(actions):
             transition = self._env.step(action)
             if transition.error:
                 for held in actions[:number]:
                     if isinstance(held, Hold):
                         self._env.step(Release(held.key))
-            if transition.error or transition.done:
-                break
-        return transition
+                raise Inadmissible(_ID.sub(r'data-ref="\1"', transition.error))
+            if transition.done:
+                return _judged(transition)
+        self._done.append(str(instruction))
+        return None
 
-    def _ask(self, purpose: str, page: str, **values: str) -> str:
-        rules = self._prompts.fill("rules")
-        if self._exemplars is not None:
-            rules = self._prompts.fill("exemplars", rules=rules, exemplars=self._exemplars)
-        prompt = self._prompts.fill(
-            purpose,
-            rules=rules,
-            goal=self._goal,
-            page=_bounded(page, PAGE_LIMIT),
-            **values,
+    def _ask(self, purpose: str, **values: str) -> str:
+        rules = self._agent.prompts.fill("rules")
+        if self._agent.exemplars is not None:
+            values_of_rules = {"rules": rules, "exemplars": self._agent.exemplars}
+            rules = self._agent.prompts.fill("exemplars", **values_of_rules)
+        page = _bounded(self._page, PAGE_LIMIT)
+        prompt = self._agent.prompts.fill(
+            purpose, rules=rules, goal=self._goal, page=page, **values
         )
         return _bounded(self._llm.complete(prompt, purpose).text.strip(), REPLY_LIMIT)
 
 
+def _judged(transition: Transition) -> TrialEnded:
+    if transition.solved:
+        return TrialEnded(Ending.CORRECT)
+    return TrialEnded(Ending.FAILED, f"reward {transition.reward:g}")
+
+
 def _numbered(lines: list[str]) -> str:
-    """List what was done, one instruction a line."""
-    return (
-        "\n".join(f"{at}. {_bounded(line, 300)}" for at, line in enumerate(lines, 1)) or "None yet."
-    )
+    numbered = (f"{number}. {_bounded(line, 300)}" for number, line in enumerate(lines, 1))
+    return "\n".join(numbered) or "None yet."
 
 
 def _bounded(text: str, limit: int) -> str:

@@ -17,8 +17,8 @@ CONDITIONS_LIMIT = 5
 
 OUTWARD_LIMIT = 4
 """Steps of an XPath that look beyond its present element: by `..`, sideways or upwards, or in a
-condition from the top again. Each may cost the square of the page's size. One within another may
-cost its cube, as may two in one path of a condition: both are refused."""
+condition from the top again. Each may cost the square of the page's size. In a condition within
+another, or twice in one path of a condition, they may cost its cube, and are refused."""
 
 
 class BadXPath(Exception):
@@ -89,13 +89,12 @@ def _check_cost(xpath: str) -> None:
         BadXPath: it looks beyond its element too often, or its conditions are nested too deep.
     """
     tokens = [match[0].strip() for match in _TOKEN.finditer(xpath)]
-    outward = 0
-    within = [[0, 0]]  # of each open bracket: 1 if it looks outward, and the most within it
+    total = 0
     path = [0]  # of each open bracket: steps of its present path that look outward
     operand = False  # True after an operand, where `*` and names are operators (XPath 1.0, 3.7)
     for token, following in zip(tokens, [*tokens[1:], ""], strict=True):
         operator = operand and (token == "*" or token[0].isalpha())
-        inside = len(within) > 1
+        inside = len(path) > 1
         parent = token == ".." or (token == "parent" and following == "::")
         if (
             (following == "::" and token not in _DOWNWARD)
@@ -103,24 +102,20 @@ def _check_cost(xpath: str) -> None:
             or (inside and parent)
             or (inside and token in ("/", "//") and not operand)
         ):
-            outward += 1
-            within[-1][0] = 1
+            total += 1
             path[-1] = (path[-1] or 1) if parent else path[-1] + 1  # a parent's parent counts once
             if inside and path[-1] > 1:
                 raise BadXPath("a condition looks beyond its element, and from there beyond again")
+            if len(path) > 2:
+                raise BadXPath("a condition that looks beyond its element stands in another one")
         if operator and token in ("and", "or"):
             path[-1] = 0
         if token == "[":
-            within.append([0, 0])
             path.append(0)
         elif token == "]":
             path.pop()
-            looks, deepest = within.pop()
-            within[-1][1] = max(within[-1][1], looks + deepest)
         operand = not operator and token not in _BEFORE_OPERAND
-        if len(within) - 1 > CONDITIONS_LIMIT:
+        if len(path) - 1 > CONDITIONS_LIMIT:
             raise BadXPath(f"conditions stand more than {CONDITIONS_LIMIT} deep in one another")
-    if outward > OUTWARD_LIMIT:
+    if total > OUTWARD_LIMIT:
         raise BadXPath(f"it looks beyond its element more than {OUTWARD_LIMIT} times")
-    if within[0][1] > 1:
-        raise BadXPath("a condition that looks beyond its element stands in another such")

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from pytest_miniwob_agent.agents.parameters import check_choice
+from pytest_miniwob_agent.agents.parameters import check_choice, variant_name
 from pytest_miniwob_agent.agents.prompts import Prompt, Prompts
 from pytest_miniwob_agent.agents.tools.conversation import CALLS_LIMIT, Conversation
 from pytest_miniwob_agent.core.actions import (
@@ -37,24 +36,23 @@ from pytest_miniwob_agent.core.actions import (
 )
 from pytest_miniwob_agent.core.errors import StepLimit
 from pytest_miniwob_agent.core.events import Completion, Ending, Note, TrialEnded
-from pytest_miniwob_agent.core.observations import Transition
+from pytest_miniwob_agent.core.observations import Observation, Transition
 from pytest_miniwob_agent.core.protocols import LLM, Environment
 from pytest_miniwob_agent.core.tools import tools_of
 from pytest_miniwob_agent.screen import render
 
-ACTIONS = ("paper", "all")
-SCREEN = ("compact", "full")
-
-PAPER_ACTIONS: tuple[type[Action], ...] = (Click, Enter, Press, Hold, Release)
-"""The actions of the reflective agent's paper."""
-
-MORE_ACTIONS: tuple[type[Action], ...] = (
-    Type, DoubleClick, Hover, Drag, Select, Scroll, Choose, Copy, Paste,
-)  # fmt: skip
-"""The actions that any screen allows to choose."""
+ACTIONS: dict[str, tuple[type[Action], ...]] = {
+    "paper": (Click, Enter, Press, Hold, Release),
+    "all": (
+        Click, Enter, Press, Hold, Release,
+        Type, DoubleClick, Hover, Drag, Select, Scroll, Choose, Copy, Paste,
+    ),
+}  # fmt: skip
+"""The values of the parameter `actions`: those of the reflective agent's paper, and those that any
+screen allows to choose."""
 
 FULL_SCREEN_ACTIONS: tuple[type[Action], ...] = (ClickAt, HoverAt, DragFrom, Wait, Follow)
-"""The actions that need to be given boxes and to know what moves."""
+"""Further actions, which need to be given boxes and to know what moves."""
 
 MISSES = 3
 """Answers in a row after which a trial ends, if nothing of any of them could be carried out."""
@@ -79,33 +77,29 @@ class ToolsAgent:
     def __init__(
         self, prompts: str | Path | None = None, *, actions: str = "paper", screen: str = "compact"
     ) -> None:
-        self._prompts = Prompts(Path(__file__).with_name("prompts"), prompts)
-        offered = PAPER_ACTIONS
-        if check_choice("actions", actions, ACTIONS) == "all":
-            offered += MORE_ACTIONS
-        self._full_screen = check_choice("screen", screen, SCREEN) == "full"
-        if self._full_screen and actions == "all":
-            offered += FULL_SCREEN_ACTIONS
-        self._tools = tools_of(offered)
-        parts = {"full-screen": self._full_screen, "all-actions": actions == "all"}
-        self.name = "-".join(["tools", *(part for part, differs in parts.items() if differs)])
+        self.prompts = Prompts(Path(__file__).with_name("prompts"), prompts)
+        all_actions = check_choice("actions", actions, tuple(ACTIONS)) == "all"
+        self._full_screen = check_choice("screen", screen, ("compact", "full")) == "full"
+        more = FULL_SCREEN_ACTIONS if self._full_screen and all_actions else ()
+        self.tools = tools_of(ACTIONS[actions] + more)
+        parts = {"full-screen": self._full_screen, "all-actions": all_actions}
+        self.name = variant_name("tools", parts)
 
     def solve(self, env: Environment, llm: LLM, note: Callable[[Note], None]) -> None:
         """Play trials until the page is solved or the trials are used up."""
-        screen = self._prompts.fill("full-screen" if self._full_screen else "screen")
-        system = self._prompts.fill("system", screen=screen)
-        before: Prompt | None = None
+        screen = self.prompts.fill("full-screen" if self._full_screen else "screen")
+        system = self.prompts.fill("system", screen=screen)
+        before: list[Prompt] = []
         while True:
             start = env.reset(full=True) if self._full_screen else env.reset()
-            task = self._prompts.fill("task", goal=start.goal)
-            task = Prompt.joined([task, before]) if before else task
-            conversation = Conversation(self._prompts, system, task, render(start.elements))
-            trial = _Trial(self._prompts, self._tools, conversation, env, llm, Transition(start))
+            task = Prompt.joined([self.prompts.fill("task", goal=start.goal), *before])
+            conversation = Conversation(self.prompts, system, task, render(start.elements))
+            trial = _Trial(self, conversation, env, llm, start)
             end = trial.play()
             note(end)
             if end.ending is Ending.CORRECT:
                 return
-            before = trial.report(end.ending)
+            before = [trial.report(end.ending)]
 
 
 class _Trial:
@@ -113,42 +107,38 @@ class _Trial:
 
     def __init__(
         self,
-        prompts: Prompts,
-        tools: list[dict[str, Any]],
+        agent: ToolsAgent,
         conversation: Conversation,
         env: Environment,
         llm: LLM,
-        start: Transition,
+        start: Observation,
     ) -> None:
-        self._prompts = prompts
-        self._tools = tools
-        self._names = [tool["function"]["name"] for tool in tools]
+        self._prompts = agent.prompts
+        self._tools = agent.tools
         self._conversation = conversation
         self._env = env
         self._llm = llm
-        self._last = start
+        self._last = Transition(start)
         self._calls: list[str] = []
 
     def play(self) -> TrialEnded:
-        """Play the trial to its end."""
-        misses = 0
-        reminded = False
+        misses, reminded = 0, False
         while not self._last.done:
             completion = self._llm.chat(self._conversation.messages(), "act", tools=self._tools)
-            if not completion.tool_calls:
-                if reminded:
-                    return TrialEnded(Ending.INCOMPLETE, "the model calls no tool any more")
+            if completion.tool_calls:
+                reminded = False
+                try:
+                    done = self._carry_out(completion)
+                except StepLimit as limit:
+                    return TrialEnded(Ending.STEP_LIMIT, str(limit))
+                misses = 0 if done else misses + 1
+                if misses == MISSES:
+                    return TrialEnded(Ending.EXCEPTION, self._last.error or "")
+            elif reminded:
+                return TrialEnded(Ending.INCOMPLETE, "the model calls no tool any more")
+            else:
                 self._conversation.add(completion, [self._prompts.fill("reminder")])
                 reminded = True
-                continue
-            reminded = False
-            try:
-                done = self._carry_out(completion)
-            except StepLimit as limit:
-                return TrialEnded(Ending.STEP_LIMIT, str(limit))
-            misses = 0 if done else misses + 1
-            if misses == MISSES:
-                return TrialEnded(Ending.EXCEPTION, self._last.error or "")
         if self._last.solved:
             return TrialEnded(Ending.CORRECT)
         return TrialEnded(Ending.FAILED, f"reward {self._last.reward:g}")
@@ -164,8 +154,7 @@ class _Trial:
         """Carry out the calls of an answer up to the first that fails; returns how many were."""
         done = 0
         results: list[Prompt] = []
-        calls = completion.tool_calls[:CALLS_LIMIT]
-        for call in calls:
+        for call in completion.tool_calls[:CALLS_LIMIT]:
             if done < len(results):
                 results.append(self._prompts.fill("skipped"))
                 continue
@@ -173,7 +162,7 @@ class _Trial:
             done += self._last.error is None
             if self._last.done:
                 return done
-        if len(calls) < len(completion.tool_calls):
+        if len(results) < len(completion.tool_calls):
             more = self._prompts.fill("too-many", most=str(CALLS_LIMIT))
             results[-1] = Prompt.joined([results[-1], more])
         self._conversation.add(completion, results, render(self._last.observation.elements))
@@ -182,11 +171,12 @@ class _Trial:
     def _call(self, name: str, arguments: str) -> Prompt:
         """Carry out a call; returns its result without the screen."""
         before = self._last.observation
-        if name in self._names:
+        names = [tool["function"]["name"] for tool in self._tools]
+        if name in names:
             self._last = self._env.call(name, arguments)
         else:
-            known = ", ".join(self._names)
-            self._last = Transition(before, error=f"there is no such tool; the tools are {known}")
+            error = f"there is no such tool; the tools are {', '.join(names)}"
+            self._last = Transition(before, error=error)
         if self._last.error is not None:
             return self._prompts.fill("failed", error=self._last.error)
         self._calls.append(f"{name} {' '.join(arguments.split())}"[:200])

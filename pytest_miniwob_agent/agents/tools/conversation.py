@@ -38,22 +38,17 @@ NOTHING = "(no answer)"
 
 @dataclass(frozen=True, slots=True)
 class _Exchange:
-    """An answer of the model as a message, and the messages that it got."""
+    """An answer of the model and its results as messages, and the screen below the last of them."""
 
-    answer: dict[str, Any]
-    results: tuple[dict[str, Any], ...]
+    messages: list[dict[str, Any]]
     screen: str | None
-    """The screen below the last result, None for none."""
 
     @property
     def size(self) -> int:
         """Characters without the screen."""
-        calls = self.answer.get("tool_calls", ())
-        return (
-            len(self.answer["content"] or "")
-            + sum(len(call["function"]["arguments"]) for call in calls)
-            + sum(len(result["content"]) for result in self.results)
-        )
+        calls = self.messages[0].get("tool_calls", ())
+        arguments = sum(len(call["function"]["arguments"]) for call in calls)
+        return arguments + sum(len(message["content"] or "") for message in self.messages)
 
 
 class Conversation:
@@ -87,28 +82,27 @@ class Conversation:
         """
         text = _sendable((completion.text or completion.refusal or "").strip()[:TEXT_LIMIT])
         answer: dict[str, Any] = {"role": "assistant", "content": text or NOTHING}
-        if not completion.tool_calls:
-            replies = tuple({"role": "user", "content": result} for result in results)
+        calls = completion.tool_calls[: len(results)]
+        if not calls:
+            replies = [{"role": "user", "content": result} for result in results]
         else:
-            calls = [_echo(call.name, call.arguments) for call in completion.tool_calls]
-            calls = calls[: len(results)]
             ids = [f"call{self._calls + number:05}" for number in range(1, len(calls) + 1)]
             self._calls += len(calls)
             answer["content"] = text or None
             answer["tool_calls"] = [
-                {"id": id_, "type": "function", "function": call}
+                {"id": id_, "type": "function", "function": _echo(call.name, call.arguments)}
                 for id_, call in zip(ids, calls, strict=True)
             ]
-            replies = tuple(
+            replies = [
                 {"role": "tool", "tool_call_id": id_, "content": result}
                 for id_, result in zip(ids, results, strict=True)
-            )
-        self._exchanges.append(_Exchange(answer, replies, screen))
+            ]
+        self._exchanges.append(_Exchange([answer, *replies], screen))
 
     def messages(self) -> list[dict[str, Any]]:
         """The messages of the next request."""
         exchanges = self._kept()
-        screens = self._screens([self._screen, *(each.screen for each in exchanges)])
+        screens = self._screens([self._screen, *(exchange.screen for exchange in exchanges)])
         task = [self._task, screens[0]]
         if left_out := len(self._exchanges) - len(exchanges):
             task.append(self._prompts.fill("earlier", count=str(left_out)))
@@ -117,7 +111,7 @@ class Conversation:
             {"role": "user", "content": Prompt.joined(filter(None, task))},
         ]
         for exchange, screen in zip(exchanges, screens[1:], strict=True):
-            messages += [exchange.answer, *exchange.results]
+            messages += exchange.messages
             if screen:
                 content = Prompt.joined([messages[-1]["content"], screen])
                 messages[-1] = {**messages[-1], "content": content}
@@ -141,8 +135,7 @@ class Conversation:
         for screen in reversed(screens):
             if screen is None:
                 shown.append(Prompt())
-                continue
-            if room == SCREENS_LIMIT or len(screen) <= room:
+            elif room == SCREENS_LIMIT or len(screen) <= room:
                 room -= len(screen)
                 shown.append(self._prompts.fill("now", screen=screen[:SCREENS_LIMIT] or "(empty)"))
             else:

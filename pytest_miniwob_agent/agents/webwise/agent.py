@@ -1,9 +1,9 @@
-"""An agent that writes programs (`webwise`): filtered objects of the page, step by step.
+"""The agent that writes programs (WebWISE, sections 4.2 to 4.5).
 
 The page is shown as a list of objects (4.2), and the model answers with a small program that calls
-`click`, `enter_text` and `scroll` on them (4.3). In the multi-step form the objects are shown again
-after each program and the next one is asked for, until the page judges (4.4, algorithm 1). Examples
-may stand in the prompt: one that is given (k = 1), or those that the agent solved itself (4.5).
+`click`, `enter_text` and `scroll` on them (4.3). The objects are then shown again and the next
+program is asked for, until the page judges (4.4, algorithm 1). Prompts may show examples: given
+ones (k = 1), or those that the agent solved itself (4.5).
 """
 
 from __future__ import annotations
@@ -12,18 +12,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_miniwob_agent.agents.parameters import check_choice, check_integer
+from pytest_miniwob_agent.agents.parameters import check_choice, check_integer, variant_name
 from pytest_miniwob_agent.agents.prompts import Prompt, Prompts
 from pytest_miniwob_agent.agents.webwise.examples import (
     REMARK,
     Example,
     Stage,
-    read_pool,
+    read_examples,
     remark_of,
-    write_pool,
+    write_examples,
 )
-from pytest_miniwob_agent.agents.webwise.interpreter import ProgramError, interpret
-from pytest_miniwob_agent.agents.webwise.page import Page, PageJudged, is_asked_for
+from pytest_miniwob_agent.agents.webwise.interpreter import interpret
+from pytest_miniwob_agent.agents.webwise.language import ProgramError
+from pytest_miniwob_agent.agents.webwise.page import PageJudged, ProgramPage, is_asked_for
 from pytest_miniwob_agent.agents.webwise.replies import extract_program
 from pytest_miniwob_agent.core.actions import Action
 from pytest_miniwob_agent.core.data import digest
@@ -37,20 +38,17 @@ from pytest_miniwob_agent.core.text import counted
 from pytest_miniwob_agent.screen import legal
 
 PROGRAMS = 10
-"""Programs a trial, algorithm 1's T."""
+"""Programs per trial, algorithm 1's T."""
 
 HISTORY_LIMIT = 16_000
-"""Characters of objects that are shown again with the programs that were written for them."""
+"""Characters of the objects that are shown again with earlier programs."""
 
 PROGRAM_LIMIT = 2_000
 """Characters of an earlier program that are shown again."""
 
-STEPS = ("multi", "single")
 EXAMPLES = ("none", "built-in")
 OBJECTS = {"filtered": "", "whole": "whole-dom", "none": "instruction-only"}
 """What is shown of the page, and its part of the agent's name (5)."""
-
-_BUILT_IN_EXAMPLES = Path(__file__).with_name("prompts") / "examples.jsonl"
 
 
 class WebWISEAgent:
@@ -61,18 +59,18 @@ class WebWISEAgent:
     Args:
         prompts: a folder of texts that replace the built-in ones, file by file.
         steps: `multi`, or `single`: the first program that can be run has to do all (4.3).
-        examples: `none`, `built-in`: one for each task of the paper and two more, or the path of a
-            pool that an earlier run has written (4.5).
+        examples: `none`, `built-in`: one for each task of the paper and two more, or the path of
+            examples that an earlier run has saved (4.5).
         objects: `filtered` (4.2), `whole`: every visible element, or `none`: the task alone, for
             `single` steps only.
-        programs: programs a trial; those that can't be run count too.
-        save_examples: the path of a pool to write when the run is over: what its items solved
+        programs: programs per trial; those that can't be run count too.
+        save_examples: the path of a file to write when the run is over: what its items solved
             without an example (4.5). It changes neither the agent's name nor any prompt.
         task: the name of the task, for its examples; the plugin gives it.
 
     Raises:
-        UsageError: an argument is none of these, the folder of prompts is not right, the pool of
-            `examples` can't be read, or `save_examples` is that pool or a folder.
+        UsageError: an argument is none of these, the folder of prompts is not right, `examples`
+            can't be read, or `save_examples` is that file or a folder.
     """
 
     def __init__(
@@ -86,26 +84,27 @@ class WebWISEAgent:
         save_examples: str | None = None,
         task: str = "",
     ) -> None:
-        self.steps = check_choice("steps", steps, STEPS)
+        self.single = check_choice("steps", steps, ("multi", "single")) == "single"
         self.objects = check_choice("objects", objects, tuple(OBJECTS))
-        if objects == "none" and steps != "single":
+        if objects == "none" and not self.single:
             raise UsageError(
                 "--miniwob-agent-params: objects 'none' is a variant of the single step, since "
                 'further steps go by the objects: give "steps": "single" too'
             )
-        self.programs = check_integer("programs", programs, 1)
+        self.programs = check_integer("programs", programs, 1, 1_000)
         self.prompts = Prompts(Path(__file__).with_name("prompts"), prompts)
-        self._pool = _check_pool(save_examples, examples)
-        self.examples = self._examples(examples, task)
-        parts = ["webwise"]
-        if steps == "single":
-            parts.append("single-step")
-        if objects != "filtered":
-            parts.append(OBJECTS[objects])
-        if examples != "none":
-            parts.append("1-shot" if examples == "built-in" else "auto-context")
-        self.name = "-".join(parts)
         self.zero_shot = examples == "none"
+        self.examples = self._examples(examples, task)
+        self._saved = None if save_examples is None else _check_saved(save_examples, examples)
+        self.name = variant_name(
+            "webwise",
+            {
+                "single-step": self.single,
+                OBJECTS[objects]: objects != "filtered",
+                "1-shot": examples == "built-in",
+                "auto-context": examples not in EXAMPLES,
+            },
+        )
 
     def solve(self, env: Environment, llm: LLM, note: Callable[[Note], None]) -> None:
         """Write and run programs until the page judges or there have been enough of them."""
@@ -116,15 +115,15 @@ class WebWISEAgent:
         return is_asked_for(action)
 
     def run_finished(self, outcomes: Sequence[Outcome]) -> str | None:
-        """Write the pool of `save_examples`, if there is one; returns a line for the summary.
+        """Save the examples of a run, if asked to; returns a line for the summary.
 
         Raises:
-            UsageError: the pool can't be written.
+            UsageError: the file can't be written.
         """
-        if self._pool is None:
+        if self._saved is None:
             return None
-        number = write_pool(self._pool, outcomes)
-        file = display_path(self._pool)
+        number = write_examples(self._saved, outcomes)
+        file = display_path(self._saved)
         if not number:
             return f"no examples to save; {file} is not written"
         return f"saved {counted(number, 'example')} to {file}"
@@ -133,25 +132,27 @@ class WebWISEAgent:
         """Fill in the part of the prompt with the task's examples; empty where there are none."""
         if source == "none":
             return Prompt.joined(())
-        path = _BUILT_IN_EXAMPLES if source == "built-in" else Path(source)
+        path, name = Path(source), "own-example"
+        if source == "built-in":
+            path, name = Path(__file__).with_name("prompts") / "examples.jsonl", "example"
         if not path.is_file():
             raise UsageError(
                 f"--miniwob-agent-params: examples {source!r} is not one of {', '.join(EXAMPLES)}, "
                 "nor a file of examples, as the parameter save_examples writes it"
             )
-        pool = read_pool(path)
-        if not (examples := pool.of(task)):
+        examples, text = read_examples(path)
+        filled = [self._example(name, example) for example in examples if example.task == task]
+        if not filled:
             return Prompt.joined(())
-        name = "example" if source == "built-in" else "own-example"
-        shown = Prompt.joined(self._example(name, example) for example in examples)
-        shown.files = {**shown.files, path.name: digest(pool.text)}
+        shown = Prompt.joined(filled)
+        shown.files = {**shown.files, path.name: digest(text)}
         frame = "examples-instruction-only" if self.objects == "none" else "examples"
         return Prompt.joined([self.prompts.fill(frame, examples=shown), Prompt("")])
 
     def _example(self, name: str, example: Example) -> Prompt:
         """Fill an example into its prompt; in the single-step form its programs as one."""
         stages = example.stages
-        if self.steps == "single":
+        if self.single:
             program = "\n".join(stage.program for stage in stages)
             stages = (Stage(stages[0].objects, program),)
         shown = Prompt.joined(
@@ -166,28 +167,14 @@ class WebWISEAgent:
         return self.prompts.fill(name, objects=objects, **values)
 
 
-def _check_pool(path: str | None, shown: str) -> Path | None:
-    """Return the absolute path of a pool that can be written, if one is asked for.
-
-    `shown` is the parameter `examples`; a file that the agent is shown must not be overwritten.
-
-    Raises:
-        UsageError: it is not a path, a folder, or the file that is shown.
-    """
-    if path is None:
-        return None
-    param = "--miniwob-agent-params: save_examples"
-    if not isinstance(path, str) or not path:
-        raise UsageError(f"{param} must be the path of a file, not {path!r}")
-    pool = Path(path).absolute()
-    if pool.is_dir():
-        raise UsageError(f"{param} {path!r} is a folder; name a file")
-    if shown not in EXAMPLES and pool.resolve() == Path(shown).resolve():
-        raise UsageError(
-            f"{param} {path!r} would overwrite the examples that the agent is shown; name another "
-            "file"
-        )
-    return pool
+def _check_saved(path: object, shown: str) -> Path:
+    """Return the absolute path of the examples to save, which must not be those that are shown."""
+    param = f"--miniwob-agent-params: save_examples {path!r}"
+    if not isinstance(path, str) or not path or Path(path).is_dir():
+        raise UsageError(f"{param} is not the path of a file")
+    if shown not in EXAMPLES and Path(path).resolve() == Path(shown).resolve():
+        raise UsageError(f"{param} would overwrite the examples that the agent is shown")
+    return Path(path).absolute()
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,18 +204,17 @@ class _Trial:
         self._llm = llm
         self._note = note
         self._goal = env.reset().goal
-        self._page = Page(env, whole=agent.objects == "whole")
+        self._page = ProgramPage(env, whole=agent.objects == "whole")
         self._attempts: list[_Attempt] = []
 
     def run(self) -> None:
-        """Write programs until the page judges or there have been enough of them."""
         while len(self._attempts) < self._agent.programs:
             attempt = self._attempt()
             self._attempts.append(attempt)
             if attempt.judged is not None:
                 self._end(attempt.judged)
                 return
-            if attempt.usable and self._agent.steps == "single":
+            if attempt.usable and self._agent.single:
                 break
         error = self._attempts[-1].error
         self._note(TrialEnded(Ending.EXCEPTION if error else Ending.INCOMPLETE, error))
@@ -259,19 +245,13 @@ class _Trial:
         self._note(TrialEnded(Ending.CORRECT))
 
     def _prompt(self, objects: str) -> Prompt:
-        api = {
-            "functions": self._prompts.fill("functions"),
-            "rules": self._prompts.fill("rules"),
-            "steps": self._prompts.fill(f"{self._agent.steps}-step"),
-        }
-        return self._agent.with_objects(
-            "program",
-            objects,
-            **(api if self._agent.objects != "none" else {}),
-            examples=self._agent.examples,
-            goal=self._goal,
-            history=self._history(),
-        )
+        values: dict[str, str] = {}
+        if self._agent.objects != "none":
+            steps = "single-step" if self._agent.single else "multi-step"
+            names = {"functions": "functions", "rules": "rules", "steps": steps}
+            values = {value: self._prompts.fill(name) for value, name in names.items()}
+        values |= {"goal": self._goal, "history": self._history()}
+        return self._agent.with_objects("program", objects, examples=self._agent.examples, **values)
 
     def _history(self) -> str:
         """Show the programs so far and their outcomes; of long ones the latest objects only."""
@@ -279,16 +259,13 @@ class _Trial:
         room = HISTORY_LIMIT
         for number, attempt in reversed(list(enumerate(self._attempts, start=1))):
             room -= len(attempt.objects)
-            past.append(
-                self._agent.with_objects(
-                    "past",
-                    attempt.objects if room >= 0 else "(left out)",
-                    number=str(number),
-                    program=_short(attempt.program),
-                    outcome=self._outcome(attempt),
-                )
-            )
-        return Prompt.joined(reversed(past)) if past else "(none)"
+            objects = attempt.objects if room >= 0 else "(left out)"
+            program = attempt.program
+            if len(program) > PROGRAM_LIMIT:
+                program = program[:PROGRAM_LIMIT] + "…"
+            values = {"number": str(number), "program": program, "outcome": self._outcome(attempt)}
+            past.insert(0, self._agent.with_objects("past", objects, **values))
+        return Prompt.joined(past) if past else "(none)"
 
     def _outcome(self, attempt: _Attempt) -> Prompt:
         if not attempt.usable:
@@ -297,7 +274,3 @@ class _Trial:
         if attempt.error:
             return self._prompts.fill("outcome-stopped", actions=actions, reason=attempt.error)
         return self._prompts.fill("outcome-ran", actions=actions)
-
-
-def _short(program: str) -> str:
-    return program if len(program) <= PROGRAM_LIMIT else program[:PROGRAM_LIMIT] + "…"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from lxml import html
 
@@ -19,12 +20,10 @@ TAGS = frozenset({
     "button", "text", "input_time", "textarea", "polygon", "label", "input_password", "rect", "tt",
     "circle", "span", "input_text", "input_number", "input_date", "input_radio", "tspan",
     "input_checkbox", "t", "h3", "ul", "a", "p", "div", "th", "tr", "td",
+    "li", "select", "option", "img", "ellipse", "path", "line",
 })  # fmt: skip
-"""The tags of the paper's listing 2. Its `t` is text beside elements, which is part of the object
-around it here."""
-
-MORE_TAGS = frozenset({"li", "select", "option", "img", "ellipse", "path", "line"})
-"""Tags of tasks that the paper left out: lists and shapes. Inputs of all types are objects too."""
+"""The tags of the paper's listing 2, and in the last line those of tasks that the paper left out.
+Inputs of all types are objects too."""
 
 CLASSES = frozenset({"folder"})
 """The classes of the paper's listing 2."""
@@ -66,6 +65,16 @@ class Object:
     list_ref: int | None = None
     among_others: bool = False
 
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """What a program may call it: its tag, also without the type of an input, or a class."""
+        return (self.tag, self.tag.partition("_")[0], *self.classes.split())
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The texts by which a program may find it."""
+        return tuple(filter(None, (self.text, self.dom_id, self.placeholder, self.value)))
+
     def to_data(self) -> dict[str, str | bool]:
         """Return the object as programs see it, with empty texts for missing attributes."""
         return {
@@ -93,9 +102,9 @@ def read_objects(page: str, *, whole: bool = False) -> tuple[Object, ...]:
     )
 
 
-def render_objects(objects: Iterable[Object], flags: Mapping[int, str] | None = None) -> str:
-    """List objects, one a line; `flags` are marks by ref, such as `clicked`."""
-    lines = [_line(each, (flags or {}).get(each.ref or 0, "")) for each in objects]
+def render_objects(objects: Iterable[Object], flags: Mapping[int | None, str] | None = None) -> str:
+    """List objects, one per line; `flags` are marks by ref, such as `clicked`."""
+    lines = [_line(one, (flags or {}).get(one.ref, "")) for one in objects]
     if len(lines) > MAX_OBJECTS:
         lines[MAX_OBJECTS:] = [f"... and {len(lines) - MAX_OBJECTS} more"]
     return "\n".join(lines) or "(none)"
@@ -107,48 +116,35 @@ def find_objects(objects: Iterable[Object], kind: str, name: str) -> list[Object
     Equal names go before those that differ in case and spaces, and these before names that only
     contain the given one. An empty name fits every object.
     """
-    plain_kind, plain_name = _plain(kind), _plain(name)
-    fitting = [each for each in objects if plain_kind in _kinds(each)]
-    if not plain_name:
+    fitting = [one for one in objects if _plain(kind) in map(_plain, one.kinds)]
+    plain = _plain(name)
+    if not plain:
         return fitting
     return (
-        [each for each in fitting if name in _names(each)]
-        or [each for each in fitting if plain_name in map(_plain, _names(each))]
-        or [
-            each
-            for each in fitting
-            if any(plain_name in _plain(each_name) for each_name in _names(each))
-        ]
+        [one for one in fitting if name in one.names]
+        or [one for one in fitting if plain in map(_plain, one.names)]
+        or [one for one in fitting if any(plain in _plain(other) for other in one.names)]
     )
-
-
-def _kinds(each: Object) -> tuple[str, ...]:
-    return tuple(map(_plain, (each.tag, each.tag.partition("_")[0], *each.classes.split())))
-
-
-def _names(each: Object) -> tuple[str, ...]:
-    return tuple(filter(None, (each.text, each.dom_id, each.placeholder, each.value)))
 
 
 def _plain(text: str) -> str:
     return _squeeze(text).casefold()
 
 
-def _line(each: Object, flag: str) -> str:
-    parts = [each.tag]
-    if each.text:
-        parts.append(_quote(each.text))
-    for name, value in (
-        ("id", each.dom_id or None),
-        ("class", each.classes or None),
-        ("placeholder", each.placeholder or None),
-        ("value", each.value),
-    ):
-        if value is not None:
-            parts.append(f"{name}={_quote(value)}")
-    if each.checked is not None:
-        word = "selected" if each.tag == "option" else "checked"
-        parts.append(f"{word}={'yes' if each.checked else 'no'}")
+def _line(one: Object, flag: str) -> str:
+    parts = [one.tag]
+    if one.text:
+        parts.append(_quote(one.text))
+    attributes = {
+        "id": one.dom_id or None,
+        "class": one.classes or None,
+        "placeholder": one.placeholder or None,
+        "value": one.value,
+    }
+    parts += [f"{name}={_quote(value)}" for name, value in attributes.items() if value is not None]
+    if one.checked is not None:
+        word = "selected" if one.tag == "option" else "checked"
+        parts.append(f"{word}={'yes' if one.checked else 'no'}")
     if flag:
         parts.append(f"[{flag}]")
     return " ".join(parts)
@@ -170,7 +166,7 @@ def _tag(element: html.HtmlElement) -> str:
 
 def _is_listed(element: html.HtmlElement) -> bool:
     tag = _tag(element)
-    listed = tag in TAGS or tag in MORE_TAGS or tag.startswith("input_")
+    listed = tag in TAGS or tag.startswith("input_")
     return listed or not CLASSES.isdisjoint(element.get("class", "").split())
 
 
@@ -187,32 +183,22 @@ def _is_object(element: html.HtmlElement) -> bool:
 
 def _object(element: html.HtmlElement) -> Object:
     tag = _tag(element)
-    value = checked = list_ref = None
-    among_others = False
+    state: dict[str, Any] = {}
     if tag in ("input_checkbox", "input_radio"):
-        checked = element.get("checked") is not None
+        state["checked"] = element.get("checked") is not None
     elif tag == "option":
-        checked = element.get("selected") is not None
+        state["checked"] = element.get("selected") is not None
         for owner in element.iterancestors("select"):
-            among_others = owner.get("multiple") is not None
-            if not among_others and owner.get("size", "1") in ("0", "1"):
-                list_ref = _ref(owner)
+            state["among_others"] = owner.get("multiple") is not None
+            if not state["among_others"] and owner.get("size", "1") in ("0", "1"):
+                state["list_ref"] = _ref(owner)
     elif tag.startswith("input_"):
-        value = element.get("value", "")
+        state["value"] = element.get("value", "")
     elif tag == "textarea":
-        value = element.text or ""
-    return Object(
-        _ref(element),
-        tag,
-        _text(element),
-        _squeeze(element.get("id", "")),
-        _squeeze(element.get("class", "")),
-        _squeeze(element.get("placeholder", "")),
-        value,
-        checked,
-        list_ref,
-        among_others,
-    )
+        state["value"] = element.text or ""
+    for name, attribute in (("dom_id", "id"), ("classes", "class"), ("placeholder",) * 2):
+        state[name] = _squeeze(element.get(attribute, ""))
+    return Object(_ref(element), tag, _text(element), **state)
 
 
 def _ref(element: html.HtmlElement) -> int | None:

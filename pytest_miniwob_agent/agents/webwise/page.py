@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pytest_miniwob_agent.agents.webwise.interpreter import ProgramError
+from pytest_miniwob_agent.agents.webwise.language import ProgramError
 from pytest_miniwob_agent.agents.webwise.objects import (
     Object,
     find_objects,
@@ -40,13 +40,15 @@ class PageJudged(Exception):
         self.transition = transition
 
 
-class Page:
-    """The page and the functions of programs. `str(page)` lists its objects, one a line.
-
-    With `whole`, every visible element is an object.
+class ProgramPage:
+    """The page and the functions of programs. `str(page)` lists its objects, one per line.
 
     The functions raise `ProgramError` where they can't do what is asked, and `PageJudged` after
     the action that made the page judge.
+
+    Args:
+        env: the page.
+        whole: True to make every visible element an object.
     """
 
     def __init__(self, env: Environment, *, whole: bool = False) -> None:
@@ -54,29 +56,21 @@ class Page:
         self._whole = whole
         self._clicked: Object | None = None
         self._just_clicked = False
-        self._flags: dict[int, str] = {}
-        self._objects: tuple[Object, ...] = ()
+        self._flags: dict[int | None, str] = {}
+        self._objects = read_objects(env.html(), whole=whole)
         self.actions = 0
         """Actions that programs asked for so far."""
-        self._read()
-
-    def _read(self) -> None:
-        self._objects = read_objects(self._env.html(), whole=self._whole)
+        self.functions: Mapping[str, Callable[..., Any]] = {
+            "click": self._click,
+            "enter_text": self._enter_text,
+            "scroll": self._scroll,
+            "objects": self._list_objects,
+        }
 
     def __str__(self) -> str:
         return render_objects(self._objects, self._flags)
 
-    @property
-    def functions(self) -> Mapping[str, Callable[..., Any]]:
-        """The functions that a program can call, by name."""
-        return {
-            "click": self.click,
-            "enter_text": self.enter_text,
-            "scroll": self.scroll,
-            "objects": self.objects,
-        }
-
-    def click(self, kind: Any, name: Any = "", nth: Any = 1) -> None:
+    def _click(self, kind: Any, name: Any = "", nth: Any = 1) -> None:
         """Click the nth of the objects of a tag or class with a text or id; choose an option."""
         kind, name = _argument("click", kind), _argument("click", name)
         if type(nth) is not int or nth < 1:
@@ -87,50 +81,49 @@ class Page:
             raise ProgramError(f"there is no {called} among the objects")
         if nth > len(found):
             raise ProgramError(f"there are only {len(found)} objects that fit {called}")
-        each = found[nth - 1]
-        if each.ref is None:
+        clicked = found[nth - 1]
+        if clicked.ref is None:
             raise ProgramError(f"{called} can't be clicked")
-        if each.list_ref is not None:
-            self._act(Choose(each.text, each.list_ref), called)
-        elif each.among_others:  # without CTRL a click deselects the other options
+        if clicked.list_ref is not None:
+            self._act(Choose(clicked.text, clicked.list_ref), called)
+        elif clicked.among_others:  # without CTRL a click deselects the other options
             self._act(Hold("CTRL"))
             try:
-                self._act(Click(each.ref), called)
+                self._act(Click(clicked.ref), called)
             except ProgramError:
                 self._act(Release("CTRL"))
                 raise
             self._act(Release("CTRL"))
         else:
-            self._act(Click(each.ref), called)
-        self._flags.setdefault(each.ref, "clicked")
-        self._clicked, self._just_clicked = each, True
+            self._act(Click(clicked.ref), called)
+        self._flags.setdefault(clicked.ref, "clicked")
+        self._clicked, self._just_clicked = clicked, True
 
-    def enter_text(self, text: Any) -> None:
+    def _enter_text(self, text: Any) -> None:
         """Type into the object that was clicked last, in place of the value that it had then."""
         text = _argument("enter_text", text)
-        if self._clicked is None or self._clicked.ref is None:
+        if self._clicked is None:
             raise ProgramError("nothing was clicked that the text could be typed into")
-        tag = self._clicked.tag
+        tag, ref = self._clicked.tag, self._clicked.ref
         if self._just_clicked and tag in _FIELDS_WITH_PARTS:  # the click was on any of its parts
             self._act(Press("ARROWLEFT", 3))
         elif self._just_clicked and text.strip("\n"):
-            now = next((each for each in self._objects if each.ref == self._clicked.ref), None)
-            if now is not None and now.value:
+            values = [one.value for one in self._objects if one.ref == ref and one.value]
+            if values:
                 self._act(Press("END"))
-                self._act(Press("BACKSPACE", min(len(now.value), MAX_CLEARED)))
+                self._act(Press("BACKSPACE", min(len(values[0]), MAX_CLEARED)))
         self._just_clicked = False
         self._act(Type(_keys(tag, text)))
-        self._flags[self._clicked.ref] = "text entered"
+        self._flags[ref] = "text entered"
 
-    def scroll(self, text: Any) -> None:
+    def _scroll(self, text: Any) -> None:
         """Check that an object has the text; actions scroll to their objects by themselves."""
         text = _argument("scroll", text)
-        if not any(text.casefold() in each.text.casefold() for each in self._objects):
+        if not any(text.casefold() in one.text.casefold() for one in self._objects):
             raise ProgramError(f"there is no text {text!r} among the objects")
 
-    def objects(self) -> list[dict[str, str | bool]]:
-        """Return the present objects as plain data."""
-        return [each.to_data() for each in self._objects]
+    def _list_objects(self) -> list[dict[str, str | bool]]:
+        return [one.to_data() for one in self._objects]
 
     def _act(self, action: Action, called: str = "") -> None:
         transition = self._env.step(action)
@@ -139,7 +132,7 @@ class Page:
         self.actions += is_asked_for(action)
         if transition.done:
             raise PageJudged(transition)
-        self._read()
+        self._objects = read_objects(self._env.html(), whole=self._whole)
 
 
 def _keys(tag: str, text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 
-from pytest_miniwob_agent.agents.webwise.interpreter import ProgramError
+from pytest_miniwob_agent.agents.webwise.language import ProgramError
 
 _FENCED = re.compile(r"```[^\n`]*\n(.*?)(?:```|\Z)", re.S)
 _CODE = re.compile(

@@ -1,90 +1,202 @@
-"""`answers.jsonl`: the answers of a Batch API to the requests of `pending.jsonl`."""
+"""`answers.jsonl`: the completions of deferred recording, and recording them in cassettes.
+
+It is an output file of the Batch API, with `custom_id`, `response` and `error` per line. An answer
+that holds what looks like a secret is stored nowhere; `refused.json` beside it has the ids of these
+requests and the reasons.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from pytest_miniwob_agent.cassettes.deferred.batch_file import lines_by_id, request_of
+from pytest_miniwob_agent.cassettes.deferred.batch_command import batch_command
+from pytest_miniwob_agent.cassettes.deferred.pending import (
+    Line,
+    batch_lines,
+    read_pending,
+    request_of,
+    stem_of_request,
+    write_pending,
+)
 from pytest_miniwob_agent.cassettes.format.call import Request
+from pytest_miniwob_agent.cassettes.tape.lock import LOCKS
+from pytest_miniwob_agent.cassettes.tape.recording import Record, Recording
+from pytest_miniwob_agent.core import secrets
 from pytest_miniwob_agent.core.data import canonical_json
-from pytest_miniwob_agent.core.errors import MiniwobError
+from pytest_miniwob_agent.core.errors import (
+    CassetteError,
+    MiniwobError,
+    RefusedAnswer,
+    UsageError,
+)
 from pytest_miniwob_agent.core.files import write_atomically
-from pytest_miniwob_agent.core.secrets import redact
-from pytest_miniwob_agent.core.text import shorten
+from pytest_miniwob_agent.core.text import counted, shorten
 from pytest_miniwob_agent.models.apis.recorded import is_answer
 from pytest_miniwob_agent.models.unusable import describe_unusable
 
 
-def read_answers(path: Path, requests: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the completions in an answer file by request id; none if there is no file.
-
-    Args:
-        path: the file.
-        requests: the lines of the batch file, by request id.
+def read_answers(pending: Path) -> dict[str, Line]:
+    """Return the answers in `answers.jsonl` by request id; none if there is no file.
 
     Raises:
         MiniwobError: a line is not an answer.
     """
-    if not path.exists():
-        return {}
-    lines = parse_answers(path.read_text(encoding="utf-8"), str(path))
-    return {id_: line for id_, line in lines.items() if is_completion(line, path_in(requests, id_))}
+    path = pending.with_name("answers.jsonl")
+    return parse_answers(path.read_text(encoding="utf-8"), str(path)) if path.exists() else {}
 
 
-def path_in(requests: Mapping[str, Any], id_: str) -> str:
-    """Return the path of a request in a batch file; empty if it is not there."""
-    return request_of(requests[id_]).path if id_ in requests else ""
-
-
-def write_answers(path: Path, answers: Mapping[str, Mapping[str, Any]]) -> None:
-    """Write an answer file."""
-    lines = (json.dumps(line, ensure_ascii=False) + "\n" for line in answers.values())
-    write_atomically(path, "".join(lines))
-
-
-def parse_answers(text: str, name: str) -> dict[str, dict[str, Any]]:
+def parse_answers(text: str, name: str) -> dict[str, Line]:
     """Return the lines of an answer file by request id; `name` is the file's in messages.
 
     Raises:
         MiniwobError: a line is not an answer.
     """
-    return lines_by_id(
-        text,
-        lambda number: MiniwobError(f"{name}, line {number}, is not an answer of a batch file"),
-    )
+    answers = {}
+    for number, id_, line in batch_lines(text):
+        if line is None:
+            raise MiniwobError(f"{name}, line {number}, is not an answer of a batch file")
+        answers[id_] = line
+    return answers
 
 
-def response_of(answer: Mapping[str, Any]) -> tuple[int, Any]:
-    """Return the status and the body of an answer's response."""
-    response = answer.get("response")
-    if not isinstance(response, dict):
-        return 0, None
-    return response.get("status_code", 0), response.get("body")
+def keep_answers(
+    pending: Path, requests: Mapping[str, Line], lines: Mapping[str, Line]
+) -> tuple[int, dict[str, str], dict[str, str]]:
+    """Add the completions among the answers to some requests to `answers.jsonl`.
 
-
-def is_completion(answer: Mapping[str, Any], path: str) -> bool:
-    """Return True for an answer that is a completion.
-
-    Args:
-        answer: a line of an answer file.
-        path: that of the request; empty if it is not known.
+    Returns:
+        The number of completions; the errors and the refusals of the other requests, by id.
     """
-    status, body = response_of(answer)
-    return status == 200 and bool(body) and is_answer(path, body)
+    answers: dict[str, Line] = {}
+    errors: dict[str, str] = {}
+    refused: dict[str, str] = {}
+    for id_, request in requests.items():
+        try:
+            _completion(lines.get(id_, {}), request_of(request))
+            answers[id_] = lines[id_]
+        except RefusedAnswer as error:
+            refused[id_] = str(error)
+        except CassetteError as error:
+            errors[id_] = str(error)
+    known = {id_: why for id_, why in read_refused(pending).items() if id_ not in answers}
+    write_refused(pending, known | refused)
+    if answers:
+        answers = read_answers(pending) | answers
+        texts = (json.dumps(line, ensure_ascii=False) + "\n" for line in answers.values())
+        write_atomically(pending.with_name("answers.jsonl"), "".join(texts))
+    return len(requests) - len(errors) - len(refused), errors, refused
 
 
-def error_of(answer: Mapping[str, Any], request: Request) -> str:
-    """Return the reason why an answer holds no completion."""
-    status, body = response_of(answer)
+def _completion(answer: Line, request: Request) -> Any:
+    """Return the completion that an answer holds.
+
+    Raises:
+        RefusedAnswer: it may not be stored.
+        CassetteError: there is none; the message has the reason.
+    """
+    response = answer.get("response")
+    response = response if isinstance(response, dict) else {}
+    status, body = response.get("status_code", 0), response.get("body")
+    if not answer:
+        raise CassetteError("no answer came back")
+    if status == 200 and body and is_answer(request.path, body):
+        if found := secrets.find(answer):
+            what = f"its completion holds what looks like a secret ({found[0].kind})"
+            raise RefusedAnswer(f"{what}, and is not kept")
+        return body
     if status == 200 and body and not answer.get("error"):
-        return describe_unusable(status, body, request.body).report
+        raise CassetteError(describe_unusable(status, body, request.body).report)
     error = answer.get("error") or body
     if isinstance(error, dict):
         error = error.get("error") or error
     message = error.get("message") if isinstance(error, dict) else None
-    if message:
-        return shorten(redact(str(message)))
-    return shorten(f"no completion: {canonical_json(redact(error))}")
+    text = str(message) if message else f"no completion: {canonical_json(error)}"
+    raise CassetteError(shorten(secrets.redact(text)))
+
+
+def read_refused(pending: Path) -> dict[str, str]:
+    """Return the requests whose answers were refused, and the reasons.
+
+    Raises:
+        UsageError: the file is damaged.
+    """
+    path = pending.with_name("refused.json")
+    try:
+        return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
+    except (ValueError, TypeError):
+        raise UsageError(f"{path} is damaged: delete it") from None
+
+
+def write_refused(pending: Path, refused: Mapping[str, str]) -> None:
+    """Write the requests whose answers were refused; remove the file if there are none."""
+    path = pending.with_name("refused.json")
+    if refused:
+        write_atomically(path, json.dumps(refused, indent=1, ensure_ascii=False) + "\n")
+    else:
+        path.unlink(missing_ok=True)
+
+
+def refused_answer(pending: Path, id_: str) -> RefusedAnswer | None:
+    """Return the error of an item that waits for a request; None if no answer was refused."""
+    why = read_refused(pending).get(id_)
+    if why is None:
+        return None
+    command = batch_command("submit --refused", pending)
+    return RefusedAnswer(f"the answer to the next call was refused: {why}; `{command}` asks again")
+
+
+def take_answers(answers: Path, pending: Path, cassettes: Path) -> str:
+    """Record the completions of an answer file in the cassettes that wait for them.
+
+    A request whose answer can't be used keeps waiting; taking the same file twice records nothing
+    twice.
+
+    Returns:
+        What was recorded, and a line for each answer that can't be used.
+
+    Raises:
+        UsageError: there is no answer file, or the batch file is damaged.
+    """
+    if not answers.is_file():
+        raise UsageError(f"--miniwob-answers: there is no file {answers}")
+    waiting, refused = read_pending(pending), read_refused(pending)
+    recorded = already = 0
+    problems: list[str] = []
+    for number, id_, answer in batch_lines(answers.read_text(encoding="utf-8")):
+        try:
+            if answer is None:
+                raise CassetteError("not a whole answer of a batch file")
+            stem, locks = stem_of_request(id_), pending.with_name(LOCKS)
+            with closing(Recording(cassettes, stem, Record.DEFER, locks=locks)) as cassette:
+                problems += cassette.remarks
+                if cassette.has_request(id_):
+                    already += 1
+                else:
+                    _record(cassette, answer, waiting.get(id_))
+                    recorded += 1
+            waiting.pop(id_, None)
+            refused.pop(id_, None)
+        except CassetteError as error:
+            if isinstance(error, RefusedAnswer):
+                refused[id_] = str(error)
+            problems.append(f"{answers}:{number}: {id_ or 'skipped'}: {error}")
+    write_pending(pending, waiting.values())
+    write_refused(pending, refused)
+    before = f", {already} recorded before" if already else ""
+    return "\n  ".join([f"{counted(recorded, 'completion')} recorded{before}", *problems])
+
+
+def _record(cassette: Recording, answer: Line, line: Line | None) -> None:
+    """Record the answer to a line of the batch file.
+
+    Raises:
+        CassetteError: that is not possible.
+    """
+    if line is None:
+        raise CassetteError("no request with this id is waiting")
+    request = cassette.request_of(request_of(line).path, request_of(line).body)
+    cassette.add_for_next_run(request, _completion(answer, request))

@@ -17,7 +17,7 @@ def batch_command(step: str, pending: Path, base_url: str | None = None) -> str:
 
     Args:
         step: the step with its arguments, such as `status --wait`.
-        pending: the batch file; it is named unless it is the one that the command takes by itself.
+        pending: the batch file; named in the command unless it is the default.
         base_url: the server, if an option names it; shown without a user, a password and a query.
     """
     command = f"miniwob-agent batch {step}"

@@ -1,81 +1,103 @@
-"""Deferred recording through a provider's Batch API: submit requests, fetch their answers.
+"""The steps of `miniwob-agent batch`: deferred recording through a provider's Batch API.
 
-The requests of `pending.jsonl` are split into files that the API takes, and each is uploaded under
-a name that is the digest of its content. So the server itself knows what was submitted: a batch
-that was made just before a crash, or whose state was lost, is found by the name of its file.
+https://platform.openai.com/docs/guides/batch
+
+The server knows what was submitted. Requests are uploaded as files that are named after a digest of
+their content, and every step reads the batches of these files again. So a step can be interrupted
+and repeated, and no request is submitted while a batch holds it or its completion.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import os
 import shlex
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import filelock
+import openai
 from openai.types import Batch as RemoteBatch
 
-from pytest_miniwob_agent.cassettes.deferred.answers import (
-    error_of,
-    is_completion,
-    parse_answers,
-    path_in,
-    read_answers,
-    write_answers,
-)
-from pytest_miniwob_agent.cassettes.deferred.batch_api import (
-    ENDED,
-    BatchApi,
-    counts_of,
-    failure_of,
-)
+from pytest_miniwob_agent.cassettes.deferred import answers
 from pytest_miniwob_agent.cassettes.deferred.batch_command import batch_command
-from pytest_miniwob_agent.cassettes.deferred.batch_file import (
-    read_pending,
-    request_of,
-    write_pending,
-)
-from pytest_miniwob_agent.cassettes.deferred.batch_split import split_requests
-from pytest_miniwob_agent.cassettes.deferred.batch_state import Batch, BatchState
-from pytest_miniwob_agent.cassettes.deferred.pending_state import (
-    PendingState,
-    refusal,
-    stem_of_request,
-)
-from pytest_miniwob_agent.cassettes.folder.stems import model_folder_of
-from pytest_miniwob_agent.core.errors import ModelError
-from pytest_miniwob_agent.core.text import counted, first_items
+from pytest_miniwob_agent.cassettes.deferred.pending import Line, read_pending, request_of
+from pytest_miniwob_agent.core.data import canonical_json
+from pytest_miniwob_agent.core.errors import ModelError, UsageError
+from pytest_miniwob_agent.core.secrets import find, redact
+from pytest_miniwob_agent.core.text import counted, first_items, shorten
 from pytest_miniwob_agent.models.apis import CHAT
-from pytest_miniwob_agent.models.client import RETRIES
+from pytest_miniwob_agent.models.client import RETRIES, checked_environment
+from pytest_miniwob_agent.models.keys import Keys
+from pytest_miniwob_agent.models.params import is_server, sent_only_texts, shown_url, split_url
+from pytest_miniwob_agent.models.permanent import advice_on_connection
 
-MAX_REQUESTS = 50_000
-"""The number of requests that the API takes in one file."""
+MAX_REQUESTS, MAX_BYTES = 50_000, 200_000_000
+"""The number of requests and the size that the API allows for a file."""
 
-MAX_BYTES = 200_000_000
-"""The size of a file that the API takes."""
+ENDPOINTS = (
+    "/v1/chat/completions", "/v1/responses", "/v1/embeddings", "/v1/completions", "/v1/moderations",
+)  # fmt: skip
+"""The paths that the API takes requests for."""
+
+ENDED = ("completed", "failed", "expired", "cancelled")
+"""The final statuses of a batch."""
+
+KEPT = 30 * 24 * 60 * 60
+"""Seconds after which older batches are ignored: a server drops their answers."""
+
+PAUSE, LONGEST_PAUSE = 2, 60
+"""Seconds between the first two looks at the status, and between later ones."""
 
 SHOWN_ERRORS = 5
 """The number of a batch's errors that are shown."""
 
-PAUSE, LONGEST_PAUSE = 2, 60
-"""Seconds between the first requests for a status and between later ones; batches take long."""
+_PREFIX = "miniwob-"
 
-_FOUND = "submitted before and found again"
+
+class Batch(NamedTuple):
+    """A batch on the server, and the waiting requests for which no newer batch was made."""
+
+    remote: RemoteBatch
+    ids: set[str]
+
+    @property
+    def ended(self) -> bool:
+        """True if the batch has a final status."""
+        return self.remote.status in ENDED
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """The number of requests that completed, that failed, and of all."""
+        counts = self.remote.request_counts
+        return (counts.completed, counts.failed, counts.total) if counts else (0, 0, 0)
+
+    @property
+    def failure(self) -> str:
+        """The reason why the batch failed as a whole, after a colon; empty if it did not."""
+        errors = (self.remote.errors.data if self.remote.errors else None) or []
+        return f": {shorten(redact(str(errors[0].message)))}" if errors else ""
 
 
 class Batches:
     """The batches of one batch file; to be closed.
 
     Args:
-        pending: the batch file; the state and the answers are beside it.
+        pending: the batch file; `answers.jsonl` is beside it.
         base_url: the server; None leaves it to `OPENAI_BASE_URL` or the client's default.
         say: receives each line for people.
-        max_requests: the number of requests in one batch.
-        max_bytes: the size of one batch's file.
+        limits: the number of requests and the size of a file.
         retries: how often a refused or dropped call is repeated, with the client's own back-off.
-        pause: seconds between the first requests for a status; it doubles each time.
+        pause: seconds between the first two looks at the status.
+
+    Every step raises:
+        ModelError: the server can't be reached, refuses, or gives an invalid answer.
+        UsageError: there is no key, the address is not valid, or a file is damaged.
     """
 
     def __init__(
@@ -84,120 +106,57 @@ class Batches:
         base_url: str | None,
         say: Callable[[str], None],
         *,
-        max_requests: int = MAX_REQUESTS,
-        max_bytes: int = MAX_BYTES,
+        limits: tuple[int, int] = (MAX_REQUESTS, MAX_BYTES),
         retries: int = RETRIES,
         pause: float = PAUSE,
     ) -> None:
         self._pending = pending
-        self._answers = pending.with_name("answers.jsonl")
-        self._base_url = base_url
-        submit = self._command("submit")
-        self._state = BatchState(pending.with_name("batches.json"), say, submit)
-        self._api = BatchApi(base_url, retries, submit)
+        self._option = base_url
+        self._address = base_url or os.environ.get("OPENAI_BASE_URL") or None
         self._say = say
-        self._max_requests = max_requests
-        self._max_bytes = max_bytes
+        self._limits = limits
+        self._retries = retries
         self._pause = pause
+        self._lock = filelock.FileLock(pending.with_name("batches.lock"))
+        self._ids_in: dict[str, set[str]] = {}
+
+    @cached_property
+    def _client(self) -> openai.OpenAI:
+        if self._address and not is_server(self._address):
+            raise UsageError("--base-url or OPENAI_BASE_URL must be an http or https address")
+        key = Keys(self._address, option="--base-url").openai_key()
+        server, query = split_url(self._address)
+        with checked_environment():
+            return openai.OpenAI(
+                api_key=key, base_url=server, default_query=query, max_retries=self._retries
+            )
 
     def close(self) -> None:
-        """Close the connection to the server."""
-        self._api.close()
+        """Close the connection to the server, if there is one."""
+        if "_client" in vars(self):
+            self._client.close()
 
-    def submit(self) -> None:
-        """Submit every request that is neither in a batch nor answered.
+    def submit(self, *, refused: bool = False) -> None:
+        """Submit every request that is neither in a batch nor answered; take answers first.
 
-        Requests of items that the last deferred run did not collect are left out, as are those
-        whose answers were refused.
-
-        Raises:
-            ModelError: the server can't be reached or refuses; a second call continues from there.
-            UsageError: no key, a damaged file, or a state that belongs to another server.
+        `refused` also submits requests again whose answers were refused.
         """
-        if not self._pending.exists():
-            self._say(
-                f"nothing to submit: there is no {self._pending}; "
-                "`pytest --miniwob-record=defer` writes it if a call waits for a completion"
-            )
+        if not (waiting := self._waiting()):
             return
-        with self._state.locked():
-            waiting = read_pending(self._pending)
-            asked = PendingState(self._pending)
-            self._state.load(self._api.server)
-            self._find_interrupted()
-            states: dict[str, str] = {}
-            for batch, remote in self._unfetched():
-                if not self._discard_if_empty(batch, remote):
-                    state = "ended" if remote.status in ENDED else "in flight"
-                    states.update(dict.fromkeys(batch.requests, state))
-            states.update(dict.fromkeys(read_answers(self._answers, waiting), "answered"))
-            states.update(dict.fromkeys(asked.refused, "refused"))
-            new = {id_: request for id_, request in waiting.items() if id_ not in states}
-            fresh = [request for id_, request in new.items() if asked.is_wanted(id_)]
-            for (model, url), lines in split_requests(
-                self._pending, fresh, self._max_requests, self._max_bytes
-            ):
-                self._make(model, url, lines)
-        if not fresh:
+        with self._lock:
+            in_flight, _ = self._take(waiting)
+            done = in_flight | answers.read_answers(self._pending).keys()
+            done |= set() if refused else answers.read_refused(self._pending).keys()
+            files = list(self._split(waiting[id_] for id_ in waiting if id_ not in done))
+            uploaded = self._uploaded() if files else {}
+            for (model, path), lines in files:
+                self._make(model, path, lines, uploaded)
+        if not files:
             self._say("nothing to submit")
-        for state, place, command in (
-            ("in flight", "in flight", self._command("status")),
-            ("ended", "in a batch that has ended", self._command("fetch")),
-            ("answered", "answered", self._next_command),
-        ):
-            if count := sum(states.get(id_) == state for id_ in waiting):
-                self._say(f"{counted(count, 'request')} already {place}: `{command}`")
-        self._say_unwanted([id_ for id_ in new if not asked.is_wanted(id_)])
-        self._say_refused(asked)
-
-    def drop_unused(self) -> None:
-        """Remove the requests of items that the last deferred run did not collect.
-
-        Those that are in a batch, or answered, are kept, since they are paid for.
-        """
-        with self._state.locked():
-            waiting = read_pending(self._pending)
-            asked = PendingState(self._pending)
-            paid = self._state.in_flight() | read_answers(self._answers, waiting).keys()
-            dropped = {id_ for id_ in waiting if not asked.is_wanted(id_) and id_ not in paid}
-            write_pending(self._pending, [waiting[id_] for id_ in waiting if id_ not in dropped])
-        self._say(f"{counted(len(dropped), 'request')} removed from {self._pending}")
-
-    def drop_refused(self) -> None:
-        """Forget the answers that were refused, so that they are asked for again."""
-        with self._state.locked():
-            asked = PendingState(self._pending)
-            ids = list(asked.refused)
-            answers = read_answers(self._answers, read_pending(self._pending))
-            if not answers.keys().isdisjoint(ids):
-                write_answers(
-                    self._answers, {id_: answers[id_] for id_ in answers if id_ not in ids}
-                )
-            asked.accept(ids)
-        self._say(f"{counted(len(ids), 'refused answer')} dropped")
-        if ids:
-            self._say(f"next: {self._command('submit')}")
-
-    def _say_unwanted(self, ids: Iterable[str]) -> None:
-        """Report the requests that are left out, by agent and model."""
-        counts = Counter(model_folder_of(stem_of_request(id_)) for id_ in ids)
-        drop = batch_command("drop unused", self._pending)
-        for folder, count in sorted(counts.items()):
-            self._say(
-                f"{counted(count, 'request')} of {folder} left out, of items that the last "
-                f"deferred run did not collect: run them again, or `{drop}`"
-            )
-
-    def _say_refused(self, asked: PendingState) -> None:
-        """Report the requests whose answers were refused."""
-        if asked.refused:
-            texts = [f"{id_}: {why}" for id_, why in asked.refused.items()]
-            self._say(f"{counted(len(texts), 'answer')} refused: `{asked.drop_refused}` asks again")
-            for line in first_items(texts, SHOWN_ERRORS):
-                self._say(f"  {line}")
+        self._say_next(waiting, in_flight)
 
     def status(self, wait: Callable[[str], None] | None = None) -> bool:
-        """Report the status of each batch; nothing is changed.
+        """Report the batches that hold waiting requests; nothing is changed.
 
         Args:
             wait: if given, wait until all batches have ended; it receives the progress.
@@ -205,216 +164,225 @@ class Batches:
         Returns:
             True if no batch failed, in whole or in part.
         """
-        if not self._exists():
-            return True
-        self._state.load(self._api.server)
-        remotes = self._remotes_at_end(wait) if wait else list(self._unfetched())
-        successful = True
-        for batch in self._state.batches:
-            if batch.fetched:
-                self._say(f"{batch.id}  fetched  {counted(len(batch.requests), 'request')}")
-            elif not batch.id:
-                successful = False
-                self._say(f"(no id)  not made yet: `{self._command('submit')}` continues it")
-        for batch, remote in remotes:
-            completed, failed, total = counts_of(remote)
-            reason = failure_of(remote)
-            successful = successful and remote.status not in ENDED[1:] and not failed
+        unanswered = self._waiting().keys() - answers.read_answers(self._pending).keys()
+        batches = self._batches(unanswered)
+        pause = self._pause
+        while wait and (running := [batch.counts for batch in batches if not batch.ended]):
+            done, _, total = map(sum, zip(*running, strict=True))
+            wait(f"{counted(len(running), 'batch', 'es')} running, {done} of {total} requests done")
+            time.sleep(pause)
+            pause = min(pause * 2, LONGEST_PAUSE)
+            batches = self._batches(unanswered)
+        if wait:
+            wait("")
+        for batch in reversed(batches):
+            completed, failed, total = batch.counts
             self._say(
-                f"{batch.id}  {remote.status}  {completed} completed, {failed} failed, "
-                f"{total or len(batch.requests)} in all" + (f": {reason}" if reason else "")
+                f"{batch.remote.id}  {batch.remote.status}  {completed} completed, {failed} failed,"
+                f" {total} in all{batch.failure}"
             )
-        if any(remote.status in ENDED for _, remote in remotes):
+        if count := len(unanswered) - sum(len(batch.ids) for batch in batches):
+            self._say(f"{counted(count, 'request')} not submitted: `{self._command('submit')}`")
+        if any(batch.ended for batch in batches):
             self._say(f"next: {self._command('fetch')}")
-        self._say_refused(PendingState(self._pending))
-        return successful
+        self._say_refused()
+        return not any(batch.counts[1] or batch.remote.status in ENDED[1:] for batch in batches)
 
     def fetch(self) -> bool:
         """Put the answers of all batches that have ended into the answer file.
 
         Returns:
             True if every request of these batches has an answer.
-
-        Raises:
-            ModelError: the server can't be reached or refuses; what was fetched before is kept.
-            UsageError: no key, a damaged file, or a state that belongs to another server.
         """
-        if not self._exists():
+        if not (waiting := self._waiting()):
             return True
-        complete = True
-        fetched = running = 0
-        with self._state.locked():
-            self._state.load(self._api.server)
-            for batch, remote in self._unfetched():
-                if remote.status not in ENDED:
-                    running += 1
-                elif self._discard_if_empty(batch, remote):
-                    complete = False
-                else:
-                    fetched += 1
-                    complete = self._fetch(batch, remote) and complete
-            asked = PendingState(self._pending)
-            waiting = read_pending(self._pending)
-            ready = waiting.keys() & read_answers(self._answers, waiting).keys()
-            ready -= asked.refused.keys()
-        if not fetched:
-            self._say("nothing new to fetch")
-        if running:
-            still_running = counted(running, "batch", "es")
-            self._say(f"{still_running} not ended yet: `{self._command('status --wait')}`")
-        if ready:
-            self._say(f"{counted(len(ready), 'request')} answered. next: {self._next_command}")
-        self._say_refused(asked)
+        with self._lock:
+            in_flight, complete = self._take(waiting)
+        self._say_next(waiting, in_flight)
         return complete
+
+    def _waiting(self) -> dict[str, Line]:
+        """Return the requests that wait; say so if there are none."""
+        waiting = read_pending(self._pending)
+        if not waiting:
+            self._say(
+                f"no request waits in {self._pending}; `pytest --miniwob-record=defer` writes it "
+                "if a call needs a completion"
+            )
+        return waiting
 
     def _command(self, step: str) -> str:
         """Return a command that works on the same batch file and the same server."""
-        return batch_command(step, self._pending, self._base_url)
+        return batch_command(step, self._pending, self._option)
 
-    @property
-    def _next_command(self) -> str:
-        answers = shlex.quote(str(self._answers))
-        return f"pytest --miniwob-record=defer --miniwob-answers={answers}"
+    def _say_next(self, waiting: Mapping[str, Line], in_flight: Collection[str]) -> None:
+        if in_flight:
+            command = self._command("status --wait")
+            self._say(f"{counted(len(in_flight), 'request')} in flight: `{command}`")
+        if ready := len(waiting.keys() & answers.read_answers(self._pending).keys()):
+            file = shlex.quote(str(self._pending.with_name("answers.jsonl")))
+            command = f"pytest --miniwob-record=defer --miniwob-answers={file}"
+            self._say(f"{counted(ready, 'request')} answered. next: {command}")
+        self._say_refused()
 
-    def _exists(self) -> bool:
-        """Return True if anything was submitted; say so if not."""
-        if self._state.path.exists():
-            return True
-        self._say(
-            f"nothing was submitted: there is no {self._state.path}; `{self._command('submit')}`"
-        )
-        return False
+    def _say_refused(self) -> None:
+        if refused := answers.read_refused(self._pending):
+            command = batch_command("submit --refused", self._pending)
+            self._say(f"{counted(len(refused), 'answer')} refused: `{command}` asks again")
 
-    def _unfetched(self) -> Iterator[tuple[Batch, RemoteBatch]]:
-        """Yield each batch that has answers, now or later, with what the server has of it."""
-        for batch in self._state.batches:
-            if batch.id and not batch.fetched:
-                yield batch, self._api.retrieve(batch.id)
+    def _take(self, waiting: Mapping[str, Line]) -> tuple[set[str], bool]:
+        """Take the answers of batches that have ended.
 
-    def _remotes_at_end(self, wait: Callable[[str], None]) -> list[tuple[Batch, RemoteBatch]]:
-        """Wait until all batches have ended, and return them."""
-        pause = self._pause
-        while True:
-            remotes = list(self._unfetched())
-            running = [counts_of(remote) for _, remote in remotes if remote.status not in ENDED]
-            if not running:
-                wait("")
-                return remotes
-            completed = sum(completed for completed, _, _ in running)
-            total = sum(total for _, _, total in running)
-            still_running = counted(len(running), "batch", "es")
-            wait(f"{still_running} running, {completed} of {total} requests done")
-            time.sleep(pause)
-            pause = min(pause * 2, LONGEST_PAUSE)
-
-    def _discard_if_empty(self, batch: Batch, remote: RemoteBatch) -> bool:
-        """Return True if a batch ended without an answer; say so and free its requests."""
-        if remote.status not in ENDED or remote.output_file_id or remote.error_file_id:
-            return False
-        batch.fetched = True
-        self._state.save()
-        reason = failure_of(remote)
-        count = counted(len(batch.requests), "request")
-        self._say(
-            f"{batch.id} {remote.status} without an answer{f' ({reason})' if reason else ''}: "
-            f"`{self._command('submit')}` submits its {count} again"
-        )
-        return True
-
-    def _find_interrupted(self) -> None:
-        """Find the batches whose making was interrupted; forget those that were not made."""
-        for batch in [batch for batch in self._state.batches if not batch.id]:
-            _, batch.id = self._find(batch.name)
-            if batch.id:
-                self._say_made(batch, _FOUND)
-            else:
-                self._state.batches.remove(batch)
-            self._state.save()
-
-    def _find(self, name: str) -> tuple[str, str]:
-        """Return the ids of an uploaded file and of a batch of it that the state does not know."""
-        return self._api.find(name, {batch.id for batch in self._state.batches})
-
-    def _make(self, model: str, url: str, lines: Mapping[str, bytes]) -> None:
-        """Make one batch on the server, unless it already has one of the same requests."""
-        content = b"".join(lines.values())
-        name = f"miniwob-{hashlib.sha256(content).hexdigest()[:32]}.jsonl"
-        # First: it fails where the server is wrong, which must not be kept as that of the batches.
-        file, found = self._find(name)
-        batch = Batch(name, model, list(lines), found, url=url)
-        self._state.batches.append(batch)
-        self._state.save()
-        origin = _FOUND
-        if not found:
-            origin = "submitted"
-            file = file or self._upload(batch, content)
-            batch.id = self._api.create(file, name, url)
-            self._state.save()
-        self._say_made(batch, origin)
-
-    def _upload(self, batch: Batch, content: bytes) -> str:
-        """Upload the requests of a batch; forget the batch if that fails, as it can't exist."""
-        try:
-            return self._api.upload(batch.name, content)
-        except ModelError:
-            self._state.batches.remove(batch)
-            self._state.save()
-            raise
-
-    def _say_made(self, batch: Batch, origin: str) -> None:
-        count = counted(len(batch.requests), "request")
-        at = "" if batch.url == CHAT else f" at {batch.url}"
-        self._say(f"{batch.id}  {count} for {batch.model}{at}, {origin}")
-
-    def _fetch(self, batch: Batch, remote: RemoteBatch) -> bool:
-        """Merge the answers of one batch; return True if every request has one.
-
-        Answers that hold what looks like a secret are refused and not kept.
+        Returns:
+            The requests that are in flight, and True if every other request of a batch is answered.
         """
-        lines: dict[str, dict[str, Any]] = {}
-        for file in (remote.error_file_id, remote.output_file_id):
-            if file:
-                lines |= self._download(batch, file)
-        requests = read_pending(self._pending)
-        answers = {
-            id_: line for id_, line in lines.items() if is_completion(line, path_in(requests, id_))
-        }
-        errors = {
-            id_: error_of(lines[id_], request_of(requests.get(id_, {})))
-            if id_ in lines
-            else "no answer came back"
-            for id_ in dict.fromkeys([*batch.requests, *lines])
-            if id_ not in answers
-        }
-        refused = {id_: why for id_, line in answers.items() if (why := refusal(line))}
-        answers = {id_: line for id_, line in answers.items() if id_ not in refused}
-        PendingState(self._pending).refuse(refused)
-        if answers:
-            known = read_answers(self._answers, requests)
-            # The first answer to a request stays, in its place.
-            write_answers(self._answers, known | answers | known)
-        batch.fetched = True
-        self._state.save()
-        self._say(
-            f"{batch.id}  {remote.status}  {counted(len(answers), 'answer')}, "
-            f"{counted(len(errors), 'error')}" + (f", {len(refused)} refused" if refused else "")
-        )
-        self._say_errors(errors)
-        return not errors and not refused
+        in_flight: set[str] = set()
+        complete = True
+        for batch in self._batches(waiting.keys() - answers.read_answers(self._pending).keys()):
+            if batch.ended:
+                requests = {id_: waiting[id_] for id_ in sorted(batch.ids)}
+                complete = self._take_batch(batch, requests) and complete
+            else:
+                in_flight |= batch.ids
+        return in_flight, complete
 
-    def _say_errors(self, errors: Mapping[str, str]) -> None:
-        if not errors:
-            return
-        texts = [f"{id_}: {error}" for id_, error in errors.items()]
+    def _take_batch(self, batch: Batch, requests: Mapping[str, Line]) -> bool:
+        """Take the answers of one batch; return True if every request has one."""
+        remote, lines = batch.remote, dict[str, Line]()
+        for file in (remote.error_file_id, remote.output_file_id):
+            lines |= self._lines(file) if file else {}
+        count, errors, refused = answers.keep_answers(self._pending, requests, lines)
+        self._say(
+            f"{remote.id}  {remote.status}  {counted(count, 'answer')}, "
+            f"{counted(len(errors), 'error')}, {len(refused)} refused{batch.failure}"
+        )
+        texts = [f"{id_}: {why}" for id_, why in (errors | refused).items()]
         for line in first_items(texts, SHOWN_ERRORS):
             self._say(f"  {line}")
-        count = counted(len(errors), "request")
-        self._say(f"  `{self._command('submit')}` submits {count} again")
+        if errors:
+            again = counted(len(errors), "request")
+            self._say(f"  `{self._command('submit')}` submits {again} again")
+        return not errors and not refused
 
-    def _download(self, batch: Batch, file: str) -> dict[str, dict[str, Any]]:
-        """Return the lines of an output or error file by request id; none if it is gone."""
-        text = self._api.download(file, batch.id)
-        if text is None:
-            self._say(f"{batch.id}: {file} is no longer on the server")
-            return {}
-        return parse_answers(text, f"{file} of {batch.id}")
+    def _batches(self, ids: Collection[str]) -> list[Batch]:
+        """Return the batches that hold these requests, newest first, each request in one."""
+        files = self._uploaded() if ids else {}
+        with self._errors("the list of batches"):
+            remotes = [
+                remote
+                for remote in (_all(self._client.batches.list(limit=100)) if files else ())
+                if remote.input_file_id in files and remote.created_at > time.time() - KEPT
+            ]
+        left, found = set(ids), []
+        for remote in sorted(remotes, key=lambda remote: remote.created_at, reverse=True):
+            file = remote.input_file_id
+            if file not in self._ids_in:
+                self._ids_in[file] = set(self._lines(file))
+            if held := left & self._ids_in[file]:
+                found.append(Batch(remote, held))
+                left -= held
+        return found
+
+    def _uploaded(self) -> dict[str, str]:
+        """Return the names of the uploaded files of requests by id."""
+        with self._errors("the list of files"):
+            files = _all(self._client.files.list(purpose="batch"))
+            return {file.id: file.filename for file in files if file.filename.startswith(_PREFIX)}
+
+    def _lines(self, file: str) -> dict[str, Line]:
+        """Return the lines of a file by request id; none if the server has dropped it."""
+        with self._errors(f"the content of {file}"):
+            try:
+                text = self._client.files.content(file).content.decode()
+            except openai.NotFoundError:
+                return {}
+        return answers.parse_answers(text, file)
+
+    def _split(self, requests: Iterable[Line]) -> Iterator[tuple[tuple[str, str], list[bytes]]]:
+        """Yield the model and the path of each file that the API takes, and its lines.
+
+        Raises:
+            UsageError: a request can't be submitted; the message names it.
+        """
+        most, size = self._limits
+        files: dict[tuple[str, str], list[bytes]] = defaultdict(list)
+        sizes: Counter[tuple[str, str]] = Counter()
+        for request in sorted(requests, key=lambda request: str(request["custom_id"])):
+            self._check(request)
+            body = {**request["body"]}
+            for name in ("stream", "stream_options"):  # a batch streams nothing
+                body.pop(name, None)
+            line = canonical_json({**request, "body": body}).encode() + b"\n"
+            kind = str(body.get("model")), request_of(request).path
+            full = len(files[kind]) == most or sizes[kind] + len(line) > size
+            if full and files[kind]:
+                yield kind, files.pop(kind)
+                del sizes[kind]
+            files[kind].append(line)
+            sizes[kind] += len(line)
+        yield from files.items()
+
+    def _check(self, request: Line) -> None:
+        path = request_of(request).path
+        problem = ""
+        if found := find(request["body"]):
+            problem = (
+                f"holds what looks like a secret ({found[0].kind}): nothing was submitted; "
+                "`pytest --miniwob-record=defer` writes the file again without such requests"
+            )
+        elif path not in ENDPOINTS:
+            problem = (
+                f"is a request to {path}, which the Batch API does not take: it takes "
+                f"{', '.join(ENDPOINTS)}; record this item with --miniwob-record=new_episodes"
+            )
+        if problem:
+            raise UsageError(f"{self._pending}: {request['custom_id']} {problem}")
+
+    def _make(self, model: str, path: Any, lines: list[bytes], uploaded: dict[str, str]) -> None:
+        """Make one batch, of a file that may be on the server already from an earlier attempt."""
+        content = b"".join(lines)
+        name = f"{_PREFIX}{hashlib.sha256(content).hexdigest()[:32]}.jsonl"
+        file = next((id_ for id_ in uploaded if uploaded[id_] == name), "")
+        if not file:
+            with self._errors("the file of requests"):
+                file = _id(self._client.files.create(file=(name, content), purpose="batch"))
+        # Not repeated by the client, which can't know whether the first attempt succeeded.
+        batches = self._client.with_options(max_retries=0).batches
+        with self._errors("the batch", f"; `{self._command('submit')}` continues from there"):
+            made = _id(batches.create(input_file_id=file, endpoint=path, completion_window="24h"))
+        at = "" if path == CHAT else f" at {path}"
+        self._say(f"{made}  {counted(len(lines), 'request')} for {model}{at}, submitted")
+
+    @contextlib.contextmanager
+    def _errors(self, what: str, hint: str = "") -> Iterator[None]:
+        """Turn every error of the client into a ModelError of one line; `what` was asked for."""
+        try:
+            yield
+            return
+        except openai.APIConnectionError as error:
+            cause = error.__cause__ or error
+            problem = f"can't be reached: {cause}"
+            hint = advice_on_connection(cause, "--base-url") or hint
+        except openai.APIStatusError as error:
+            problem = f"refused {what}: {error}"
+        except (openai.OpenAIError, ValueError, TypeError, AttributeError) as error:
+            problem = f"gave an invalid answer for {what}: {error}"
+        server = shown_url(str(self._client.base_url)).rstrip("/")
+        problem = shorten(redact(problem, sent_only_texts({}, self._address)))
+        raise ModelError(f"{server} {problem}{hint}")
+
+
+# The client does not check what it reads: it builds its types from any JSON, with parts missing.
+
+
+def _id(answer: Any) -> str:
+    if not isinstance(answer.id, str):
+        raise ValueError("it has no id")
+    return answer.id
+
+
+def _all(page: Any) -> Iterator[Any]:
+    """Yield all entries of a list, page by page."""
+    if not isinstance(page.data, list):
+        raise ValueError("it is not a list")
+    yield from page

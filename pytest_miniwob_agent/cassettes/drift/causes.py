@@ -1,13 +1,13 @@
-"""Causes of drift: the parts of a request that are not those of the recorded one, in words."""
+"""Causes of drift: the parts of a request that are not those of the recorded one."""
 
 from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_miniwob_agent.cassettes.drift.changes import Changes
+from pytest_miniwob_agent.cassettes.drift.differences import Differences
 from pytest_miniwob_agent.cassettes.format.call import (
     CONVERSATION,
     Call,
@@ -27,10 +27,12 @@ SUBJECTS = {
     "tools": "the agent",
     "api": "the agent",
     "model": "the model or its parameters",
-    "unknown": "an unknown cause",
     "rest": "the end of the item",
 }
 """What changed, by the kind of the cause."""
+
+_SHARED = ("prompt", "model", "tools", "api")
+"""The causes whose details are the same for all items that have them."""
 
 LONG_VALUE = 160
 """Of parameters with longer values, the parts that changed are named instead."""
@@ -39,11 +41,24 @@ _OF_AGENT = {"tool_choice", "response_format", "parallel_tool_calls", "stream", 
 """Parameters that agents and their clients choose themselves, so that no option replays them."""
 
 
+def heading(causes: Iterable[Cause]) -> str:
+    """Name causes in a few words that are the same for all items with these causes."""
+    details: dict[str, list[str]] = {}
+    for cause in causes:
+        subject = "" if cause.kind == "rest" else f"{SUBJECTS[cause.kind]} changed"
+        named = details.setdefault(subject or "recorded calls were not made", [])
+        if cause.kind in _SHARED and cause.what not in named:
+            named.append(cause.what)
+    return ", and ".join(
+        f"{subject}: {', '.join(named)}" if named else subject for subject, named in details.items()
+    )
+
+
 def causes_of(
     request: Request,
     now: Origin | None,
     call: Call,
-    changes: Changes,
+    differences: Differences,
     pictures: Sequence[ChangedPicture] = (),
 ) -> list[Cause]:
     """Return the reasons why a request is not that of a recorded call, at least one.
@@ -52,37 +67,40 @@ def causes_of(
         request: what is asked now.
         now: where the request is made, if that is known.
         call: the recorded call.
-        changes: the differences between the texts of the two.
-        pictures: the pictures that are others.
+        differences: those of the texts of the two.
+        pictures: the pictures that differ.
     """
-    causes = [*_causes_of_model(request, call.request)]
-    if request.path != call.request.path:
-        return [Cause("api", f"the API {call.request.path}, now {request.path}"), *causes]
-    causes += _causes_of_tools(request.tools, call.request.tools)
-    if request.messages == call.request.messages:
-        return causes or [_cause_of_the_rest(request, call.request)]
-    if request.text == call.request.text and not changes.where:
+    recorded, where = call.request, differences.where
+    causes = [*_causes_of_model(request, recorded)]
+    if request.path != recorded.path:
+        return [Cause("api", f"the API {recorded.path}, now {request.path}"), *causes]
+    causes += _causes_of_tools(request.tools, recorded.tools)
+    if request.messages == recorded.messages:
+        parts = listed(changed_parts(dict(recorded.body), dict(request.body)))
+        return causes or [Cause("agent", parts or "another form of the same request")]
+    if request.text == recorded.text and not where:
         return causes or [Cause("agent", "the roles of its messages changed")]
-    found = [*_causes_of_messages(now, call.origin, changes, _seen(pictures))]
-    if found or (causes and not changes.where):
+    found = [*_causes_of_messages(now, call.origin, differences, _seen(pictures))]
+    if found or (causes and not where):
         return causes + found
-    what = changes.part or "another text from the same prompt files, actions and page"
-    return [*causes, Cause("agent", f"{changes.where}: {what}" if changes.where else what)]
+    what = differences.part or "another text from the same prompt files, actions and page"
+    return [*causes, Cause("agent", f"{where}: {what}" if where else what)]
 
 
 def _seen(pictures: Sequence[ChangedPicture]) -> list[str]:
     """Return how pictures differ from the recorded ones in their places."""
-    both = (each for each in pictures if each.what not in (ADDED, REMOVED))
-    return [f"picture {each.number}: {each.what}" for each in both]
+    both = (picture for picture in pictures if picture.what not in (ADDED, REMOVED))
+    return [f"picture {picture.number}: {picture.what}" for picture in both]
 
 
 def _causes_of_model(request: Request, recorded: Request) -> Iterator[Cause]:
     body, then = request.body, recorded.body
-    names = ["model"]
-    if request.path == recorded.path and request.is_known:  # so that it is known what they are
-        names = sorted((body.keys() | then.keys()) - CONVERSATION | {"model"})
-    if params := [name for name in names if body.get(name) != then.get(name)]:
-        yield Cause("model", ", ".join(_parameter(name, then, body) for name in params))
+    names = {"model"}
+    if request.path == recorded.path and request.is_known:  # so that its parameters are known
+        names |= (body.keys() | then.keys()) - CONVERSATION
+    changed = [name for name in sorted(names) if body.get(name) != then.get(name)]
+    if changed:
+        yield Cause("model", ", ".join(_parameter(name, then, body) for name in changed))
 
 
 def _parameter(name: str, then: Mapping[str, Any], now: Mapping[str, Any]) -> str:
@@ -95,7 +113,7 @@ def _parameter(name: str, then: Mapping[str, Any], now: Mapping[str, Any]) -> st
 
 def _causes_of_tools(now: Mapping[str, Any], then: Mapping[str, Any]) -> Iterator[Cause]:
     changed = []
-    for name in [*then, *(name for name in now if name not in then)]:
+    for name in dict.fromkeys([*then, *now]):
         if name not in now:
             changed.append(f"the tool {name}: removed")
         elif name not in then:
@@ -112,24 +130,17 @@ def _causes_of_tools(now: Mapping[str, Any], then: Mapping[str, Any]) -> Iterato
         yield Cause("tools", listed(changed))
 
 
-def _cause_of_the_rest(request: Request, recorded: Request) -> Cause:
-    """Name what else differs: a part of the body that is not a part of its text."""
-    parts = [*changed_parts(dict(recorded.body), dict(request.body))]
-    return Cause("agent", listed(parts) or "another form of the same request")
-
-
 def _causes_of_messages(
-    now: Origin | None, then: Origin | None, changes: Changes, seen: Sequence[str]
+    now: Origin | None, then: Origin | None, differences: Differences, seen: Sequence[str]
 ) -> Iterator[Cause]:
     """Yield the causes that the origins of the calls show, with the messages that changed.
 
     `seen` says how pictures changed.
     """
-    before = f"{changes.where}: " if changes.where else ""
-    after = f", see {changes.where}" if changes.where else ""
     if now is None or then is None:
-        yield Cause("unknown", "the cassette does not say how its prompts were made" + after)
         return
+    before = f"{differences.where}: " if differences.where else ""
+    after = f", see {differences.where}" if differences.where else ""
     files = sorted(
         name
         for name in now.prompts.keys() | then.prompts.keys()
@@ -140,19 +151,19 @@ def _causes_of_messages(
     if now.actions != then.actions:
         yield Cause("agent", "its actions before this call" + after)
     elif now.page != then.page:
-        texts = [line for line in changes.marked if not line[2:].startswith("[picture ")]
+        texts = [line for line in differences.marked if not line[2:].startswith("[picture ")]
         shown = [line for line in texts if line.startswith("+ ")] or texts
         yield Cause("page", before + "; ".join([*(line[2:].strip() for line in shown), *seen][:2]))
     elif seen and not files:
         yield Cause("page", before + "; ".join(seen[:2]))
     if now == then == OF_TEST and not seen:
-        yield Cause("agent", before + (changes.part or "another text of the test"))
+        yield Cause("agent", before + (differences.part or "another text of the test"))
 
 
 def options_of(request: Request, call: Call) -> str:
     """Return the options that give a recorded call's model and parameters, where they differ.
 
-    It is an empty text if there are none: parameters that the agent gives itself.
+    The text is empty for parameters that the agent gives itself.
     """
     body, then = request.body, call.body
     options = []

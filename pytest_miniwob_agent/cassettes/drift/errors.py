@@ -1,16 +1,17 @@
-"""Drift: how a model call differs from the recorded ones, and why, in words."""
+"""The errors of an item whose calls differ from the recorded ones, with a report for people."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from difflib import SequenceMatcher
 from pathlib import Path
 
 from pytest_miniwob_agent.cassettes.drift.causes import SUBJECTS, causes_of, options_of
 from pytest_miniwob_agent.cassettes.drift.changed_pictures import changed_pictures, lines_of
-from pytest_miniwob_agent.cassettes.drift.changes import changes_of
+from pytest_miniwob_agent.cassettes.drift.differences import differences_of
 from pytest_miniwob_agent.cassettes.format.call import Call, Request
 from pytest_miniwob_agent.cassettes.tape.pictures import Pictures
+from pytest_miniwob_agent.core.chat import Message
 from pytest_miniwob_agent.core.errors import Cause, Drift
 from pytest_miniwob_agent.core.events import OF_TEST, Origin
 
@@ -33,95 +34,82 @@ def drift_of_call(
         played: how many of them were replayed.
         pictures: the pictures of the calls; None if they have none.
     """
-    name = f"call {played + 1}{_place(origin)}"
-    head = f"{path}\ndoes not hold {name}."
-    for number, call in enumerate(calls, start=1):
-        if call.key == request.key:
-            what = f"it repeats the request of {_name(number, call)}"
-            return Drift(f"{head}\nThe agent: {what}, which was replayed.", [Cause("agent", what)])
-    if len(calls) == played:
+    head = f"{path}\ndoes not hold call {played + 1}{_where(origin)}."
+    what = ""
+    if same := [number for number, call in enumerate(calls) if call.key == request.key]:
+        what = f"it repeats the request of {_name(calls, same[0])}, which was replayed"
+    elif len(calls) == played:
         what = f"it makes more calls than the {played} that are recorded"
+    if what:
         return Drift(f"{head}\nThe agent: {what}.", [Cause("agent", what)])
-    number, call = _nearest(request, origin, calls, played)
-    changes = changes_of(call.request, request)
+    nearest = _nearest(request, origin, calls, played)
+    call = calls[nearest]
+    differences = differences_of(call.request, request)
     changed = changed_pictures(call.request, request, pictures) if pictures else []
-    causes = causes_of(request, origin, call, changes, changed)
-    differences = "\n".join(f"  {SUBJECTS[cause.kind]}: {cause.what}" for cause in causes)
-    report = f"{head}\nThe most similar is {_name(number, call)}; it differs in\n{differences}"
+    causes = causes_of(request, origin, call, differences, changed)
+    lines = [
+        head,
+        f"The most similar is {_name(calls, nearest)}; it differs in",
+        *(f"  {SUBJECTS[cause.kind]}: {cause.what}" for cause in causes),
+    ]
     if [cause.kind for cause in causes] == ["model"] and (options := options_of(request, call)):
-        report += f"\nIt is replayed with: {options}"
-    if changes.marked:
-        report += "\nWhat changed (- recorded, + now):\n" + "\n".join(changes.lines)
+        lines.append(f"It is replayed with: {options}")
+    if differences.marked:
+        lines += ["What changed (- recorded, + now):", *differences.lines]
     if changed:
-        report += "\nPictures that changed:\n" + "\n".join(lines_of(changed))
-    return Drift(report, causes, changes.marked, changed)
+        lines += ["Pictures that changed:", *lines_of(changed)]
+    return Drift("\n".join(lines), causes, differences.marked, changed)
 
 
 def drift_of_unused_calls(
     path: Path, calls: Sequence[Call], played: int, unused: Sequence[Call]
 ) -> Drift:
     """Describe the drift of an item that ended without making all its recorded calls."""
-    names = [_name(calls.index(call) + 1, call) for call in unused]
+    names = "".join(f"\n  {_name(calls, calls.index(call))}" for call in unused)
     what = f"{len(unused)} recorded call{'s were' if len(unused) > 1 else ' was'} not made"
     return Drift(
-        f"{path}\nholds {len(calls)} calls, but the item ended after {played}. Not made:"
-        + "".join(f"\n  {name}" for name in names),
+        f"{path}\nholds {len(calls)} calls, but the item ended after {played}. Not made:{names}",
         [Cause("rest", what)],
     )
 
 
-def heading(causes: Iterable[Cause]) -> str:
-    """Name causes in a few words, leaving out a name that another cause has with details."""
-    names = [_heading(cause) for cause in causes]
-    detailed = {name.partition(":")[0] for name in names if ":" in name}
-    return ", and ".join(name for name in dict.fromkeys(names) if name not in detailed)
+def _name(calls: Sequence[Call], index: int) -> str:
+    return f"call {index + 1}{_where(calls[index].origin)}"
 
 
-def _heading(cause: Cause) -> str:
-    if cause.kind in ("prompt", "model", "tools", "api"):
-        return f"{SUBJECTS[cause.kind]} changed: {cause.what}"
-    return {
-        "page": "the page changed",
-        "agent": "the agent changed",
-        "unknown": "the calls differ (the cassettes are too old to show why)",
-        "rest": "recorded calls were not made",
-    }[cause.kind]
-
-
-def _name(number: int, call: Call) -> str:
-    return f"call {number}{_place(call.origin)}"
-
-
-def _place(origin: Origin | None) -> str:
+def _where(origin: Origin | None) -> str:
     return f" ({origin})" if origin and origin != OF_TEST else ""
 
 
-def _nearest(
-    request: Request, origin: Origin | None, calls: Sequence[Call], played: int
-) -> tuple[int, Call]:
-    """Return the number and the most similar unplayed call.
+def _nearest(request: Request, origin: Origin | None, calls: Sequence[Call], played: int) -> int:
+    """Return the index of the most similar call that was not replayed.
 
-    Conversations are compared by their messages, and what is alike then by its lines; of two equal
-    ones it is the one with the same tools, with its origin, or that was made earlier.
+    Conversations are compared by their messages, and the most similar ones then by the lines of the
+    messages that differ. Among equal ones the call with the same tools wins, then the one with the
+    same origin, then the first.
     """
     messages = request.messages
 
-    def alikeness(number: int) -> tuple[bool, float, int]:
-        recorded = calls[number - 1].request
+    def by_messages(index: int) -> tuple[bool, float, int]:
+        recorded = calls[index].request
         then = recorded.messages
         ratio = SequenceMatcher(None, then, messages, autojunk=False).ratio()
         return recorded.path == request.path, ratio, -abs(len(then) - len(messages))
 
-    def similarity(number: int) -> tuple[float, bool, bool, int]:
-        call = calls[number - 1]
+    def by_lines(index: int) -> tuple[float, bool, bool, int]:
+        call = calls[index]
         then = call.request.messages
-        old = [line for each in then if each not in messages for line in str(each).splitlines()]
-        new = [line for each in messages if each not in then for line in str(each).splitlines()]
+        old, new = _lines_without(then, messages), _lines_without(messages, then)
         ratio = SequenceMatcher(None, old, new, autojunk=False).ratio()
         same = bool(origin and call.origin) and str(origin) == str(call.origin)
-        return ratio, call.request.tools == request.tools, same, -number
+        return ratio, call.request.tools == request.tools, same, -index
 
-    alike = {number: alikeness(number) for number in range(played + 1, len(calls) + 1)}
-    most = max(alike.values())
-    number = max((each for each in alike if alike[each] == most), key=similarity)
-    return number, calls[number - 1]
+    rank = {index: by_messages(index) for index in range(played, len(calls))}
+    most = max(rank.values())
+    return max((index for index in rank if rank[index] == most), key=by_lines)
+
+
+def _lines_without(messages: Sequence[Message], others: Sequence[Message]) -> list[str]:
+    return [
+        line for message in messages if message not in others for line in str(message).splitlines()
+    ]

@@ -21,7 +21,7 @@ from pytest_miniwob_agent.cassettes.folder.stems import (
     unused_files,
 )
 from pytest_miniwob_agent.cassettes.format.call import Call
-from pytest_miniwob_agent.cassettes.format.file import load_cassette
+from pytest_miniwob_agent.cassettes.format.file import read_cassette
 from pytest_miniwob_agent.cassettes.format.validation import line_of
 from pytest_miniwob_agent.cassettes.tape.pictures import Pictures, unused_pictures
 from pytest_miniwob_agent.core import secrets
@@ -34,8 +34,8 @@ from pytest_miniwob_agent.core.text import counted
 class Finding:
     """A problem of a file, or a note: something to know that needs no fix.
 
-    `kind` is one of `leak`, `damaged`, `stale`, `orphan`, `stray`, and for notes `broken off`,
-    `unused` and `duplicate`; `what` explains it.
+    `kind` is one of `leak`, `damaged`, `orphan`, `stray`, and for notes `broken off`, `unused` and
+    `duplicate`; `what` explains it.
     """
 
     kind: str
@@ -51,13 +51,10 @@ def lint_folder(used: Used) -> list[Finding]:
     unused = set(unused_files(used))
     for path in cassette_files(used.folder):
         findings += _check_file(used.folder, path, path in unused, first_with)
-    findings += [
-        Finding("orphan", path, "no cassette refers to it") for path in unused_pictures(used.folder)
-    ]
-    findings += [
-        Finding("stray", path, "left by a write that was killed")
-        for path in stray_files(used.folder)
-    ]
+    for path in unused_pictures(used.folder):
+        findings.append(Finding("orphan", path, "no cassette refers to it"))
+    for path in stray_files(used.folder):
+        findings.append(Finding("stray", path, "left by a write that was killed"))
     return findings
 
 
@@ -66,16 +63,13 @@ def _check_file(
 ) -> Iterator[Finding]:
     """Check one file; `first_with` maps the content of the files before it to the first of them."""
     if is_partial(path):
-        yield Finding(
-            "broken off",
-            path,
-            "an unfinished recording; recording the item continues it",
-            note=True,
-        )
+        what = "an unfinished recording; recording the item continues it"
+        yield Finding("broken off", path, what, note=True)
     damage = ""
     calls: Sequence[Call] = ()
     try:
-        calls, metadata = load_cassette(path)
+        calls = read_cassette(path)
+        Pictures(folder).check(calls, path)
     except CassetteError as error:
         damage = str(error)
     for line, kind in _find_leaks(path.read_text(encoding="utf-8", errors="replace"), calls):
@@ -83,30 +77,17 @@ def _check_file(
     if damage:
         yield Finding("damaged", path, damage)
         return
-    try:
-        Pictures(folder).check(calls, path)
-    except CassetteError as error:
-        yield Finding("damaged", path, str(error))
     if holds_unused_calls(path):
-        yield Finding(
-            "unused",
-            path,
+        what = (
             f"{counted(len(calls), 'call')} that the item does not make now; recording takes "
-            f"{'it' if len(calls) == 1 else 'them'} before it pays",
-            note=True,
+            f"{'it' if len(calls) == 1 else 'them'} before it pays"
         )
+        yield Finding("unused", path, what, note=True)
     if is_cassette(path):
-        if "schema" not in metadata:
-            yield Finding(
-                "stale",
-                path,
-                "does not say where its calls were made; a run with "
-                "--miniwob-record=new_episodes, or defer, updates it",
-            )
         content = canonical_json([(call.key, call.answer) for call in calls])
-        if content in first_with:
-            yield Finding("duplicate", path, f"the same calls as {first_with[content]}", note=True)
-        first_with.setdefault(content, path)
+        first = first_with.setdefault(content, path)
+        if first != path:
+            yield Finding("duplicate", path, f"the same calls as {first}", note=True)
     if unused:
         yield Finding("orphan", path, "no item uses it")
 

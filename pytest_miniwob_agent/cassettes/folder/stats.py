@@ -23,10 +23,10 @@ from pytest_miniwob_agent.tasks.catalogue import installed_tasks
 
 @dataclass(slots=True)
 class Stats:
-    """The counts of an agent's and model's cassettes for one category of tasks.
+    """The counts of the cassettes of an agent and a model, for one category of tasks.
 
     `size` is that of the cassettes in bytes, `unused` the number of calls kept beside them, and
-    `pictures` are the sizes of the pictures that they refer to, by their digests.
+    `pictures` has the sizes of the pictures that they refer to, by digest.
     """
 
     items: int = 0
@@ -38,7 +38,7 @@ class Stats:
 
 
 OWN = "own pages"
-"""The category of tasks that the package lacks, as cassettes do not name the category."""
+"""The category of tasks that are not in the package, as cassettes do not name it."""
 
 
 def count_calls(folder: Path) -> dict[tuple[str, str], Stats]:

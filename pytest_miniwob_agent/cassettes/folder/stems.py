@@ -2,7 +2,7 @@
 
 A cassette is `<agent>/<model>/<task>/<sample>.yaml`. Its path without the ending is its stem; the
 first two parts are its model folder, the last two its case. Beside it there may be the files of an
-unfinished recording and of unused calls, see `item_files`.
+unfinished recording and of unused calls, see `tape.files`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Used:
         stems: the cassettes of items whose agent and model are known, see `names.stem`.
         cases: task and sample of items whose agent or model is given by a user's fixture, so that
             their cassettes may be in any model folder.
-        deselected: those of both that deselected items alone use.
+        deselected: those of both that only deselected items use.
     """
 
     folder: Path
@@ -42,10 +42,6 @@ class Used:
     def has(self, stem: str) -> bool:
         """Return True if an item uses this cassette."""
         return stem in self.stems or case_of(stem) in self.cases
-
-    def may_have(self, stem: str) -> bool:
-        """Return True if a cassette is in the folder of an item's agent and model, or is used."""
-        return model_folder_of(stem) in self.model_folders or self.has(stem)
 
     @property
     def model_folders(self) -> set[str]:
@@ -68,21 +64,13 @@ def stray_files(folder: Path) -> list[Path]:
 
 def unused_files(used: Used) -> list[Path]:
     """Return the cassettes that no item uses, in the folders of the items' agents and models."""
+    folders = used.model_folders
     unused = []
     for path in cassette_files(used.folder):
         stem = stem_of(used.folder, path)
-        if model_folder_of(stem) in used.model_folders and not used.has(stem):
+        if model_folder_of(stem) in folders and not used.has(stem):
             unused.append(path)
     return unused
-
-
-def unused_calls_files(used: Used) -> list[Path]:
-    """Return the files of calls that items no longer make, in the folders that the items use."""
-    return [
-        path
-        for path in cassette_files(used.folder)
-        if holds_unused_calls(path) and used.may_have(stem_of(used.folder, path))
-    ]
 
 
 def find_cassette(folder: Path, case: str, used: Callable[[], Collection[str]]) -> Path:
@@ -132,14 +120,11 @@ def is_cassette(path: Path) -> bool:
 def stem_of(folder: Path, path: Path) -> str:
     """Return a cassette's path below the folder, without its ending."""
     name = path.relative_to(folder).as_posix()
-    for ending in (PARTIAL, UNUSED, ".yaml"):
-        if name.endswith(ending):
-            return name.removesuffix(ending)
-    return name
+    return name.removesuffix(".yaml").removesuffix(".partial").removesuffix(".unused")
 
 
 def finished_stems(folder: Path) -> list[str]:
-    """Return the stems of all cassettes, without what may be beside them."""
+    """Return the stems of all cassettes, without the files that may be beside them."""
     return [stem_of(folder, path) for path in cassette_files(folder) if is_cassette(path)]
 
 

@@ -1,1 +1,8 @@
-"""TODO map."""
+"""The format of a cassette.
+
+- `call`: a recorded call and its request, in memory
+- `file`: reading and writing a cassette
+- `serializer`: the YAML, and a serializer for vcrpy
+- `validation`: the checks of parsed YAML
+- `names`: the path of an item's cassette
+"""

@@ -20,10 +20,10 @@ RECORDED_FIELDS = ("object", "model", "system_fingerprint", "choices", "usage")
 """The fields of a chat completion that are stored; the others (ids, times) differ at every call."""
 
 CHARACTERS_PER_TOKEN = 4
-"""Roughly that of English texts; used where a server gave no token counts."""
+"""A rough estimate for English texts, used where a server gave no token counts."""
 
 TOKENS_OF_PICTURE = 500
-"""Roughly those of a picture of 500 x 700 pixels, in the same case."""
+"""A rough estimate for a picture of 500 x 700 pixels, used in the same case."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Request:
 
     @cached_property
     def key(self) -> str:
-        """The request as a text; a request with an equal key is answered by an equal call."""
+        """The request as a text; requests match if their keys are equal."""
         key = canonical_json(self.body)
         return key if self.path == CHAT else f"{self.path} {key}"
 
@@ -69,16 +69,16 @@ class Request:
 
     @property
     def tools(self) -> dict[str, Any]:
-        """The tools that the request offers, by their names."""
+        """The tools that the request offers, by name."""
         return api_of(self.path).tools(self.body)
 
     @property
     def text(self) -> str:
-        """The messages as one text; a role heads each if there are several."""
+        """The messages as one text; if there are several, each starts with its role."""
         messages = self.messages
-        return "\n".join(
-            str(each) if len(messages) == 1 else f"[{each.role}]\n{each}" for each in messages
-        )
+        if len(messages) == 1:
+            return str(messages[0])
+        return "\n".join(f"[{message.role}]\n{message}" for message in messages)
 
     @property
     def streams(self) -> bool:
@@ -93,7 +93,8 @@ class Call:
     Args:
         request: what was asked.
         answer: the response's body: parsed JSON, or the text of an event stream.
-        origin: where in its item the call was made; None if the file does not say.
+        origin: where in its item the call was made; None for a completion of a batch that no run
+            has used yet.
     """
 
     request: Request
@@ -142,19 +143,16 @@ class Call:
         """Prompt and completion tokens, or None if the server gave no counts."""
         return _tokens(self.completion)
 
-
-def _tokens(completion: Completion) -> tuple[int, int] | None:
-    prompt, said = completion.prompt_tokens, completion.completion_tokens
-    return None if prompt is None or said is None else (prompt, said)
-
-
-def params_of(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters of a request: all of its body but the model and the messages."""
-    return {name: value for name, value in body.items() if name not in CONVERSATION}
-
-
-CONVERSATION = {"model", "messages", "input", "instructions", "system", "tools"}
-"""The fields of a request that are not parameters."""
+    @property
+    def estimated_tokens(self) -> tuple[int, int]:
+        """The tokens, estimated from the lengths of the texts if the server gave no counts."""
+        if self.tokens is not None:
+            return self.tokens
+        said = self.completion
+        answered = len(said.text) + sum(map(len, map(str, said.tool_calls)))
+        pictures = TOKENS_OF_PICTURE * len(self.request.pictures)
+        asked = len(self.request.text) // CHARACTERS_PER_TOKEN + pictures
+        return asked, answered // CHARACTERS_PER_TOKEN
 
 
 def usage_of(calls: Iterable[Call], *, estimate: bool = False) -> Usage:
@@ -164,14 +162,20 @@ def usage_of(calls: Iterable[Call], *, estimate: bool = False) -> Usage:
     """
     total = Usage()
     for call in calls:
-        tokens = call.tokens
-        if tokens is None and estimate:
-            said = call.completion
-            lengths = (
-                len(call.request.text),
-                len(said.text) + sum(map(len, map(str, said.tool_calls))),
-            )
-            asked, answered = (length // CHARACTERS_PER_TOKEN for length in lengths)
-            tokens = asked + TOKENS_OF_PICTURE * len(call.request.pictures), answered
-        total += Usage(1, *(tokens or (0, 0)), uncounted=call.tokens is None)
+        tokens = call.estimated_tokens if estimate else call.tokens or (0, 0)
+        total += Usage(1, *tokens, uncounted=call.tokens is None)
     return total
+
+
+def _tokens(completion: Completion) -> tuple[int, int] | None:
+    prompt, said = completion.prompt_tokens, completion.completion_tokens
+    return None if prompt is None or said is None else (prompt, said)
+
+
+CONVERSATION = {"model", "messages", "input", "instructions", "system", "tools"}
+"""The fields of a request that are not parameters."""
+
+
+def params_of(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a request: all of its body but the model and the messages."""
+    return {name: value for name, value in body.items() if name not in CONVERSATION}

@@ -16,9 +16,8 @@ from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.text import nearest
-from pytest_miniwob_agent.plugin.options.declarations import BY_MARKER, SEEDS
-from pytest_miniwob_agent.plugin.options.settings import Settings
-from pytest_miniwob_agent.plugin.options.values import check_count
+from pytest_miniwob_agent.plugin.options.settings import BY_MARKER, SEEDS, Settings
+from pytest_miniwob_agent.plugin.options.values import parse_count
 from pytest_miniwob_agent.plugin.run.state import STATE, State, settings_of
 from pytest_miniwob_agent.tasks.pages import Catalogue, TaskPage
 from pytest_miniwob_agent.tasks.selection import parse_seeds, select_cases
@@ -201,7 +200,7 @@ def page_folders(marker: pytest.Mark, settings: Settings, test: Path) -> list[Pa
 
 
 def _check_page(page: TaskPage, state: State) -> None:
-    """Check that a task has one page in the whole run, which the browser can load.
+    """Check that a task has one page in the whole run.
 
     Raises:
         UsageError: another test has a page of this name.
@@ -269,7 +268,7 @@ def selected_cases(
     for name in ("trials", "steps", "repeats"):
         value = getattr(settings, name) or marker.kwargs.get(name, settings.ini[name])
         if value is not None:
-            counts[name] = check_count(f"the miniwob marker's {name}", value)
+            counts[name] = parse_count(f"the miniwob marker's {name}", value)
     repeats = counts.pop("repeats", 1)
     limits = Limits(**counts)
     for case in select_cases(marker.args, seeds, repeats, catalogue):

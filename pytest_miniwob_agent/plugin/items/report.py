@@ -14,7 +14,8 @@ from pytest_miniwob_agent.core.outcome import Outcome, Status
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.plugin.items.collection import case_of
 from pytest_miniwob_agent.plugin.items.run import RUN, ItemRun
-from pytest_miniwob_agent.plugin.options.settings import Settings, show_command
+from pytest_miniwob_agent.plugin.options.commands import show_command
+from pytest_miniwob_agent.plugin.options.settings import Settings
 from pytest_miniwob_agent.plugin.run.state import STATE
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -118,7 +119,7 @@ def _set_reason(longrepr: Any, reason: str, *, alone: bool) -> None:
 def _where_to_see_more(item: pytest.Item, outcome: Outcome, settings: Settings) -> dict[str, str]:
     more = {}
     if outcome.cassette:  # a model of the user's own would be asked again
-        more["all of it"] = show_command(item.config, outcome.case.id, item)
+        more["all of it"] = show_command(item, outcome.case.id)
     if settings.report is not None:
         more["in the report"] = f"{display_path(settings.report)}/index.html#/item/{outcome.case}"
     return more

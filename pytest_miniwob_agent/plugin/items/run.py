@@ -31,7 +31,7 @@ from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import sanitize_lines
 from pytest_miniwob_agent.plugin.items.collection import limits_of, test_of
 from pytest_miniwob_agent.plugin.items.pictures import PictureTaker
-from pytest_miniwob_agent.plugin.options.settings import id_from_here, record_command
+from pytest_miniwob_agent.plugin.options.commands import record_item_command
 from pytest_miniwob_agent.plugin.run.state import STATE
 
 if TYPE_CHECKING:
@@ -258,8 +258,7 @@ class ItemRun:
                 result = {"status": Status.DRIFTED, "drift": drift}
         message = str(error)
         if isinstance(error, NotRecorded):
-            command = record_command(self._item.config, id_from_here(self._item))
-            message = f"{message}{RECORD_IT}{command}"
+            message = f"{message}{RECORD_IT}{record_item_command(self._item)}"
         message = sanitize_lines(redact(message))
         result |= {"error": type(error).__name__, "message": message}
         return result, pytest.fail.Exception(message, pytrace=False)
@@ -278,16 +277,9 @@ class ItemRun:
 
     def _refused(self, pending: Pending) -> RefusedAnswer | None:
         """Return the error for a call whose answer was refused, None for one without an answer."""
-        from pytest_miniwob_agent.cassettes.deferred.pending_state import PendingState
+        from pytest_miniwob_agent.cassettes.deferred.answers import refused_answer
 
-        state = PendingState(self._settings.pending)
-        why = state.refused.get(str(pending.request["custom_id"]))
-        if why is None:
-            return None
-        return RefusedAnswer(
-            f"the answer to the next call was refused: {why}; `{state.drop_refused}` has it asked "
-            "again"
-        )
+        return refused_answer(self._settings.pending, str(pending.request["custom_id"]))
 
     def _retake_pictures(
         self, pictures: PictureTaker, agent: Agent, llm: Model, page: Page, limits: Limits

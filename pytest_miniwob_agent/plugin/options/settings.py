@@ -1,97 +1,318 @@
-"""Settings of a run: its options, read once, and the commands that run it again with them."""
+"""Settings of a run: every option is declared here, as the field that holds its value."""
 
 from __future__ import annotations
 
 import os
-import shlex
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pytest_miniwob_agent.browser.grid_address import (
-    Grid,
-    HostPort,
-    read_grid,
-    shown_capabilities,
-)
+from pytest_miniwob_agent.browser.grid_address import Grid, HostPort, read_grid
 from pytest_miniwob_agent.cassettes.deferred.batch_command import PENDING
-from pytest_miniwob_agent.core.errors import UsageError
-from pytest_miniwob_agent.core.files import shown_from_here
-from pytest_miniwob_agent.core.secrets import redact
-from pytest_miniwob_agent.models.params import (
-    check_params,
-    kept_params,
-    sent_only_texts,
-    shown_json,
-    shown_url,
-)
+from pytest_miniwob_agent.core.limits import Limits
+from pytest_miniwob_agent.models.params import kept_params, sent_only_texts
 from pytest_miniwob_agent.models.prices import Price
 from pytest_miniwob_agent.pictures.references import FOLDER
-from pytest_miniwob_agent.plugin.options.declarations import BY_MARKER, OPTIONS, Option
-from pytest_miniwob_agent.plugin.options.ini_file import IniFile
-from pytest_miniwob_agent.plugin.options.project_folder import project_folder
-from pytest_miniwob_agent.plugin.options.values import Given
+from pytest_miniwob_agent.plugin.options.option import Option, option
+from pytest_miniwob_agent.plugin.options.values import (
+    parse_baseline,
+    parse_capabilities,
+    parse_count,
+    parse_dollars,
+    parse_folders,
+    parse_grid,
+    parse_object,
+    parse_path,
+    parse_price_list,
+    parse_seed_list,
+    parse_serve,
+    parse_server,
+    parse_shard,
+    parse_variable,
+)
 
-if TYPE_CHECKING:
-    import pytest
+SEEDS = "1000-1024"
+"""The seeds where no option, marker or ini file names any: those of the paper (6.1)."""
 
-REPLAYING = (
-    "model", "llm-params", "agent", "agent-params", "prompts", "seeds", "trials", "steps",
-    "repeats", "pages", "cassettes", "browser",
-)  # fmt: skip
-"""Options that decide which items there are, and what an item does when it is replayed."""
-
-_NOT_RECORDING = ("record", "answers", "report", "trace", "slowmo", "shard", "judge-shard")
+OVERRIDES = "overrides the marker; in the ini file, it applies where the marker sets none"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """The options, read once. `None` where there is neither an option nor a default."""
+    """The options of a run, read once; None where there is neither a value nor a default.
 
-    record: str
-    model: str | None
-    base_url: str | None = field(repr=False)
-    key_variable: str | None
-    llm_params: dict[str, Any] = field(repr=False)
-    agent: str
-    agent_params: dict[str, Any]
-    prompts: Path | None
-    seeds: list[int] | None
-    """Those of the command line, as for the four fields below."""
-    trials: int | None
-    steps: int | None
-    repeats: int | None
-    pages: list[Path] | None
-    cassettes: Path
-    answers: Path | None
-    max_calls: int | None
-    max_cost: float | None
-    concurrency: int | None
-    ask_above: int
-    keep_going: bool
-    prices: Mapping[str, Price]
-    results: Path | None
-    baseline: Path | str | None
-    """A file, or `git:REF` or `git:REF:PATH`."""
-    gate: str
-    shard: tuple[int, int] | None
-    """Number of the shard and number of shards, if the run is one of a suite's shards."""
-    judge_shard: bool
-    report: Path | None
-    trace: str
-    browser: str | None
-    remote: str | None = field(repr=False)
-    capabilities: dict[str, Any] = field(repr=False)
-    serve: HostPort | None
-    headed: bool
-    slowmo: int | None
-    """None where no window is shown."""
-    pending: Path
+    Values of options that the marker may set (`Option.marker`) are those of the command line, and
+    `ini` has those of the ini file.
+    """
+
+    model: str | None = option(
+        "Model",
+        "the model's id, as its server calls it; also a folder of the cassettes",
+        metavar="ID",
+        example="gpt-5",
+    )
+    base_url: str | None = option(
+        "Model",
+        "an OpenAI-compatible server, such as http://127.0.0.1:8000/v1 (default: OPENAI_BASE_URL "
+        "or the API's own; see --miniwob-key-variable for the key)",
+        parse=parse_server,
+        metavar="URL",
+        example="http://127.0.0.1:8000/v1",
+        secret=True,
+    )
+    key_variable: str | None = option(
+        "Model",
+        "the environment variable that holds the key, for all requests (default: OPENAI_API_KEY; "
+        "ANTHROPIC_API_KEY for /v1/messages, GEMINI_API_KEY for /v1beta)",
+        parse=parse_variable,
+        metavar="NAME",
+        example="MY_GATEWAY_KEY",
+    )
+    llm_params: dict[str, Any] = option(
+        "Model",
+        """further parameters of every model call, as JSON, such as '{"temperature": 0}'. """
+        '"timeout" is how many seconds the server may be silent (default: 600) and is not sent; '
+        '"extra_body" holds what only this server knows, such as {"top_k": 40}; "extra_headers" '
+        'and "extra_query" are sent, but never stored, shown or matched',
+        parse=parse_object,
+        default="{}",
+        metavar="JSON",
+        example='{"temperature": 0}',
+        secret=True,
+    )
+    agent: str = option(
+        "Agent",
+        "the agent: reflective, rci, webwise, tools, one that an installed package registers, or "
+        "package.module:Class",
+        default="reflective",
+        metavar="NAME",
+        example="rci",
+    )
+    agent_params: dict[str, Any] = option(
+        "Agent",
+        """parameters of the agent's class, as JSON, such as '{"planning": "iterative"}'; """
+        "relative paths start from the working directory",
+        parse=parse_object,
+        default="{}",
+        metavar="JSON",
+        example='{"planning": "iterative"}',
+    )
+    prompts: Path | None = option(
+        "Agent",
+        "a folder of prompt texts that replace the agent's own, file by file (plan.txt, ...)",
+        parse=parse_path,
+        metavar="DIR",
+        example="prompts",
+    )
+    seeds: list[int] | None = option(
+        "Items",
+        f"the seeds of every task, such as 1000-1024,7; {OVERRIDES} (default: {SEEDS})",
+        parse=parse_seed_list,
+        metavar="SEEDS",
+        example="1000-1004,7",
+        marker=True,
+    )
+    trials: int | None = option(
+        "Items",
+        f"how many trials an item may have; {OVERRIDES} (default: {Limits().trials})",
+        parse=parse_count,
+        metavar="N",
+        example="3",
+        marker=True,
+    )
+    steps: int | None = option(
+        "Items",
+        f"how many actions a trial may have; {OVERRIDES} (default: {Limits().steps})",
+        parse=parse_count,
+        metavar="N",
+        example="20",
+        marker=True,
+    )
+    repeats: int | None = option(
+        "Items",
+        "how many samples to record per task and seed, each as an item of its own (.../1000, "
+        f".../1000-2, ...); {OVERRIDES} (default: 1)",
+        parse=parse_count,
+        metavar="N",
+        example="4",
+        marker=True,
+    )
+    pages: list[Path] | None = option(
+        "Items",
+        "a folder of your own pages, each one a task: NAME.html, or a site NAME/index.html. "
+        f"Separate several with commas; the ini file has one per line. {OVERRIDES.capitalize()}; "
+        "a path in a marker starts from the test file",
+        parse=parse_folders,
+        metavar="DIR",
+        example="tests/pages",
+        ini_type="linelist",
+        marker=True,
+    )
+    record: str = option(
+        "Recording",
+        "what to do at a model call: none = replay only, a call that is not recorded is an error; "
+        "once = record items that have no cassette; new_episodes = replay what is recorded, record "
+        "the rest, and put unused calls aside; all = record everything anew; defer = replay, and "
+        f"write calls without a completion to {PENDING} as a batch file (see --miniwob-answers)",
+        default="none",
+        choices=("none", "once", "new_episodes", "all", "defer"),
+        example="new_episodes",
+        whole_run=True,
+    )
+    cassettes: Path = option(
+        "Recording",
+        "the folder of recorded model calls",
+        parse=parse_path,
+        default="cassettes",
+        metavar="DIR",
+        example="recordings",
+    )
+    answers: Path | None = option(
+        "Recording",
+        "with --miniwob-record=defer: first put the completions of this Batch API output file "
+        "into the cassettes that wait for them",
+        parse=parse_path,
+        metavar="FILE",
+        example=".miniwob/answers.jsonl",
+        whole_run=True,
+    )
+    max_calls: int | None = option(
+        "Money and calls",
+        "record at most N model calls, over all workers; items that need more are skipped, and the "
+        "next run continues from there",
+        parse=parse_count,
+        metavar="N",
+        example="50",
+    )
+    max_cost: float | None = option(
+        "Money and calls",
+        "record until model calls have cost this many US dollars, over all workers; items that "
+        "need more are skipped, as with --miniwob-max-calls. Needs miniwob_prices",
+        parse=parse_dollars,
+        metavar="USD",
+        example="2.50",
+    )
+    prices: Mapping[str, Price] = option(
+        "Money and calls",
+        "what models cost: 'MODEL PROMPT COMPLETION', in US dollars per million tokens. Separate "
+        "several with commas; the ini file has one per line",
+        parse=parse_price_list,
+        default="",
+        metavar="PRICES",
+        example="gpt-5 1.25 10",
+        ini_type="linelist",
+    )
+    concurrency: int | None = option(
+        "Money and calls",
+        "at most N model calls at a time, over all workers (default: one per worker)",
+        parse=parse_count,
+        metavar="N",
+        example="8",
+    )
+    results: Path | None = option(
+        "Results and gate",
+        "write the outcome of each item to this file, one line of JSON per item",
+        parse=parse_path,
+        metavar="FILE",
+        example="results.jsonl",
+        whole_run=True,
+    )
+    baseline: Path | str | None = option(
+        "Results and gate",
+        "results to compare this run with, written by --miniwob-results: a file, git:REF for that "
+        "file as it was at a commit, or git:REF:PATH",
+        parse=parse_baseline,
+        metavar="FILE",
+        example="git:main",
+        whole_run=True,
+    )
+    gate: str = option(
+        "Results and gate",
+        "when the run fails against its baseline: items[:M] = an item is no longer solved (with "
+        "repeats: by M samples); paired[:ALPHA] = the change is significantly for the worse, for "
+        "runs that were recorded again; paired:strict or paired:ALPHA:strict = or there are too "
+        "few items to decide; rate:POINTS = the solved rate fell by more than that",
+        default="items",
+        metavar="KIND",
+        example="paired",
+        whole_run=True,
+    )
+    shard: tuple[int, int] | None = option(
+        "Results and gate",
+        "this run is a shard of a suite, such as 2/5 for the second of five: its results and "
+        "report say so, and it judges nothing. Other tools choose its items; --splits and "
+        "--group of pytest-split make this option unnecessary",
+        parse=parse_shard,
+        metavar="K/N",
+        example="2/5",
+        whole_run=True,
+    )
+    report: Path | None = option(
+        "Report",
+        "write an HTML report into this folder: pages that open from disk, index.html first",
+        parse=parse_path,
+        metavar="DIR",
+        example="report",
+        whole_run=True,
+    )
+    trace: str = option(
+        "Report",
+        "pictures of the pages for --miniwob-report: off; on = of every item, taken as it runs; "
+        "retain-on-failure = of items that are not solved or drifted, which are replayed for that, "
+        "so that the others take no longer",
+        default="retain-on-failure",
+        choices=("off", "on", "retain-on-failure"),
+        example="on",
+        whole_run=True,
+    )
+    browser: str | None = option(
+        "Browser",
+        "the Chromium or Chrome to use (default: MINIWOB_BROWSER, or the first one found; "
+        "chromium-headless-shell before the others, as it is faster)",
+        metavar="PATH",
+        example="/opt/chromium/chrome",
+    )
+    headed: bool = option(
+        "Browser",
+        "show the browser's window; run without -n, as windows take the focus from each other",
+        ini_type=bool,
+    )
+    remote: str | None = option(
+        "Selenium Grid",
+        "open the browsers on the Selenium Grid at this address, such as http://grid:4444; one "
+        "session per worker, kept for the whole run. The Grid's user and password come from "
+        "the environment (MINIWOB_REMOTE_USER, MINIWOB_REMOTE_PASSWORD) or from the address, and "
+        "are neither stored nor shown",
+        parse=parse_grid,
+        metavar="URL",
+        example="http://127.0.0.1:4444",
+        secret=True,
+    )
+    capabilities: dict[str, Any] = option(
+        "Selenium Grid",
+        "with --miniwob-remote: what the sessions need besides Chrome, as JSON, such as "
+        """'{"platformName": "linux", "goog:chromeOptions": {"args": ["--no-sandbox"]}}'""",
+        parse=parse_capabilities,
+        default="{}",
+        metavar="JSON",
+        example='{"browserVersion": "156"}',
+        secret=True,
+    )
+    serve: HostPort | None = option(
+        "Selenium Grid",
+        "with --miniwob-remote: the host name under which nodes of the Grid reach this machine, "
+        "where each worker serves the pages, and the port of the first worker; the others take the "
+        "next ports (default: the address of the interface that leads to the Grid, at free ports)",
+        parse=parse_serve,
+        metavar="HOST[:PORT]",
+        example="runner.internal:8800",
+    )
     ini: Mapping[str, Any]
-    """The values of `BY_MARKER` in the ini file, for markers that do not set them."""
+    pending: Path
+    """The batch file of deferred recording."""
     ini_baseline: Path | None
-    """The baseline of the ini file, where that is a file."""
+    """The baseline of the ini file, if it is a file."""
 
     @property
     def baseline_file(self) -> Path | None:
@@ -133,251 +354,12 @@ class Settings:
         return self.prices.get(self.model or "")
 
 
-def read_settings(config: pytest.Config) -> Settings:
-    """Read the settings of a run.
-
-    Raises:
-        UsageError: a wrong value, or options that do not go together; the message names them.
-    """
-    values: dict[str, Any] = {}
-    ini: dict[str, Any] = {}
-    ini_file = IniFile(config)
-    for option in OPTIONS:
-        if option.flag:
-            values[option.key] = bool(config.getoption(option.ini) or config.getini(option.ini))
-            continue
-        on_line, in_file = _on_command_line(config, option), _in_ini_file(config, ini_file, option)
-        if option.key in BY_MARKER:
-            values[option.key] = option.read(on_line)
-            ini[option.key] = option.read(in_file)
-        else:
-            values[option.key] = option.read(on_line or in_file)
-    values["shard"] = _shard(config, values["shard"])
-    _check(config, values)
-    folder, file = project_folder(config), config.getini("miniwob_baseline")
-    return Settings(
-        **values,
-        pending=folder / PENDING,
-        ini=ini,
-        ini_baseline=folder / file if file and not file.startswith("git:") else None,
-    )
-
-
-def _on_command_line(config: pytest.Config, option: Option) -> Given | None:
-    """Return what the command line gives; an empty path, of an unset variable, is not given."""
-    text = config.getoption(option.ini)
-    if text is None or (option.is_path and not text):
-        return None
-    return Given(option.argument, text, config.invocation_params.dir)
-
-
-def _in_ini_file(config: pytest.Config, file: IniFile, option: Option) -> Given | None:
-    """Return what the ini file gives, or the option's default."""
-    text = file.text(option)
-    text = option.default if text is None else text
-    return None if text is None else Given(option.ini, text, project_folder(config))
-
-
-def _shard(config: pytest.Config, named: tuple[int, int] | None) -> tuple[int, int] | None:
-    """Return the shard that our option or those of pytest-split name.
-
-    Raises:
-        UsageError: they name different ones.
-    """
-    group, splits = config.getoption("group", None), config.getoption("splits", None)
-    if not (isinstance(group, int) and isinstance(splits, int)):
-        return named
-    if named not in (None, (group, splits)):
-        raise UsageError(
-            f"--miniwob-shard={named[0]}/{named[1]} and --splits={splits} --group={group} name "
-            "different shards; leave --miniwob-shard out"
-        )
-    return group, splits
-
-
-def _check(config: pytest.Config, values: dict[str, Any]) -> None:
-    """Check that the options go together; an option of the ini file that is not used is dropped.
-
-    Raises:
-        UsageError: they do not.
-    """
-    if config.getoption("miniwob_trace") is not None and not values["report"]:
-        raise UsageError("--miniwob-trace goes with --miniwob-report=DIR, which shows the pictures")
-    if not values["headed"]:
-        if config.getoption("miniwob_slowmo") is not None:
-            raise UsageError("--miniwob-slowmo goes with --miniwob-headed, which shows the window")
-        values["slowmo"] = None
-    _check_grid(config, values)
-    if values["record"] == "all" and (reruns := reruns_option(config)):
-        raise UsageError(
-            f"--miniwob-record=all and {reruns} don't go together: an item that failed would be "
-            "recorded until it passes, and later replays would show its best sample only; record "
-            "without reruns (--reruns=0 overrides the ini file)"
-        )
-    if values["judge_shard"] and not values["shard"]:
-        raise UsageError(
-            "--miniwob-judge-shard goes with a shard: --splits and --group of pytest-split, or "
-            "--miniwob-shard"
-        )
-    if values["answers"] and values["record"] != "defer":
-        raise UsageError("--miniwob-answers goes with --miniwob-record=defer")
-    if fixed := {"messages", "model", "stream"} & values["llm_params"].keys():
-        raise UsageError(f"--miniwob-llm-params: can't set {', '.join(sorted(fixed))}")
-    check_params(values["llm_params"])
-    if values["max_cost"] is not None and values["model"] not in values["prices"]:
-        raise UsageError(
-            f"--miniwob-max-cost needs the price of {values['model']}: add "
-            f"'{values['model']} PROMPT COMPLETION' to miniwob_prices, in US dollars for a "
-            "million tokens"
-        )
-
-
-def _check_grid(config: pytest.Config, values: dict[str, Any]) -> None:
-    """Check the options of browsers on a Grid against the others.
-
-    Raises:
-        UsageError: they do not go together.
-    """
-    if values["remote"] is None:
-        for name in ("capabilities", "serve"):
-            if config.getoption(f"miniwob_{name}"):
-                raise UsageError(
-                    f"--miniwob-{name} goes with --miniwob-remote, the address of a Grid"
-                )
-    elif config.getoption("miniwob_browser"):
-        raise UsageError(
-            "--miniwob-browser names a browser of this machine, and --miniwob-remote (or "
-            "miniwob_remote) opens browsers on a Grid: name one of its nodes with "
-            """--miniwob-capabilities='{"goog:chromeOptions": {"binary": "PATH"}}', or give """
-            "--miniwob-remote= to stay on this machine"
-        )
-
-
-def reruns_option(config: pytest.Config) -> str:
-    """Return the option of pytest-rerunfailures that has failed items run again, or ""."""
-    forced = config.getoption("force_reruns", None)
-    if forced is not None:
-        return "--force-reruns" if forced else ""
-    given = config.getoption("reruns", None)
-    if given is not None:
-        return "--reruns" if given else ""
-    if not config.pluginmanager.hasplugin("rerunfailures"):
-        return ""
-    return "reruns of the ini file" if config.getini("reruns") not in (None, "", "0") else ""
-
-
-def record_command(config: pytest.Config, item: str | None = None) -> str:
-    """Return the pytest command that records what this run lacks, for one item or for all.
-
-    Args:
-        config: pytest's configuration.
-        item: pytest's id of the item, as of `id_from_here`; None for all items of the run.
-    """
-    if item is None:
-        arguments = list(map(str, config.invocation_params.args))
-    else:
-        wanted = _arguments(config, lambda name: name not in _NOT_RECORDING)
-        arguments = [item, *_of_pytest(config), *wanted]
-    return shlex.join(["pytest", *_shown(arguments), "--miniwob-record=new_episodes"])
-
-
-def id_from_here(item: pytest.Item) -> str:
-    """Return pytest's id of an item, whose path counts from the working directory."""
-    _, separator, name = item.nodeid.partition("::")
-    return f"{shown_from_here(item.path)}{separator}{name}"
-
-
-def show_command(config: pytest.Config, case: str, item: pytest.Item) -> str:
-    """Return the command that shows all of an item's episode."""
-    test, _, _ = item.nodeid.partition("::")[2].partition("[")
-    where = [
-        f"{shown_from_here(item.path)}::{test}",
-        *_of_pytest(config),
-        *_arguments(config, REPLAYING.__contains__),
-    ]
-    return shlex.join(["miniwob-agent", "show", case, "--", *_shown(where, complete=True)])
-
-
-def _shown(arguments: Sequence[str], *, complete: bool = False) -> list[str]:
-    """Return arguments of pytest without what is sent but never kept, and without keys.
-
-    Args:
-        arguments: the arguments.
-        complete: leave parameters out, for a replay, which needs none of them; otherwise a text
-            stands for them.
-    """
-    shown = []
-    hide = None
-    for argument in arguments:
-        head, equals, value = argument.partition("=")
-        if head == "--override-ini":
-            name, sign, value = value.partition("=")
-            head, equals = f"{head}{equals}{name}", sign
-        if hide is not None:
-            head, equals, value = "", "", argument
-        else:
-            hide = next((each for names, each in _HIDING if head.endswith(names)), None)
-        if hide is None:
-            shown.append(redact(argument))
-        elif equals or not head:
-            shown.append(f"{head}{equals}{hide(value, complete)}")
-            hide = None
-        else:  # the value is the next argument
-            shown.append(argument)
-    return shown
-
-
-_HIDING: tuple[tuple[tuple[str, ...], Callable[[str, bool], str]], ...] = (
-    (
-        (
-            "miniwob-llm-params",
-            "miniwob_llm_params",
-            "miniwob-agent-params",
-            "miniwob_agent_params",
-        ),
-        lambda text, complete: shown_json(text, complete=complete),
-    ),
-    (
-        ("miniwob-capabilities", "miniwob_capabilities"),
-        lambda text, complete: shown_capabilities(text, complete=complete),
-    ),
-    (
-        ("miniwob-base-url", "miniwob_base_url", "miniwob-remote", "miniwob_remote"),
-        lambda text, complete: shown_url(text),
-    ),
+OPTIONS: tuple[Option, ...] = tuple(
+    replace(declared.metadata["option"], key=declared.name)
+    for declared in fields(Settings)
+    if "option" in declared.metadata
 )
-"""Ends of arguments whose value is partly hidden, and the function that hides it."""
+"""The options, in the order of `--help`."""
 
-
-_OF_PYTEST = {
-    "-c": "-c", "--config-file": "-c", "-o": "-o", "--override-ini": "-o", "-p": "-p",
-    "--rootdir": "--rootdir", "--confcutdir": "--confcutdir", "--import-mode": "--import-mode",
-}  # fmt: skip
-"""Options of pytest that decide which files and plugins an item is run with, and their names in
-commands that are shown."""
-
-
-def _of_pytest(config: pytest.Config) -> list[str]:
-    """Return the options of `_OF_PYTEST` of this run's command line."""
-    found: list[str] = []
-    arguments = iter(map(str, config.invocation_params.args))
-    for argument in arguments:
-        if argument.startswith("--"):
-            name, equals, value = argument.partition("=")
-        else:
-            name, value = argument[:2], argument[2:].removeprefix("=")
-            equals = value
-        if name in _OF_PYTEST:
-            value = value if equals else next(arguments, "")
-            shown = _OF_PYTEST[name]
-            found += [f"{shown}={value}"] if shown.startswith("--") else [shown, value]
-    return found
-
-
-def _arguments(config: pytest.Config, wanted: Callable[[str], bool]) -> list[str]:
-    """Return those of our options that are wanted and on the command line, as they are there."""
-    return [
-        option.argument + ("" if option.flag else f"={value}")
-        for option in OPTIONS
-        if wanted(option.name) and (value := config.getoption(option.ini)) is not None
-    ]
+BY_MARKER = tuple(option.key for option in OPTIONS if option.marker)
+"""The arguments of the miniwob marker, besides its selectors."""

@@ -1,117 +1,46 @@
-"""Values of options as they are written, and the functions that check and parse them."""
+"""Parsers of option values: each takes the option's name, for messages, and a text."""
 
 from __future__ import annotations
 
 import json
 import math
 import re
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from pytest_miniwob_agent.browser.grid_address import (
-    HostPort,
-    check_capabilities,
-    parse_address,
-    parse_host_port,
-    shown_capabilities,
-)
+from pytest_miniwob_agent.browser.grid_address import HostPort, check_capabilities, parse_host_port
+from pytest_miniwob_agent.browser.grid_address import parse_address as parse_grid_address
 from pytest_miniwob_agent.core.errors import UsageError
-from pytest_miniwob_agent.models.params import is_server, shown_json
+from pytest_miniwob_agent.models.params import is_server
 from pytest_miniwob_agent.models.prices import Price, parse_prices
 from pytest_miniwob_agent.tasks.selection import parse_seeds
 
 
-class Given(NamedTuple):
-    """A value as it was written, and where.
-
-    `name` is the option's in that place (`--miniwob-seeds` or `miniwob_seeds`), `folder` the one
-    that relative paths count from: the working directory, or that of the ini file.
-    """
-
-    name: str
-    text: str
-    folder: Path
+def parse_text(name: str, text: str) -> str | None:
+    """Return the text; None if it is empty, as an unset variable of a script is."""
+    return text or None
 
 
-def parse_text(given: Given) -> str:
-    """Return the text as it is."""
-    return given.text
+def parse_path(name: str, text: str) -> Path | None:
+    """Return the path of a file or a folder; None for an empty text."""
+    return Path(text) if text else None
 
 
-def parse_optional_text(given: Given) -> str | None:
-    """Return the text, None if it is empty, as is an unset variable of a script."""
-    return given.text or None
+def parse_folders(name: str, text: str) -> list[Path]:
+    """Return the paths of folders, separated by commas or line breaks."""
+    return [Path(folder) for folder in re.split(r"\s*[,\n]\s*", text.strip()) if folder]
 
 
-def parse_variable(given: Given) -> str | None:
-    """Return the name of an environment variable, None if the text is empty.
+def parse_baseline(name: str, text: str) -> Path | str | None:
+    """Return the path of a results file, or `git:REF` or `git:REF:PATH` as it is."""
+    return text if text.startswith("git:") else parse_path(name, text)
+
+
+def parse_count(name: str, value: Any) -> int:
+    """Return a positive integer, from a text or the argument of a marker.
 
     Raises:
-        UsageError: the text can't be one; a key that was given in its place is not shown.
-    """
-    if given.text and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", given.text):
-        raise UsageError(
-            f"{given.name}: give the name of an environment variable, such as MY_KEY, not the key"
-        )
-    return given.text or None
-
-
-def parse_server(given: Given) -> str | None:
-    """Return the address of a server, None if it is empty, as is an unset variable of a script.
-
-    Raises:
-        UsageError: the text is not an address; the message does not hold it, as it may have a key.
-    """
-    if given.text and not is_server(given.text):
-        raise UsageError(
-            f"{given.name}: give the whole address of a server, such as http://127.0.0.1:8000/v1"
-        )
-    return given.text or None
-
-
-def parse_grid(given: Given) -> str | None:
-    """Return the address of a Grid, None if it is empty, as is an unset variable of a script.
-
-    Raises:
-        UsageError: the text is not an address.
-    """
-    return parse_address(given.name, given.text) if given.text else None
-
-
-def parse_serve(given: Given) -> HostPort | None:
-    """Return a host and a port, None if the text is empty.
-
-    Raises:
-        UsageError: the text has another form than HOST[:PORT].
-    """
-    return parse_host_port(given.name, given.text) if given.text else None
-
-
-def parse_path(given: Given) -> Path:
-    """Return the path of a file or a folder."""
-    return given.folder / given.text
-
-
-def parse_folders(given: Given) -> list[Path]:
-    """Return the paths of folders, separated by commas or line ends."""
-    return [given.folder / name for name in re.split(r"\s*[,\n]\s*", given.text.strip()) if name]
-
-
-def parse_count(given: Given) -> int:
-    """Return a positive integer.
-
-    Raises:
-        UsageError: the text is not one.
-    """
-    return check_count(given.name, given.text)
-
-
-def check_count(name: str, value: Any) -> int:
-    """Return the value as a positive integer.
-
-    Raises:
-        UsageError: it is not one.
+        UsageError: the value is not one.
     """
     try:
         number = int(value)
@@ -122,89 +51,116 @@ def check_count(name: str, value: Any) -> int:
     return number
 
 
-def parse_seed_list(given: Given) -> list[int]:
-    """Return seeds from a list of numbers and ranges, `1000-1024,7`.
-
-    Raises:
-        UsageError: a part of it is neither.
-    """
-    return parse_seeds(given.text)
-
-
-def parse_object(given: Given, shown: Callable[[str], str] = shown_json) -> dict[str, Any]:
-    """Return a JSON object.
-
-    Args:
-        given: the value.
-        shown: returns the value as a message may show it.
-
-    Raises:
-        UsageError: the text is not one.
-    """
-    try:
-        value = json.loads(given.text)
-    except ValueError as error:
-        raise UsageError(f"{given.name}: {shown(given.text)!r} is not JSON: {error}") from None
-    if not isinstance(value, dict):
-        example = '{"name": 1}'
-        text = shown(given.text)
-        raise UsageError(f"{given.name}: {text!r} is not a JSON object, such as {example}")
-    return value
-
-
-def parse_capabilities(given: Given) -> dict[str, Any]:
-    """Return capabilities of sessions on a Grid, from a JSON object.
-
-    Raises:
-        UsageError: the text is not one, or it sets what pages depend on.
-    """
-    capabilities = parse_object(given, shown_capabilities)
-    check_capabilities(given.name, capabilities)
-    return capabilities
-
-
-def parse_dollars(given: Given) -> float:
+def parse_dollars(name: str, text: str) -> float:
     """Return an amount of US dollars above 0.
 
     Raises:
         UsageError: the text is not one.
     """
     try:
-        amount = float(given.text)
+        amount = float(text)
     except ValueError:
         amount = math.nan
     if not 0 < amount < math.inf:
-        raise UsageError(
-            f"{given.name}: {given.text!r} must be an amount of US dollars above 0, such as 2.50"
-        )
+        raise UsageError(f"{name}: {text!r} must be an amount of US dollars above 0, such as 2.50")
     return amount
 
 
-def parse_price_list(given: Given) -> dict[str, Price]:
-    """Return prices by model, from `MODEL PROMPT COMPLETION` entries.
+def parse_seed_list(name: str, text: str) -> list[int]:
+    """Return the seeds of `1000-1024,7`.
 
     Raises:
-        UsageError: an entry of another form.
+        UsageError: a part of the text is neither a number nor a range.
     """
-    return parse_prices(given.text)
+    return parse_seeds(text)
 
 
-def parse_baseline(given: Given) -> Path | str:
-    """Return the path of a results file, or `git:REF` or `git:REF:PATH` as it is."""
-    return given.text if given.text.startswith("git:") else parse_path(given)
-
-
-def parse_shard(given: Given) -> tuple[int, int] | None:
-    """Return the number of a shard and the number of shards, from `2/5`; None of an empty text.
+def parse_price_list(name: str, text: str) -> dict[str, Price]:
+    """Return prices by model, from entries `MODEL PROMPT COMPLETION`.
 
     Raises:
-        UsageError: the text is of another form.
+        UsageError: an entry has another form.
     """
-    if not given.text:
-        return None
-    number, _, of = given.text.partition("/")
-    if not re.fullmatch(r"[1-9]\d*/[1-9]\d*", given.text) or int(number) > int(of):
+    return parse_prices(text)
+
+
+def parse_object(name: str, text: str) -> dict[str, Any]:
+    """Return a JSON object.
+
+    Raises:
+        UsageError: the text is not one; the message does not quote it, as it may hold a key.
+    """
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise UsageError(f"{name}: this is not JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise UsageError(f"""{name}: this is not a JSON object, such as '{{"name": 1}}'""")
+    return value
+
+
+def parse_capabilities(name: str, text: str) -> dict[str, Any]:
+    """Return the capabilities of sessions on a Grid, from a JSON object.
+
+    Raises:
+        UsageError: the text is not one, or it sets what pages depend on.
+    """
+    capabilities = parse_object(name, text)
+    check_capabilities(name, capabilities)
+    return capabilities
+
+
+def parse_variable(name: str, text: str) -> str | None:
+    """Return the name of an environment variable; None for an empty text.
+
+    Raises:
+        UsageError: the text can't be one; the message does not quote it, as it may be the key.
+    """
+    if text and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", text):
         raise UsageError(
-            f"{given.name}: {given.text!r} does not name a shard, as 2/5 does the second of five"
+            f"{name}: give the name of an environment variable, such as MY_KEY, not the key"
         )
+    return text or None
+
+
+def parse_server(name: str, text: str) -> str | None:
+    """Return the address of a server; None for an empty text.
+
+    Raises:
+        UsageError: the text is not an address; the message does not quote it, as it may hold a key.
+    """
+    if text and not is_server(text):
+        raise UsageError(f"{name}: give the full URL of a server, such as http://127.0.0.1:8000/v1")
+    return text or None
+
+
+def parse_grid(name: str, text: str) -> str | None:
+    """Return the address of a Grid; None for an empty text.
+
+    Raises:
+        UsageError: the text is not an address.
+    """
+    return parse_grid_address(name, text) if text else None
+
+
+def parse_serve(name: str, text: str) -> HostPort | None:
+    """Return the host and the port of `HOST[:PORT]`; None for an empty text.
+
+    Raises:
+        UsageError: the text has another form.
+    """
+    return parse_host_port(name, text) if text else None
+
+
+def parse_shard(name: str, text: str) -> tuple[int, int] | None:
+    """Return the number of a shard and the number of shards of `2/5`; None for an empty text.
+
+    Raises:
+        UsageError: the text has another form.
+    """
+    if not text:
+        return None
+    number, _, of = text.partition("/")
+    if not re.fullmatch(r"[1-9]\d*/[1-9]\d*", text) or int(number) > int(of):
+        raise UsageError(f"{name}: {text!r} does not name a shard; the second of five is 2/5")
     return int(number), int(of)

@@ -15,10 +15,10 @@ from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.outcome import Outcome, Status
 from pytest_miniwob_agent.core.protocols import RunObserver
 from pytest_miniwob_agent.core.secrets import redact
-from pytest_miniwob_agent.core.text import counted, sanitize_line, sanitize_lines
+from pytest_miniwob_agent.core.text import sanitize_line, sanitize_lines
 from pytest_miniwob_agent.core.usage import Usage
 from pytest_miniwob_agent.plugin.items.run import REMARK
-from pytest_miniwob_agent.plugin.options.settings import record_command
+from pytest_miniwob_agent.plugin.options.commands import record_command
 from pytest_miniwob_agent.plugin.run.shard import is_empty_shard, shard_of
 from pytest_miniwob_agent.plugin.run.state import State
 from pytest_miniwob_agent.terminal import statuses
@@ -59,7 +59,6 @@ class Controller:
         self._problems: dict[str, list[str]] = {"episodes": [], "results": [], "report": []}
         self._remarks: set[object] = set()
         self._waiting = 0
-        self._unwanted = 0
         self._remark: str | None = None
         self._report_written = False
         self._empty_shard = False
@@ -137,23 +136,20 @@ class Controller:
         settings = self._state.settings
         if settings.record != "defer" or not self._outcomes:
             return
+        from pytest_miniwob_agent.cassettes.deferred.answers import read_refused
         from pytest_miniwob_agent.cassettes.deferred.pending import update_pending
-        from pytest_miniwob_agent.cassettes.deferred.pending_state import PendingState
+        from pytest_miniwob_agent.cassettes.folder.stems import Used
 
+        stems, cases = self._state.collected
+        named = any("::" in str(argument) for argument in self._config.args)
+        only_some = named or bool(getattr(self._config.option, "lf", False))
         waiting = update_pending(
             settings.pending,
             {outcome.cassette for outcome in self._outcomes if outcome.cassette},
             [outcome.request for outcome in self._outcomes if outcome.request is not None],
+            Used(settings.cassettes, stems, cases) if (stems or cases) and not only_some else None,
         )
-        state = PendingState(settings.pending)
-        stems, cases = self._state.collected
-        if stems or cases:
-            named = any("::" in str(argument) for argument in self._config.args)
-            only_some = named or bool(getattr(self._config.option, "lf", False))
-            state.collect(stems, cases, only_some=only_some)
-        asked = [id_ for id_ in waiting if id_ not in state.refused]
-        self._waiting = sum(state.is_wanted(id_) for id_ in asked)
-        self._unwanted = len(asked) - self._waiting
+        self._waiting = len(set(waiting) - read_refused(settings.pending).keys())
 
     def _call_run_finished(self) -> None:
         """Call the `run_finished` of the agent that `--miniwob-agent` names, if it has one.
@@ -259,7 +255,6 @@ class Controller:
 
     def _show_episodes(self, terminal: pytest.TerminalReporter, kept: Usage | None) -> None:
         """Show the table and the ledger, the agent's remark, and what went wrong with them."""
-        from pytest_miniwob_agent.cassettes.deferred.batch_command import batch_command
         from pytest_miniwob_agent.terminal.summary import show_episodes, show_ledger, show_shared
 
         settings = self._state.settings
@@ -276,12 +271,6 @@ class Controller:
                 pending=display_path(settings.pending),
                 kept=kept,
             )
-            if self._unwanted:
-                command = batch_command("drop unused", settings.pending)
-                terminal.line(
-                    f"{counted(self._unwanted, 'request')} of other items left out: "
-                    f"`{command}` removes them"
-                )
             if self._remark:
                 terminal.line(sanitize_line(redact(self._remark)))
         for text in self._problems["episodes"]:

@@ -1,10 +1,8 @@
-"""Forecast of a recording: said before the first call, and asked about where it is large."""
+"""Forecast of a recording, shown before the first call."""
 
 from __future__ import annotations
 
 import json
-import os
-import sys
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -36,9 +34,6 @@ SHIPPED = {
     "webwise": Usage(129, 127_200, 2_200),
 }
 """What 100 items of an agent took in the cassettes of this package's repository, rounded."""
-
-_ON_CI = {"CI", "BUILD_NUMBER"}
-"""Variables by which pytest knows that it runs under continuous integration."""
 
 _FILE = "forecast.json"
 """The file in the folder that the processes of a run share."""
@@ -199,20 +194,3 @@ class Forecaster:
             terminal.ensure_newline()
             for line in wrap(found.line(settings), terminal._tw.fullwidth):
                 terminal.write_line(line)
-        if found.expected > settings.ask_above and terminal.isatty and not _ON_CI & {*os.environ}:
-            question = f"That is more than --miniwob-ask-above={settings.ask_above}. Go on? [y/N] "
-            if not self._is_wanted(question):
-                pytest.exit("nothing was recorded", returncode=pytest.ExitCode.INTERRUPTED)
-
-    def _is_wanted(self, question: str) -> bool:
-        """Return True if the answer is yes, or if nobody is there to answer."""
-        capture: Any = self._config.pluginmanager.get_plugin("capturemanager")
-        capture.suspend_global_capture(in_=True)
-        try:
-            if not sys.stdin.isatty():
-                return True
-            return input(question).strip().lower() in ("y", "yes")
-        except EOFError:
-            return False
-        finally:
-            capture.resume_global_capture()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,10 @@ import pytest
 from pytest_miniwob_agent.core.errors import MiniwobError, UsageError
 from pytest_miniwob_agent.core.files import check_writable, display_path
 from pytest_miniwob_agent.core.secrets import KEY_VARIABLE, redact
-from pytest_miniwob_agent.plugin.options.project_folder import check_ini_file, describe_cassettes
-from pytest_miniwob_agent.plugin.options.settings import Settings, read_settings, record_command
+from pytest_miniwob_agent.plugin.options.commands import record_command
+from pytest_miniwob_agent.plugin.options.project_folder import check_ini_file
+from pytest_miniwob_agent.plugin.options.reading import read_settings
+from pytest_miniwob_agent.plugin.options.settings import Settings
 from pytest_miniwob_agent.plugin.run.controller import Controller
 from pytest_miniwob_agent.plugin.run.state import STATE, State
 from pytest_miniwob_agent.terminal.shown_reports import ShownReports
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
     from pytest_miniwob_agent.report.folder import Report
 
 _REPORTING = {"html": "htmlpath", "json": "json_report", "allure": "allure_report_dir"}
-"""Options of plugins that report, by the names that `Exports` knows the plugins by."""
+"""Plugins that report, as `Exports` calls them, and the options that have them report."""
 
 
 def start(config: pytest.Config) -> None:
@@ -32,42 +35,31 @@ def start(config: pytest.Config) -> None:
     """
     try:
         state = config.stash[STATE] = State(read_settings(config))
-        _name_key(config, state.settings)
-        _load_baseline(state)
-        _register_exports(config, state)
+        settings = state.settings
+        if settings.key_variable is not None:  # its value is a secret until the run is over
+            patch = pytest.MonkeyPatch()
+            patch.setenv(KEY_VARIABLE, settings.key_variable)
+            config.add_cleanup(patch.undo)
+        if settings.baseline or settings.results:  # for the gate, which is checked in any case
+            from pytest_miniwob_agent.plugin.run.baseline import load_baseline
+
+            state.baseline = load_baseline(settings)
+        if plugins := [name for name, key in _REPORTING.items() if config.getoption(key, None)]:
+            from pytest_miniwob_agent.plugin.run.exports import Exports
+
+            state.exports = Exports(plugins)
+            config.pluginmanager.register(state.exports, "miniwob-exports")
         if hasattr(config, "workerinput"):
             shared = config.workerinput["miniwob_shared"]
             state.shared = Path(shared) if shared else None
-            if state.shared is not None:
-                _register_forecaster(config, state)
         else:
             _start_controller(config, state)
+        if state.shared is not None:
+            from pytest_miniwob_agent.plugin.run.forecast import Forecaster
+
+            config.pluginmanager.register(Forecaster(config, state), "miniwob-forecaster")
     except MiniwobError as error:
         raise pytest.UsageError(redact(str(error))) from None
-
-
-def _name_key(config: pytest.Config, settings: Settings) -> None:
-    """Have the value of `--miniwob-key-variable` known as a secret until the run is over."""
-    if settings.key_variable is not None:
-        patch = pytest.MonkeyPatch()
-        patch.setenv(KEY_VARIABLE, settings.key_variable)
-        config.add_cleanup(patch.undo)
-
-
-def _load_baseline(state: State) -> None:
-    """Load the baseline; the gate is checked where results are written alone, too."""
-    if state.settings.baseline or state.settings.results:
-        from pytest_miniwob_agent.plugin.run.baseline import load_baseline
-
-        state.baseline = load_baseline(state.settings)
-
-
-def _register_exports(config: pytest.Config, state: State) -> None:
-    if plugins := [name for name, key in _REPORTING.items() if config.getoption(key, None)]:
-        from pytest_miniwob_agent.plugin.run.exports import Exports
-
-        state.exports = Exports(plugins)
-        config.pluginmanager.register(state.exports, "miniwob-exports")
 
 
 def _start_controller(config: pytest.Config, state: State) -> None:
@@ -80,29 +72,38 @@ def _start_controller(config: pytest.Config, state: State) -> None:
         from pytest_miniwob_agent.plugin.run.results import RunResults
 
         results = RunResults(config, state)
-    header = [_take_answers(settings)]
-    if settings.shard is not None:
-        header.append("miniwob shard: {} of {}".format(*settings.shard))
-    if settings.model is not None:
-        header.insert(0, describe_cassettes(config, settings.cassettes))
-    controller = Controller(config, state, results, report, [line for line in header if line])
+    controller = Controller(config, state, results, report, list(_header(settings)))
     if settings.record not in ("none", "defer"):
+        from pytest_miniwob_agent.terminal.progress import Progress
+
         folder = tempfile.TemporaryDirectory(prefix="miniwob-")
         config.add_cleanup(folder.cleanup)
         state.shared = Path(folder.name)
-        from pytest_miniwob_agent.terminal.progress import Progress
-
-        _register_forecaster(config, state)
         config.pluginmanager.register(Progress(config, settings.price), "miniwob-progress")
     reports = ShownReports(record_command(config))
     config.pluginmanager.register(reports, "miniwob-shown-reports")
     config.pluginmanager.register(controller, "miniwob-controller")
 
 
-def _register_forecaster(config: pytest.Config, state: State) -> None:
-    from pytest_miniwob_agent.plugin.run.forecast import Forecaster
+def _header(settings: Settings) -> Iterator[str]:
+    """Yield lines for the header of the run; put answers of deferred recording into cassettes.
 
-    config.pluginmanager.register(Forecaster(config, state), "miniwob-forecaster")
+    Raises:
+        UsageError: the answers or the waiting requests can't be read.
+    """
+    if settings.model is not None:
+        yield f"miniwob cassettes: {display_path(settings.cassettes)}"
+    if settings.record == "defer":
+        from pytest_miniwob_agent.cassettes.deferred.answers import take_answers
+        from pytest_miniwob_agent.cassettes.deferred.pending import read_pending
+
+        if settings.answers is None:
+            read_pending(settings.pending)  # a damaged file is reported before the run
+        else:
+            taken = take_answers(settings.answers, settings.pending, settings.cassettes)
+            yield f"miniwob answers: {taken}"
+    if settings.shard is not None:
+        yield "miniwob shard: {} of {}".format(*settings.shard)
 
 
 def _check_results_file(config: pytest.Config, settings: Settings) -> None:
@@ -129,7 +130,7 @@ def _open_report(config: pytest.Config, settings: Settings) -> Report | None:
     """Return the report that the run writes, if it writes one.
 
     Raises:
-        UsageError: its folder holds something else than a report.
+        UsageError: its folder holds something other than a report.
     """
     if settings.report is None or config.option.collectonly:
         return None
@@ -138,21 +139,3 @@ def _open_report(config: pytest.Config, settings: Settings) -> Report | None:
     report = Report(settings.report)
     report.check()
     return report
-
-
-def _take_answers(settings: Settings) -> str:
-    """Put answers of deferred recording into cassettes; return a line on that for the header.
-
-    Raises:
-        UsageError: the answers or the waiting requests can't be read.
-    """
-    if settings.record != "defer":
-        return ""
-    from pytest_miniwob_agent.cassettes.deferred.batch_file import read_pending
-    from pytest_miniwob_agent.cassettes.deferred.pending import take_answers
-
-    if settings.answers is None:
-        read_pending(settings.pending)  # a damaged file is reported before the run
-        return ""
-    taken = take_answers(settings.answers, settings.pending, settings.cassettes)
-    return f"miniwob answers: {taken}"

@@ -29,6 +29,7 @@ class State:
         shared: a folder of this run, for what its processes count together; None where no call may
             be made.
         observe: makes an observer of an item's episode, for `miniwob-agent show` and `play`.
+        slowmo: with a window, milliseconds that each action takes longer, for `play`.
         selected: ids of the cases that were collected and selected.
         deselected: ids of the cases that were collected and deselected.
         unwanted: those that were deselected before the items were split into shards; empty where
@@ -45,6 +46,7 @@ class State:
     exports: Exports | None = None
     shared: Path | None = None
     observe: Callable[[Page], Observer] | None = None
+    slowmo: int | None = None
     selected: set[str] = field(default_factory=set)
     deselected: set[str] = field(default_factory=set)
     unwanted: set[str] = field(default_factory=set)

@@ -2,11 +2,10 @@
 
 import re
 from dataclasses import replace
-from itertools import cycle
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+import scripted
+from scripted import actions, ending, prompts
 
 from pytest_miniwob_agent.agents.rci.agent import PAGE_LIMIT, RCIAgent
 from pytest_miniwob_agent.agents.rci.instructions import parse_instruction
@@ -14,16 +13,14 @@ from pytest_miniwob_agent.agents.registry import load_agent
 from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
 from pytest_miniwob_agent.core.actions import Click
 from pytest_miniwob_agent.core.case import Case
-from pytest_miniwob_agent.core.data import to_data
 from pytest_miniwob_agent.core.errors import UsageError
-from pytest_miniwob_agent.core.events import Acted, Ending, TrialEnded
+from pytest_miniwob_agent.core.events import Ending
 from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.observations import Element
 from pytest_miniwob_agent.episode import run_episode
 from pytest_miniwob_agent.tasks.catalogue import installed_tasks
 from pytest_miniwob_agent.testing import FakeEnvironment, ScriptedLLM
 
-CASE = Case("fake", "other", 0)
 SAVE = "clickxpath //button[.='Save']"
 QUIT = "clickxpath //button[.='Quit']"
 
@@ -41,10 +38,8 @@ def menu(text="Menu"):
 
 def play(replies, env=None, limits=None, **params):
     """An episode of the agent; replies by purpose, or in order."""
-    llm = ScriptedLLM(by_purpose(replies) if isinstance(replies, dict) else replies)
-    agent = RCIAgent(**params)
-    episode = run_episode(CASE, agent, env or menu(), llm, limits or Limits(), model="scripted")
-    return episode, llm
+    replies = by_purpose(replies) if isinstance(replies, dict) else replies
+    return scripted.play(RCIAgent(**params), env or menu(), replies, **(limits or {}))
 
 
 def by_purpose(replies):
@@ -56,19 +51,6 @@ def by_purpose(replies):
         return texts.pop(0) if len(texts) > 1 else texts[0]
 
     return reply
-
-
-def actions(episode):
-    return [str(event.action) for event in episode.events if isinstance(event, Acted)]
-
-
-def ending(episode):
-    [event] = [event for event in episode.events if isinstance(event, TrialEnded)]
-    return event.ending, event.detail
-
-
-def prompts(llm, purpose):
-    return [prompt for kind, prompt in llm.prompts if kind == purpose]
 
 
 class Covered(FakeEnvironment):
@@ -122,10 +104,6 @@ class TestGroundings:
         assert "1. movemouse //button[.='Menu']" in second
         assert "Save</button>" in second
         assert "open the menu\n" in prompts(llm, "state")[0]
-
-    def test_an_instruction_that_can_be_carried_out_is_not_reworded(self):
-        _, llm = play({"task": [QUIT], "state": ["clickxpath //button", QUIT]})
-        assert "agent" not in llm.purposes
 
     @pytest.mark.parametrize(
         ("instruction", "problem"),
@@ -193,17 +171,10 @@ class TestEndings:
     )
     def test_each_ending(self, instructions, expected):
         episode, _ = play(
-            {"task": instructions, "state": instructions}, limits=Limits(steps=5, trials=3)
+            {"task": instructions, "state": instructions}, limits={"steps": 5, "trials": 3}
         )
         assert ending(episode) == expected
         assert episode.trials == 1
-
-    def test_an_action_that_the_page_refuses_ends_the_trial_as_an_exception(self):
-        episode, _ = play(
-            {"task": ["?"], "state": ["clickxpath //button"]},
-            FakeEnvironment("g", {"start": [Element(None, "button", "x")]}),
-        )
-        assert ending(episode)[0] is Ending.EXCEPTION
 
     def test_an_instruction_may_be_repeated_while_the_page_changes(self):
         pages = {str(count): [Element(1, "button", str(count))] for count in range(6)}
@@ -257,32 +228,24 @@ BUILT_IN = {"exemplars": "built-in"}
 
 class TestExemplars:
     def first_prompt(self, agent):
+        """The first prompt, and the prompt files of which it is made."""
         seen = []
-
-        def reply(prompt, purpose):
-            seen.append(prompt)
-            return "done"
 
         class Watching(ScriptedLLM):
             def complete(self, prompt, purpose):
-                self.files = getattr(self, "files", prompt.files)
+                seen.append(prompt)
                 return super().complete(prompt, purpose)
 
-        llm = Watching(reply)
-        agent.solve(menu(), llm, lambda note: None)
-        return seen[0], set(llm.files)
+        agent.solve(menu(), Watching(lambda prompt, purpose: "done"), lambda note: None)
+        return seen[0], set(seen[0].files)
 
-    def test_no_exemplars_are_shown_by_default(self):
+    def test_the_exemplars_of_the_items_task_are_shown_if_asked_for(self):
         prompt, files = self.first_prompt(load_agent("rci", task="click-menu"))
         assert "other pages" not in prompt
         assert files == {"plan.txt", "rules.txt"}
-
-    def test_the_exemplars_of_the_items_task_are_shown(self):
         prompt, files = self.first_prompt(load_agent("rci", params=BUILT_IN, task="click-menu"))
         assert "movemouse //div[text()=" in prompt
         assert files == {"plan.txt", "rules.txt", "exemplars.txt", "exemplars/click-menu.txt"}
-
-    def test_other_tasks_get_the_default_exemplars(self):
         _, files = self.first_prompt(load_agent("rci", params=BUILT_IN, task="click-pie"))
         assert "exemplars/default.txt" in files
 
@@ -311,17 +274,9 @@ class TestExemplars:
             '--miniwob-agent-params={"exemplars": "mine"}', "--miniwob-seeds=1",
             "--miniwob-record=new_episodes", f"--miniwob-base-url={chat_server.url}",
         ).assert_outcomes(failed=2, deselected=4)  # fmt: skip
-        shown = {
-            "Second tab." in text
-            for request in chat_server.requests
-            if "for click-tab-2 " in (text := request["messages"][0]["content"])
-        }
-        assert shown == {True}
-        assert any(
-            "Second tab." not in request["messages"][0]["content"]
-            for request in chat_server.requests
-        )
-        assert (project.path / "cassettes/rci-few-shot/m/click-tab-2/1.yaml").exists()
+        texts = [request["messages"][0]["content"] for request in chat_server.requests]
+        shown = {("for click-tab-2 " in text, "Second tab." in text) for text in texts}
+        assert shown == {(True, True), (False, False)}
 
     def test_the_built_in_exemplars_keep_to_the_forms_of_instructions(self):
         prompt, _ = self.first_prompt(load_agent("rci", params=BUILT_IN, task="email-inbox"))
@@ -331,42 +286,6 @@ class TestExemplars:
         assert len(lines) > 40
         for line in lines:
             assert str(parse_instruction(line)) == line.lstrip("0123456789. ")
-
-
-HOSTILE = st.one_of(
-    st.text(max_size=60),
-    st.binary(max_size=60).map(lambda data: data.decode("latin-1")),
-    st.sampled_from(
-        [
-            "", "\x00\ud800\uffff", "clickxpath //button", "clickxpath //*[@data-ref='99999']",
-            "clickxpath //*[//*[//*[//*]]]", "movemouse " + "(" * 5000,
-            "clickxpath " + "//*" * 99, "clickxpath " + "//*" * 2000,
-            "type " + "x" * 100_000, "type $goal ${page} %s {0}", "press enter\n" * 1000,
-            "clickoption //option", "clickxpath //button[text()='", "```\n" * 500, '"' * 9000,
-            "1. " * 3000, "done but not quite", "clickxpath count(//*)", "type \x1b[2J",
-            SAVE, QUIT, "</body></html>", "clickxpath //@data-ref", "instruction " * 2000,
-        ]
-    ),
-)  # fmt: skip
-
-
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(replies=st.lists(HOSTILE, min_size=1, max_size=8), text=st.text(max_size=40) | HOSTILE)
-def test_any_replies_and_any_page_lead_to_an_ending(replies, text):
-    limits = Limits(trials=2, steps=4, calls=40)
-    llm = ScriptedLLM(cycle(replies))
-    episode = run_episode(CASE, RCIAgent(), menu(text), llm, limits, model="scripted")
-    [end] = episode.endings
-    assert end in Ending
-    assert episode.trials == 1
-    assert episode.calls <= limits.calls
-    assert len(actions(episode)) <= limits.steps
-    assert episode.solved == (end is Ending.CORRECT)
-    for _, prompt in llm.prompts:
-        prompt.encode()
-        assert len(prompt) < 120_000
-    to_data(episode.events)
-    assert episode.explain()
 
 
 class TestErrorsOfTheBrowser:

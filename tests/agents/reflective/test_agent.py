@@ -1,40 +1,17 @@
 """The reflective agent: staged planning, endings of trials, and algorithm 1."""
 
 import pytest
+import scripted
+from scripted import actions, button, prompts, reflections
 
-from pytest_miniwob_agent.agents.reflective.agent import ReflectiveAgent
-from pytest_miniwob_agent.core.actions import Click
-from pytest_miniwob_agent.core.case import Case
-from pytest_miniwob_agent.core.errors import UsageError
-from pytest_miniwob_agent.core.events import Acted, Ending, Reflected, TrialStarted
-from pytest_miniwob_agent.core.limits import Limits
+from pytest_miniwob_agent.agents.reflective import ReflectiveAgent
+from pytest_miniwob_agent.core.events import Ending
 from pytest_miniwob_agent.core.observations import Element
-from pytest_miniwob_agent.episode import run_episode
-from pytest_miniwob_agent.testing import FakeEnvironment, ScriptedLLM
-
-CASE = Case("fake", "other", 0)
-
-
-def button(id, text, **more):
-    return Element(id, "button", text, **more)
+from pytest_miniwob_agent.testing import FakeEnvironment
 
 
 def play(env, replies, **limits):
-    llm = ScriptedLLM(replies)
-    episode = run_episode(CASE, ReflectiveAgent(), env, llm, Limits(**limits), model="scripted")
-    return episode, llm
-
-
-def actions(episode, trial=1):
-    return [str(e.action) for e in episode.events if isinstance(e, Acted) and e.trial == trial]
-
-
-def reflections(episode):
-    return [(e.step, e.action, e.disabled) for e in episode.events if isinstance(e, Reflected)]
-
-
-def prompts(llm, purpose):
-    return [prompt for kind, prompt in llm.prompts if kind == purpose]
+    return scripted.play(ReflectiveAgent(), env, replies, **limits)
 
 
 class TestPlanning:
@@ -44,11 +21,7 @@ class TestPlanning:
             {
                 "start": [button(1, "a"), button(2, "b"), button(3, "Submit")],
                 "one": [button(1, "a", value=True), button(2, "b"), button(3, "Submit")],
-                "two": [
-                    button(1, "a", value=True),
-                    button(2, "b", value=True),
-                    button(3, "Submit"),
-                ],
+                "two": [button(1, "a", value=True), button(3, "Submit")],
             },
             {("start", "click id=1"): "one", ("one", "click id=2"): "two"},
             {("two", "click id=3"): 1.0},
@@ -157,11 +130,6 @@ class TestEndings:
         episode, _ = play(env, ["click id=1", "s", "click id=1", "?", "?"], trials=2, calls=4)
         assert actions(episode) == ["click id=1", "click id=1"]
         assert episode.endings[0] is Ending.NO_CHANGE
-
-    def test_holding_a_key_does_not_end_the_trial_without_a_change(self):
-        env = FakeEnvironment("g", ONE, {}, {("start", "click id=1"): 1.0})
-        episode, _ = play(env, ["hold CTRL", "CTRL was held.", "click id=1"])
-        assert episode.solved_at == 1
 
     def test_the_last_trial_is_not_reflected_upon(self):
         env = FakeEnvironment("g", ONE, {}, {("start", "click id=1"): -1.0})
@@ -304,62 +272,3 @@ class TestReflection:
         prompt = prompts(llm, "reflect")[0]
         assert [name * 9000 in prompt for name in "xyz"] == [True, False, True]
         assert prompt.index("Action index=1") < prompt.index("Screen index=2:\n<button")
-
-
-def test_every_trial_begins_with_a_fresh_page():
-    wrong = {("start", f"click id={id}"): -1.0 for id in (1, 2)}
-    env = FakeEnvironment("g", ONE, {}, wrong)
-    episode, _ = play(
-        env,
-        ["click id=1", "For action index=0, you should click id=2.", "?", "?"],
-        trials=3,
-    )
-    assert [e.trial for e in episode.events if isinstance(e, TrialStarted)] == [1, 2, 3]
-    assert env.actions == [[Click(1)], [Click(2)], [Click(2)]]
-
-
-class TestAllActions:
-    def test_further_actions_are_explained_read_and_carried_out(self):
-        env = FakeEnvironment(
-            "Drag the box",
-            {"start": [button(1, "box"), button(2, "target")]},
-            rewards={("start", "drag id=1 to id=2"): 1.0},
-        )
-        llm = ScriptedLLM(["hover id=1\ndrag id=1 to id=2"])
-        agent = ReflectiveAgent(actions="all")
-        episode = run_episode(CASE, agent, env, llm, Limits(), model="scripted")
-        assert episode.solved
-        assert episode.agent == "reflective-all-actions"
-        assert "drag id=1 to id=2" in actions(episode)
-        assert "drag" in prompts(llm, "plan")[0]
-
-    def test_further_actions_are_refused_without_the_parameter(self):
-        env = FakeEnvironment("g", {"start": [button(1, "box"), button(2, "target")]})
-        episode, llm = play(env, ["drag id=1 to id=2"] * 2, trials=1)
-        assert episode.endings == (Ending.EXCEPTION,)
-        assert "drag" not in prompts(llm, "plan")[0]
-
-    def test_actions_without_a_visible_effect_do_not_end_the_trial(self):
-        env = FakeEnvironment("g", {"start": [button(1, "a")]})
-        llm = ScriptedLLM(["select id=1\ncopy", "A text was marked.", "It was copied.", "DONE"])
-        agent = ReflectiveAgent(actions="all")
-        episode = run_episode(CASE, agent, env, llm, Limits(trials=1), model="scripted")
-        assert actions(episode) == ["select id=1", "copy"]
-        assert episode.endings == (Ending.INCOMPLETE,)
-
-    def test_a_wrong_click_at_a_place_does_not_disable_the_element(self):
-        env = FakeEnvironment("g", {"start": [button(1, "a")]}, rewards={
-            ("start", "click id=1 at 1,1"): -1.0, ("start", "click id=1 at 5,5"): 1.0,
-        })  # fmt: skip
-        llm = ScriptedLLM(
-            ["click id=1 at 1,1", "For action index=0, you should click id=1 at 5,5."]
-        )
-        agent = ReflectiveAgent(actions="all")
-        episode = run_episode(CASE, agent, env, llm, Limits(), model="scripted")
-        assert episode.solved_at == 2
-        assert reflections(episode) == [(0, "click id=1 at 5,5", ())]
-
-    @pytest.mark.parametrize("actions", ["al", "", None, 3, ["all"]])
-    def test_an_unknown_choice_is_refused_with_the_known_ones(self, actions):
-        with pytest.raises(UsageError, match=r"actions .* is not one of paper, all"):
-            ReflectiveAgent(actions=actions)

@@ -4,17 +4,16 @@ import re
 from itertools import pairwise
 
 import pytest
+import scripted
 from drawn import opened
 
-from pytest_miniwob_agent.agents.reflective.agent import MOST_PICTURES, ReflectiveAgent
-from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.agents.reflective.agent import ReflectiveAgent
+from pytest_miniwob_agent.agents.reflective.dialogue import MOST_PICTURES
 from pytest_miniwob_agent.core.errors import UsageError
-from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.observations import Element
-from pytest_miniwob_agent.episode import run_episode
 from pytest_miniwob_agent.pictures.image import digest_of
 from pytest_miniwob_agent.pictures.references import digests_in, take_out
-from pytest_miniwob_agent.testing import FakeEnvironment, ScriptedLLM, VisibleFakeEnvironment
+from pytest_miniwob_agent.testing import FakeEnvironment, VisibleFakeEnvironment
 
 SCREENS = {
     "start": [Element(1, "button", "Menu"), Element(2, "button", "Help")],
@@ -32,22 +31,12 @@ SECOND_TRIAL = [
 
 def play(replies, screen, env=None, **variant):
     env = env or VisibleFakeEnvironment("Quit", SCREENS, MOVES, REWARDS)
-    llm = ScriptedLLM(replies)
-    agent = ReflectiveAgent(screen=screen, **variant)
-    limits = Limits(trials=3)
-    return run_episode(Case("fake", "other", 0), agent, env, llm, limits, model="m"), llm
+    return scripted.play(ReflectiveAgent(screen=screen, **variant), env, replies, trials=3)
 
 
 def pictures(llm):
     """The digests of the pictures of each call."""
     return [digests_in(take_out(request.body)[0]) for request in llm.requests]
-
-
-def test_the_names_of_the_variants():
-    assert ReflectiveAgent(screen="picture").name == "reflective-picture-screen"
-    assert (
-        ReflectiveAgent(screen="both", actions="all").name == "reflective-both-screen-all-actions"
-    )
 
 
 @pytest.mark.parametrize("screen", ["picture", "both"])
@@ -83,14 +72,8 @@ def test_a_wrong_click_loses_its_mark():
         "PLAN:\nclick id=4",
     ]
     env = VisibleFakeEnvironment("Quit", SCREENS, MOVES, REWARDS | {("start", "click id=2"): -1.0})
-    shots = []
-    look = env.look
-
-    def watched(*args, **options):
-        shots.append(look(*args, **options))
-        return shots[-1]
-
-    env.look = watched
+    shots, look = [], env.look
+    env.look = lambda *args, **options: shots.append(look(*args, **options)) or shots[-1]
     play(replies, "picture", env)
     assert [shot.marked for shot in shots[:3]] == [(1, 2), (1,), (1, 2)]
     assert {shot.zoom for shot in shots} == {3}
@@ -112,7 +95,7 @@ def test_a_long_trajectory_shows_the_first_and_the_last_picture():
 def test_one_action_at_a_time_is_planned_on_pictures_too():
     episode, llm = play(["click id=1", "click id=4"], "picture", planning="iterative")
     assert episode.solved_at == 1
-    assert [len(each) for each in pictures(llm)] == [1, 2]
+    assert list(map(len, pictures(llm))) == [1, 2]
 
 
 def test_a_page_without_pictures_is_refused_by_name():

@@ -1,24 +1,14 @@
 """Variants of the reflective agent: how each differs from the default."""
 
-from typing import ClassVar
-
 import pytest
+import scripted
+from scripted import actions, button, prompts, reflections
 
-from pytest_miniwob_agent.agents.reflective.agent import ReflectiveAgent
-from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.agents.reflective import ReflectiveAgent
 from pytest_miniwob_agent.core.errors import UsageError
-from pytest_miniwob_agent.core.events import Acted, Ending, Reflected
-from pytest_miniwob_agent.core.limits import Limits
+from pytest_miniwob_agent.core.events import Ending
 from pytest_miniwob_agent.core.observations import Element
-from pytest_miniwob_agent.episode import run_episode
-from pytest_miniwob_agent.testing import FakeEnvironment, ScriptedLLM
-
-CASE = Case("fake", "other", 0)
-
-
-def button(id, text):
-    return Element(id, "button", text)
-
+from pytest_miniwob_agent.testing import FakeEnvironment
 
 MENU = {
     "start": [button(1, "Menu"), button(2, "Help")],
@@ -34,17 +24,7 @@ def quit_page():
 
 
 def play(env, replies, trials=5, **variant):
-    llm = ScriptedLLM(replies)
-    agent = ReflectiveAgent(**variant)
-    return run_episode(CASE, agent, env, llm, Limits(trials=trials), model="scripted"), llm
-
-
-def actions(episode, trial=1):
-    return [str(e.action) for e in episode.events if isinstance(e, Acted) and e.trial == trial]
-
-
-def prompts(llm, purpose):
-    return [prompt for kind, prompt in llm.prompts if kind == purpose]
+    return scripted.play(ReflectiveAgent(**variant), env, replies, trials=trials)
 
 
 @pytest.mark.parametrize(
@@ -54,22 +34,27 @@ def prompts(llm, purpose):
         ({"planning": "iterative"}, "reflective-iterative"),
         ({"planning": "plan-then-adapt"}, "reflective-plan-then-adapt"),
         ({"memory": "plain"}, "reflective-plain-memory"),
-        ({"constraint": "none"}, "reflective-none-constraint"),
+        ({"memory": "unconstrained"}, "reflective-unconstrained-memory"),
         ({"screen": "full"}, "reflective-full-screen"),
-        ({"screen": "full", "actions": "all"}, "reflective-full-screen-all-actions"),
-        (
-            {"memory": "traces", "constraint": "all"},
-            "reflective-traces-memory-all-constraint",
-        ),
+        ({"screen": "picture"}, "reflective-picture-screen"),
+        ({"screen": "both", "actions": "all"}, "reflective-both-screen-all-actions"),
     ],
 )
 def test_the_name_of_each_variant_differs(variant, name):
     assert ReflectiveAgent(**variant).name == name
 
 
-def test_an_unknown_variant_is_refused_with_the_known_ones():
-    with pytest.raises(UsageError, match="planning 'stage' is not one of staged, iterative, plan"):
-        ReflectiveAgent(planning="stage")
+@pytest.mark.parametrize(
+    ("variant", "reason"),
+    [
+        ({"planning": "stage"}, "planning 'stage' is not one of staged, iterative, plan-then-adap"),
+        ({"memory": None}, "memory None is not one of structured, unconstrained, plain"),
+        ({"actions": ["all"]}, r"actions \['all'\] is not one of paper, all"),
+    ],
+)
+def test_an_unknown_variant_is_refused_with_the_known_ones(variant, reason):
+    with pytest.raises(UsageError, match=reason):
+        ReflectiveAgent(**variant)
 
 
 class TestPlanning:
@@ -147,93 +132,58 @@ class TestMemory:
         for prompt in (second, prompts(llm, "plan")[-1]):
             assert '<button id="3" pos="top-left">Save</button>' in prompt
 
-    def test_a_constraint_is_refused_where_nothing_is_disabled(self):
-        with pytest.raises(UsageError, match="constraint 'all' has no effect on the memory 'plain"):
-            ReflectiveAgent(memory="plain", constraint="all")
-
-    @pytest.mark.parametrize(("memory", "solved_at"), [("structured", None), ("traces", 4)])
-    def test_memory_of_traces_breaks_a_cycle_over_several_trials(self, memory, solved_at):
-        """Two entries lead to the same dead ends, and reflection goes back and forth (9.6)."""
-        field, rest = Element(1, "input_text"), [button(id, str(id)) for id in (2, 3, 4)]
-        env = FakeEnvironment(
-            "Say a, then press 4",
-            {"start": [field], "a": rest, "b": rest},
-            {("start", f'enter "{word}" to id=1'): word for word in "ab"},
-            {(word, f"click id={id}"): -1.0 for word in "ab" for id in (2, 3, 4)}
-            | {("a", "click id=4"): 1.0},
-        )
-        reflections = iter(
-            [
-                "For action index=1, you should click id=3.",
-                'For action index=0, you should enter "b" to id=1.',
-                'For action index=0, you should enter "a" to id=1.',
-                "For action index=1, you should click id=3.",
-            ]
-        )
-
-        def model(prompt, purpose):
-            match purpose:
-                case "reflect":
-                    return next(reflections)
-                case "summarise":
-                    return "Something was typed."
-            if "input_text" in prompt.rpartition("The screen now:")[2]:
-                return 'enter "a" to id=1'
-            return next(f"click id={id}" for id in (2, 3, 4) if f'<button id="{id}"' in prompt)
-
-        episode, _ = play(env, model, memory=memory)
-        assert episode.solved_at == solved_at
-        went_round = actions(episode, 4) == actions(episode, 1)
-        assert went_round is (memory == "structured")
-
-
-class TestConstraint:
-    REPLIES = (
-        "click id=1", "Opened the menu.", "click id=3",
-        "For action index=1, you should click id=4.", "DONE",
-    )  # fmt: skip
-
-    @pytest.mark.parametrize(("constraint", "keeps_id"), [("clicks", False), ("none", True)])
-    def test_without_a_constraint_wrong_clicks_keep_their_ids(self, constraint, keeps_id):
-        episode, llm = play(
-            quit_page(), [*self.REPLIES[:4], "?", "?", "click id=5"], 3, constraint=constraint
-        )
+    @pytest.mark.parametrize(
+        ("memory", "keeps_id"), [("structured", False), ("unconstrained", True)]
+    )
+    def test_wrong_clicks_keep_their_ids_without_the_constraint(self, memory, keeps_id):
+        replies = [
+            "click id=1", "Opened the menu.", "click id=3",
+            "For action index=1, you should click id=4.", "?", "?", "click id=5",
+        ]  # fmt: skip
+        episode, llm = play(quit_page(), replies, 3, memory=memory)
         second = prompts(llm, "reflect")[1]
         assert ('<button id="3" pos="top-left">Save</button>' in second) is keeps_id
-        reflections = [e.disabled for e in episode.events if isinstance(e, Reflected)]
-        assert reflections[0] == (() if keeps_id else (3,))
+        assert reflections(episode)[0] == (1, "click id=4", () if keeps_id else (3,))
 
-    def test_the_constraint_for_all_actions_names_wrong_entries_and_avoids_them(self):
-        field = Element(1, "input_text")
-        env = FakeEnvironment(
-            "Say c",
-            {"start": [field]},
-            {},
-            {("start", f'enter "{word}" to id=1'): reward for word, reward in
-             (("a", -1.0), ("b", -1.0), ("c", 1.0))},
-        )  # fmt: skip
-        suggest = 'For action index=0, you should enter "{}" to id=1.'
-        episode, llm = play(
-            env,
-            ['enter "a" to id=1', suggest.format("b"), suggest.format("a"), 'enter "c" to id=1'],
-            constraint="all",
+
+class TestAllActions:
+    def test_further_actions_are_explained_and_carried_out(self):
+        page = FakeEnvironment(
+            "Drag the box",
+            {"start": [button(1, "box"), button(2, "target")]},
+            rewards={("start", "drag id=1 to id=2"): 1.0},
         )
-        assert episode.solved_at == 3
-        assert 'Tried here before, and wrong: enter "a" to id=1' in prompts(llm, "reflect")[1]
-        assert (
-            'tried before and was wrong, so do something else: enter "a"' in prompts(llm, "plan")[1]
-        )
+        episode, llm = play(page, ["hover id=1\ndrag id=1 to id=2"], actions="all")
+        assert episode.solved
+        assert "drag" in prompts(llm, "plan")[0]
+        assert "drag" not in prompts(play(page, ["DONE"], 1)[1], "plan")[0]
+
+    def test_actions_without_a_visible_effect_do_not_end_the_trial(self):
+        page = FakeEnvironment("g", {"start": [button(1, "a")]})
+        replies = ["select id=1\nhold CTRL", "A text was marked.", "CTRL was held.", "DONE"]
+        episode, _ = play(page, replies, 1, actions="all")
+        assert actions(episode) == ["select id=1", "hold CTRL"]
+        assert episode.endings == (Ending.INCOMPLETE,)
+
+    def test_a_wrong_click_at_a_place_does_not_disable_the_element(self):
+        page = FakeEnvironment("g", {"start": [button(1, "a")]}, rewards={
+            ("start", "click id=1 at 1,1"): -1.0, ("start", "click id=1 at 5,5"): 1.0,
+        })  # fmt: skip
+        advice = "For action index=0, you should click id=1 at 5,5."
+        episode, _ = play(page, ["click id=1 at 1,1", advice], actions="all")
+        assert episode.solved_at == 2
+        assert reflections(episode) == [(0, "click id=1 at 5,5", ())]
 
 
 class TestFullScreen:
-    SCREENS: ClassVar = {
-        "start": [Element(1, "rect", details=(("fill", "red"), ("box", "5,60,9,9")))],
-        "end": [Element(1, "rect", details=(("fill", "blue"), ("box", "5,60,9,9")))],
-    }
-
     def page(self):
+        start, end = (
+            [Element(1, "rect", details=(("fill", fill), ("box", "5,60,9,9")))]
+            for fill in ("red", "blue")
+        )
         moves = {("start", "wait 0.5 s"): "end"}
-        return FakeEnvironment("Hit", self.SCREENS, moves, {("end", "click at 9,64"): 1.0})
+        rewards = {("end", "click at 9,64"): 1.0}
+        return FakeEnvironment("Hit", {"start": start, "end": end}, moves, rewards)
 
     def test_the_plan_follows_thoughts_on_everything_that_shows(self):
         replies = [
@@ -252,12 +202,8 @@ class TestFullScreen:
         [note] = prompts(llm, "summarise")
         assert "goal: Hit" in note
 
-    def test_the_compact_screen_of_the_same_page_has_none_of_it(self):
-        _, llm = play(self.page(), ["DONE"], trials=1)
-        [prompt] = prompts(llm, "plan")
-        assert '<rect id="1" pos="top-left"></rect>' in prompt
-        assert "box" not in prompt
-
     def test_a_reply_without_the_line_is_read_as_a_whole(self):
-        episode, _ = play(self.page(), ["click id=1"] + ["DONE"] * 9, screen="full", trials=1)
+        episode, llm = play(self.page(), ["click id=1"] + ["DONE"] * 9, screen="full", trials=1)
         assert actions(episode) == ["click id=1"]
+        _, llm = play(self.page(), ["DONE"], trials=1)
+        assert "box" not in prompts(llm, "plan")[0]

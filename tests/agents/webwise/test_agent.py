@@ -3,8 +3,8 @@
 import json
 
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+import scripted
+from scripted import CASE, actions, ending, prompts
 
 from pytest_miniwob_agent.agents.registry import load_agent
 from pytest_miniwob_agent.agents.webwise.agent import WebWISEAgent
@@ -13,7 +13,7 @@ from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.data import canonical_json, to_data
 from pytest_miniwob_agent.core.errors import UsageError
-from pytest_miniwob_agent.core.events import Acted, Ending, Remark, TrialEnded
+from pytest_miniwob_agent.core.events import Ending, Remark
 from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.observations import Element
 from pytest_miniwob_agent.core.protocols import Observer
@@ -21,7 +21,6 @@ from pytest_miniwob_agent.episode import run_episode
 from pytest_miniwob_agent.tasks.catalogue import installed_tasks, task_fact
 from pytest_miniwob_agent.testing import FakeEnvironment, ScriptedLLM
 
-CASE = Case("fake", "other", 0)
 OPEN = 'click("button", "Menu")'
 SAVE = 'click("a", "Save")'
 BOTH = f"{OPEN}\n{SAVE}"
@@ -60,19 +59,8 @@ def form():
 
 
 def play(env, replies, *, limits=None, **params):
-    llm = ScriptedLLM(replies)
-    agent = WebWISEAgent(**params)
-    episode = run_episode(CASE, agent, env, llm, limits or Limits(), model="scripted")
-    return episode, [prompt for _, prompt in llm.prompts]
-
-
-def actions(episode):
-    return [str(event.action) for event in episode.events if isinstance(event, Acted)]
-
-
-def ending(episode):
-    (end,) = (event for event in episode.events if isinstance(event, TrialEnded))
-    return end.ending, end.detail
+    episode, llm = scripted.play(WebWISEAgent(**params), env, replies, **(limits or {}))
+    return episode, prompts(llm, "program")
 
 
 def remarks(episode):
@@ -86,48 +74,40 @@ def now(prompt):
 
 class TestMultiStep:
     def test_the_next_program_is_asked_for_until_the_page_judges(self):
-        episode, prompts = play(menu(), [OPEN, SAVE])
+        episode, shown = play(menu(), [OPEN, SAVE])
         assert episode.solved
         assert actions(episode) == ["click id=1", "click id=2"]
         assert ending(episode) == (Ending.CORRECT, "")
-        assert now(prompts[0]) == 'button "Menu"'
-        assert now(prompts[1]) == 'button "Menu" [clicked]\na "Save"\na "Quit"'
-
-    def test_a_program_sees_the_objects_after_its_actions(self):
-        episode, prompts = play(
-            menu(),
-            [f'{OPEN}\nif any(o["text"] == "Save" for o in objects()):\n    {SAVE}'],
-        )
-        assert episode.solved
-        assert len(prompts) == 1
+        assert now(shown[0]) == 'button "Menu"'
+        assert now(shown[1]) == 'button "Menu" [clicked]\na "Save"\na "Quit"'
 
     def test_nothing_of_a_program_is_run_after_the_page_has_judged(self):
-        episode, prompts = play(menu(), [f"{OPEN}\n{QUIT}\n{SAVE}\n" + "while True: pass"])
+        episode, shown = play(menu(), [f"{OPEN}\n{QUIT}\n{SAVE}\n" + "while True: pass"])
         assert actions(episode) == ["click id=1", "click id=3"]
         assert ending(episode) == (Ending.FAILED, "reward -1")
-        assert len(prompts) == 1
+        assert len(shown) == 1
 
     def test_earlier_programs_are_shown_with_their_outcomes(self):
-        _, prompts = play(menu(), [OPEN, 'click("a", "Stop")', f"{OPEN}\nx = 1 / 0", SAVE])
-        assert "Your programs so far:\n(none)" in prompts[0]
+        _, shown = play(menu(), [OPEN, 'click("a", "Stop")', f"{OPEN}\nx = 1 / 0", SAVE])
+        assert "Your programs so far:\n(none)" in shown[0]
         assert (
             f'Program 1 was written for these objects:\nbutton "Menu"\n\nThe program:\n```\n{OPEN}'
-            in prompts[3]
+            in shown[3]
         )
-        assert "It was run to its end (1 action)." in prompts[3]
-        assert "could not be run: line 1: there is no a 'Stop' among the objects" in prompts[3]
+        assert "It was run to its end (1 action)." in shown[3]
+        assert "could not be run: line 1: there is no a 'Stop' among the objects" in shown[3]
         assert (
             "It was run (1 action) until it could not go on: line 2: this divides by zero"
-            in prompts[3]
+            in shown[3]
         )
-        assert prompts[3].index("Program 1") < prompts[3].index("Program 2")
+        assert shown[3].index("Program 1") < shown[3].index("Program 2")
 
     def test_a_program_that_can_t_be_run_is_skipped_and_counted(self):
         replies = ["I can't.", "import os", 'click("a"', "", OPEN]
-        episode, prompts = play(menu(), replies, programs=5)
+        episode, shown = play(menu(), replies, programs=5)
         assert actions(episode) == ["click id=1"]
         assert ending(episode) == (Ending.INCOMPLETE, "")
-        assert len(prompts) == 5
+        assert len(shown) == 5
 
     def test_a_trial_without_a_program_that_can_be_run_is_an_exception(self):
         episode, _ = play(menu(), ["import os"] * 3, programs=3)
@@ -136,7 +116,7 @@ class TestMultiStep:
     def test_an_endless_program_is_stopped(self):
         episode, _ = play(menu(), ["while True: pass"], programs=1)
         assert ending(episode)[0] is Ending.EXCEPTION
-        episode, _ = play(menu(), [f"while True: {OPEN}"], limits=Limits(steps=4))
+        episode, _ = play(menu(), [f"while True: {OPEN}"], limits={"steps": 4})
         assert actions(episode) == ["click id=1"] * 4
         assert ending(episode)[0] is Ending.STEP_LIMIT
 
@@ -144,7 +124,7 @@ class TestMultiStep:
         field = Element(1, "input_text", dom_id="name", value="old")
         program = 'click("input", "name")\nenter_text("new")\nclick("input", "name")'
         page = FakeEnvironment("g", {"start": [field]})
-        episode, _ = play(page, [program], limits=Limits(steps=2), programs=1)
+        episode, _ = play(page, [program], limits={"steps": 2}, programs=1)
         taken = ["click id=1", "press END", "press BACKSPACE x 3", 'type "new"']
         assert actions(episode) == taken
         assert ending(episode)[0] is Ending.STEP_LIMIT
@@ -153,53 +133,24 @@ class TestMultiStep:
         page = FakeEnvironment(
             "Read.", {"start": [Element(n, "p", f"{n}" * 900) for n in range(1, 10)]}
         )
-        _, prompts = play(page, ["pass"] * 10)
-        assert max(map(len, prompts)) < 60_000
-        last = prompts[-1].split("Program 9 was")
+        _, shown = play(page, ["pass"] * 10)
+        assert max(map(len, shown)) < 60_000
+        last = shown[-1].split("Program 9 was")
         assert "(left out)" in last[0]
         assert "(left out)" not in last[1]
 
 
-PIECES = st.one_of(
-    st.sampled_from([
-        "```", "\n", "    ", "while True:", "for x in objects():", "if x:", "click('button')\n",
-        "click('button', 'Menu')\n", "click('a', nth=2)\n", "click(x['tag'], x['text'])\n",
-        "enter_text('\\ud800')\n", "enter_text('a' * 10 ** 9)\n", "scroll('Menu')\n", "import os\n",
-        "x = objects()\n", "x += x\n", "x.__class__", "lambda: 0", "(" * 300, "pass\n", "\ud800",
-        "click('\\ud800\\n')\n", "\x00", "exit()\n", "Sure! ", "\u2028", "'''", "#",
-    ]),
-    st.text(max_size=20),
-)  # fmt: skip
-
-
-@settings(max_examples=50, deadline=None)
-@given(st.lists(st.lists(PIECES, max_size=6).map("".join), min_size=3, max_size=3))
-@example(["click('\\ud800')", "enter_text('x')", "click('button', '\\n')"])
-@example(["\ud800", "```\n\ud800", "x = '\udc80"])
-def test_any_replies_lead_to_an_ending(replies):
-    for steps in ("multi", "single"):
-        episode, prompts = play(
-            menu(), replies, steps=steps, programs=3, limits=Limits(trials=1, steps=5)
-        )
-        assert ending(episode)[0] in (
-            Ending.CORRECT, Ending.FAILED, Ending.EXCEPTION, Ending.INCOMPLETE, Ending.STEP_LIMIT,
-        )  # fmt: skip
-        assert len(actions(episode)) <= 5
-        for prompt in prompts:
-            prompt.encode()
-
-
 class TestSingleStep:
     def test_the_first_program_is_the_last(self):
-        episode, prompts = play(menu(), [OPEN], steps="single")
+        episode, shown = play(menu(), [OPEN], steps="single")
         assert ending(episode) == (Ending.INCOMPLETE, "")
-        assert len(prompts) == 1
+        assert len(shown) == 1
         assert play(menu(), [BOTH], steps="single")[0].solved
 
     def test_a_program_that_can_t_be_run_is_skipped(self):
-        episode, prompts = play(menu(), ["No.", SAVE, BOTH], steps="single")
+        episode, shown = play(menu(), ["No.", SAVE, BOTH], steps="single")
         assert episode.solved
-        assert len(prompts) == 3
+        assert len(shown) == 3
 
     def test_a_program_that_fails_after_an_action_is_the_last(self):
         episode, _ = play(menu(), [f"{OPEN}\n{OPEN[:-1]}, nth=2)"], steps="single")
@@ -211,17 +162,17 @@ class TestSingleStep:
 
 class TestWithoutFilter:
     def test_the_instruction_alone_is_shown_without_objects(self):
-        episode, prompts = play(
+        episode, shown = play(
             menu(), ["No.", BOTH], steps="single", objects="none", examples="built-in",
             task="click-tab-2",
         )  # fmt: skip
         assert episode.solved
-        for prompt in prompts:
+        for prompt in shown:
             assert "You are not shown the page" in prompt
             assert 'click("a", "Tab #2")' in prompt
             assert 'button "Menu"' not in prompt
             assert 'a "Tab #1"' not in prompt
-        assert "Program 1:\n```\nNo.\n```" in prompts[1]
+        assert "Program 1:\n```\nNo.\n```" in shown[1]
 
     def test_the_whole_dom_has_every_visible_element(self):
         items = [Element(1, "b", "Read"), Element(2, "button", "OK")]
@@ -328,17 +279,16 @@ class TestExamples:
     def test_a_trial_that_failed_or_had_an_error_makes_no_example(self, replies):
         assert remarks(play(menu(), replies, programs=2)[0]) == []
 
-    def test_a_trial_that_was_shown_an_example_makes_no_example(self, pool):
-        assert remarks(play(menu(), [BOTH], examples=str(pool))[0]) == []
-
     def test_the_examples_of_the_task_are_shown_and_their_files_named(self, pool):
         origins = []
         agent = WebWISEAgent(examples=str(pool), task="fake")
         llm = ScriptedLLM([BOTH])
         observer = Observer()
         observer.before_call = origins.append
-        run_episode(CASE, agent, menu(), llm, Limits(), model="m", observers=[observer])
-        prompt = llm.prompts[0][1]
+        episode = run_episode(CASE, agent, menu(), llm, Limits(), model="m", observers=[observer])
+        assert not any(isinstance(event, Remark) for event in episode.events)
+        assert agent.name == "webwise-auto-context"
+        [prompt] = prompts(llm, "program")
         assert 'The task: Click Load.\n\nThe objects on the page:\na "Load"' in prompt
         assert "by yourself" in prompt
         assert "Undo" not in prompt
@@ -349,11 +299,6 @@ class TestExamples:
         _, [without] = play(menu(), [BOTH], examples=str(pool), task="another")
         assert without == plain
 
-    def test_built_in_examples_are_shown(self):
-        _, [prompt] = play(menu(), [BOTH], examples="built-in", task="click-tab-2")
-        assert 'click("a", "Tab #2")' in prompt
-        assert "by yourself" not in prompt
-
     def test_each_task_of_the_paper_has_a_built_in_example(self):
         for task in installed_tasks():
             if task_fact(task, "webwise"):
@@ -361,6 +306,7 @@ class TestExamples:
 
     def test_in_the_single_step_form_an_example_has_one_program(self):
         _, [prompt] = play(menu(), [BOTH], examples="built-in", task="click-tab-2", steps="single")
+        assert "by yourself" not in prompt
         assert 'click("a", "Tab #2")\nclick("span", "ac")' in prompt
 
     @pytest.mark.parametrize(
@@ -395,9 +341,6 @@ class TestParameters:
     def test_the_name_of_each_variant_differs(self, params, name):
         assert load_agent("webwise", params=params).name == name
 
-    def test_the_name_with_a_pool_differs(self, pool):
-        assert WebWISEAgent(examples=str(pool)).name == "webwise-auto-context"
-
     @pytest.mark.parametrize(
         ("params", "reason"),
         [
@@ -405,8 +348,8 @@ class TestParameters:
             ({"examples": "all"}, "examples 'all' is not one of none, built-in, nor a file of"),
             ({"objects": "none"}, 'give "steps": "single" too'),
             ({"objects": "some"}, "objects 'some' is not one of filtered, whole, none"),
-            ({"programs": 0}, "programs must be a positive integer, not 0"),
-            ({"programs": True}, "programs must be a positive integer, not True"),
+            ({"programs": 0}, "programs must be an integer from 1 to 1000, not 0"),
+            ({"programs": True}, "programs must be an integer from 1 to 1000, not True"),
             ({"step": "multi"}, "takes no 'step'"),
         ],
     )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pytest_miniwob_agent.agents.webwise.interpreter import ProgramError
+from pytest_miniwob_agent.agents.webwise.language import ProgramError
 from pytest_miniwob_agent.agents.webwise.replies import extract_program
 
 OPEN = 'click("button", "Menu")'

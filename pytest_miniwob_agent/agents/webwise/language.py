@@ -1,37 +1,43 @@
-"""The language: its statements and expressions, and a check that a program uses no others."""
+"""The language of programs: what it has of Python, and the check that a program uses no more."""
 
 from __future__ import annotations
 
 import ast
+import operator
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from pytest_miniwob_agent.agents.webwise.interpreter.errors import ProgramError
-from pytest_miniwob_agent.agents.webwise.interpreter.functions import BUILT_IN, METHODS
-from pytest_miniwob_agent.agents.webwise.interpreter.values import MAX_BITS, MAX_NESTING, SCALARS
+from pytest_miniwob_agent.agents.webwise.functions import BUILT_IN, MAX_BITS, METHODS, SCALARS
 
 MAX_SOURCE = 10_000
 """Characters of a program."""
 
+MAX_NESTING = 60
+"""Depth of statements and expressions in each other, and of lists in lists."""
+
 MAX_LOOPS = 4
 """Loops of one comprehension."""
 
-_STATEMENTS = (
+_UNREADABLE = "this is no valid Python"
+_DEEP = "the program is nested too deep"
+OPERATORS: Mapping[type[ast.AST], Callable[..., Any]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow,
+    ast.Not: operator.not_, ast.USub: operator.neg, ast.UAdd: operator.pos,
+    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
+    ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Is: operator.is_, ast.IsNot: operator.is_not,
+    ast.In: lambda entry, holder: entry in holder,
+    ast.NotIn: lambda entry, holder: entry not in holder,
+}  # fmt: skip
+_NODES = (
     ast.Expr, ast.Assign, ast.AugAssign, ast.If, ast.For, ast.While, ast.Break, ast.Continue,
-    ast.Pass,
+    ast.Pass, ast.Constant, ast.Name, ast.Call, ast.JoinedStr, ast.FormattedValue, ast.BinOp,
+    ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Subscript, ast.Slice, ast.List, ast.Tuple,
+    ast.Dict, ast.ListComp, ast.GeneratorExp, ast.Module, ast.comprehension, ast.keyword,
+    ast.expr_context, ast.boolop, *OPERATORS,
 )  # fmt: skip
-_EXPRESSIONS = (
-    ast.Constant, ast.Name, ast.Call, ast.JoinedStr, ast.FormattedValue, ast.BinOp, ast.UnaryOp,
-    ast.BoolOp, ast.Compare, ast.IfExp, ast.Subscript, ast.Slice, ast.List, ast.Tuple, ast.Dict,
-    ast.ListComp, ast.GeneratorExp,
-)  # fmt: skip
-_PARTS = (
-    ast.Module, ast.comprehension, ast.keyword, ast.expr_context, ast.boolop, ast.cmpop,
-    ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.Not, ast.USub,
-    ast.UAdd,
-)  # fmt: skip
-_WORDS = {
+_OTHER_WORDS = {
     ast.Import: "import", ast.ImportFrom: "import", ast.FunctionDef: "def", ast.Lambda: "lambda",
     ast.AsyncFunctionDef: "async", ast.ClassDef: "class", ast.Try: "try", ast.With: "with",
     ast.Raise: "raise", ast.Assert: "assert", ast.Delete: "del", ast.Global: "global",
@@ -43,8 +49,20 @@ _WORDS = {
     ast.MatMult: "@", ast.Invert: "~",
 }  # fmt: skip
 
-_UNREADABLE = "this is no valid Python"
-_DEEP = "the program is nested too deep"
+
+class ProgramError(Exception):
+    """The program is not in the language, failed, or asked for too much.
+
+    A function that a program is given may raise it too; the line is then filled in.
+    """
+
+    def __init__(self, reason: str, line: int | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason if len(reason) <= 300 else reason[:300] + "…"
+        self.line = line
+
+    def __str__(self) -> str:
+        return self.reason if self.line is None else f"line {self.line}: {self.reason}"
 
 
 def parse(source: str, functions: Mapping[str, Any]) -> list[ast.stmt]:
@@ -63,35 +81,23 @@ def parse(source: str, functions: Mapping[str, Any]) -> list[ast.stmt]:
         raise ProgramError(_DEEP) from None
     except (SyntaxError, ValueError, OverflowError):
         raise ProgramError(_UNREADABLE) from None
-    waiting: list[tuple[ast.AST, int, int]] = [(tree, 0, 1)]
+    waiting: list[tuple[ast.AST, int, int, bool]] = [(tree, 0, 1, False)]
     while waiting:
-        node, depth, line = waiting.pop()
+        node, depth, line, in_loop = waiting.pop()
         line = getattr(node, "lineno", line)
         if depth > MAX_NESTING:
             raise ProgramError(_DEEP)
+        if isinstance(node, ast.Break | ast.Continue) and not in_loop:
+            raise ProgramError("break and continue belong into a loop")
         _check(node, line, functions)
         for child in reversed(list(ast.iter_child_nodes(node))):
-            # The name of a called function or method is checked with the call.
-            if not (isinstance(node, ast.Call) and child is node.func):
-                waiting.append((child, depth + 1, line))
-            elif isinstance(child, ast.Attribute):
-                waiting.append((child.value, depth + 1, line))
-    _check_jumps(tree.body, in_loop=False)
+            if isinstance(node, ast.Call) and child is node.func:  # which is checked with the call
+                if not isinstance(child, ast.Attribute):
+                    continue
+                child = child.value
+            loops = isinstance(node, ast.For | ast.While) and child not in node.orelse
+            waiting.append((child, depth + 1, line, in_loop or loops))
     return tree.body
-
-
-def _check_jumps(statements: list[ast.stmt], *, in_loop: bool) -> None:
-    """Refuse `break` and `continue` outside loops, also where nothing reaches them."""
-    for statement in statements:
-        match statement:
-            case ast.Break() | ast.Continue() if not in_loop:
-                raise ProgramError("break and continue belong into a loop")
-            case ast.For(body=body, orelse=orelse) | ast.While(body=body, orelse=orelse):
-                _check_jumps(body, in_loop=True)
-                _check_jumps(orelse, in_loop=in_loop)
-            case ast.If(body=body, orelse=orelse):
-                _check_jumps(body, in_loop=in_loop)
-                _check_jumps(orelse, in_loop=in_loop)
 
 
 def _check(node: ast.AST, line: int, functions: Mapping[str, Any]) -> None:
@@ -99,9 +105,9 @@ def _check(node: ast.AST, line: int, functions: Mapping[str, Any]) -> None:
     match node:
         case ast.Attribute(attr=name):
             raise ProgramError(f"the attribute .{name} can't be used here", line)
-        case _ if type(node) in _WORDS:
-            raise ProgramError(f"{_WORDS[type(node)]} can't be used here", line)
-        case _ if not isinstance(node, _STATEMENTS + _EXPRESSIONS + _PARTS):
+        case _ if type(node) in _OTHER_WORDS:
+            raise ProgramError(f"{_OTHER_WORDS[type(node)]} can't be used here", line)
+        case _ if not isinstance(node, _NODES):
             raise ProgramError(_UNREADABLE)  # what only some versions of Python can read
         case ast.Call(func=ast.Name(id=name)):
             if name not in functions and name not in BUILT_IN:
@@ -122,7 +128,9 @@ def _check(node: ast.AST, line: int, functions: Mapping[str, Any]) -> None:
         case ast.Constant(value=int(number)) if number.bit_length() > MAX_BITS:
             raise ProgramError("the number is too big", line)
         case ast.FormattedValue(value=value, format_spec=spec, conversion=conversion):
-            if _has_text(value):
+            if any(
+                isinstance(inner, ast.JoinedStr) or _is_text(inner) for inner in ast.walk(value)
+            ):
                 raise ProgramError(_UNREADABLE)  # which quotes it may have is up to the version
             if spec is not None or conversion not in (-1, ord("s")):
                 raise ProgramError("a format in an f-string can't be used here", line)
@@ -138,10 +146,5 @@ def _check(node: ast.AST, line: int, functions: Mapping[str, Any]) -> None:
             raise ProgramError("a comprehension has too many loops", line)
 
 
-def _has_text(expression: ast.expr) -> bool:
-    """True if an expression contains a literal text."""
-    return any(
-        isinstance(node, ast.JoinedStr)
-        or (isinstance(node, ast.Constant) and isinstance(node.value, str))
-        for node in ast.walk(expression)
-    )
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)

@@ -14,10 +14,11 @@ from pytest_miniwob_agent.core.text import counted, sanitize_line, sanitize_line
 from pytest_miniwob_agent.models.apis import CHAT
 
 
-def conversation(path: Path) -> Iterator[str]:
+def shown_calls(path: Path) -> Iterator[str]:
     """Yield a text for each request and each completion of a cassette.
 
-    A request has the messages that are new since the one before, and its tools if they are others.
+    A request is shown with the messages that are new since the one before, and with its tools if
+    they changed.
 
     Raises:
         CassetteError: a damaged file.
@@ -25,11 +26,12 @@ def conversation(path: Path) -> Iterator[str]:
     before: Call | None = None
     for number, call in enumerate(read_cassette(path), start=1):
         origin = f": {call.origin}" if call.origin else ""
-        lines = [f"=== call {number}{origin} ===", *_request(call, before)]
+        lines = [f"=== call {number}{origin} ===", *_lines_of(call, before)]
         yield sanitize_lines(redact("\n".join(lines)))
         said = redact(call.completion)
+        tokens = f", {call.tokens[0]:,} + {call.tokens[1]:,} tokens" if call.tokens else ""
         stream = ", a stream" if isinstance(call.answer, str) else ""
-        lines = [f"--- {sanitize_line(said.model or 'model')}{_tokens(call)}{stream} ---"]
+        lines = [f"--- {sanitize_line(said.model or 'model')}{tokens}{stream} ---"]
         for name, text in said.sections:
             lines += section_lines(name, text)
         yield "\n".join(lines)
@@ -42,9 +44,9 @@ def _is_text(call: Call) -> bool:
     return request.path == CHAT and not request.tools and len(request.messages) == 1
 
 
-def _request(call: Call, before: Call | None) -> Iterator[str]:
+def _lines_of(call: Call, before: Call | None) -> Iterator[str]:
     """Yield the lines of a request; `before` is the last call of a conversation."""
-    request = call.request
+    request, messages = call.request, call.request.messages
     if request.path != CHAT:
         yield f"path: {request.path}"
     if request.normalized:
@@ -54,7 +56,6 @@ def _request(call: Call, before: Call | None) -> Iterator[str]:
         yield "tools:" if request.tools else "tools: none"
         for name, tool in request.tools.items():
             yield f"  {_tool(name, tool)}"
-    messages = request.messages
     if len(messages) == 1:
         yield request.text
         return
@@ -75,7 +76,3 @@ def _tool(name: str, tool: Any) -> str:
     description = " ".join(str(tool.get("description") or "").split())
     given = ", ".join(map(str, fields)) if isinstance(fields, Mapping) else ""
     return f"{name}({given})" + (f": {description}" if description else "")
-
-
-def _tokens(call: Call) -> str:
-    return f", {call.tokens[0]:,} + {call.tokens[1]:,} tokens" if call.tokens else ""

@@ -1,35 +1,19 @@
-"""Conversations in cassettes: why they drift, and how they are printed."""
+"""Causes of drift, above all of conversations, and their names in a heading."""
 
 import json
 from pathlib import Path
 
 import pytest
+from cassette_files import BODY, ENTER, TOOL
 from chatting import answer
 
-from pytest_miniwob_agent.cassettes.drift.conversation import conversation
+from pytest_miniwob_agent.cassettes.drift.causes import heading
 from pytest_miniwob_agent.cassettes.drift.errors import drift_of_call
 from pytest_miniwob_agent.cassettes.format.call import Call, Request
-from pytest_miniwob_agent.cassettes.format.file import write_cassette
+from pytest_miniwob_agent.core.errors import Cause
 from pytest_miniwob_agent.core.events import OF_TEST, Origin
 from pytest_miniwob_agent.models.apis import CHAT
 
-TOOL = {
-    "type": "function",
-    "function": {
-        "name": "click",
-        "description": "Click an element.",
-        "parameters": {"type": "object", "properties": {"element": {"type": "integer"}}},
-    },
-}
-ENTER = {"type": "function", "function": {"name": "enter", "description": "Enter a text."}}
-CALL = {"id": "c1", "type": "function", "function": {"name": "click", "arguments": '{"element":1}'}}
-MESSAGES = [
-    {"role": "system", "content": "Be quick."},
-    {"role": "user", "content": [{"type": "text", "text": "Click Save."}, {"picture": "a"}]},
-    {"role": "assistant", "content": None, "tool_calls": [CALL]},
-    {"role": "tool", "tool_call_id": "c1", "content": "one\ntwo\nthree"},
-]
-BODY = {"model": "m", "messages": MESSAGES, "tools": [TOOL, ENTER], "temperature": 0}
 ORIGIN = Origin("act", 1, 1, {}, "a" * 12, "b" * 12)
 
 
@@ -163,30 +147,14 @@ def test_the_nearest_call_is_the_one_with_the_most_messages_in_common():
     assert "The most similar is call 2 (" in str(drift(now, calls=[BODY, without_tools]))
 
 
-def test_other_apis_streams_and_normalized_requests_are_shown_as_such(tmp_path):
-    path = tmp_path / "1.yaml"
-    stream = 'data: {"choices": [{"index": 0, "delta": {"content": "\\u001b[2JHi"}, "finish_reason": "length"}]}\n\ndata: [DONE]\n\n'  # noqa: E501
-    normalized = ("messages[3].tool_call_id",)
-    refused = answer(message={"refusal": "I can't\nand won't."}, text="")
-    refused["choices"].append(answer(("click", {}), text="Or so.")["choices"][0] | {"index": 1})
-    responses = {"output": [{"type": "message", "content": [{"text": "Yes."}]}], "model": "r"}
-    write_cassette(
-        path,
-        [
-            Call(Request(CHAT, {**BODY, "stream": True}, normalized), stream, ORIGIN),
-            Call(Request(CHAT, {"messages": MESSAGES[1:2]}), answer(text="Yes."), ORIGIN),
-            Call(Request(CHAT, BODY | {"n": 2, "tools": []}), refused, ORIGIN),
-            Call(Request("/v1/responses", {"model": "m", "input": "Go on?"}), responses, ORIGIN),
-        ],
+def test_a_heading_does_not_repeat_without_detail_what_it_says_in_detail():
+    """Agents that also list their tools in a message have both causes at once."""
+    tool = Cause("tools", "the tool click: its description")
+    message = Cause("agent", "message 1 (system): another text")
+    named = "the agent changed: the tool click: its description"
+    assert heading([tool, message]) == named
+    assert (
+        heading([Cause("page", "<a>"), message, message])
+        == "the page changed, and the agent changed"
     )
-    first, streamed, text, _, second, two, third, last = conversation(path)
-    assert "\nnormalized: messages[3].tool_call_id\n" in first
-    assert streamed == "--- model, a stream ---\n [2JHi\nfinish reason: length"
-    assert "tools" not in text
-    assert "\ntools: none\n… 4 earlier messages" in second
-    assert two == (
-        "--- m-2026-01-01, 11 + 3 tokens ---\nrefusal:\n  I can't\n  and won't.\n"
-        "choice 2: Or so.\nchoice 2: click({})"
-    )
-    assert third == "=== call 4: act, trial 1, step 1 ===\npath: /v1/responses\nGo on?"
-    assert last == "--- r ---\nYes."
+    assert heading([tool, Cause("page", "<a>")]) == f"{named}, and the page changed"

@@ -1,0 +1,384 @@
+"""Programs that a model wrote, interpreted: a small part of Python, and nothing beyond it.
+
+A program is read with `ast`, checked as a whole, and walked; it is never compiled or handed to
+`exec`. It can call the functions that it is given and a few of Python's (`functions`). It has no
+attributes, imports, definitions, exceptions or sets, whose order would differ between processes.
+Values are plain data, so that no operator runs foreign code.
+
+Everything that a program does costs units of work, which are paid before it is done: one for each
+node, and for each character or entry that an operation reads or makes. One number thus bounds time
+and memory, and is the same on every machine. Error messages go into prompts, so they are our own,
+the same under every version of Python.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NoReturn, cast
+
+from pytest_miniwob_agent.agents.webwise.functions import (
+    BUILT_IN,
+    ITERABLES,
+    KEYWORDS,
+    MAX_BITS,
+    METHODS,
+    NUMBERS,
+    SCALARS,
+    Value,
+    entries,
+    growth,
+    kind_of,
+)
+from pytest_miniwob_agent.agents.webwise.language import MAX_NESTING, OPERATORS, ProgramError, parse
+
+MAX_WORK = 250_000
+"""Units of work of one run."""
+
+CALL_WORK = 100
+"""The cost of a call of a given function, whatever the function does."""
+
+_MISTAKES = (ArithmeticError, LookupError, TypeError, ValueError, RecursionError)
+"""Exceptions of Python's own operators on plain data."""
+
+_IN_PLACE: Mapping[type[ast.operator], Callable[..., Any]] = {
+    ast.Add: operator.iadd,
+    ast.Mult: operator.imul,
+}
+"""`+=` and `*=`: every name of a list sees the change, as in Python."""
+
+
+def interpret(
+    source: str, functions: Mapping[str, Callable[..., Any]], *, work: int = MAX_WORK
+) -> dict[str, Value]:
+    """Run a program and return the values of its variables at the end.
+
+    Nothing of it is run unless all of it is in the language. Other exceptions of the functions than
+    `ProgramError` pass through.
+
+    Raises:
+        ProgramError: anything that is wrong with the program.
+    """
+    run = _Run(functions, work)
+    run.block(parse(source, functions))
+    return run.variables
+
+
+class _Break(Exception):
+    """A `break` statement."""
+
+
+class _Continue(Exception):
+    """A `continue` statement."""
+
+
+class _Run:
+    """One run of a program that has been checked."""
+
+    def __init__(self, functions: Mapping[str, Callable[..., Any]], work: int) -> None:
+        self.variables: dict[str, Value] = {}
+        self._functions = functions
+        self._left = work
+        self._line = 1
+
+    def _fail(self, reason: str) -> NoReturn:
+        raise ProgramError(reason, self._line)
+
+    def _charge(self, units: int) -> None:
+        """Take units from the work that is left."""
+        self._left -= units
+        if self._left < 0:
+            self._left = 0
+            self._fail("the program does too much: too many steps, or too large values")
+
+    def _read(self, *values: Value) -> int:
+        """Charge for reading values to their last entry; returns the cost."""
+        before = self._left
+        waiting: list[tuple[Any, int]] = [(value, 0) for value in values]
+        while waiting:
+            value, depth = waiting.pop()
+            if type(value) not in SCALARS and type(value) not in ITERABLES:
+                self._fail(f"a value of the type {type(value).__name__} can't be used here")
+            self._charge(1 + (len(value) if type(value) in ITERABLES else 0))
+            if type(value) is int and value.bit_length() > MAX_BITS:
+                self._fail("the number is too big")
+            if type(value) in (list, tuple, dict):
+                if depth > MAX_NESTING:
+                    self._fail("a list is nested too deep")
+                inner = (*value, *value.values()) if type(value) is dict else value
+                waiting += [(entry, depth + 1) for entry in inner]
+        return before - self._left
+
+    def _apply(self, operation: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Call one of Python's own operations, which has been paid for, with our error messages."""
+        try:
+            return operation(*args, **kwargs)
+        except ZeroDivisionError:
+            self._fail("this divides by zero")
+        except LookupError:
+            self._fail("there is no such entry")
+        except _MISTAKES:
+            given = " and ".join(map(kind_of, (*args, *kwargs.values())))
+            self._fail(f"this can't be done with {given or 'nothing'}")
+
+    def block(self, statements: list[ast.stmt]) -> None:
+        for statement in statements:
+            self._statement(statement)
+
+    def _statement(self, node: ast.stmt) -> None:
+        self._line = node.lineno
+        self._charge(1)
+        match node:
+            case ast.Expr(value=value):
+                self._value(value)
+            case ast.Assign(targets=targets, value=value):
+                result = self._value(value)
+                for target in targets:
+                    self._assign(target, result)
+            case ast.AugAssign(target=ast.Subscript() as target, op=op, value=operand):
+                holder, at = self._value(target.value), self._index(target.slice)
+                old = self._entry(holder, at)  # what is called in the target is called once
+                self._set(holder, at, self._binary(op, old, self._value(operand), in_place=True))
+            case ast.AugAssign(target=target, op=op, value=operand):
+                old = self._value(target)
+                self._assign(target, self._binary(op, old, self._value(operand), in_place=True))
+            case ast.If(test=test, body=body, orelse=orelse):
+                self.block(body if self._value(test) else orelse)
+            case ast.While(test=test, body=body, orelse=orelse):
+                self._loop(iter(lambda: bool(self._value(test)), False), body, orelse)
+            case ast.For(target=target, iter=iterated, body=body, orelse=orelse):
+                self._loop(self._assignments(target, iterated), body, orelse)
+            case ast.Break():
+                raise _Break
+            case ast.Continue():
+                raise _Continue
+
+    def _loop(self, rounds: Iterator[object], body: list[ast.stmt], orelse: list[ast.stmt]) -> None:
+        try:
+            for _ in rounds:
+                self._charge(1)
+                try:
+                    self.block(body)
+                except _Continue:
+                    continue
+        except _Break:
+            return
+        self.block(orelse)
+
+    def _assignments(self, target: ast.expr, iterated: ast.expr) -> Iterator[None]:
+        """Assign one entry after the other to the target; a list may change meanwhile."""
+        value = self._value(iterated)
+        values = value if isinstance(value, list) else self._entries(value)
+        at = 0
+        while at < len(values):
+            self._charge(1)
+            self._assign(target, values[at])
+            at += 1
+            yield
+
+    def _entries(self, value: Value) -> list[Any]:
+        if isinstance(value, ITERABLES):
+            self._charge(len(value))
+        return cast("list[Any]", self._apply(entries, value))
+
+    def _assign(self, target: ast.expr, value: Value) -> None:
+        match target:
+            case ast.Name(id=name):
+                self.variables[name] = value
+            case ast.Tuple(elts=targets) | ast.List(elts=targets):
+                values = self._entries(value)
+                if len(values) != len(targets):
+                    self._fail(f"{len(targets)} values were expected, not {len(values)}")
+                for inner, entry in zip(targets, values, strict=True):
+                    self._assign(inner, entry)
+            case ast.Subscript(value=holder, slice=index):
+                self._set(self._value(holder), self._index(index), value)
+            case _:
+                self._fail("this can't be given a value")
+
+    def _value(self, node: ast.expr) -> Value:
+        self._line = node.lineno
+        self._charge(1)
+        match node:
+            case ast.Constant(value=value):
+                self._charge(len(value) if isinstance(value, str) else 0)
+                return cast("Value", value)
+            case ast.Name(id=name):
+                if name not in self.variables:
+                    self._fail(f"the name {name!r} has no value")
+                return self.variables[name]
+            case ast.Call():
+                return self._call(node)
+            case ast.List(elts=elements):
+                return [self._value(element) for element in elements]
+            case ast.Tuple(elts=elements):
+                return tuple(self._value(element) for element in elements)
+            case ast.Dict(keys=keys, values=values):
+                return self._dict(cast("list[ast.expr]", keys), values)
+            case ast.ListComp() | ast.GeneratorExp():
+                return self._comprehension(node.elt, node.generators)
+            case ast.JoinedStr(values=parts):
+                return "".join([self._part_of_text(part) for part in parts])
+            case ast.BinOp(left=left, op=op, right=right):
+                return self._binary(op, self._value(left), self._value(right))
+            case ast.UnaryOp(op=op, operand=operand):
+                return cast("Value", self._apply(OPERATORS[type(op)], self._value(operand)))
+            case ast.BoolOp(op=op, values=operands):
+                for operand in operands[:-1]:
+                    side = self._value(operand)
+                    if bool(side) is isinstance(op, ast.Or):
+                        return side
+                return self._value(operands[-1])
+            case ast.Compare(left=left, ops=ops, comparators=operands):
+                return self._comparison(self._value(left), ops, operands)
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                return self._value(body if self._value(test) else orelse)
+            case ast.Subscript(value=holder, slice=index):
+                return self._entry(self._value(holder), self._index(index))
+        raise ProgramError("a slice can't be used here", self._line)
+
+    def _dict(self, keys: list[ast.expr], values: list[ast.expr]) -> dict[Any, Any]:
+        result: dict[Any, Any] = {}
+        for key, value in zip(keys, values, strict=True):
+            name = self._value(key)
+            self._read(name)
+            self._apply(operator.setitem, result, name, self._value(value))
+        return result
+
+    def _comprehension(self, element: ast.expr, loops: list[ast.comprehension]) -> list[Value]:
+        outside = dict(self.variables)
+        self._charge(len(outside))
+        result: list[Value] = []
+
+        def fill(loops: list[ast.comprehension]) -> None:
+            if not loops:
+                result.append(self._value(element))
+                return
+            for _ in self._assignments(loops[0].target, loops[0].iter):
+                if all(self._value(test) for test in loops[0].ifs):
+                    fill(loops[1:])
+
+        fill(loops)
+        self.variables = outside
+        return result
+
+    def _part_of_text(self, node: ast.expr) -> str:
+        """Evaluate a part of an f-string."""
+        if not isinstance(node, ast.FormattedValue):
+            return cast("str", self._value(node))
+        value = self._value(node.value)
+        self._read(value)
+        text = cast("str", self._apply(str, value))
+        self._charge(len(text))
+        return text
+
+    def _comparison(self, left: Value, ops: list[ast.cmpop], operands: list[ast.expr]) -> bool:
+        for op, operand in zip(ops, operands, strict=True):
+            right = self._value(operand)
+            if not isinstance(op, ast.Is | ast.IsNot):
+                self._read(left, right)
+            elif not any(side is None or type(side) is bool for side in (left, right)):
+                self._fail("'is' can only ask for None, True or False; use == instead")
+            if not self._apply(OPERATORS[type(op)], left, right):
+                return False
+            left = right
+        return True
+
+    def _binary(
+        self, op: ast.operator, left: Value, right: Value, *, in_place: bool = False
+    ) -> Value:
+        """Compute a binary operator; `in_place` as by `+=`, which changes a list itself."""
+        numbers = type(left) in NUMBERS and type(right) in NUMBERS
+        match op:
+            case ast.Pow() if isinstance(left, int) and isinstance(right, int) and abs(left) > 1:
+                if abs(right) * (abs(left).bit_length() - 1) > MAX_BITS:
+                    self._fail("the number is too big")
+            case ast.Mult() if not numbers:
+                times = next((side for side in (left, right) if type(side) is int), 0)
+                self._charge(max(0, times) * self._read(left, right))
+            case ast.Add():
+                self._charge(
+                    sum(len(side) for side in (left, right) if isinstance(side, ITERABLES))
+                )
+            case ast.Mod() if not numbers:  # '%999999999d' % 1
+                self._fail(f"{kind_of(left)} can't be formatted with %")
+        operation = OPERATORS[type(op)]
+        if in_place:
+            operation = _IN_PLACE.get(type(op), operation)
+        result = self._apply(operation, left, right)
+        if type(result) is int and result.bit_length() > MAX_BITS:
+            self._fail("the number is too big")
+        if type(result) is complex:
+            self._fail("the result is no real number")
+        return cast("Value", result)
+
+    def _index(self, node: ast.expr) -> Value | slice:
+        if not isinstance(node, ast.Slice):
+            return self._value(node)
+        bounds = (node.lower, node.upper, node.step)
+        return slice(*(None if bound is None else self._value(bound) for bound in bounds))
+
+    def _entry(self, holder: Value, at: Value | slice) -> Value:
+        """Return an entry of a text, list, tuple or dict, or a slice of it."""
+        if not isinstance(holder, ITERABLES):
+            self._fail(f"{kind_of(holder)} has no entries")
+        if isinstance(at, slice):
+            self._charge(len(holder))
+        else:
+            self._read(at)
+        return cast("Value", self._apply(operator.getitem, holder, at))
+
+    def _set(self, holder: Value, at: Value | slice, value: Value) -> None:
+        if isinstance(at, slice):
+            self._fail("this can't be given a value")
+        if not isinstance(holder, list | dict):
+            self._fail(f"an entry of {kind_of(holder)} can't be set")
+        self._read(at)
+        self._apply(operator.setitem, holder, at, value)
+
+    def _call(self, node: ast.Call) -> Value:
+        line, called = node.lineno, node.func
+        args = [self._value(called.value)] if isinstance(called, ast.Attribute) else []
+        args += [self._value(argument) for argument in node.args]
+        kwargs = {str(keyword.arg): self._value(keyword.value) for keyword in node.keywords}
+        self._line = line
+        if isinstance(called, ast.Attribute):
+            name = called.attr
+            function = METHODS.get(type(args[0]), {}).get(name)
+            if function is None:
+                self._fail(f"{kind_of(args[0])} has no method .{name}()")
+        else:
+            name = cast("ast.Name", called).id
+            if name in self._functions:
+                return self._call_given(name, args, kwargs)
+            function = BUILT_IN[name]
+        if not kwargs.keys() <= KEYWORDS.get(name, frozenset()):
+            self._fail(f"{name}() takes other arguments")
+        if name not in ("append", "pop"):  # they look at one entry only
+            cost = self._read(*args, *kwargs.values())
+            self._charge(cost * cost.bit_length() if name == "sorted" else growth(name, args))
+        result = self._apply(function, *args, **kwargs)
+        if type(result) is range:
+            self._charge(self._apply(len, result))
+            return list(result)
+        if type(result) in SCALARS:  # the entries of others were paid for before
+            self._read(result)
+        return cast("Value", result)
+
+    def _call_given(self, name: str, args: list[Value], kwargs: dict[str, Value]) -> Value:
+        """Call a function that the program was given."""
+        function, line = self._functions[name], self._line
+        self._charge(CALL_WORK)
+        self._read(*args, *kwargs.values())
+        try:
+            inspect.signature(function).bind(*args, **kwargs)
+        except TypeError:
+            self._fail(f"{name}() takes other arguments")
+        try:
+            result = function(*args, **kwargs)
+        except ProgramError as error:
+            raise ProgramError(error.reason, error.line or line) from None
+        self._read(result)
+        return cast("Value", result)

@@ -1,0 +1,190 @@
+"""The messages, tools and lines of text that differ between a request and the recorded one."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import zip_longest
+from typing import Any
+
+from pytest_miniwob_agent.cassettes.format.call import Request
+from pytest_miniwob_agent.core.chat import Message
+from pytest_miniwob_agent.core.data import changed_parts
+from pytest_miniwob_agent.core.text import counted, listed
+
+SHOWN = 3
+"""Changed messages, and changed tools, whose lines are shown."""
+
+CONTEXT = 2
+"""Unchanged lines that are shown around a change."""
+
+LONG = 160
+"""Longer lines that changed are folded: only the changed words and some around them are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """The differences of two requests, for people.
+
+    Args:
+        lines: the lines of the texts, those that differ marked `- ` or `+ `.
+        where: the messages that differ, such as `message 3 (tool)`; of an unknown API the parts of
+            the JSON; empty for requests of one message.
+        part: what differs in the first of these messages, such as `its tool calls`; empty if it is
+            the text.
+    """
+
+    lines: Sequence[str]
+    where: str = ""
+    part: str = ""
+
+    @property
+    def marked(self) -> list[str]:
+        """The lines that differ."""
+        return _marked(self.lines)
+
+
+def differences_of(recorded: Request, request: Request) -> Differences:
+    """Compare two requests."""
+    if not request.is_known:
+        parts = listed(changed_parts(dict(recorded.body), dict(request.body)))
+        return Differences(diff(recorded.text, request.text), parts)
+    if recorded.path != request.path:
+        return Differences(diff(recorded.text, request.text))
+    tools = _lines_of_tools(recorded.tools, request.tools)
+    then, now = recorded.messages, request.messages
+    if max(len(then), len(now)) == 1:
+        return Differences([*diff(recorded.text, request.text), *tools])
+    pairs = [_Pair(*pair) for pair in changed_pairs(then, now)]
+    lines = [line for pair in pairs[:SHOWN] for line in pair.lines]
+    if len(pairs) > SHOWN:
+        lines.append(f"… and {counted(len(pairs) - SHOWN, 'more changed message')}")
+    if not pairs:
+        return Differences(tools)
+    others = f" and {counted(len(pairs) - 1, 'more message')}" if pairs[1:] else ""
+    # The first message that differs explains the others, as answers and screens follow from it.
+    return Differences([*lines, *tools], pairs[0].name + others, pairs[0].part)
+
+
+def changed_pairs(then: Sequence[Any], now: Sequence[Any]) -> Iterator[tuple[int, Any, Any]]:
+    """Yield what differs in two lists: the number from 1, the old and the new entry, or None."""
+    for tag, a1, a2, b1, b2 in SequenceMatcher(None, then, now, autojunk=False).get_opcodes():
+        if tag != "equal":
+            for offset, (old, new) in enumerate(zip_longest(then[a1:a2], now[b1:b2])):
+                yield (a1 if new is None else b1) + offset + 1, old, new
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """A message that differs; None where there is no such message."""
+
+    number: int
+    then: Message | None
+    now: Message | None
+
+    @property
+    def name(self) -> str:
+        message = self.now or self.then
+        assert message is not None
+        return f"message {self.number} ({message.role})"
+
+    @property
+    def part(self) -> str:
+        """The part that differs; empty if it is the text."""
+        if self.then is None:
+            return "added"
+        if self.now is None:
+            return "removed"
+        if self.then.role != self.now.role:
+            return f"its role {self.then.role}, now {self.now.role}"
+        if self.then.text != self.now.text:
+            return ""
+        if [*map(str, self.then.tool_calls)] != [*map(str, self.now.tool_calls)]:
+            return "its tool calls"
+        return "the ids of its tool calls" if self.now.tool_calls else "the id of its tool call"
+
+    @property
+    def lines(self) -> list[str]:
+        """The name and the lines of the message; its ids where nothing else differs."""
+        lines = diff(str(self.then or ""), str(self.now or ""))
+        if not _marked(lines) and self.then and self.now:
+            lines = diff(_with_ids(self.then), _with_ids(self.now))
+        return [f"{self.name}:", *lines]
+
+
+def _with_ids(message: Message) -> str:
+    ids = [message.tool_call_id or "", *(f"{call.id} {call}" for call in message.tool_calls)]
+    return "\n".join([f"[{message.role}]", *filter(None, ids)])
+
+
+def _lines_of_tools(then: dict[str, Any], now: dict[str, Any]) -> list[str]:
+    """Return the lines of the tools that changed, as JSON; without added and removed tools."""
+    names = [name for name in then if name in now and then[name] != now[name]]
+    lines = []
+    for name in names[:SHOWN]:
+        lines += [f"the tool {name}:", *diff(_json(then[name]), _json(now[name]))]
+    if len(names) > SHOWN:
+        lines.append(f"… and {counted(len(names) - SHOWN, 'more changed tool')}")
+    return lines
+
+
+def _json(tool: Any) -> str:
+    return json.dumps(tool, indent=2, sort_keys=True, ensure_ascii=False)
+
+
+def _marked(lines: Sequence[str]) -> list[str]:
+    return [line for line in lines if line[:2] in ("- ", "+ ")]
+
+
+def diff(old: str, new: str) -> list[str]:
+    """Return the lines of two texts, those that differ marked `- ` or `+ `, equal ones folded."""
+    a, b = old.splitlines(), new.splitlines()
+    shown: list[str] = []
+    opcodes = SequenceMatcher(None, a, b, autojunk=False).get_opcodes()
+    for tag, a1, a2, b1, b2 in opcodes:
+        if tag == "equal":
+            head = CONTEXT if shown else 0
+            tail = CONTEXT if a2 < len(a) or b2 < len(b) else 0
+            if a2 - a1 > head + tail + 1:
+                shown += [f"  {_fold(line)}" for line in a[a1 : a1 + head]]
+                shown.append(f"  … {a2 - a1 - head - tail} unchanged lines")
+                shown += [f"  {_fold(line)}" for line in a[a2 - tail : a2]]
+            else:
+                shown += [f"  {_fold(line)}" for line in a[a1:a2]]
+        elif tag == "replace" and a2 - a1 == b2 - b1:
+            pairs = [_pair(*pair) for pair in zip(a[a1:a2], b[b1:b2], strict=True)]
+            shown += [f"- {before}" for before, _ in pairs] + [f"+ {after}" for _, after in pairs]
+        else:
+            shown += [f"- {line}" for line in a[a1:a2]] + [f"+ {line}" for line in b[b1:b2]]
+    return shown
+
+
+def _fold(line: str, head: bool = True, tail: bool = True) -> str:
+    """Cut the middle out of a long text; whole words of its beginning and its end are kept."""
+    if len(line) <= LONG // 2:
+        return line
+    start = line[: LONG // 4].rpartition(" ")[0] if head else ""
+    end = line[-LONG // 4 :].partition(" ")[2] if tail else ""
+    return f"{start} … {end}"
+
+
+def _pair(old: str, new: str) -> tuple[str, str]:
+    """Return two versions of a line; of long ones, the words that differ and some around them."""
+    if max(len(old), len(new)) <= LONG:
+        return old, new
+    words = [re.findall(r"\s+|\w+|[^\w\s]", line) for line in (old, new)]
+    matcher = SequenceMatcher(None, words[0], words[1], autojunk=False)
+    if matcher.ratio() < 0.5:
+        return old, new
+    texts = ["", ""]
+    opcodes = matcher.get_opcodes()
+    for index, (tag, a1, a2, b1, b2) in enumerate(opcodes):
+        for side, part in enumerate((words[0][a1:a2], words[1][b1:b2])):
+            text = "".join(part)
+            if tag == "equal":
+                text = _fold(text, head=index > 0, tail=index < len(opcodes) - 1)
+            texts[side] += text
+    return texts[0].strip(), texts[1].strip()

@@ -1,0 +1,54 @@
+"""Commands that are shown to users: those that record what is missing, or show an item."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from pytest_miniwob_agent.core.files import shown_from_here
+from pytest_miniwob_agent.core.secrets import redact
+from pytest_miniwob_agent.plugin.options.settings import OPTIONS
+from pytest_miniwob_agent.plugin.run.state import settings_of
+
+if TYPE_CHECKING:
+    import pytest
+
+
+def record_command(config: pytest.Config) -> str:
+    """Return the command that records what this run lacks."""
+    arguments = map(str, config.invocation_params.args)
+    return _shown(config, ["pytest", *arguments, "--miniwob-record=new_episodes"])
+
+
+def record_item_command(item: pytest.Item) -> str:
+    """Return the command that records an item."""
+    words = ["pytest", _node_id(item), *_options(item.config), "--miniwob-record=new_episodes"]
+    return _shown(item.config, words)
+
+
+def show_command(item: pytest.Item, case: str) -> str:
+    """Return the command that shows all of an item's episode."""
+    test = _node_id(item).partition("[")[0]
+    return _shown(item.config, ["miniwob-agent", "show", case, "--", test, *_options(item.config)])
+
+
+def _node_id(item: pytest.Item) -> str:
+    """Return pytest's id of an item, with a path from the working directory."""
+    return f"{shown_from_here(item.path)}::{item.nodeid.partition('::')[2]}"
+
+
+def _options(config: pytest.Config) -> list[str]:
+    """Return the options of the command line that make a difference to an item."""
+    words = ["-c", str(config.option.inifilename)] if config.option.inifilename else []
+    for value in config.option.override_ini or ():
+        words += ["-o", value]
+    for option in OPTIONS:
+        value = config.getoption(option.ini)
+        if value is not None and not option.whole_run:
+            words.append(option.name if option.flag else f"{option.name}={value}")
+    return words
+
+
+def _shown(config: pytest.Config, words: list[str]) -> str:
+    """Return words as a command line, with keys and what is never kept replaced."""
+    return shlex.join(redact(words, settings_of(config).sent_only_texts))
