@@ -3,22 +3,23 @@
 import json
 
 
-def completion(text="click id=1"):
-    """A valid chat completion."""
-    return {
-        "id": "chatcmpl-1",
-        "created": 1_700_000_000,
-        "object": "chat.completion",
-        "model": "m",
-        "choices": [
+def completion(text="click id=1", model="m", calls=(), **message):
+    """A valid chat completion; each call of a tool is a pair of its name and arguments."""
+    message = {"role": "assistant", "content": text, **message}
+    if calls:
+        message["tool_calls"] = [
             {
-                "index": 0,
-                "finish_reason": "stop",
-                "message": {"role": "assistant", "content": text},
+                "id": f"call_{name}", "type": "function",
+                "function": {"name": name, "arguments": json.dumps(arguments)},
             }
-        ],
+            for name, arguments in calls
+        ]  # fmt: skip
+    end = "tool_calls" if calls else "stop"
+    return {
+        "id": "chatcmpl-1", "created": 1_700_000_000, "object": "chat.completion", "model": model,
+        "choices": [{"index": 0, "finish_reason": end, "message": message}],
         "usage": {"prompt_tokens": 11, "completion_tokens": 3, "total_tokens": 14},
-    }
+    }  # fmt: skip
 
 
 def response(body, *headers, status="200 OK", length=None, kind="application/json"):

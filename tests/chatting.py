@@ -1,6 +1,8 @@
 """A project whose agent calls tools in a conversation, and a model that answers it."""
 
-import json
+from answers import completion
+
+MODEL = "m-2026-01-01"
 
 CHATTING = """
     import pytest
@@ -41,35 +43,15 @@ CHATTING = """
 """Goes below `projects.FAKE_PAGE` in a conftest.py."""
 
 
-def answer(*calls, text=None, model="m-2026-01-01", **fields):
-    """A chat completion with calls of tools, each a name and its arguments."""
-    message = {"role": "assistant", "content": text, **fields.pop("message", {})}
-    if calls:
-        message["tool_calls"] = [
-            {
-                "id": f"call_{name}",
-                "type": "function",
-                "function": {"name": name, "arguments": json.dumps(arguments)},
-            }
-            for name, arguments in calls
-        ]
-    choice = {"index": 0, "finish_reason": "tool_calls" if calls else "stop", "message": message}
-    return {
-        "object": "chat.completion",
-        "model": model,
-        "choices": [choice | fields],
-        "usage": {"prompt_tokens": 11, "completion_tokens": 3, "total_tokens": 14},
-    }
-
-
 def click_save(server):
     """Make a chat server solve the fake page with tool calls."""
 
     def reply(prompt):
-        results = [each for each in server.requests[-1]["messages"] if each["role"] == "tool"]
-        if results:
-            return answer(("click", {"element": 2}))
-        thinking = {"reasoning_content": "The menu is closed."}
-        return answer(("click", {"element": 1}), text="I open the menu.", message=thinking)
+        messages = server.requests[-1]["messages"]
+        if any(message["role"] == "tool" for message in messages):
+            return completion(None, MODEL, [("click", {"element": 2})])
+        thought = "The menu is closed."
+        calls = [("click", {"element": 1})]
+        return completion("I open the menu.", MODEL, calls, reasoning_content=thought)
 
     server.reply = reply

@@ -4,8 +4,10 @@ import contextlib
 import json
 import socketserver
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from urllib.parse import urlsplit
+
+from answers import completion
 
 from pytest_miniwob_agent.core.events import Completion
 from pytest_miniwob_agent.models.apis import CHAT, api_of, path_of, sse
@@ -14,8 +16,26 @@ OTHER_APIS = ("/v1/responses", "/v1/messages")
 """The paths whose answers are no chat completions."""
 
 
-class ChatServer:
-    """An OpenAI-compatible server on loopback whose answers a test decides.
+class LoopbackServer:
+    """A server on a free port, with a thread per connection, until it is closed."""
+
+    def __init__(self, handler):
+        self._server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), handler)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.01,), daemon=True
+        )
+        self._thread.start()
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+
+    def close(self):
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+class ChatServer(LoopbackServer):
+    """An OpenAI-compatible server whose answers a test decides.
 
     `reply` maps a prompt to a text or a `Completion`, which is sent in the form of the API of the
     path, as a stream if that is asked for; to a ready body (dict or bytes), a status code, or a
@@ -38,84 +58,58 @@ class ChatServer:
                 server.requests.append(body)
                 server.paths.append(self.path)
                 server.headers.append({k.lower(): v for k, v in self.headers.items()})
-                answer = server.reply(server.prompt(self.path, body))
-                status, kind = 200, "application/json"
-                if isinstance(answer, int):
-                    answer = (answer, {"error": {"message": f"status {answer}"}})
-                if isinstance(answer, tuple):
-                    status, answer = answer
-                if isinstance(answer, str | Completion):
-                    kind, answer = server.answer(self.path, body, answer)
-                data = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
-                self.send_response(status)
-                if server.retry_after and status != 200:
-                    self.send_header("Retry-After-Ms", str(1000 * server.retry_after))
-                if server.encode:
-                    data = server.encode(data)
-                    self.send_header("Content-Encoding", "gzip")
-                self.send_header("Content-Type", kind)
-                self.send_header("Content-Length", str(len(data)))
-                self.send_header("Set-Cookie", "session=secret-cookie")
                 with contextlib.suppress(ConnectionError):  # the client may be gone by now
-                    self.end_headers()
-                    self.wfile.write(data)
+                    server.send(self, *server.response(self.path, body))
 
             def log_message(self, *args):
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, args=(0.01,), daemon=True
-        )
-        self._thread.start()
-        self.url = f"http://127.0.0.1:{self._server.server_port}/v1"
+        super().__init__(Handler)
 
-    def prompt(self, path, body):
-        """The prompt of a request: its last message; of text agents, the only one."""
-        path = path_of(urlsplit(path).path)
-        messages = api_of(CHAT if "messages" in body and path not in OTHER_APIS else path).messages(
-            body
-        )
-        return messages[-1].text
+    def response(self, url, body):
+        """Return status, content type and content of the answer to a request."""
+        path = path_of(urlsplit(url).path)
+        read_as = CHAT if "messages" in body and path not in OTHER_APIS else path
+        answer = self.reply(api_of(read_as).messages(body)[-1].text)
+        status, kind = 200, "application/json"
+        if isinstance(answer, int):
+            answer = (answer, {"error": {"message": f"status {answer}"}})
+        if isinstance(answer, tuple):
+            status, answer = answer
+        plain = path not in OTHER_APIS and not body.get("stream")
+        if isinstance(answer, str) and plain:
+            answer = self.completion(answer, body["model"])
+        elif isinstance(answer, str):
+            answer = Completion(answer, 11, 3, body.get("model"))
+        if isinstance(answer, Completion):
+            api = api_of(path)
+            answer = api.served(api.answer(answer), str(len(self.requests)))
+            if body.get("stream"):
+                kind = sse.CONTENT_TYPE
+                answer = sse.write_events(api.events(answer), named=path != CHAT).encode()
+        return status, kind, answer if isinstance(answer, bytes) else json.dumps(answer).encode()
 
-    def answer(self, path, body, said):
-        """The content type and the body of an answer that says this."""
-        path = path_of(urlsplit(path).path)
-        if isinstance(said, str):
-            if path not in OTHER_APIS and not body.get("stream"):
-                return "application/json", self.completion(said, body["model"])
-            said = Completion(said, 11, 3, body.get("model"))
-        api = api_of(path)
-        answer = api.served(api.answer(said), str(len(self.requests)))
-        if not body.get("stream"):
-            return "application/json", answer
-        stream = sse.write_events(api.events(answer), named=path != CHAT)
-        return sse.CONTENT_TYPE, stream.encode()
+    def send(self, http, status, kind, content):
+        http.send_response(status)
+        if self.retry_after and status != 200:
+            http.send_header("Retry-After-Ms", str(1000 * self.retry_after))
+        if self.encode:
+            content = self.encode(content)
+            http.send_header("Content-Encoding", "gzip")
+        http.send_header("Content-Type", kind)
+        http.send_header("Content-Length", str(len(content)))
+        http.send_header("Set-Cookie", "session=secret-cookie")
+        http.end_headers()
+        http.wfile.write(content)
 
     def completion(self, text, model="m"):
-        return {
-            "id": f"chatcmpl-{len(self.requests)}",
-            "created": 1_700_000_000 + len(self.requests),
-            "object": "chat.completion",
-            "model": model,
-            "choices": [
-                {
-                    "index": 0,
-                    "finish_reason": "stop",
-                    "message": {"role": "assistant", "content": text},
-                }
-            ],
-            "usage": {"prompt_tokens": 11, "completion_tokens": 3, "total_tokens": 14},
-        }
-
-    def close(self):
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        number = len(self.requests)
+        of_call = {"id": f"chatcmpl-{number}", "created": 1_700_000_000 + number}
+        return completion(text, model) | of_call
 
 
-class RawServer:
-    """A server on loopback that sends the bytes a test gives it, HTTP or not, and hangs up.
+class RawServer(LoopbackServer):
+    """A server that sends the bytes a test gives it, HTTP or not, and hangs up.
 
     `answer` maps the number of a request, from 1 up, to the pieces that are sent one by one; it may
     wait between them.
@@ -139,15 +133,4 @@ class RawServer:
                     for piece in server.answer(server.requests):
                         self.wfile.write(piece)
 
-        self._server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, args=(0.01,), daemon=True
-        )
-        self._thread.start()
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}/v1"
-
-    def close(self):
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        super().__init__(Handler)

@@ -242,15 +242,13 @@ def check_cassettes(collected: Collected) -> Iterator[Check]:
         first, *_, last = collected.problem.split("\n")
         yield Check("items", f"{first} {last}", "see the output of `pytest --collect-only`")
         return
-    if not (used.stems or used.cases):
+    if not used.stems:
         found, _, hint = NO_ITEMS.partition(": ")
         yield Check("items", found, hint, note=True)
         return
     stems = [stem for stem in used.stems if stem not in used.deselected]
     if stems:
         yield Check("items", f"{len(stems)} of {', '.join(sorted(used.model_folders))}")
-    if others := len([case for case in used.cases if case not in used.deselected]):
-        yield Check("items", f"{others} with an agent or model of a fixture")
     missing = [stem for stem in stems if not (used.folder / f"{stem}.yaml").is_file()]
     found = f"{len(stems) - len(missing)} of {len(stems)} recorded in {display_path(used.folder)}"
     found += f"; missing: {listed(missing, 1)}" if missing else ""

@@ -34,5 +34,10 @@ class Case:
         """The pytest item's id, for instance `n-screen-n-step/click-menu-2/1000`."""
         return f"{self.category}/{self.task}/{self.sample}"
 
+    @property
+    def item(self) -> str:
+        """The id without the repeat, which all samples of a problem share."""
+        return f"{self.category}/{self.task}/{self.seed}"
+
     def __str__(self) -> str:
         return self.id

@@ -9,5 +9,5 @@
 - `params`: parameters of calls, and addresses of servers.
 - `budget`: limits on live calls, over all workers; `prices` is what they cost.
 - `unusable`: answers that hold no completion.
-- `permanent`: errors that every call would meet; `refusals` is advice on them.
+- `failures`: failed calls: those that all calls would fail like, and advice.
 """

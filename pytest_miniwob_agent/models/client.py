@@ -22,15 +22,15 @@ from pytest_miniwob_agent.core.usage import Usage
 from pytest_miniwob_agent.models.apis import path_of
 from pytest_miniwob_agent.models.apis.recorded import answer_of
 from pytest_miniwob_agent.models.budget import Budget, Payment
-from pytest_miniwob_agent.models.keys import Keys
-from pytest_miniwob_agent.models.params import OPTION, sent_only_texts, shown_url, split_url
-from pytest_miniwob_agent.models.permanent import (
+from pytest_miniwob_agent.models.failures import (
     advice_on_connection,
+    advice_on_refusal,
     forbid_retry,
     is_hopeless,
     model_error,
 )
-from pytest_miniwob_agent.models.refusals import advice_on_refusal
+from pytest_miniwob_agent.models.keys import Keys
+from pytest_miniwob_agent.models.params import OPTION, sent_only_texts, shown_url, split_url
 from pytest_miniwob_agent.models.unusable import describe_unusable, parsed_json, usage_of_answer
 
 RETRIES = 5

@@ -1,9 +1,6 @@
-"""Hooks of the plugin; each calls the module that does the work.
+"""The hooks of the plugin, in the order of a run; each calls the module that does the work.
 
-F means that the agent failed the task; E that the run is inconclusive (no browser, no cassette); D
-that the item's model calls are not those of its cassette (drift); w that it waits for completions
-of deferred recording, and b for a larger budget. Against a baseline, P is solved now and was not;
-R was solved and is not, where the gate judges all items together.
+`terminal.statuses` explains the letters of items.
 """
 
 from __future__ import annotations
@@ -38,7 +35,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """Pass on the project's folder, and the one that the workers of pytest-xdist share."""
+    """Tell a worker of pytest-xdist the project's folder, and the one that all processes share."""
     node.workerinput["miniwob_folder"] = str(project_folder(node.config))
     node.workerinput["miniwob_shared"] = str(node.config.stash[STATE].shared or "")
 
@@ -55,33 +52,27 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     collection.parametrize(metafunc)
 
 
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_collection_modifyitems(
-    config: pytest.Config, items: list[pytest.Item]
-) -> Generator[None, Any, Any]:
-    """Remember which cassettes a deferred run is about, before any item is deselected."""
-    state = config.stash[STATE]
-    if state.settings.record == "defer":
-        collection.remember_collected(state, items)
-    collection.check_parametrized(items)
-    return (yield)
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Check all items before any is deselected."""
+    collection.check_marked(items)
 
 
 def pytest_deselected(items: Sequence[pytest.Item]) -> None:
-    """Remember the cases that were left out on purpose."""
-    for item in items:
-        item.config.stash[STATE].deselected |= collection.case_ids([item])
+    """Remember the cases that are left out."""
+    if items:
+        items[0].config.stash[STATE].selection.deselect(collection.cases_of(items))
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Remember the cases that will run."""
-    session.config.stash[STATE].selected |= collection.case_ids(session.items)
+    session.config.stash[STATE].selection.to_run = collection.cases_of(session.items)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Send the controller the cases that this worker selected and deselected."""
-    session.config.stash[STATE].send_selection(session.config)
+    """Send the controller what this worker selected."""
+    session.config.stash[STATE].selection.send(session.config)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -32,10 +32,10 @@ from pytest_miniwob_agent.core.observations import Shot
 from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.core.protocols import Observer, Page, Visible
 from pytest_miniwob_agent.core.text import listed, nearest
-from pytest_miniwob_agent.plugin.items.collection import case_of, cassettes_of
+from pytest_miniwob_agent.plugin.items.collection import case_of, cases_of
 from pytest_miniwob_agent.plugin.options.project_folder import suite_files
 from pytest_miniwob_agent.plugin.options.reading import read_settings
-from pytest_miniwob_agent.plugin.run.state import STATE, settings_of
+from pytest_miniwob_agent.plugin.run.state import STATE
 
 _SETUP = "MINIWOB_INNER"
 """Variable with what the inner run is to do, and the socket to report to."""
@@ -178,8 +178,8 @@ def collect(args: Sequence[str]) -> Collected:
                     if address:
                         place = HostPort(*serve) if serve else None
                         found["grid"] = read_grid(address, capabilities, place)
-                case "cassettes", (folder, *stems):
-                    found["used"] = Used(Path(folder), *stems)
+                case "cassettes", (folder, stems, deselected):
+                    found["used"] = Used(Path(folder), stems, deselected)
     if "used" not in found:
         found["problem"] = f"pytest can't collect the items:\n{run.output}"
     return Collected(**found)
@@ -194,7 +194,7 @@ def used_cassettes(args: Sequence[str]) -> Used:
     collected = collect(args)
     if collected.problem:
         raise UsageError(collected.problem)
-    if not (collected.used.stems or collected.used.cases):
+    if not collected.used.stems:
         raise UsageError(NO_ITEMS)
     return collected.used
 
@@ -217,7 +217,6 @@ class _Collector:
     def __init__(self, channel: _Channel) -> None:
         self._channel = channel
         self._suites: list[Path] = []
-        self._items: list[pytest.Item] = []
 
     def prepare(self, config: pytest.Config) -> None:
         config.option.lf = False  # which leaves out files without an item that failed
@@ -234,21 +233,19 @@ class _Collector:
             config.args += map(str, self._suites)
             config.option.keepduplicates = True  # also those in a folder of tests
 
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None]:
-        """Remember all items before any is deselected, by `-k`, `-m`, `--deselect` or a plugin."""
-        self._items = list(items)
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Leave out the items that are in suites alone."""
         items[:] = [item for item in items if item.path not in self._suites]
-        return (yield)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         if session.testsfailed:
             return
-        settings = settings_of(session.config)
-        stems, cases = (set(part) for part in cassettes_of(self._items, settings))
-        selected = {name for part in cassettes_of(session.items, settings) for name in part}
-        data = [sorted(stems), sorted(cases), sorted((stems | cases) - selected)]
-        self._channel.send("cassettes", [str(settings.cassettes), *data])
+        state = session.config.stash[STATE]
+        stems = set(state.cassettes_of(state.selection.cases))
+        deselected = stems.difference(state.cassettes_of(cases_of(session.items)))
+        folder = str(state.settings.cassettes)
+        self._channel.send("cassettes", [folder, sorted(stems), sorted(deselected)])
 
 
 _LEFT_OUT = ("results", "baseline", "gate", "report", "trace", "answers")

@@ -1,1 +1,8 @@
-"""Tasks: the installed ones and pages of one's own, categories, suites, facts, and selection."""
+"""Tasks: which there are, and how they are selected.
+
+- `catalogue`: the tasks of the `miniwob` package, by category.
+- `pages`: all tasks that can be selected, with those of custom pages.
+- `suites`: named selections of tasks.
+- `selection`: cases by selectors, seeds and repeats.
+- `facts`: papers, actions and certification of each task.
+"""

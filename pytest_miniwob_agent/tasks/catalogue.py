@@ -1,7 +1,4 @@
-"""The tasks of the installed package: pages, categories, and the facts about them in a table.
-
-`pages` has the catalogue of all tasks that can be selected, those of one's own too.
-"""
+"""The tasks of the installed `miniwob` package: pages, categories, and a table of facts."""
 
 from __future__ import annotations
 
@@ -39,7 +36,7 @@ OTHER = "other"
 
 
 def page_path(task: str) -> Path:
-    """The HTML file of a task. A flight task has a folder, named by the part after the dot."""
+    """Return the HTML file of a task. A flight task has a folder, named after the dot."""
     if task.startswith("flight."):
         return pages_folder() / "flight" / task.removeprefix("flight.") / "wrapper.html"
     return pages_folder() / "miniwob" / f"{task}.html"
@@ -47,7 +44,7 @@ def page_path(task: str) -> Path:
 
 @cache
 def pages_folder() -> Path:
-    """The folder of the installed `miniwob` package that holds all pages."""
+    """Return the folder of the installed `miniwob` package that holds all pages."""
     spec = importlib.util.find_spec("miniwob")
     if spec is None or spec.origin is None:
         raise UsageError("the miniwob package is not installed: pip install miniwob")
@@ -56,7 +53,7 @@ def pages_folder() -> Path:
 
 @cache
 def installed_tasks() -> dict[str, str]:
-    """Every installed task and its category, by name."""
+    """Return the category of every installed task, by the task's name."""
     category = {task: name for name, members in CATEGORIES.items() for task in members}
     names = [path.stem for path in pages_folder().glob("miniwob/*.html")]
     names += [f"flight.{path.parent.name}" for path in pages_folder().glob("flight/*/wrapper.html")]
@@ -65,13 +62,11 @@ def installed_tasks() -> dict[str, str]:
 
 @cache
 def task_facts() -> dict[str, Mapping[str, str]]:
-    """The rows of `data/tasks.csv` by task: the actions that a solution takes, and the papers that
-    report the task, with its group in them.
-    """
+    """Return the rows of `data/tasks.csv`, by task."""
     text = (Path(__file__).with_name("data") / "tasks.csv").read_text(encoding="utf-8")
     return {row["task"]: row for row in csv.DictReader(text.splitlines())}
 
 
 def task_fact(task: str, column: str) -> str:
-    """One field of `data/tasks.csv`; empty for a task that is not in it."""
+    """Return one field of `data/tasks.csv`; empty for a task that is not in it."""
     return task_facts().get(task, {}).get(column, "")

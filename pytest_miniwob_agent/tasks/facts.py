@@ -19,7 +19,7 @@ class Task:
     """A task and the facts about it.
 
     `rci` and `webwise` are its groups in these papers, empty if they do not report it; `actions`
-    are those of a solution; `certified` is a verdict in a few words.
+    are those of a solution; `certified` says in a few words whether it is deterministic.
     """
 
     name: str
@@ -33,11 +33,7 @@ class Task:
 
 
 def list_tasks(selectors: list[str], catalogue: Catalogue | None = None) -> list[Task]:
-    """The selected tasks.
-
-    Raises:
-        UsageError: a selector matches nothing.
-    """
+    """Return the selected tasks; a selector that matches nothing is a `UsageError`."""
     return [
         Task(
             name=name,
@@ -55,14 +51,14 @@ def list_tasks(selectors: list[str], catalogue: Catalogue | None = None) -> list
 
 @cache
 def _verdicts() -> dict[str, dict[str, Any]]:
-    """The output of `miniwob-agent certify --output` for the installed tasks, by case."""
+    """Return the output of `miniwob-agent certify --output` for the installed tasks, by case."""
     text = (Path(__file__).with_name("data") / "certified.json").read_text(encoding="utf-8")
     verdicts: dict[str, dict[str, Any]] = json.loads(text)
     return verdicts
 
 
 def _certified(task: str) -> str:
-    """A task's verdict: `yes` and the number of observations, `no` and a reason, `not tried`."""
+    """Return `yes` and the number of observations, `no` and a reason, or `not tried`."""
     found = [verdict for case, verdict in _verdicts().items() if case.split("/")[1] == task]
     if not found:
         return "not tried"

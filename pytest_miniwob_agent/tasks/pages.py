@@ -1,4 +1,4 @@
-"""Pages by task: those of the installed package, and those in folders of one's own."""
+"""The pages of all tasks: those of the `miniwob` package, and custom pages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 class TaskPage:
     """A task's page.
 
-    `file` is what its browser loads first. `root` is the folder that an own page can reach, None
+    `file` is what the browser loads first. `root` is the folder that a custom page can reach, None
     for a page of the package.
     """
 
@@ -37,20 +37,18 @@ class Catalogue:
     """The tasks that can be selected: those of the package, and the pages of some folders.
 
     Args:
-        folders: folders of one's own pages.
-
-    Attributes:
-        pages: the page of each task, by the task's name; those of the package first.
+        folders: folders of custom pages.
 
     Raises:
         UsageError: a folder has no pages, or a page's name is not valid or taken.
     """
 
     def __init__(self, folders: Sequence[Path] = ()) -> None:
-        self.pages = {
+        self.pages: dict[str, TaskPage] = {
             task: TaskPage(task, category, page_path(task))
             for task, category in installed_tasks().items()
         }
+        """The page of each task, by the task's name; those of the package first."""
         for folder in dict.fromkeys(folder.resolve() for folder in folders):
             for page in find_pages(folder):
                 self.add(page)
@@ -58,8 +56,8 @@ class Catalogue:
     @property
     def categories(self) -> list[str]:
         """The names of all categories, each once."""
-        own = [page.category for page in self.pages.values() if page.root is not None]
-        return list(dict.fromkeys([*CATEGORIES, OTHER, *own]))
+        custom = [page.category for page in self.pages.values() if page.root is not None]
+        return list(dict.fromkeys([*CATEGORIES, OTHER, *custom]))
 
     @property
     def own_tasks(self) -> list[str]:
@@ -67,7 +65,7 @@ class Catalogue:
         return [task for task, page in self.pages.items() if page.root is not None]
 
     def add(self, page: TaskPage) -> None:
-        """Add a page of one's own.
+        """Add a custom page.
 
         Raises:
             UsageError: its name or that of its category is not valid or taken.
@@ -90,11 +88,7 @@ class Catalogue:
 
 
 def check_name(name: str, file: Path) -> None:
-    """Check that a task or a category can have this name.
-
-    Raises:
-        UsageError: it can't; the message names the page's file.
-    """
+    """Raise a `UsageError` if a task or a category of a page can't have this name."""
     if not _NAME.fullmatch(name):
         raise UsageError(
             f"{display_path(file)}: a task or a folder of tasks can't be called {name!r}; use "
@@ -103,11 +97,7 @@ def check_name(name: str, file: Path) -> None:
 
 
 def check_new_task(name: str, file: Path) -> None:
-    """Check that a new page can have this name and this file.
-
-    Raises:
-        UsageError: it can't.
-    """
+    """Raise a `UsageError` if a new page can't have this name and this file."""
     if file.exists():
         raise UsageError(f"{display_path(file)} exists: choose another name")
     folder = file.parent.resolve()
@@ -116,17 +106,17 @@ def check_new_task(name: str, file: Path) -> None:
 
 
 def new_task(name: str, folder: str) -> str:
-    """The HTML of a page that works, with comments; `folder` is that of the page, to show it."""
+    """Return the HTML of a page that works, with comments; `folder` is shown in them."""
     text = (Path(__file__).with_name("data") / "new-task.html").read_text(encoding="utf-8")
     return text.replace("{name}", name).replace("{folder}", folder)
 
 
 def find_pages(folder: Path) -> list[TaskPage]:
-    """The pages of a folder of one's own, sorted by their paths.
+    """Return the custom pages of a folder, sorted by their paths.
 
-    A file `NAME.html` is the task NAME. A folder with an `index.html` is a site, and one task,
-    whatever else is in it. Any other folder is a category of the pages in it. What begins with
-    `.` or `_` is left out, as are links to folders.
+    A file `NAME.html` is the task NAME. A folder with an `index.html` is one task, whatever else is
+    in it. Any other folder is a category of the pages in it. What begins with `.` or `_` is left
+    out, as are links to folders.
 
     Raises:
         UsageError: it is not a folder, or has no page.

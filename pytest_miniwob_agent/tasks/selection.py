@@ -1,4 +1,4 @@
-"""Cases picked by selectors of tasks, seeds and repeats."""
+"""Cases by selectors of tasks, seeds and repeats."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pytest_miniwob_agent.tasks.suites import SUITES
 def select_tasks(
     selectors: Iterable[str], catalogue: Catalogue | None = None
 ) -> list[tuple[str, str]]:
-    """Pairs of category and task that match a selector, each once.
+    """Return the pairs of category and task that match a selector.
 
     Args:
         selectors: names of suites, tasks and categories, and globs over the latter two.
@@ -50,7 +50,7 @@ def select_tasks(
 
 
 def parse_seeds(text: str) -> list[int]:
-    """Seeds from a list of numbers and inclusive ranges: `1000-1024,7`.
+    """Return the seeds of a list of numbers and inclusive ranges: `1000-1024,7`.
 
     Raises:
         UsageError: a part is neither, or there is none.
@@ -77,7 +77,7 @@ def select_cases(
     repeats: int = 1,
     catalogue: Catalogue | None = None,
 ) -> list[Case]:
-    """A case for every selected task, seed and repeat, in this order."""
+    """Return a case for every selected task, seed and repeat, in this order."""
     return [
         Case(task, category, seed, repeat)
         for category, task in select_tasks(selectors, catalogue)

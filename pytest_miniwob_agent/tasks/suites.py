@@ -14,7 +14,7 @@ SUITES: dict[str, Callable[[str], object]] = {
 }
 """Suites by name, each with a function that is true for the names of its tasks. In order: the 43
 tasks of the reflective agent's paper, those of the RCI paper, those of the WebWISE paper, and every
-task, pages of one's own too. A line here adds a suite."""
+task, custom ones too. A line here adds a suite."""
 
 
 def suites_of(task: str) -> tuple[str, ...]:

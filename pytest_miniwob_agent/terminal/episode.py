@@ -1,4 +1,4 @@
-"""An item's whole episode, printed as it happens: `miniwob-agent show` and `play`."""
+"""An item's whole episode, printed as it happens, for `miniwob-agent show` and `play`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class EpisodePrinter(Observer):
 
     def __init__(self, *, full: bool) -> None:
         self.outcome: Outcome | None = None
-        """The item's outcome, once it has come to its end."""
+        """The item's outcome, once the item has ended."""
         self._full = full
         self._begun = False
         self._screen = ""

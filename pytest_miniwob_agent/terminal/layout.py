@@ -1,8 +1,7 @@
-"""Layout of text for terminals and Markdown: wrapped lines, tables, escaped foreign text.
+"""Layout of text for terminals and Markdown: wrapped lines, tables, escaped text from outside.
 
-Ids and reasons come from files and pages. In a terminal they must not move the cursor, in Markdown
-they must not become markup or mention people, in a log of GitHub Actions not become a workflow
-command.
+Ids and reasons come from files and pages. They must not move a terminal's cursor, become Markdown's
+markup or mention people, or be a workflow command in a log of GitHub Actions.
 """
 
 from __future__ import annotations
@@ -17,14 +16,14 @@ Rows = Sequence[Sequence[str]]
 
 
 def escape(text: object) -> str:
-    """Escape foreign text for Markdown, so that it is neither markup nor mentions anybody."""
+    """Escape text for Markdown, so that it neither is markup nor mentions anybody."""
     inert = re.sub(r"[^\w .,;()/=+%'-]|_", lambda found: f"&#{ord(found[0])};", sanitize_line(text))
     # GitHub looks for names and numbers after @ and # in the rendered text.
     return re.sub(r"(&#(?:64|35);)(?=\w)", r"\1<!-- -->", inert)
 
 
 def cell(text: object) -> str:
-    """Escape foreign text for Markdown and format it as code, for ids and outcomes."""
+    """Escape text for Markdown and format it as code."""
     inside = escape(text)
     return f"<code>{inside}</code>" if inside else ""
 
@@ -49,7 +48,7 @@ def text_table(rows: Rows, width: int, numbers: bool = True) -> list[str]:
     """
     if not rows:
         return []
-    rows = [[sanitize_line(each) for each in row] for row in rows]
+    rows = [list(map(sanitize_line, row)) for row in rows]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     spare = width - sum(widths[1:]) - 2 * (len(widths) - 1)
     widths[0] = max(8, min(widths[0], spare))
@@ -57,8 +56,8 @@ def text_table(rows: Rows, width: int, numbers: bool = True) -> list[str]:
     for first, *others in rows:
         name = first if len(first) <= widths[0] else first[: widths[0] - 1] + "…"
         columns = [
-            each.rjust(size) if numbers else each.ljust(size)
-            for each, size in zip(others, widths[1:], strict=True)
+            text.rjust(size) if numbers else text.ljust(size)
+            for text, size in zip(others, widths[1:], strict=True)
         ]
         lines.append("  ".join([name.ljust(widths[0]), *columns]).rstrip())
     return lines

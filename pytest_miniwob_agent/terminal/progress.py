@@ -1,7 +1,6 @@
 """A line of figures below pytest's output while a run records: calls, tokens, money, time left.
 
-It is shown only on a terminal, where the line can be redrawn. A log does not need it: the summary
-repeats the figures, and pytest's letters show that the run continues.
+It is shown only on a terminal that can redraw it; elsewhere the summary has the figures.
 """
 
 from __future__ import annotations
@@ -21,10 +20,8 @@ _CLEAR = "\x1b[J"
 """Erases everything after the cursor."""
 
 _BELOW = "\x1bD\x1bM\x1b7\x1b[B\r"
-"""Makes room below the cursor, saves its position, and goes to the beginning of the next line.
-
-`\\x1bD` and `\\x1bM` move the cursor down and up and scroll at the screen's edge; a newline would
-also change the column."""
+"""Makes room below the cursor by moving down and up, which scrolls and keeps the column;
+saves the position, and goes to the beginning of the next line."""
 
 _BACK = "\x1b8"
 """Restores the position of the cursor."""
@@ -34,13 +31,12 @@ class Progress:
     """Shows the totals of the items that have ended; a plugin of the controller.
 
     The line is drawn after each of pytest's steps and erased before the next one, so that it never
-    mixes with the output of others.
+    mixes with other output.
     """
 
     def __init__(self, config: pytest.Config, price: Price | None) -> None:
         self._config = config
         self._price = price
-        self._total = 0
         self._done = 0
         self._recorded = 0
         self._spent = Usage()
@@ -57,12 +53,21 @@ class Progress:
             return
         if terminal.isatty and os.environ.get("TERM") not in (None, "dumb"):
             self._session, self._terminal = session, terminal
+            self._begun = time.monotonic()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_logstart(self) -> Generator[None, None, None]:
-        """Redraw when an item begins."""
-        self._begun = self._begun or time.monotonic()
-        yield from self._redraw()
+    def _redraw(self) -> Generator[None, None, None]:
+        """Erase the line, let the hook run, and draw the line again."""
+        self._write(_CLEAR)
+        yield
+        if self._terminal is not None:
+            writer = self._config.get_terminal_writer()
+            column = writer.width_of_current_line
+            if not column or column % writer.fullwidth:  # past the last one it can't be saved
+                line = self._line()[: writer.fullwidth - 1]
+                self._write(f"{_BELOW}{line}{_BACK}")
+
+    pytest_runtest_logstart = pytest_runtest_logfinish = _redraw
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None, None, None]:
@@ -73,42 +78,18 @@ class Progress:
         self._done += report.when == "teardown"
         yield from self._redraw()
 
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_logfinish(self) -> Generator[None, None, None]:
-        """Redraw when an item has ended, as pytest may end its line then."""
-        yield from self._redraw()
-
     @pytest.hookimpl(tryfirst=True, optionalhook=True)
-    def pytest_testnodedown(self) -> None:
-        """Erase the line before pytest-xdist reports the end of a worker."""
+    def _erase(self) -> None:
+        """Erase the line before something else is shown."""
         self._write(_CLEAR)
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_enter_pdb(self) -> None:
-        """Erase the line before the debugger starts."""
-        self._write(_CLEAR)
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_internalerror(self) -> None:
-        """Erase the line before an internal error is shown."""
-        self._write(_CLEAR)
+    pytest_testnodedown = pytest_enter_pdb = pytest_internalerror = _erase
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
         """Erase the line for good."""
         self._write(_CLEAR)
         self._terminal = None
-
-    def _redraw(self) -> Generator[None, None, None]:
-        """Erase the line, let the hook run, and draw the line again."""
-        self._write(_CLEAR)
-        yield
-        if self._terminal is not None:
-            writer = self._terminal._tw
-            column = writer.width_of_current_line
-            if not column or column % writer.fullwidth:  # past the last one it can't be saved
-                line = self._line()[: writer.fullwidth - 1]
-                self._write(f"{_BELOW}{line}{_BACK}")
 
     def _write(self, text: str) -> None:
         if self._terminal is not None:

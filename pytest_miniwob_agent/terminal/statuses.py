@@ -1,4 +1,13 @@
-"""Statuses of items as pytest shows them: letters, and words in verbose runs."""
+"""Statuses of items as pytest shows them: letters, and words in verbose runs.
+
+- F: the agent failed the task.
+- E: inconclusive, for instance because there is no browser or no cassette.
+- D: the item's model calls are not those of its cassette (drift).
+- w: the item waits for completions of deferred recording.
+- b: the item waits for a larger budget.
+- P: solved now and not in the baseline.
+- R: solved in the baseline and not now, where the gate judges all items together.
+"""
 
 from __future__ import annotations
 

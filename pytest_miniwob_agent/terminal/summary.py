@@ -1,4 +1,4 @@
-"""The summary of a run: drift, episodes, the ledger of model calls."""
+"""The summary of a run: drift, errors, episodes, and the ledger of model calls."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_miniwob_agent.core.outcome import Outcome, Status
+from pytest_miniwob_agent.core.outcome import RECORD_IT, Outcome, Status
 from pytest_miniwob_agent.core.text import (
     counted,
     first_items,
@@ -36,22 +36,23 @@ def show_drift(
     terminal: pytest.TerminalReporter,
     outcomes: Iterable[Outcome],
     *,
-    verbose: bool,
     price: Price | None,
     command: str,
 ) -> None:
-    """Show drift once for each cause: the items, an example, and what recording again takes.
+    """Show drift once per cause: the items, an example, and what recording again takes.
+
+    With -v all items are named and all examples shown.
 
     Args:
         terminal: the terminal.
         outcomes: the outcomes of the run.
-        verbose: name all items and show all examples.
         price: the price of the model's calls, if it is known.
         command: the command that records the items again.
     """
     drifted = [outcome for outcome in outcomes if outcome.drift is not None]
     if not drifted:
         return
+    verbose = terminal.verbosity > 0
     groups: dict[str, dict[tuple[str, ...], list[Outcome]]] = {}
     for outcome in drifted:
         assert outcome.drift is not None
@@ -73,7 +74,7 @@ def show_drift(
     for cause, outcome in examples if verbose else examples[:SHOWN]:
         _show_example(terminal, cause, outcome)
     terminal.line("")
-    for line in wrap(_effort(drifted, price), terminal._tw.fullwidth):
+    for line in wrap(_effort(drifted, price), _width(terminal)):
         terminal.line(line)
     terminal.line(command)
 
@@ -116,6 +117,38 @@ def _effort(drifted: Sequence[Outcome], price: Price | None) -> str:
     )
 
 
+def show_errors(
+    terminal: pytest.TerminalReporter, outcomes: Iterable[Outcome], *, command: str
+) -> None:
+    """Show each error that several items share once, with their names.
+
+    Args:
+        terminal: the terminal, which has shown the error of each item.
+        outcomes: the outcomes of the run.
+        command: the command that records all items without a cassette.
+    """
+    groups: dict[tuple[str, str], list[Outcome]] = {}
+    for outcome in outcomes:
+        if outcome.status is Status.ERROR and outcome.message:
+            groups.setdefault((outcome.error, outcome.message_of_cause), []).append(outcome)
+    shared = [group for group in groups.values() if len(group) > 1]
+    if shared:
+        terminal.section("MiniWoB++ errors", red=True)
+    for group in shared:
+        text, record, _ = group[0].message.partition(RECORD_IT)
+        terminal.line(sanitize_lines(text), red=True)
+        terminal.line(f"{counted(len(group), 'item')} with this error:")
+        names = sorted(outcome.case.id for outcome in group)
+        for name in first_items(names, None if terminal.verbosity > 0 else NAMED, "all with -v"):
+            terminal.line(f"    {name}")
+        if record:
+            terminal.line(f"Record them with: {command}")
+
+
+def _width(terminal: pytest.TerminalReporter) -> int:
+    return terminal.config.get_terminal_writer().fullwidth
+
+
 def show_episodes(terminal: pytest.TerminalReporter, outcomes: Iterable[Outcome]) -> None:
     """Show a table by category for each agent and model: what was solved in how many trials."""
     runs: dict[tuple[str, str], list[Outcome]] = {}
@@ -136,7 +169,7 @@ def show_episodes(terminal: pytest.TerminalReporter, outcomes: Iterable[Outcome]
         columns = [trials for trials in TRIALS if trials <= most]
         head = ("category", "solved", *(f"T={t}" for t in columns), "calls", "steps", "tokens")
         rows = [head, *(_row(name, group, columns) for name, group in groups.items())]
-        lines = fitting_table(rows, terminal._tw.fullwidth, 2 + len(columns))
+        lines = fitting_table(rows, _width(terminal), 2 + len(columns))
         terminal.line(lines[0], bold=True)
         for line, group in zip(lines[1:], groups.values(), strict=True):
             all_solved = all(outcome.solved for outcome in group)
@@ -186,7 +219,7 @@ def show_shared(terminal: pytest.TerminalReporter, outcomes: Iterable[Outcome]) 
         count = counted(len(shared), "item")
         verb = "is" if len(shared) == 1 else "are"
         text = f"{count} {verb} in several tests and counted in each: {case} in "
-        for line in wrap(text + " and ".join(sorted(names)), terminal._tw.fullwidth):
+        for line in wrap(text + " and ".join(sorted(names)), _width(terminal)):
             terminal.line(line, yellow=True)
 
 
@@ -235,13 +268,13 @@ def show_ledger(
         count = counted(broken_off.calls, "call")
         terminal.line(f"{count} of items that broke off: kept, the next recording continues there")
     _show_unusable(terminal, outcomes)
-    if spent.calls or replayed.calls:
+    if spent.calls or replayed.uncounted < replayed.calls:
         terminal.line(f"tokens: {tokens(spent)} spent, {tokens(replayed)} avoided")
-        cost = f"unknown, as miniwob_prices has no {sanitize_line(model)}"
         if price is not None:
-            cost = f"{money(cost_of(spent, price))} spent, "
-            cost += f"{money(cost_of(replayed, price))} avoided"
-        terminal.line(f"money: {cost}")
+            costs = money(cost_of(spent, price)), money(cost_of(replayed, price))
+            terminal.line("money: {} spent, {} avoided".format(*costs))
+        elif spent.calls:
+            terminal.line(f"money: unknown, as miniwob_prices has no {sanitize_line(model)}")
     skipped = [outcome.message for outcome in outcomes if outcome.status is Status.BUDGET]
     for reason in sorted(set(skipped)):
         items = counted(skipped.count(reason), "item")

@@ -1,4 +1,10 @@
-"""Tests for your own agents: fakes of page and model, and the contract that agents must keep."""
+"""For tests of your own agents: fakes, and a contract.
+
+- `fakes`: a page without a browser, a model without a server.
+- `contract`: the tests that every agent must pass.
+- `watch`: episodes that check how an agent uses page and model.
+- `hostile`: replies, tool calls, programs and pages that no agent may fail on.
+"""
 
 from pytest_miniwob_agent.testing.contract import agent_contract
 from pytest_miniwob_agent.testing.fakes import (

@@ -1,15 +1,14 @@
 """The contract of agents, as a class of tests that pytest collects.
 
 Most rules are checked while the agent plays (`watch.play`), so that a broken one fails at the
-agent's own line. The tests differ in what is played: pages, replies, limits and errors. A test that
-goes through many of them names the one that failed.
+agent's own line. The tests differ in pages, replies, limits and errors; a failure names its own.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from itertools import count, cycle, takewhile, zip_longest
+from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import count, cycle, zip_longest
 from pathlib import Path
 
 import pytest
@@ -33,13 +32,13 @@ from pytest_miniwob_agent.testing.hostile import (
     generated_answers,
     hostile_answers,
 )
-from pytest_miniwob_agent.testing.watch import Page, play
+from pytest_miniwob_agent.testing.watch import EPISODE, Failure, Page, play
 
 Reply = str | Completion
-"""A reply: a text, or a completion with tool calls."""
+"""A text, or a completion with tool calls."""
 
 Replies = Sequence[Reply] | Callable[[str, str], Reply]
-"""Replies in turn, over and over, or a function of prompt and purpose."""
+"""Replies to give in turn, over and over, or a function of prompt and purpose."""
 
 GENERATED = range(30)
 """Seeds of the generated replies."""
@@ -53,7 +52,7 @@ TURNS: Mapping[str, Collection[int]] = {
 
 LIMITS: Mapping[str, Limits] = {
     "one trial": Limits(trials=1),
-    "one action a trial": Limits(steps=1),
+    "one action per trial": Limits(steps=1),
     "one model call": Limits(calls=1),
     "few of each": Limits(3, 2, 5),
     "some of each": Limits(9, 9, 9),
@@ -70,7 +69,7 @@ ERRORS: Mapping[str, tuple[str, Callable[[], MiniwobError]]] = {
     "a model that refuses": ("complete", lambda: ModelError("the server refused the call")),
     "a completion that is not there yet": ("complete", lambda: Pending({})),
     "a budget that is used up": ("complete", lambda: BudgetReached("no more calls")),
-    "an answer that is not there yet, to a client": ("post", lambda: Pending({})),
+    "an answer that is not there yet, to a client": ("reply", lambda: Pending({})),
 }
 """Errors that are for the run and not for the agent: the method that raises one, and its maker."""
 
@@ -97,7 +96,7 @@ class AgentContract:
 
     def test_its_good_replies_make_it_act(self) -> None:
         """Other tests need an agent that acts, or they would test little."""
-        if not play(self.make(), Page(), self.model()).steps:
+        if not self.play("").steps:
             pytest.fail(
                 "it took no action in the whole episode: give agent_contract replies that the "
                 "agent can act on, as in agent_contract(MyAgent, replies=['click id=1'])"
@@ -108,24 +107,23 @@ class AgentContract:
         for reward in (-1.0, 0.0, 0.5, 1.0):
             for after in (1, 2):
                 situation = f"a page that judges after {after} actions with reward {reward:g}"
-                play(self.make(), Page(reward, after), self.model(), situation=situation)
+                self.play(situation, Page(reward, after))
 
     def test_it_accepts_that_a_limit_is_reached(self) -> None:
         """It does not ask again for what it was refused."""
         for name, limits in LIMITS.items():
             for reward in (None, -1.0):
-                situation = f"limits: {name}, on {_page(reward)}"
-                play(self.make(), Page(reward), self.model(), limits, situation=situation)
+                self.play(f"limits: {name}, on {_page(reward)}", Page(reward), limits=limits)
 
     def test_errors_of_page_and_model_pass(self) -> None:
         """Each error, raised at any use of the method, reaches the run."""
         for name, (method, make_error) in ERRORS.items():
             for use in count():
                 error = make_error()
-                fails = (method, use, error)
+                fails = Failure(method, use, error)
                 situation = f"{name}, at use {use + 1} of {method}()"
                 try:
-                    play(self.make(), Page(-1.0), self.model(), fails=fails, situation=situation)
+                    self.play(situation, Page(-1.0), self.model(fails=fails), fails=fails)
                 except type(error) as passed:
                     if passed is not error:
                         raise
@@ -134,44 +132,18 @@ class AgentContract:
 
     def test_equal_replies_give_equal_episodes(self) -> None:
         """It uses neither chance nor clock, or its cassettes could not be replayed."""
-        for reward, name, turns in _repeated():
-            situation = f"{name or 'good replies'}, on {_page(reward)}"
-            first, second = (
-                play(
-                    self.make(),
-                    Page(reward),
-                    self.model(HOSTILE.get(name, ""), turns),
-                    situation=situation,
-                )
-                for _ in range(2)
-            )
-            _compare(first, second, f"two new instances of it played differently ({situation})")
+        self._play_twice("two new instances of it played differently", self.make)
 
     def test_it_keeps_nothing_from_one_episode_to_the_next(self) -> None:
         """An episode does not depend on those before it."""
-        for reward, name, turns in _repeated():
-            situation = f"{name or 'good replies'}, on {_page(reward)}"
-            agent = self.make()
-            first, second = (
-                play(
-                    agent,
-                    Page(reward),
-                    self.model(HOSTILE.get(name, ""), turns),
-                    situation=situation,
-                )
-                for _ in range(2)
-            )
-            _compare(
-                first, second, f"it played differently after it had played before ({situation})"
-            )
+        agent = self.make()
+        self._play_twice("it played differently after it had played before", lambda: agent)
 
     def test_no_page_breaks_it(self) -> None:
         """Texts and elements of any kind may be on it."""
         for name, (goal, elements) in PAGES.items():
             for reward in (None, -1.0):
-                situation = f"a page with {name}"
-                page = Page(reward, 2, goal, elements)
-                play(self.make(), page, self.model(), situation=situation)
+                self.play(f"a page with {name}", Page(reward, 2, goal, elements))
 
     def test_no_reply_breaks_it(self) -> None:
         """Each hostile reply at every call, and mixed with good ones."""
@@ -179,37 +151,36 @@ class AgentContract:
             for calls, turns in TURNS.items():
                 for reward in (None, -1.0):
                     situation = f"the reply {name!r} to {calls}, on {_page(reward)}"
-                    model = self.model(reply, turns)
-                    if not play(self.make(), Page(reward), model, situation=situation).steps:
+                    if not self.play(situation, Page(reward), self.model(reply, turns)).steps:
                         break  # a page on which it does not act pays no reward
 
     def test_no_generated_reply_breaks_it(self) -> None:
         """Pieces of replies in any order, the same ones in every run."""
         replies = () if callable(self.replies) else self.replies
-        good = [each if isinstance(each, str) else each.text for each in replies]
+        good = [reply if isinstance(reply, str) else reply.text for reply in replies]
         for seed in GENERATED:
             for reward in (None, -1.0):
                 situation = f"the generated replies of seed {seed}, on {_page(reward)}"
-                model = ScriptedLLM(generated(seed, good))
-                play(self.make(), Page(reward), model, situation=situation)
+                self.play(situation, Page(reward), ScriptedLLM(generated(seed, good)))
 
     def test_no_tool_call_breaks_it(self) -> None:
         """Hostile tool calls at every call, and mixed with good ones; texts have none."""
-        good = self._answer_with_calls()
+        calls = (e for e in self.play("").events if isinstance(e, Called))
+        good = next((call.completion for call in calls if call.completion.tool_calls), None)
         if good is None:
             return
         for name, answer in hostile_answers(good).items():
-            for calls, reward in (
+            for turns, reward in (
                 ("every call", -1.0),
                 ("every second call, from the first", None),
             ):
-                situation = f"{name} in the answer to {calls}, on {_page(reward)}"
-                model = self.model(answer, TURNS[calls])
-                play(self.make(), Page(reward), model, FEW_CALLS, situation=situation)
+                situation = f"{name} in the answer to {turns}, on {_page(reward)}"
+                model = self.model(answer, TURNS[turns])
+                self.play(situation, Page(reward), model, FEW_CALLS)
         for seed in GENERATED:
-            situation = f"the generated tool calls of seed {seed}"
             model = ScriptedLLM(generated_answers(seed, good))
-            play(self.make(), Page(-1.0), model, LIMITS["few of each"], situation=situation)
+            situation = f"the generated tool calls of seed {seed}"
+            self.play(situation, Page(-1.0), model, LIMITS["few of each"])
 
     def test_it_runs_no_code_of_a_reply(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -220,25 +191,55 @@ class AgentContract:
             for reply in (program, f"```python\n{program}\n```", f"```\n{program}\n```"):
                 for calls, turns in TURNS.items():
                     situation = f"a program with {name} as the reply to {calls}"
-                    play(self.make(), Page(), self.model(reply, turns), situation=situation)
+                    self.play(situation, model=self.model(reply, turns))
             if list(tmp_path.iterdir()):
                 pytest.fail(f"a program in a reply was run, and made a file:\n{program}")
 
-    def _answer_with_calls(self) -> Completion | None:
-        """Return the first good reply that calls a tool; None where there is none."""
-        episode = play(self.make(), Page(), self.model())
-        answers = [each.completion for each in episode.events if isinstance(each, Called)]
-        return next((answer for answer in answers if answer.tool_calls), None)
+    def play(
+        self,
+        situation: str,
+        page: Page | None = None,
+        model: ScriptedLLM | None = None,
+        limits: Limits = EPISODE,
+        agent: Agent | None = None,
+        fails: Failure | None = None,
+    ) -> Episode:
+        """Call `watch.play`, by default with a page that never judges and good replies."""
+        __tracebackhide__ = True
+        return play(
+            agent or self.make(), page or Page(), model or self.model(), limits, situation, fails
+        )
 
-    def model(self, hostile: Reply = "", turns: Collection[int] = ()) -> ScriptedLLM:
+    def model(
+        self, hostile: Reply = "", turns: Collection[int] = (), fails: Failure | None = None
+    ) -> ScriptedLLM:
         """Make a model that gives good replies, and a hostile one at the calls of `turns`."""
         good = ScriptedLLM(self.replies if callable(self.replies) else cycle(self.replies))
         calls = count()
 
         def reply(prompt: str, purpose: str) -> Reply:
-            return hostile if next(calls) % 2 in turns else good.complete(prompt, purpose)
+            call = next(calls)
+            if fails is not None and fails[:2] == ("reply", call):
+                raise fails.error
+            return hostile if call % 2 in turns else good.complete(prompt, purpose)
 
         return ScriptedLLM(reply)
+
+    def _play_twice(self, message: str, make: Callable[[], Agent]) -> None:
+        """Check that two episodes with equal pages and replies are equal."""
+        __tracebackhide__ = True
+        found: list[tuple[float | None, str, Collection[int]]]
+        found = [(reward, "", ()) for reward in (None, -1.0, 1.0)]
+        for name in ("a suggestion", "a refusal", "an impossible id"):
+            found += [(-1.0, name, turns) for turns in TURNS.values()]
+        for reward, name, turns in found:
+            situation = f"{name or 'good replies'}, on {_page(reward)}"
+            hostile = HOSTILE.get(name, "")
+            first, second = (
+                self.play(situation, Page(reward), self.model(hostile, turns), agent=make())
+                for _ in range(2)
+            )
+            _compare(first, second, f"{message} ({situation})")
 
 
 def _page(reward: float | None) -> str:
@@ -247,24 +248,16 @@ def _page(reward: float | None) -> str:
     return f"a page that judges with reward {reward:g}"
 
 
-def _repeated() -> Iterator[tuple[float | None, str, Collection[int]]]:
-    """Yield reward, hostile reply and its turns of the episodes that are played twice."""
-    for reward in (None, -1.0, 1.0):
-        yield reward, "", ()
-    for name in ("a suggestion", "a refusal", "an impossible id"):
-        for turns in TURNS.values():
-            yield -1.0, name, turns
-
-
 def _compare(first: Episode, second: Episode, message: str) -> None:
     """Fail with the first event that differs, from shortly before the difference."""
     __tracebackhide__ = True
     for number, events in enumerate(zip_longest(first.events, second.events), start=1):
         before, after = map(repr, events)
         if before != after:
-            pairs = zip(before, after, strict=False)
-            same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-            shown = slice(max(0, same - 60), max(0, same - 60) + 200)
+            pairs = enumerate(zip(before, after, strict=False))
+            different = next((at for at, pair in pairs if pair[0] != pair[1]), 0)
+            begin = max(0, different - 60)
+            shown = slice(begin, begin + 200)
             pytest.fail(
                 f"{message}: event {number} was\n  {before[shown]}\nand then\n  {after[shown]}"
             )

@@ -94,7 +94,7 @@ class FakeEnvironment:
         return Transition(self._observation())
 
     def html(self) -> str:
-        """Return the elements of the screen as HTML, one a line; empty once the page has judged."""
+        """Return the screen as HTML, one element per line; empty once the page has judged."""
         if self._done:
             return ""
         lines = "".join(f"{_markup(element)}\n" for element in self.screens[self._screen])
@@ -104,17 +104,17 @@ class FakeEnvironment:
         elements = tuple(self.screens[self._screen])
         if not self._full:
             elements = tuple(replace(element, details=()) for element in elements)
-        focus = self._focus if any(each.id == self._focus for each in elements) else None
+        focus = self._focus if any(e.id == self._focus for e in elements) else None
         return Observation(self.goal, elements, focus)
 
     def _is_field(self, id_: int) -> bool:
-        tag = next(each.tag for each in self.screens[self._screen] if each.id == id_)
+        tag = next(e.tag for e in self.screens[self._screen] if e.id == id_)
         kind = tag.removeprefix("input_")
         return (kind != tag and kind not in _NO_FIELDS) or tag in ("textarea", "select")
 
 
 class VisibleFakeEnvironment(FakeEnvironment):
-    """A fake page that can be looked at (`Visible`): one box for each element, from top to bottom.
+    """A fake page with pictures (`Visible`): one box per element, from top to bottom.
 
     The colour of a box depends on the element's text and value alone.
     """
@@ -143,11 +143,8 @@ class VisibleFakeEnvironment(FakeEnvironment):
             image.paste((shade[0], shade[1], shade[2]), (20, box[1], 140, box[1] + 14))
         found = {id_: boxes[id_] for id_ in marks if id_ in boxes}
         png = marked(png_of(image), zoom, found, list(boxes.values()), rulers=rulers)
-        points = (
-            ()
-            if action is None
-            else tuple((80, boxes[id_][1] + 7) for id_ in elements_of(action) if id_ in boxes)
-        )
+        targets = elements_of(action) if action is not None else ()
+        points = tuple((80, boxes[id_][1] + 7) for id_ in targets if id_ in boxes)
         return Shot(png, AREA, points, (), zoom, tuple(found))
 
 
@@ -233,7 +230,7 @@ class ScriptedLLM(ChatCalls):
 
     @property
     def async_client(self) -> openai.AsyncOpenAI:
-        """An asynchronous one."""
+        """The asynchronous client."""
         from pytest_miniwob_agent.models.openai_clients import async_openai_client
 
         async def post(request: ModelRequest) -> ModelResponse:
@@ -243,7 +240,7 @@ class ScriptedLLM(ChatCalls):
 
     @property
     def base_url(self) -> str:
-        """Not here: a server belongs to an episode."""
+        """Always an error: only `run_episode` starts a server."""
         raise RuntimeError("llm.base_url needs run_episode, which starts and stops its server")
 
     def _next(self, prompt: str, purpose: str) -> Completion:
@@ -254,5 +251,5 @@ class ScriptedLLM(ChatCalls):
 
 
 def _sent(text: str) -> bytes:
-    """A text as a server sends it, which can't send half of a surrogate pair."""
+    """Encode a text as a server does, which can't send half of a surrogate pair."""
     return text.encode("utf-8", "replace")

@@ -11,22 +11,25 @@ from pytest_miniwob_agent.core.chat import ToolCall
 from pytest_miniwob_agent.core.events import Completion
 from pytest_miniwob_agent.core.observations import Element
 
+_CUT = (
+    "press", "click id", "click at", "click id=1 at", "drag id=1 by", "For action index", "step is",
+    "step", "wait for",
+)  # fmt: skip
+"""Beginnings of replies that many blanks follow, which some patterns take long to search."""
+
 HOSTILE: Mapping[str, str] = {
     "nothing": "",
     "blanks": " \t\r\n\u00a0\u2028 \n",
     "a refusal": "I'm sorry, but I can't help with that.",
-    "a question": "Which of the two?",
     "a word": "click",
     "half an action": 'enter "',
     "half an XPath": "clickxpath //button[@id=",
-    "half a program": "```python\nfor each in range(3:\n    click(",
+    "half a program": "```python\nfor item in range(3:\n    click(",
     "half a JSON": '{"action": "click", "id": ',
     "a fence": "```",
     "an open fence": "```python\nclick(1)",
-    "an empty JSON": '{"action": null, "id": null}\n[]\nNaN',
     "a wrong JSON": '{"action": {"click": [1]}, "id": "1"}',
     "an impossible id": "click id=12345",
-    "an id below zero": "click id=-1\nclick id=0",
     "an id of 400 digits": "click id=" + "9" * 400,
     "an id of 5000 digits": "click id=" + "9" * 5000,
     "a number of 5000 digits": "9" * 5000,
@@ -34,13 +37,11 @@ HOSTILE: Mapping[str, str] = {
     "keys without end": "press ENTER x 999999999",
     "keys without number": "press ENTER x " + "9" * 5000,
     "an impossible key": "press SUBMIT\nhold SHIFTY",
-    "an impossible step": "For action index=" + "9" * 5000 + ", you should click id=1.",
     "a step below zero": "For action index=-1, you should click id=1.",
     "a suggestion": "For action index=0, you should click id=1.",
     "an impossible XPath": 'clickxpath //button[@id="12345"]',
     "a broken XPath": "clickxpath //*[[(]]\nclickxpath count(//*)\nclickxpath string(",
     "a deep XPath": "clickxpath " + "/*" * 5_000,
-    "a nested XPath": "clickxpath " + "(" * 5_000 + "//*" + ")" * 5_000,
     "an endless plan": "click id=1\n" * 500,
     "an endless list": "".join(f"{number}. click id=1\n" for number in range(1, 501)),
     "an endless program": "```python\nwhile True:\n    pass\n```",
@@ -50,22 +51,13 @@ HOSTILE: Mapping[str, str] = {
     "a program that eats memory": '```python\ntext = "x" * 10 ** 12\n```',
     "a nested program": "```python\n" + "(" * 5_000 + "1" + ")" * 5_000 + "\n```",
     "deep brackets": "[" * 100_000,
-    "deep braces": '{"a":' * 100_000,
     "one long line": "click " * 20_000,
-    "many blanks": "press" + " " * 20_000 + "x",
-    "many blanks before a question": "press" + " " * 20_000 + "?",
-    "many blanks after an id": "click id" + " " * 20_000 + "x",
-    "many blanks before a place": "click id=1 at" + " " * 20_000 + "x",
-    "many blanks before a way": "drag id=1 by" + " " * 20_000 + "x",
-    "many blanks before a step": "For action index" + " " * 20_000 + "x",
-    "many blanks around a step": "step" + " " * 20_000 + "is" + " " * 20_000 + "x",
+    **{f"many blanks after {cut!r}": cut + " " * 20_000 + "x" for cut in _CUT},
     "many dots": "." * 20_000 + "x",
     "many quotes": 'enter "' + '" to "' * 5_000,
     "many empty lines": "\n" * 20_000,
     "huge": "x" * 1_000_000,
-    "many blanks before a point": "click at" + " " * 20_000 + "x",
     "many points": "drag from 1,1" + " to 2,2" * 5_000 + " to x",
-    "many blanks before a time": "wait for" + " " * 20_000 + "x",
     "a time of many digits": "wait " + "9" * 20_000 + " s\nfollow id=1 for " + "9" * 20_000,
     "places that are none": "click id=1 at 99999999999999,-3\ndrag id=1 by 1e999,nan",
     "points and times that are none": "click at -1,1e999\ndrag from 9,9 to nan,1\nwait -1 s",
@@ -83,12 +75,9 @@ ARGUMENTS: Mapping[str, str] = {
     "no JSON": "id=1",
     "half a JSON": '{"element": 1',
     "a JSON in a fence": '```json\n{"element": 1}\n```',
-    "two JSONs": '{"element": 1}{"element": 1}',
     "a null": "null",
     "a list": "[1]",
-    "a number": "1",
     "a text": '"click id=1"',
-    "an empty object": "{}",
     "unknown names": '{"": 1, "__class__": 1, "self": 1, "\u00e9": 1}',
     "nulls": '{"element": null, "text": null, "key": null, "at": null}',
     "texts for numbers": '{"element": "1", "at": "1,2", "times": "three"}',
@@ -96,7 +85,6 @@ ARGUMENTS: Mapping[str, str] = {
     "objects": '{"element": {"id": 1}, "text": ["a"], "key": {}, "at": {"x": 1}}',
     "truth values": '{"element": true, "text": false, "at": [true, false]}',
     "numbers that are none": '{"element": NaN, "at": [Infinity, -Infinity], "seconds": NaN}',
-    "a number of 400 digits": '{"element": ' + "9" * 400 + "}",
     "a number of 5000 digits": '{"element": ' + "9" * 5000 + "}",
     "an exponent": '{"element": 1e999, "at": [1e308, -1e308], "seconds": 1e308}',
     "a missing element": '{"element": 12345}',
@@ -134,10 +122,10 @@ def hostile_answers(good: Completion) -> dict[str, Completion]:
     twice = _numbered([(name, arguments), (name, arguments)])
     return completions | {
         "calls with one id": Completion(
-            "", tool_calls=tuple(replace(each, id="same") for each in twice)
+            "", tool_calls=tuple(replace(call, id="same") for call in twice)
         ),
         "calls without ids": Completion(
-            "", tool_calls=tuple(replace(each, id="") for each in twice)
+            "", tool_calls=tuple(replace(call, id="") for call in twice)
         ),
         "calls beside a text": Completion("click id=1", tool_calls=twice),
         "calls that are cut off": Completion(
@@ -168,7 +156,7 @@ PROGRAMS: Mapping[str, str] = {
 
 PIECES = (
     "click id=", 'enter "', '" to id=', "press ", "hold ", "release ", "For action index=",
-    "clickxpath //", "type ", "[@id=", "import os", "for each in ", "def ", "```", "```python\n",
+    "clickxpath //", "type ", "[@id=", "import os", "for item in ", "def ", "```", "```python\n",
     "{", "}", "(", ")", "[", "]", '"', "'", "`", "\n", "\n", " ", " ", "\t", ": ", ".", ",", "=",
     "$", "%", "\\", "#", "0", "1", "2", "9" * 30, "-1", "1.5", "1e9", "None", "DONE", "\x00",
     "\ud800", "\u00e9", "\u6f22", "\U0001f600",

@@ -1,38 +1,53 @@
-"""Episodes that check each use of page and model by an agent: a broken rule fails the test."""
+"""Episodes that check how an agent uses page and model: a broken rule fails the test."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import fields
-from functools import partial
 from types import UnionType
-from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
+from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
 import pytest
 
 from pytest_miniwob_agent.core.actions import KEYS, MODIFIERS, Action, Hold, Press, Release
 from pytest_miniwob_agent.core.case import Case
-from pytest_miniwob_agent.core.chat import ModelRequest, ModelResponse
 from pytest_miniwob_agent.core.data import to_data
 from pytest_miniwob_agent.core.errors import LimitReached, MiniwobError
-from pytest_miniwob_agent.core.events import Completion, Ending, Episode, Note, Origin, TrialEnded
+from pytest_miniwob_agent.core.events import (
+    Called,
+    Completion,
+    Ending,
+    Episode,
+    Event,
+    Note,
+    TrialEnded,
+)
 from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.observations import Element, Observation, Transition
-from pytest_miniwob_agent.core.protocols import LLM, Agent, Environment, HTTPModel
+from pytest_miniwob_agent.core.protocols import LLM, Agent, Environment, HTTPModel, Observer
 from pytest_miniwob_agent.core.text import shorten
 from pytest_miniwob_agent.episode import run_episode
-from pytest_miniwob_agent.models.apis.recorded import completion_in
 from pytest_miniwob_agent.testing.fakes import FakeEnvironment
-
-if TYPE_CHECKING:
-    import openai
 
 PATIENCE = 10
 """Refusals at a limit after which an agent that asks again counts as endless."""
 
+EPISODE = Limits(trials=3, steps=4, calls=40)
+"""The limits of an episode of the contract."""
+
 BUTTONS = (Element(1, "button", "ONE", x=20, y=20), Element(2, "button", "TWO", x=80, y=20))
+
+
+class Failure(NamedTuple):
+    """An error of page or model at one use of a method, numbered from 0.
+
+    Methods are `reset`, `step`, `html`, `complete` (or `chat`), and `reply` of the model itself.
+    """
+
+    method: str
+    use: int
+    error: MiniwobError
 
 
 class Page(FakeEnvironment):
@@ -72,71 +87,39 @@ class Page(FakeEnvironment):
         return Transition(self._observation())
 
 
-class _Model:
-    """The model of an episode, whose last answer is kept.
-
-    Args:
-        model: the model.
-        fails: an error that a client's request raises, as in `play`: the method is `post`.
-    """
-
-    live = False
-
-    def __init__(self, model: HTTPModel, fails: tuple[str, int, MiniwobError] | None) -> None:
-        self.model = model.model
-        self.params = model.params
-        self.complete = model.complete
-        self._model = model
-        self._fails = fails
-        self._posts = 0
-        self.answer: Completion | None = None
-
-    def post(self, request: ModelRequest, origin: Origin) -> ModelResponse:
-        self._posts += 1
-        if self._fails is not None and self._fails[:2] == ("post", self._posts - 1):
-            raise self._fails[2]
-        response = self._model.post(request, origin)
-        self.answer = completion_in(request.path, response)
-        return response
-
-
-class _Watch:
+class _Watch(Observer):
     """An agent between whose calls and page and model the rules are checked.
 
     Args:
         agent: the agent.
-        asked: the model, for its last answer.
-        fails: an error that the page or the model raises: the method (`reset`, `step`, `html` or
-            `complete`), the number of its use, from 0, and the error.
         situation: what the agent is played with, for the message of a failure.
+        fails: an error to raise in place of the page or the model.
     """
 
-    def __init__(
-        self,
-        agent: Agent,
-        asked: _Model,
-        fails: tuple[str, int, MiniwobError] | None,
-        situation: str,
-    ) -> None:
+    def __init__(self, agent: Agent, situation: str, fails: Failure | None) -> None:
         self.name = agent.name
+        self._fails = fails
         self._uses = Counter[str]()
         self.broken: str | None = None
         """The rule that was broken, also if the agent caught the failure."""
         self.raised: MiniwobError | None = None
         """The error of page or model, once it was raised."""
-        self._asked = asked
         self._situation = situation
         self._agent = agent
-        self._fails = fails
+        self._answer: Completion | None = None
         self._refused = 0
         self._last: Transition | None = None
         self._ended = False
+
+    def on_event(self, event: Event) -> None:
+        if isinstance(event, Called):
+            self._answer = event.completion
 
     @property
     def circumstances(self) -> str:
         """The situation, if it has a name, and the model's last reply."""
         reply = "The model had not been asked yet."
-        if (answer := self._asked.answer) is not None:
+        if (answer := self._answer) is not None:
             said = map(repr, [answer.text, *map(str, answer.tool_calls)])
             reply = f"The model's last reply was {shorten(' '.join(said))}"
         return f"Played with {self._situation}. {reply}" if self._situation else reply
@@ -147,29 +130,17 @@ class _Watch:
         self._env, self._llm, self._note = env, llm, note
         return self._agent.solve(self, self, self.note)
 
-    # Calls by these are not looked at here, but the run counts, limits and records them too.
-
-    @property
-    def model(self) -> str:
-        return self._llm.model
-
-    @property
-    def client(self) -> openai.OpenAI:
-        return self._llm.client
-
-    @property
-    def async_client(self) -> openai.AsyncOpenAI:
-        return self._llm.async_client
-
-    @property
-    def base_url(self) -> str:
-        return self._llm.base_url
+    def __getattr__(self, name: str) -> Any:
+        # Calls by clients are not checked here, but the run counts and limits them.
+        if name not in ("model", "client", "async_client", "base_url"):
+            raise AttributeError(name)
+        return getattr(self._llm, name)
 
     def reset(self, *, full: bool = False) -> Observation:
         __tracebackhide__ = True
         if self._last is not None and self._last.solved:
             self._break("it began another trial of a page that it had solved: return instead")
-        observation: Observation = self._use("reset", partial(self._env.reset, full=full))
+        observation: Observation = self._use("reset", self._env.reset, full=full)
         self._last, self._ended = Transition(observation), False
         return observation
 
@@ -206,25 +177,18 @@ class _Watch:
     def complete(self, prompt: str, purpose: str) -> Completion:
         __tracebackhide__ = True
         self._need_page(f"asked the model (for {purpose!r})")
-        for name, text in (("prompt", prompt), ("purpose", purpose)):
-            if not isinstance(text, str) or not text.strip():
-                self._break(
-                    f"the {name} of its model call must be a text that is not blank: {text!r}"
-                )
+        self._need_text("prompt", prompt)
+        self._need_text("purpose", purpose)
         completion: Completion = self._use("complete", self._llm.complete, prompt, purpose)
         return completion
 
     def chat(self, messages: Sequence[Any], purpose: str, **given: Any) -> Completion:
         __tracebackhide__ = True
         self._need_page(f"asked the model (for {purpose!r})")
-        if not isinstance(purpose, str) or not purpose.strip():
-            self._break(
-                f"the purpose of its model call must be a text that is not blank: {purpose!r}"
-            )
+        self._need_text("purpose", purpose)
         if not messages:
             self._break("it asked the model with a conversation that has no messages")
-        chat = partial(self._llm.chat, **given)
-        completion: Completion = self._use("complete", chat, messages, purpose)
+        completion: Completion = self._use("complete", self._llm.chat, messages, purpose, **given)
         return completion
 
     def note(self, note: Note) -> None:
@@ -254,20 +218,25 @@ class _Watch:
         if self._last is None:
             self._break(f"it {what} before there was a page: env.reset() begins each trial")
 
-    def _use(self, what: str, call: Callable[..., Any], *args: Any) -> Any:
+    def _need_text(self, what: str, text: object) -> None:
+        __tracebackhide__ = True
+        if not isinstance(text, str) or not text.strip():
+            self._break(f"the {what} of its model call must be a text that is not blank: {text!r}")
+
+    def _use(self, what: str, call: Callable[..., Any], *args: Any, **options: Any) -> Any:
         """Make a call of the agent, or raise the error that is due."""
         __tracebackhide__ = True
         if self.raised is not None:
+            error = type(self.raised).__name__
             self._break(
-                f"it continued ({what}) after {type(self.raised).__name__}: let the errors of page "
-                "and model pass, they are for the run"
+                f"it continued ({what}) after {error}: let the errors of page and model "
+                "pass, they are for the run"
             )
-        use = self._uses[what]
         self._uses[what] += 1
         try:
-            if self._fails is not None and self._fails[:2] == (what, use):
-                raise self._fails[2]
-            return call(*args)
+            if self._fails is not None and self._fails[:2] == (what, self._uses[what] - 1):
+                raise self._fails.error
+            return call(*args, **options)
         except MiniwobError as error:
             self.raised = error
             raise
@@ -290,10 +259,9 @@ def _fault(action: object) -> str | None:
     """Say what is wrong with an action that is none, or not even valid for a page to refuse."""
     if not isinstance(action, Action):
         return "is not an action of pytest_miniwob_agent"
-    hints = get_type_hints(type(action))
-    for each in fields(action):
-        if not _fits(getattr(action, each.name), hints[each.name]):
-            return f"has a wrong {each.name}"
+    for name, hint in get_type_hints(type(action)).items():
+        if not _fits(getattr(action, name), hint):
+            return f"has a wrong {name}"
     if isinstance(action, Press) and action.key not in KEYS:
         return f"presses none of {', '.join(KEYS)}"
     if isinstance(action, Hold | Release) and action.key not in MODIFIERS:
@@ -303,46 +271,37 @@ def _fault(action: object) -> str | None:
 
 def _fits(value: object, hint: Any) -> bool:
     """True if a value has the type that a field is declared with."""
-    parts = get_args(hint)
     if isinstance(hint, UnionType):
-        return any(_fits(value, part) for part in parts)
-    if get_origin(hint) is tuple and Ellipsis in parts:
-        return isinstance(value, tuple) and all(_fits(each, parts[0]) for each in value)
-    if get_origin(hint) is tuple:
-        fitting = isinstance(value, tuple) and len(value) == len(parts)
-        return fitting and all(map(_fits, value, parts))  # type: ignore[call-overload]
-    return isinstance(value, int | float if hint is float else hint)
-
-
-LIMITS = Limits(trials=3, steps=4, calls=40)
-"""The limits of an episode of the contract."""
+        return any(_fits(value, part) for part in get_args(hint))
+    kind = get_origin(hint) or hint
+    return isinstance(value, int | float if kind is float else kind)
 
 
 def play(
     agent: Agent,
     page: Page,
     model: HTTPModel,
-    limits: Limits = LIMITS,
-    fails: tuple[str, int, MiniwobError] | None = None,
+    limits: Limits = EPISODE,
     situation: str = "",
+    fails: Failure | None = None,
 ) -> Episode:
     """Play an episode; a broken rule, or an exception of the agent, fails the test.
+
+    An error that page or model raise must pass through.
 
     Args:
         agent: the agent.
         page: the page.
         model: the model.
         limits: the limits of the episode.
-        fails: an error that page or model raise: method (`post` for a client's request), number of
-            its use from 0, and the error, which passes through.
         situation: what is played with, for the message of a failure.
+        fails: an error to raise in place of the page or the model.
     """
     __tracebackhide__ = True
-    asked = _Model(model, fails)
-    watch = _Watch(agent, asked, fails, situation)
+    watch = _Watch(agent, situation, fails)
     case = Case("contract", "other", 0)
     try:
-        episode = run_episode(case, watch, page, asked, limits, model="scripted")
+        episode = run_episode(case, watch, page, model, limits, model="scripted", observers=[watch])
     except Exception as error:
         error.add_note(watch.circumstances)
         raise

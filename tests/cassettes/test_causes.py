@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
+from answers import completion
 from cassette_files import BODY, ENTER, TOOL
-from chatting import answer
 
 from pytest_miniwob_agent.cassettes.drift.causes import heading
 from pytest_miniwob_agent.cassettes.drift.errors import drift_of_call
@@ -34,7 +34,7 @@ def changed(body, place, value):
 
 def drift(body, *, path=CHAT, origin=ORIGIN, calls=()):
     """The drift of a request, against these bodies or the one above."""
-    recorded = [Call(Request(CHAT, each), answer(), ORIGIN) for each in calls or [BODY]]
+    recorded = [Call(Request(CHAT, each), completion(), ORIGIN) for each in calls or [BODY]]
     return drift_of_call(Path("1.yaml"), Request(path, body), origin, recorded, 0)
 
 
@@ -91,7 +91,7 @@ def test_prompt_files_and_pages_are_named_with_their_message():
         ("prompt", "system.txt, see message 4 (tool)"),
         ("page", "message 4 (tool): 2"),
     ]
-    of_test = Call(Request(CHAT, BODY), answer(), OF_TEST)
+    of_test = Call(Request(CHAT, BODY), completion(), OF_TEST)
     [cause] = drift_of_call(Path("1.yaml"), Request(CHAT, body), OF_TEST, [of_test], 0).causes
     assert cause.what == "message 4 (tool): another text of the test"
 

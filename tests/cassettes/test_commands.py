@@ -4,7 +4,7 @@ import io
 
 import pytest
 from cassette_files import ORIGIN, make_call, plant
-from projects import FAKE_PAGE, INNER_RUNS
+from projects import INNER_RUNS
 
 from pytest_miniwob_agent.cassettes.format.file import write_cassette
 from pytest_miniwob_agent.cli import main
@@ -100,15 +100,6 @@ class TestWithCollectedItems:
         assert [line for line in out.splitlines() if "orphan" in line] == [
             "cassettes/reflective/other/click-menu-2/1.yaml: orphan: no item uses it"
         ]
-
-    def test_an_agent_of_a_fixture_may_use_every_folder(self, project, run):
-        project.makeconftest(
-            FAKE_PAGE + "\n    @pytest.fixture\n    def miniwob_agent():\n        return None\n"
-        )
-        plant(project.path, "cassettes/mine/m/click-menu-2/1.yaml")
-        plant(project.path, f"{FOLDER}/click-menu-2/9.yaml")
-        status, out, _ = run("lint")
-        assert (status, len(out.splitlines())) == (0, 1)
 
     def test_a_folder_without_items_is_an_error(self, pytester, run):
         status, _, err = run("lint")

@@ -126,11 +126,3 @@ def test_cassettes_of_a_users_own_tests_are_ignored(used):
     plant(used.folder, "test_mine/test_weather.yaml", "interactions: []\nversion: 1\n")
     assert lint_folder(used) == []
     assert unchecked_folders(used) == {}
-
-
-def test_cassettes_of_items_with_an_agent_of_a_fixture_are_used_in_every_folder(used):
-    plant(used.folder, "mine/m/click-menu-2/1.yaml")
-    plant(used.folder, "mine/m/click-menu-2/9.yaml")
-    used = Used(used.folder, (), {"click-menu-2/1"})
-    assert lint_folder(used) == []
-    assert unchecked_folders(used) == {}

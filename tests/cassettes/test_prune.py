@@ -28,12 +28,6 @@ def test_only_files_that_no_item_uses_are_removed(tmp_path):
     assert not (tmp_path / "reflective/m/gone-task").exists()
 
 
-def test_cassettes_of_items_with_an_agent_of_a_fixture_are_kept(tmp_path):
-    plant(tmp_path, "mine/m/click-menu-2/1.yaml")
-    plant(tmp_path, "reflective/m/click-menu-2/9.yaml")
-    assert prunable_files(Used(tmp_path, (), {"click-menu-2/1"})) == []
-
-
 def test_folders_are_removed_up_to_the_cassette_folder(tmp_path):
     path = plant(tmp_path, "reflective/m/click-menu-2/1.yaml")
     remove_files(tmp_path, [path])

@@ -166,43 +166,17 @@ def test_a_number_of_thousands_of_digits_is_read(digits):
         assert str(10**9) in str(action)
 
 
-@given(
-    st.sampled_from(
-        [
-            "click",
-            "double click",
-            "hover",
-            "drag",
-            "select",
-            "scroll",
-            "choose",
-            "press",
-            "wait",
-            "follow",
-            "drag from",
-        ]
-    ),
-    st.lists(
-        st.sampled_from(
-            [
-                "id=1",
-                "to id=2",
-                "by 3,4",
-                "at nan,1",
-                "at 1e9,1",
-                '"x"',
-                "-5",
-                "at 3,4",
-                "1,2",
-                "to 3,4",
-                "for 5 s",
-                "0.0004 s",
-                "7",
-            ]
-        )
-    ),
-    st.text(max_size=20),
-)
+VERBS = (
+    "click", "double click", "hover", "drag", "select", "scroll", "choose", "press", "wait",
+    "follow", "drag from",
+)  # fmt: skip
+PARTS = (
+    "id=1", "to id=2", "by 3,4", "at nan,1", "at 1e9,1", '"x"', "-5", "at 3,4", "1,2", "to 3,4",
+    "for 5 s", "0.0004 s", "7",
+)  # fmt: skip
+
+
+@given(st.sampled_from(VERBS), st.lists(st.sampled_from(PARTS)), st.text(max_size=20))
 def test_any_line_is_an_action_that_can_be_written_and_read_again_or_unreadable(verb, parts, text):
     line = " ".join([verb, *parts, text])
     try:

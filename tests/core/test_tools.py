@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_miniwob_agent import (
+    KEYS,
     Action,
     BadCall,
     Case,
@@ -80,43 +81,27 @@ def test_every_action_has_a_tool():
 
 def test_a_tool_has_the_form_of_the_chat_completions_api():
     (tool,) = tools_of([Press])
-    assert tool == {
-        "type": "function",
-        "function": {
-            "name": "press",
-            "description": tool["function"]["description"],
-            "parameters": {
-                "type": "object",
-                "properties": {
-                    "key": {
-                        "type": "string",
-                        "enum": tool["function"]["parameters"]["properties"]["key"]["enum"],
-                    },
-                    "times": {
-                        "type": "integer",
-                        "minimum": 1,
-                        "maximum": 100,
-                        "description": "how many times; once if left out",
-                    },
-                },
-                "required": ["key"],
-                "additionalProperties": False,
-            },
+    function = tool["function"]
+    assert (tool["type"], function["name"]) == ("function", "press")
+    assert function["description"].startswith("Press and release a key. Keys go to the field or ")
+    assert "\n" not in function["description"]
+    parameters = function["parameters"]
+    assert parameters["properties"] == {
+        "key": {"type": "string", "enum": list(KEYS)},
+        "times": {
+            "type": "integer", "minimum": 1, "maximum": 100,
+            "description": "how many times; once if left out",
         },
-    }
+    }  # fmt: skip
+    assert (parameters["required"], parameters["additionalProperties"]) == (["key"], False)
 
 
-def test_definitions_can_be_changed_without_changing_others():
-    (tool,) = tools_of([Click])
-    tool["function"]["parameters"]["properties"]["at"]["items"]["minimum"] = 0
-    tool["function"]["parameters"]["required"].clear()
-    assert tools_of([Click]) != [tool]
-
-
-def test_tools_are_in_the_order_in_which_they_are_asked_for_and_there_once():
-    names = [tool["function"]["name"] for tool in tools_of([Wait, Click, Wait])]
-    assert names == ["wait", "click"]
-    assert tools_of(Wait | Click) == tools_of([Wait, Click])
+def test_definitions_are_in_order_once_and_can_be_changed():
+    wait, click = tools_of([Wait, Click, Wait])
+    assert tools_of(Wait | Click) == [wait, click]
+    click["function"]["parameters"]["properties"]["at"]["items"]["minimum"] = 0
+    click["function"]["parameters"]["required"].clear()
+    assert tools_of([Click]) != [click]
 
 
 def test_only_types_of_actions_have_tools():
@@ -266,40 +251,25 @@ def with_environment(request):
     return request.param
 
 
-def test_a_call_does_what_its_action_does(with_environment):
+def test_a_call_does_what_its_action_does_and_a_bad_one_is_an_error_on_the_same_screen(
+    with_environment,
+):
     def play(env):
         seen = env.reset()
         transition = env.call("click", '{"element": 1}')
         assert (transition.observation, transition.error) == (seen, None)
-        assert env.call("click", {"element": 9}).error == (
-            "there is no element with id=9 on the screen"
-        )
-
-    with_environment(play)
-
-
-def test_a_bad_call_is_an_error_on_the_same_screen(with_environment):
-    def play(env):
-        seen = env.reset()
         for _ in range(5):
-            assert env.call("click", "id=1") == Transition(
-                seen, error="the arguments are not valid JSON"
-            )
-        assert env.call("click", {"element": 2}).solved
-
-    with_environment(play)
-
-
-def test_a_call_after_the_judgement_is_an_error_text(with_environment):
-    def play(env):
-        env.reset()
+            bad = env.call("click", "id=1")
+            assert bad == Transition(seen, error="the arguments are not valid JSON")
         judged = env.call("click", {"element": 2})
+        assert judged.solved
         for arguments in ({"element": 1}, "id=1"):
             after = env.call("click", arguments)
             assert (after.done, after.reward) == (judged.done, judged.reward)
             assert after.error.startswith("the page has judged")
         env.reset()
-        assert env.call("click", {"element": 1}).error is None
+        missing = env.call("click", {"element": 9})
+        assert missing.error == "there is no element with id=9 on the screen"
 
     with_environment(play)
 

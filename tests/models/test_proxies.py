@@ -11,6 +11,7 @@ from contextlib import closing
 
 import pytest
 from projects import solve_menu
+from servers import LoopbackServer
 
 from pytest_miniwob_agent.cassettes.deferred.batches import Batches
 from pytest_miniwob_agent.cassettes.deferred.pending import write_pending
@@ -18,7 +19,7 @@ from pytest_miniwob_agent.core.errors import ModelError, UsageError
 from pytest_miniwob_agent.models.client import http_client
 
 
-class Proxy:
+class Proxy(LoopbackServer):
     """An HTTP proxy on loopback, which notes the requests that it forwards."""
 
     def __init__(self):
@@ -64,18 +65,8 @@ class Proxy:
                 self.wfile.write(b"Content-Length: %d\r\n\r\n%s" % (len(answer), answer))
                 connection.close()
 
-        self._server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, args=(0.01,), daemon=True
-        )
-        self._thread.start()
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
-
-    def close(self):
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        super().__init__(Handler)
+        self.url = self.url.removesuffix("/v1")
 
 
 @pytest.fixture

@@ -133,17 +133,26 @@ class TestItems:
         result.stdout.fnmatch_lines(["*::test_solves: *did you mean click-menu*"])
         result.stdout.no_fnmatch_line("*Traceback*")
 
-    @pytest.mark.parametrize(
-        ("test", "message"),
-        [
-            ("def test_x(miniwob_episode): pass", "*selects no tasks*"),
-            ("@pytest.mark.miniwob('click-tab')\ndef test_x(): pass", "*no miniwob fixture*"),
-        ],
-        ids=["no marker", "no fixture"],
-    )
-    def test_a_test_needs_marker_and_fixture(self, project, test, message):
-        project.makepyfile("import pytest\n" + test)
-        project.runpytest().stdout.fnmatch_lines([message])
+    def test_a_fixture_needs_a_marker(self, project):
+        project.makepyfile("def test_x(miniwob_episode): pass")
+        project.runpytest().stdout.fnmatch_lines(["*selects no tasks*"])
+
+    @pytest.mark.parametrize("base", ["", "(unittest.TestCase)"], ids=["pytest", "unittest"])
+    def test_a_marker_needs_a_fixture(self, project, base):
+        project.makepyfile(
+            f"""
+            import unittest
+            import pytest
+
+            class TestMenu{base}:
+                @pytest.mark.miniwob("click-menu-2", seeds=[1])
+                def test_it(self):
+                    pass
+            """
+        )
+        result = project.runpytest()
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        result.stderr.fnmatch_lines(["*::TestMenu::test_it has a miniwob marker but no miniwob f*"])
 
     def test_limits_reach_the_fixture(self, project):
         project.makeini("[pytest]\nminiwob_trials = 4\nminiwob_steps = 7\n")
@@ -275,20 +284,3 @@ def test_a_mark_of_the_module_is_for_the_tests_that_ask_for_a_fixture(project):
         """
     )
     project.runpytest().assert_outcomes(passed=2)
-
-
-def test_a_mark_on_a_method_of_unittest_is_an_error(project):
-    project.makepyfile(
-        """
-        import unittest
-        import pytest
-
-        class TestMenu(unittest.TestCase):
-            @pytest.mark.miniwob("click-menu-2", seeds=[1])
-            def test_it(self):
-                pass
-        """
-    )
-    result = project.runpytest()
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*::TestMenu::test_it has a miniwob marker, but *unittest*"])

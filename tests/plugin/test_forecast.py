@@ -1,4 +1,4 @@
-"""The forecast of a recording: what it says, and when it asks."""
+"""The forecast of a recording."""
 
 import pytest
 from projects import solve_menu

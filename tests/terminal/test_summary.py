@@ -96,7 +96,7 @@ END = [
     "tokens: 196 spent, 0 avoided",
     "money: unknown, as miniwob_prices has no m",
     "=========================== short test summary info ============================",
-    "FAILED test_x.py::test_solves[1-screen-1-step/click-tab/1] - FAILED in trial 3",
+    "FAILED test_x.py::test_solves[1-screen-1-step/click-tab/1] - FAILED in trial ...",
 ]
 
 
@@ -209,6 +209,71 @@ def test_a_failed_assertion_on_a_solved_episode_has_no_transcript(project, run):
     result = run("-v")
     result.stdout.fnmatch_lines(["*click-menu-2/1] FAILED solved@1  3 calls, 2 steps, *"])
     result.stdout.no_fnmatch_line("*MiniWoB++ transcript*")
+
+
+def test_a_missing_cassette_is_shown_once_with_the_command_that_records_all(project):
+    result = project.runpytest("--junitxml=junit.xml")
+    assert result.parseoutcomes() == {"errors": 12}
+    result.stdout.fnmatch_lines(
+        [
+            "*= MiniWoB++ errors =*",
+            "there is no cassette cassettes/reflective/m/click-tab/1.yaml",
+            "12 items with this error:",
+            "    1-screen-1-step/click-tab/1",
+            "    and 9 more (all with -v)",
+            "Record them with: pytest *--miniwob-record=new_episodes",
+        ]
+    )
+    assert (project.path / "junit.xml").read_text().count("Record it with: ") == 12
+
+
+def test_every_cause_is_shown_and_all_its_items_with_v(project):
+    project.makeconftest(
+        FAKE_PAGE
+        + """
+    class Buggy:
+        name = "buggy"
+
+        def solve(self, env, llm, note):
+            1 / 0
+
+    @pytest.fixture
+    def miniwob_agent(miniwob_agent, miniwob_case):
+        return Buggy() if miniwob_case.seed == 2 else miniwob_agent
+"""
+    )
+    result = project.runpytest("-v")
+    assert result.parseoutcomes() == {"errors": 12}
+    result.stdout.fnmatch_lines_random(
+        ["there is no cassette*", "ZeroDivisionError: division by zero"]
+    )
+    assert result.outlines.count("6 items with this error:") == 2
+    assert "    other/click-tab-2-medium/2" in result.outlines
+
+
+def test_tb_line_is_one_line_per_unsolved_item(project):
+    project.makeconftest(
+        FAKE_PAGE
+        + """
+    from pytest_miniwob_agent.testing import ScriptedLLM
+
+    @pytest.fixture
+    def miniwob_llm():
+        return ScriptedLLM(["click id=1", "Opened.", "click id=3"])
+"""
+    )
+    result = project.runpytest("--tb=line", "--miniwob-trials=1", "-k", "click-menu-2")
+    begin = next(n for n, line in enumerate(result.outlines) if "= FAILURES =" in line)
+    first, second, after = result.outlines[begin + 1 : begin + 4]
+    assert first.endswith(": FAILED in trial 1, best reward -1")
+    assert second.endswith(": FAILED in trial 1, best reward -1")
+    assert after.startswith("====")
+
+
+def test_drift_is_shown_without_tracebacks(record):
+    record.makeconftest(FAKE_PAGE.replace('"Menu"', '"Menus"'))
+    result = record.runpytest("-k", "click-menu-2/1", "--tb=no")
+    result.stdout.fnmatch_lines(["1 item no longer fits the recorded model calls:", "*1 drifted*"])
 
 
 def test_items_that_several_tests_have_are_named(record):

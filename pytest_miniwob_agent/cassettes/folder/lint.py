@@ -9,9 +9,7 @@ from pathlib import Path
 
 from pytest_miniwob_agent.cassettes.folder.stems import (
     Used,
-    case_of,
     cassette_files,
-    finished_stems,
     holds_unused_calls,
     is_cassette,
     is_partial,
@@ -118,8 +116,4 @@ def unchecked_folders(used: Used) -> dict[str, int]:
     counts = Counter(
         model_folder_of(stem_of(used.folder, path)) for path in cassette_files(used.folder)
     )
-    of_cases = {
-        model_folder_of(stem) for stem in finished_stems(used.folder) if case_of(stem) in used.cases
-    }
-    checked = used.model_folders | of_cases
-    return {folder: count for folder, count in counts.items() if folder not in checked}
+    return {folder: n for folder, n in counts.items() if folder not in used.model_folders}

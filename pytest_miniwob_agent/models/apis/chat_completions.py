@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pytest_miniwob_agent.core.chat import Message, ToolCall
@@ -31,16 +32,14 @@ class ChatCompletions(API):
 
     def tools(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Return the functions that a request offers."""
-        functions = [
-            lenient.mapping(tool.get("function")) for tool in lenient.mappings(body.get("tools"))
-        ]
-        return {lenient.text(each.get("name")): each for each in functions}
+        tools = lenient.mappings(body.get("tools"))
+        functions = [lenient.mapping(tool.get("function")) for tool in tools]
+        return {lenient.text(function.get("name")): function for function in functions}
 
     def is_answer(self, answer: Mapping[str, Any]) -> bool:
         """Return True if the first choice has a text, calls a tool, or says why there is none."""
-        message = lenient.mapping(
-            next(iter(lenient.mappings(answer.get("choices"))), {}).get("message")
-        )
+        choice = next(iter(lenient.mappings(answer.get("choices"))), {})
+        message = lenient.mapping(choice.get("message"))
         if isinstance(message.get("content"), str | list):
             return True
         said = ("tool_calls", "function_call", "refusal", "audio")
@@ -49,54 +48,32 @@ class ChatCompletions(API):
     def completion(self, answer: Mapping[str, Any]) -> Completion:
         """Return what the first choice of an answer says, and the others behind it."""
         usage = lenient.mapping(answer.get("usage"))
-        found = []
-        for choice in lenient.mappings(answer.get("choices")) or [{}]:
-            message = lenient.mapping(choice.get("message"))
-            reasoning = message.get("reasoning_content") or message.get("reasoning")
-            found.append(
-                Completion(
-                    lenient.content_text(message.get("content")),
-                    tool_calls=_tool_calls(message),
-                    finish_reason=lenient.text_or_none(choice.get("finish_reason")),
-                    reasoning=lenient.text_or_none(reasoning),
-                    refusal=lenient.text_or_none(message.get("refusal")),
-                )
-            )
-        first = found[0]
-        return Completion(
-            first.text,
-            token_count(usage.get("prompt_tokens")),
-            token_count(usage.get("completion_tokens")),
-            lenient.text_or_none(answer.get("model")),
-            lenient.text_or_none(answer.get("system_fingerprint")),
-            first.tool_calls,
-            first.finish_reason,
-            first.reasoning,
-            first.refusal,
-            tuple(found[1:]),
+        first, *others = map(_choice, lenient.mappings(answer.get("choices")) or [{}])
+        return replace(
+            first,
+            prompt_tokens=token_count(usage.get("prompt_tokens")),
+            completion_tokens=token_count(usage.get("completion_tokens")),
+            model=lenient.text_or_none(answer.get("model")),
+            system_fingerprint=lenient.text_or_none(answer.get("system_fingerprint")),
+            others=tuple(others),
         )
 
     def answer(self, completion: Completion) -> dict[str, Any]:
         """Return an answer that says this."""
-        answer: dict[str, Any] = {"object": "chat.completion", "model": completion.model or "model"}
-        answer["choices"] = [
-            {
-                "index": index,
-                "finish_reason": each.finish_reason or _finish_reason(each),
-                "message": each.message
-                | ({"refusal": each.refusal} if each.refusal else {})
-                | ({"reasoning_content": each.reasoning} if each.reasoning else {}),
-            }
-            for index, each in enumerate((completion, *completion.others))
-        ]
+        choices = []
+        for index, said in enumerate((completion, *completion.others)):
+            extra = {"refusal": said.refusal, "reasoning_content": said.reasoning}
+            message = said.message | {name: text for name, text in extra.items() if text}
+            end = said.finish_reason or ("tool_calls" if said.tool_calls else "stop")
+            choices.append({"index": index, "finish_reason": end, "message": message})
+        model = completion.model or "model"
+        answer = {"object": "chat.completion", "model": model, "choices": choices}
         return answer | self._usage(completion)
 
     def usage(self, prompt: int, completion: int) -> dict[str, Any]:
         """Return the counts of tokens and their sum."""
-        total = prompt + completion
-        return {
-            "prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": total,
-        }  # fmt: skip
+        counts = {"prompt_tokens": prompt, "completion_tokens": completion}
+        return {**counts, "total_tokens": prompt + completion}
 
     def served(self, answer: Mapping[str, Any], digest: str) -> dict[str, Any]:
         """Return an answer with an id and a time."""
@@ -126,29 +103,34 @@ class ChatCompletions(API):
     def events(self, answer: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Return the chunks of a stream: one for each choice, one with its end, one with usage."""
         head = {
-            "id": answer.get("id", ""),
-            "object": "chat.completion.chunk",
-            "created": answer.get("created", 0),
-            "model": answer.get("model", ""),
-        }
+            "id": answer.get("id", ""), "object": "chat.completion.chunk",
+            "created": answer.get("created", 0), "model": answer.get("model", ""),
+        }  # fmt: skip
         chunks = []
         for choice in lenient.mappings(answer.get("choices")):
-            index = choice.get("index", 0)
             delta = dict(lenient.mapping(choice.get("message")))
-            if delta.get("tool_calls"):
-                calls = lenient.mappings(delta["tool_calls"])
+            if calls := lenient.mappings(delta.get("tool_calls")):
                 delta["tool_calls"] = [{"index": n, **call} for n, call in enumerate(calls)]
             end = choice.get("finish_reason", "stop")
             for part, reason in ((delta, None), ({}, end)):
-                piece = {"index": index, "delta": part, "finish_reason": reason}
+                piece = {"index": choice.get("index", 0), "delta": part, "finish_reason": reason}
                 chunks.append({**head, "choices": [piece]})
         if answer.get("usage") is not None:
             chunks.append({**head, "choices": [], "usage": answer["usage"]})
         return chunks
 
 
-def _finish_reason(completion: Completion) -> str:
-    return "tool_calls" if completion.tool_calls else "stop"
+def _choice(choice: Mapping[str, Any]) -> Completion:
+    """Return what one choice of an answer says."""
+    message = lenient.mapping(choice.get("message"))
+    reasoning = message.get("reasoning_content") or message.get("reasoning")
+    return Completion(
+        lenient.content_text(message.get("content")),
+        tool_calls=_tool_calls(message),
+        finish_reason=lenient.text_or_none(choice.get("finish_reason")),
+        reasoning=lenient.text_or_none(reasoning),
+        refusal=lenient.text_or_none(message.get("refusal")),
+    )
 
 
 def messages_of_text(text: str) -> list[dict[str, str]]:

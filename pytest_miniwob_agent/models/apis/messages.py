@@ -45,16 +45,15 @@ class Messages(API):
         usage = lenient.mapping(answer.get("usage"))
         counts = [token_count(usage.get(name)) for name in _INPUT_TOKENS]
         blocks = lenient.mappings(answer.get("content"))
-        reasoning = [lenient.text(each.get("thinking")) for each in blocks]
+        reasoning = [lenient.text(block.get("thinking")) for block in blocks]
         return Completion(
-            "".join(lenient.text(each.get("text")) for each in blocks),
+            "".join(lenient.text(block.get("text")) for block in blocks),
             None if counts[0] is None else sum(count or 0 for count in counts),
             token_count(usage.get("output_tokens")),
             lenient.text_or_none(answer.get("model")),
-            None,
-            _tool_calls(blocks),
-            lenient.text_or_none(answer.get("stop_reason")),
-            lenient.text_or_none("\n".join(filter(None, reasoning))),
+            tool_calls=_tool_calls(blocks),
+            finish_reason=lenient.text_or_none(answer.get("stop_reason")),
+            reasoning=lenient.text_or_none("\n".join(filter(None, reasoning))),
         )
 
     def answer(self, completion: Completion) -> dict[str, Any]:
@@ -67,14 +66,11 @@ class Messages(API):
             for call in completion.tool_calls
         ]
         end = "refusal" if completion.refusal else "end_turn"
-        answer: dict[str, Any] = {
-            "type": "message",
-            "role": "assistant",
-            "model": completion.model or "model",
-            "content": content,
+        answer = {
+            "type": "message", "role": "assistant", "model": completion.model or "model",
+            "content": content, "stop_sequence": None,
             "stop_reason": "tool_use" if completion.tool_calls else end,
-            "stop_sequence": None,
-        }
+        }  # fmt: skip
         return answer | self._usage(completion)
 
     def usage(self, prompt: int, completion: int) -> dict[str, Any]:
@@ -113,20 +109,15 @@ class Messages(API):
     def events(self, answer: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Return the events of a stream: for each block its beginning, its content and its end."""
         usage = lenient.mapping(answer.get("usage"))
-        start = {
-            **answer,
-            "content": [],
-            "stop_reason": None,
-            "usage": {**usage, "output_tokens": 0},
-        }
-        events: list[dict[str, Any]] = [{"type": "message_start", "message": start}]
+        unspent = {**usage, "output_tokens": 0}
+        begun = {**answer, "content": [], "stop_reason": None, "usage": unspent}
+        events: list[dict[str, Any]] = [{"type": "message_start", "message": begun}]
         for index, block in enumerate(lenient.mappings(answer.get("content"))):
             empty, deltas = _pieces(block)
-            events.append({"type": "content_block_start", "index": index, "content_block": empty})
-            events += [
-                {"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas
-            ]
-            events.append({"type": "content_block_stop", "index": index})
+            here = {"index": index}
+            events.append({"type": "content_block_start", **here, "content_block": empty})
+            events += [{"type": "content_block_delta", **here, "delta": delta} for delta in deltas]
+            events.append({"type": "content_block_stop", **here})
         end = {name: answer.get(name) for name in ("stop_reason", "stop_sequence")}
         spent = {"output_tokens": usage.get("output_tokens", 0)}
         events.append({"type": "message_delta", "delta": end, "usage": spent})

@@ -43,41 +43,31 @@ class Responses(API):
     def completion(self, answer: Mapping[str, Any]) -> Completion:
         """Return what the output items of an answer say."""
         usage = lenient.mapping(answer.get("usage"))
-        texts, reasoning, refusals, calls = [], [], [], []
-        for item in lenient.mappings(answer.get("output")):
-            kind = item.get("type")
-            if kind == "message":
-                for part in lenient.mappings(item.get("content")):
-                    texts.append(lenient.text(part.get("text")))
-                    refusals.append(lenient.text(part.get("refusal")))
-            elif kind == "reasoning":
-                reasoning.append(lenient.content_text(item.get("summary") or item.get("content")))
-            elif call := _tool_call(item):
-                calls.append(call)
+        items = lenient.mappings(answer.get("output"))
+        messages = [item for item in items if item.get("type") == "message"]
+        said = [part for item in messages for part in lenient.mappings(item.get("content"))]
+        thoughts = [_reasoning(item) for item in items if item.get("type") == "reasoning"]
         incomplete = lenient.mapping(answer.get("incomplete_details")).get("reason")
         return Completion(
-            "".join(texts),
+            "".join(lenient.text(part.get("text")) for part in said),
             token_count(usage.get("input_tokens")),
             token_count(usage.get("output_tokens")),
             lenient.text_or_none(answer.get("model")),
-            None,
-            tuple(calls),
-            lenient.text_or_none(incomplete or answer.get("status")),
-            lenient.text_or_none("\n".join(reasoning)),
-            lenient.text_or_none("".join(refusals)),
+            tool_calls=tuple(filter(None, map(_tool_call, items))),
+            finish_reason=lenient.text_or_none(incomplete or answer.get("status")),
+            reasoning=lenient.text_or_none("\n".join(thoughts)),
+            refusal=lenient.text_or_none("".join(lenient.text(p.get("refusal")) for p in said)),
         )
 
     def answer(self, completion: Completion) -> dict[str, Any]:
         """Return an answer that says this."""
         output: list[dict[str, Any]] = []
         if completion.text or completion.refusal or not completion.tool_calls:
-            content: dict[str, Any] = {
-                "type": "output_text", "text": completion.text, "annotations": [],
-            }  # fmt: skip
+            said = {"type": "output_text", "text": completion.text, "annotations": []}
             if completion.refusal:
-                content = {"type": "refusal", "refusal": completion.refusal}
+                said = {"type": "refusal", "refusal": completion.refusal}
             message = {"id": "msg_1", "type": "message", "role": "assistant"}
-            output.append({**message, "status": "completed", "content": [content]})
+            output.append({**message, "status": "completed", "content": [said]})
         output += [
             {
                 "id": f"fc_{number}", "type": "function_call", "status": "completed",
@@ -85,12 +75,10 @@ class Responses(API):
             }
             for number, call in enumerate(completion.tool_calls, start=1)
         ]  # fmt: skip
-        answer: dict[str, Any] = {
-            "object": "response",
-            "status": "completed",
-            "model": completion.model or "model",
+        answer = {
+            "object": "response", "status": "completed", "model": completion.model or "model",
             "output": output,
-        }
+        }  # fmt: skip
         return answer | self._usage(completion)
 
     def usage(self, prompt: int, completion: int) -> dict[str, Any]:
@@ -120,49 +108,45 @@ class Responses(API):
 
     def events(self, answer: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Return the events of a stream: for each item its beginning, its content and its end."""
-        events: list[dict[str, Any]] = []
-        for kind in ("response.created", "response.in_progress"):
-            response = {**answer, "status": "in_progress", "output": []}
-            events.append({"type": kind, "response": response})
+        begun = {**answer, "status": "in_progress", "output": []}
+        kinds = ("response.created", "response.in_progress")
+        events: list[dict[str, Any]] = [{"type": kind, "response": begun} for kind in kinds]
         for index, item in enumerate(lenient.mappings(answer.get("output"))):
             events += _item_events(index, item)
-        status = answer.get("status")
-        kind = f"response.{status}"
-        end = kind if kind in _ENDS else "response.completed"
+        end = f"response.{answer.get('status')}"
+        end = end if end in _ENDS else "response.completed"
         events.append({"type": end, "response": dict(answer)})
         return [{**event, "sequence_number": number} for number, event in enumerate(events)]
 
 
 def _item_events(index: int, item: Mapping[str, Any]) -> list[dict[str, Any]]:
-    place = {"output_index": index, "item_id": item.get("id", "")}
-    started = {**item, "status": "in_progress"}
+    where = {"output_index": index, "item_id": item.get("id", "")}
+    begun = {**item, "status": "in_progress"}
     middle: list[dict[str, Any]] = []
     if item.get("type") == "message":
-        started["content"] = []
+        begun["content"] = []
         for number, part in enumerate(lenient.mappings(item.get("content"))):
-            where = {**place, "content_index": number}
-            kind = "refusal" if part.get("type") == "refusal" else "output_text"
-            name = "refusal" if kind == "refusal" else "text"
+            refused = part.get("type") == "refusal"
+            name, kind = ("refusal",) * 2 if refused else ("text", "output_text")
+            here = {**where, "content_index": number}
+            logged = here if refused else {**here, "logprobs": []}
             said = lenient.text(part.get(name))
-            empty = {**part, name: ""}
-            extra: dict[str, Any] = {} if kind == "refusal" else {"logprobs": []}
             middle += [
-                {"type": "response.content_part.added", **where, "part": empty},
-                {"type": f"response.{kind}.delta", **where, "delta": said, **extra},
-                {"type": f"response.{kind}.done", **where, name: said, **extra},
-                {"type": "response.content_part.done", **where, "part": dict(part)},
+                {"type": "response.content_part.added", **here, "part": {**part, name: ""}},
+                {"type": f"response.{kind}.delta", **logged, "delta": said},
+                {"type": f"response.{kind}.done", **logged, name: said},
+                {"type": "response.content_part.done", **here, "part": dict(part)},
             ]
     elif item.get("type") == "function_call":
-        started["arguments"] = ""
-        said = lenient.text(item.get("arguments"))
+        begun["arguments"] = ""
         kind = "response.function_call_arguments"
-        name = lenient.text(item.get("name"))
+        given, name = lenient.text(item.get("arguments")), lenient.text(item.get("name"))
         middle = [
-            {"type": f"{kind}.delta", **place, "delta": said},
-            {"type": f"{kind}.done", **place, "arguments": said, "name": name},
+            {"type": f"{kind}.delta", **where, "delta": given},
+            {"type": f"{kind}.done", **where, "arguments": given, "name": name},
         ]
     return [
-        {"type": "response.output_item.added", "output_index": index, "item": started},
+        {"type": "response.output_item.added", "output_index": index, "item": begun},
         *middle,
         {"type": "response.output_item.done", "output_index": index, "item": dict(item)},
     ]
@@ -178,10 +162,12 @@ def _message(item: Mapping[str, Any]) -> Message:
     if kind == "message":
         return Message(lenient.text(item.get("role")), lenient.content_text(item.get("content")))
     if kind == "reasoning":
-        return Message(
-            "reasoning", lenient.content_text(item.get("summary") or item.get("content"))
-        )
+        return Message("reasoning", _reasoning(item))
     return Message(lenient.text(kind), lenient.json_text(dict(item)))
+
+
+def _reasoning(item: Mapping[str, Any]) -> str:
+    return lenient.content_text(item.get("summary") or item.get("content"))
 
 
 def _tool_call(item: Mapping[str, Any]) -> ToolCall | None:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from _pytest.unittest import TestCaseFunction
 
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import UsageError
@@ -18,7 +17,7 @@ from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.text import nearest
 from pytest_miniwob_agent.plugin.options.settings import BY_MARKER, SEEDS, Settings
 from pytest_miniwob_agent.plugin.options.values import parse_count
-from pytest_miniwob_agent.plugin.run.state import STATE, State, settings_of
+from pytest_miniwob_agent.plugin.run.state import STATE, State
 from pytest_miniwob_agent.tasks.pages import Catalogue, TaskPage
 from pytest_miniwob_agent.tasks.selection import parse_seeds, select_cases
 
@@ -31,10 +30,6 @@ MARKER = (
 MANY = 1000
 """Number of items of a test that are made without garbage collection: all of them are kept, so that
 looking for garbage among them took a third of the time."""
-
-
-FIXTURES = "pytest_miniwob_agent.plugin.fixtures"
-"""The module of the fixtures that users may override."""
 
 
 class Problem(NamedTuple):
@@ -57,54 +52,9 @@ def case_of(item: Any) -> Case | None:
     return problem.case if problem else None
 
 
-def test_of(item: pytest.Item) -> str:
-    """Return the node id of the item's test, without the case."""
-    name = getattr(item, "originalname", item.name)
-    return f"{item.parent.nodeid}::{name}" if item.parent else name
-
-
-def case_ids(items: Iterable[pytest.Item]) -> set[str]:
-    """Return the ids of the cases of pytest items."""
-    return {case.id for case in map(case_of, items) if case is not None}
-
-
-def cassettes_of(items: Iterable[pytest.Item], settings: Settings) -> tuple[list[str], list[str]]:
-    """Return the cassettes that pytest items use, in the terms of `cassettes.folder.Used`.
-
-    Returns:
-        The stems, and the cases of items whose agent or model is given by a user's fixture.
-
-    Raises:
-        UsageError: the agent can't be made.
-    """
-    from pytest_miniwob_agent.agents.registry import load_agent
-    from pytest_miniwob_agent.cassettes.format.names import stem
-
-    agent = load_agent(settings.agent, settings.prompts, settings.agent_params).name
-    stems, cases = [], []
-    for item in items:
-        case = case_of(item)
-        if case is None or not isinstance(item, pytest.Function):
-            continue
-        definitions = item._fixtureinfo.name2fixturedefs
-        if any(
-            definitions[name][-1].func.__module__ != FIXTURES
-            for name in ("miniwob_agent", "miniwob_llm")
-            if name in definitions
-        ):
-            cases.append(f"{case.task}/{case.sample}")
-        elif settings.model is not None:
-            stems.append(stem(agent, settings.model, case))
-    return stems, cases
-
-
-def remember_collected(state: State, items: Iterable[pytest.Item]) -> None:
-    """Remember the cassettes that items use; none if the agent can't be made, as each item says."""
-    try:
-        for known, part in zip(state.collected, cassettes_of(items, state.settings), strict=True):
-            known.update(part)
-    except UsageError:
-        return
+def cases_of(items: Iterable[pytest.Item]) -> set[Case]:
+    """Return the cases of pytest items."""
+    return {case for case in map(case_of, items) if case is not None}
 
 
 def limits_of(item: Any) -> Limits:
@@ -113,18 +63,26 @@ def limits_of(item: Any) -> Limits:
     return problem.limits
 
 
-def check_parametrized(items: Iterable[pytest.Item]) -> None:
-    """Check that no test of `unittest` is marked: pytest does not parametrize it.
+def test_of(item: pytest.Item) -> str:
+    """Return the node id of the item's test, without the case."""
+    name = getattr(item, "originalname", item.name)
+    return f"{item.parent.nodeid}::{name}" if item.parent else name
+
+
+def check_marked(items: Iterable[pytest.Item]) -> None:
+    """Check that each marked test was parametrized.
+
+    A marker of a module or class is for those of its tests that ask for a fixture.
 
     Raises:
-        pytest.UsageError: one is.
+        pytest.UsageError: a test has a marker and no fixture.
     """
     for item in items:
-        if isinstance(item, TestCaseFunction) and item.get_closest_marker("miniwob"):
+        marked = any(marker.name == "miniwob" for marker in item.own_markers)
+        if marked and case_of(item) is None:
             raise pytest.UsageError(
-                f"{item.nodeid} has a miniwob marker, but pytest gives the methods of a "
-                "unittest.TestCase no parameters: make it a function, or a method of a class "
-                "without that base, with the parameter miniwob_episode"
+                f"{item.nodeid} has a miniwob marker but no miniwob fixture: give it the parameter "
+                "miniwob_episode (a method of a unittest.TestCase can't have one)"
             )
 
 
@@ -143,46 +101,39 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
     """Make one item for each case that the test's `miniwob` markers select.
 
     Raises:
-        CollectError: a marker without a miniwob fixture, a fixture without a marker, or an invalid
-            argument or option.
+        CollectError: a fixture without a marker, or an invalid argument or option.
     """
-    markers = list(metafunc.definition.iter_markers("miniwob"))
-    test = metafunc.definition.nodeid
     if "miniwob_case" not in metafunc.fixturenames:
-        # One of the module or the class is for those of its tests that ask for a fixture.
-        if any(marker.name == "miniwob" for marker in metafunc.definition.own_markers):
-            raise pytest.Collector.CollectError(
-                f"{test} has a miniwob marker but asks for no miniwob fixture: give it the "
-                "parameter miniwob_episode"
-            )
         return
+    test = metafunc.definition.nodeid
+    markers = list(metafunc.definition.iter_markers("miniwob"))
     if not markers:
         raise pytest.Collector.CollectError(
             f"{test} asks for a miniwob fixture but selects no tasks: mark it, for instance "
             '@pytest.mark.miniwob("n-screen-n-step")'
         )
-    settings = settings_of(metafunc.config)
+    state = metafunc.config.stash[STATE]
+    problems = {}
     try:
-        _check_agent(settings)
-        _check_not_rerun(metafunc, settings)
-        state = metafunc.config.stash[STATE]
-        problems = {}
+        _check_agent(state)
+        _check_not_rerun(metafunc, state.settings)
         for marker in reversed(markers):
-            catalogue = state.catalogue(page_folders(marker, settings, metafunc.definition.path))
-            for case, limits in selected_cases(marker, settings, catalogue):
+            folders = page_folders(marker, state.settings, metafunc.definition.path)
+            catalogue = state.catalogue(folders)
+            for case, limits in selected_cases(marker, state.settings, catalogue):
                 page = catalogue.pages[case.task]
                 _check_page(page, state)
                 problems[case.id] = Problem(case, limits, page)
     except UsageError as error:
         raise pytest.Collector.CollectError(f"{test}: {error}") from None
-    state.offered[test] = list(problems)
+    state.selection.offered[test] = [problem.case for problem in problems.values()]
     if len(problems) >= MANY:
         gc.disable()
     metafunc.parametrize("miniwob_case", list(problems.values()), ids=list(problems), indirect=True)
 
 
 def page_folders(marker: pytest.Mark, settings: Settings, test: Path) -> list[Path]:
-    """Return the folders of one's own pages that a marker of a test file selects from.
+    """Return the folders of custom pages that a marker of a test file selects from.
 
     Raises:
         UsageError: the marker's folders are not paths.
@@ -200,13 +151,11 @@ def page_folders(marker: pytest.Mark, settings: Settings, test: Path) -> list[Pa
 
 
 def _check_page(page: TaskPage, state: State) -> None:
-    """Check that a task has one page in the whole run.
+    """Check that no other test has another page of this name.
 
     Raises:
-        UsageError: another test has a page of this name.
+        UsageError: one has.
     """
-    if page.root is None:
-        return
     known = state.pages.setdefault(page.task, page.file)
     if known != page.file:
         raise UsageError(
@@ -215,12 +164,16 @@ def _check_page(page: TaskPage, state: State) -> None:
         )
 
 
-def _check_agent(settings: Settings) -> None:
-    """Check that the agent can be made, before a browser is started for it."""
-    from pytest_miniwob_agent.agents.registry import BUILT_IN, load_agent
+def _check_agent(state: State) -> None:
+    """Check that the agent can be made, before a browser is started for it.
 
-    if settings.agent not in BUILT_IN or settings.agent_params:
-        load_agent(settings.agent, settings.prompts, settings.agent_params)
+    Raises:
+        UsageError: it can't be made.
+    """
+    from pytest_miniwob_agent.agents.registry import BUILT_IN
+
+    if state.settings.agent not in BUILT_IN or state.settings.agent_params:
+        assert state.agent
 
 
 def _check_not_rerun(metafunc: pytest.Metafunc, settings: Settings) -> None:

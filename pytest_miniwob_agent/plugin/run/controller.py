@@ -6,13 +6,15 @@ Under pytest-xdist the controller is the process that the user started, elsewher
 from __future__ import annotations
 
 import traceback
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_miniwob_agent.core.errors import MiniwobError
 from pytest_miniwob_agent.core.files import display_path
-from pytest_miniwob_agent.core.outcome import Outcome, Status
+from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.core.protocols import RunObserver
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import sanitize_line, sanitize_lines
@@ -22,7 +24,6 @@ from pytest_miniwob_agent.plugin.options.commands import record_command
 from pytest_miniwob_agent.plugin.run.shard import is_empty_shard, shard_of
 from pytest_miniwob_agent.plugin.run.state import State
 from pytest_miniwob_agent.terminal import statuses
-from pytest_miniwob_agent.terminal.ending import make_ending_red, show_failure
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.plugin.run.results import RunResults
@@ -30,13 +31,13 @@ if TYPE_CHECKING:
 
 
 class Controller:
-    """Plugin of the controller; the end of a run is `pytest_sessionfinish`, step by step.
+    """Plugin of the controller; `pytest_sessionfinish` is the end of a run, step by step.
 
     Args:
         config: pytest's configuration.
         state: the state of the run in this process.
-        results: the results to write and to judge, if that is asked for.
-        report: the HTML report to write, if one is asked for.
+        results: writes and judges the results, if the run does either.
+        report: the HTML report, if the run writes one.
         header: lines for the head of the run's output.
     """
 
@@ -59,13 +60,13 @@ class Controller:
         self._problems: dict[str, list[str]] = {"episodes": [], "results": [], "report": []}
         self._remarks: set[object] = set()
         self._waiting = 0
-        self._remark: str | None = None
+        self._agents_remark: str | None = None
         self._report_written = False
         self._empty_shard = False
         self._running = True
 
     def pytest_report_header(self) -> list[str]:
-        """Show where cassettes lie, and what became of an answer file."""
+        """Show where the cassettes are, and what became of an answer file."""
         return self._header
 
     def pytest_sessionstart(self) -> None:
@@ -76,21 +77,25 @@ class Controller:
             except MiniwobError as error:
                 raise pytest.UsageError(str(error)) from None
 
+    @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Collect an item's outcome; the episode takes place in its set-up.
+        """Keep an item's outcome, and colour its transcript for the terminal.
 
-        Plugins may run an item again, as pytest-rerunfailures does: its last run counts.
+        Plugins such as pytest-rerunfailures may run an item again: its last run counts.
         """
         if report.when == "setup":
             self._setup_seconds[report.nodeid] = report.duration
             self._remarks |= {text for name, text in report.user_properties if name == REMARK}
-        if (outcome := getattr(report, "miniwob", None)) is not None:
-            terminal = self._config.pluginmanager.get_plugin("terminalreporter")
-            if outcome.status is Status.DRIFTED and terminal is not None:
-                show_failure(terminal)
-            key = getattr(report, "worker_id", ""), report.nodeid
-            earlier = self._last_runs.get(key)
-            self._last_runs[key] = outcome if earlier is None else outcome.after(earlier)
+        outcome: Outcome | None = getattr(report, "miniwob", None)
+        if outcome is None:
+            return
+        key = getattr(report, "worker_id", ""), report.nodeid
+        earlier = self._last_runs.get(key)
+        self._last_runs[key] = outcome if earlier is None else outcome.after(earlier)
+        if report.failed and outcome.episode is not None:
+            from pytest_miniwob_agent.terminal.transcript import colour_transcript
+
+            colour_transcript(report, outcome.episode)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> Any:
@@ -105,49 +110,61 @@ class Controller:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """Take over which items a worker has selected and deselected."""
-        self._state.receive_selection(getattr(node, "workeroutput", None) or {})
+        """Take over what a worker has selected."""
+        self._state.selection.receive(getattr(node, "workeroutput", None) or {})
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Write and judge the outcomes, step by step, and decide on the exit status.
 
-        A step that fails fails the run, and does not keep the others from being done.
+        A step that fails fails the run; the others still run.
         """
         self._running = False
         if self._config.option.collectonly:
             return
         self._outcomes = sorted(self._last_runs.values(), key=lambda outcome: outcome.case.id)
         self._empty_shard = is_empty_shard(session, self._state)
-        for title, step in (
-            ("episodes", self._write_pending),
-            ("episodes", self._call_run_finished),
-            ("results", self._write_and_judge_results),
-            ("report", lambda: self._write_report(session)),
-        ):
-            try:
-                step()
-            except (MiniwobError, OSError) as error:
-                self._problems[title].append(redact(str(error)))
-        self._decide_exit_status(session)
+        if self._outcomes:
+            with self._step("episodes"):
+                self._write_pending()
+            with self._step("episodes"):
+                self._call_run_finished()
+        if self._results is not None and (self._state.selection.to_run or self._empty_shard):
+            with self._step("results"):
+                self._results.write_and_judge(self._outcomes)
+        if self._report is not None and (self._outcomes or self._empty_shard):
+            with self._step("report"):
+                self._write_report(session, self._report)
+        if self._empty_shard:
+            session.exitstatus = pytest.ExitCode.OK
+        gate_failed = self._results is not None and self._results.failed
+        if gate_failed or any(self._problems.values()):
+            session.exitstatus = max(session.exitstatus, pytest.ExitCode.TESTS_FAILED)
+
+    @contextmanager
+    def _step(self, title: str) -> Generator[None]:
+        """Keep an error of a step, for the section with this title."""
+        try:
+            yield
+        except (MiniwobError, OSError) as error:
+            self._problems[title].append(redact(str(error)))
 
     def _write_pending(self) -> None:
         """Write the model calls that wait for a completion (deferred recording)."""
-        settings = self._state.settings
-        if settings.record != "defer" or not self._outcomes:
+        settings, selection = self._state.settings, self._state.selection
+        if settings.record != "defer":
             return
         from pytest_miniwob_agent.cassettes.deferred.answers import read_refused
         from pytest_miniwob_agent.cassettes.deferred.pending import update_pending
         from pytest_miniwob_agent.cassettes.folder.stems import Used
 
-        stems, cases = self._state.collected
-        named = any("::" in str(argument) for argument in self._config.args)
-        only_some = named or bool(getattr(self._config.option, "lf", False))
+        ran = {outcome.cassette for outcome in self._outcomes if outcome.cassette}
+        stems = self._state.cassettes_of(selection.cases)
         waiting = update_pending(
             settings.pending,
-            {outcome.cassette for outcome in self._outcomes if outcome.cassette},
+            ran,
             [outcome.request for outcome in self._outcomes if outcome.request is not None],
-            Used(settings.cassettes, stems, cases) if (stems or cases) and not only_some else None,
+            Used(settings.cassettes, stems) if stems and not selection.few else None,
         )
         self._waiting = len(set(waiting) - read_refused(settings.pending).keys())
 
@@ -157,19 +174,14 @@ class Controller:
         Raises:
             MiniwobError: raised by the agent, or made of any other exception of the agent.
         """
-        if not self._outcomes:
-            return
-        from pytest_miniwob_agent.agents.registry import load_agent
-
-        settings = self._state.settings
         try:
-            agent = load_agent(settings.agent, settings.prompts, settings.agent_params)
+            agent = self._state.agent
         except Exception:  # noqa: BLE001 - reported by each item that needed the agent
             return
         if not isinstance(agent, RunObserver):
             return
         try:
-            self._remark = agent.run_finished(self._outcomes)
+            self._agents_remark = agent.run_finished(self._outcomes)
         except MiniwobError:
             raise
         except Exception:  # noqa: BLE001 - the agent may be anybody's
@@ -177,17 +189,9 @@ class Controller:
                 f"run_finished() of the agent {agent.name} failed:\n{traceback.format_exc()}"
             ) from None
 
-    def _write_and_judge_results(self) -> None:
-        """Write the results file, and judge the results by the baseline."""
-        if self._results is not None and (self._state.selected or self._empty_shard):
-            self._results.write_and_judge(self._outcomes)
-
-    def _write_report(self, session: pytest.Session) -> None:
-        """Write the HTML report."""
-        if self._report is None or not (self._outcomes or self._empty_shard):
-            return
+    def _write_report(self, session: pytest.Session, report: Report) -> None:
         comparison = self._results.comparison if self._results is not None else None
-        self._report.write(
+        report.write(
             self._outcomes,
             judged=self._state.settings.baseline is not None,
             shard=shard_of(self._config, self._state),
@@ -199,30 +203,20 @@ class Controller:
         )
         self._report_written = True
 
-    @property
-    def _failed(self) -> bool:
-        """True if the gate failed."""
-        return self._results is not None and self._results.failed
-
-    def _decide_exit_status(self, session: pytest.Session) -> None:
-        """Fail the run if a step failed, or the gate; pytest has counted failed items."""
-        if self._empty_shard:
-            session.exitstatus = pytest.ExitCode.OK
-        if self._failed or any(self._problems.values()):
-            session.exitstatus = max(session.exitstatus, pytest.ExitCode.TESTS_FAILED)
-
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Show drift, episodes, the ledger of calls, the gate, and where files were written."""
-        terminal = terminalreporter
-        drifted = any(outcome.status is Status.DRIFTED for outcome in self._outcomes)
-        if drifted or self._failed or any(self._problems.values()):
-            make_ending_red(terminal, ["gate failed"] if self._failed else [])
+        """Show drift, errors, episodes, the ledger of calls, the gate, and the files."""
+        from pytest_miniwob_agent.terminal.summary import show_drift, show_errors
+
+        terminal, settings = terminalreporter, self._state.settings
+        command = record_command(self._config)
         kept = self._kept()
-        if self._outcomes:
-            self._show_drift(terminal)
+        show_drift(terminal, self._outcomes, price=settings.price, command=command)
+        show_errors(terminal, self._outcomes, command=command)
         if self._outcomes or (kept and kept.calls):
-            self._show_episodes(terminal, kept)
+            if terminal.verbosity >= 0:
+                self._show_episodes(terminal, kept)
+            self._show_problems(terminal, "episodes")
         if self._remarks:
             terminal.section("MiniWoB++ cassettes")
             for remark in sorted(map(sanitize_line, self._remarks)):
@@ -234,19 +228,8 @@ class Controller:
         if self._report_written and self._report is not None and terminal.verbosity >= 0:
             terminal.line(f"report: {display_path(self._report.index)}")
 
-    def _show_drift(self, terminal: pytest.TerminalReporter) -> None:
-        from pytest_miniwob_agent.terminal.summary import show_drift
-
-        show_drift(
-            terminal,
-            self._outcomes,
-            verbose=terminal.verbosity > 0,
-            price=self._state.settings.price,
-            command=record_command(self._config),
-        )
-
     def _kept(self) -> Usage | None:
-        """Return what the calls have taken whose completions are kept, None without recording."""
+        """Return the usage of the calls that this run recorded, None if it recorded none."""
         if self._state.shared is None:
             return None
         from pytest_miniwob_agent.models.budget import Budget
@@ -254,30 +237,28 @@ class Controller:
         return Budget(self._state.shared).recorded()
 
     def _show_episodes(self, terminal: pytest.TerminalReporter, kept: Usage | None) -> None:
-        """Show the table and the ledger, the agent's remark, and what went wrong with them."""
+        """Show the table, the ledger, and the agent's remark."""
         from pytest_miniwob_agent.terminal.summary import show_episodes, show_ledger, show_shared
 
         settings = self._state.settings
-        if terminal.verbosity >= 0:
-            terminal.section("MiniWoB++ episodes")
-            show_episodes(terminal, self._outcomes)
-            show_shared(terminal, self._outcomes)
-            show_ledger(
-                terminal,
-                self._outcomes,
-                model=settings.model,
-                price=settings.price,
-                waiting=self._waiting if settings.record == "defer" else None,
-                pending=display_path(settings.pending),
-                kept=kept,
-            )
-            if self._remark:
-                terminal.line(sanitize_line(redact(self._remark)))
-        for text in self._problems["episodes"]:
-            terminal.line(sanitize_lines(text), red=True)
+        terminal.section("MiniWoB++ episodes")
+        show_episodes(terminal, self._outcomes)
+        show_shared(terminal, self._outcomes)
+        show_ledger(
+            terminal,
+            self._outcomes,
+            model=settings.model,
+            price=settings.price,
+            waiting=self._waiting if settings.record == "defer" else None,
+            pending=display_path(settings.pending),
+            kept=kept,
+        )
+        if self._agents_remark:
+            terminal.line(sanitize_line(redact(self._agents_remark)))
 
     def _show_problems(self, terminal: pytest.TerminalReporter, title: str) -> None:
-        if self._problems[title]:
+        """Show the errors of steps, in a section of their own except below the episodes."""
+        if self._problems[title] and title != "episodes":
             terminal.section(f"MiniWoB++ {title}", red=True)
         for text in self._problems[title]:
             terminal.line(sanitize_lines(text), red=True)

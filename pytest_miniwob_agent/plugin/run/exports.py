@@ -1,7 +1,7 @@
-"""Exports to other plugins that report on a run: an item's properties, transcript and picture.
+"""Exports to other reporting plugins: an item's properties, transcript and picture.
 
-All of it in the process that runs the item, under pytest-xdist the worker: the Allure plugin writes
-its files there, and what the reports of pytest-html and pytest-json-report hold travels from there.
+They are made in the process that runs the item, under pytest-xdist the worker: the Allure plugin
+writes its files there, and pytest-html and pytest-json-report send theirs with the item's report.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ def properties(outcome: Outcome) -> list[tuple[str, str | int]]:
 
 
 class Exports:
-    """Hands an item's transcript, and its picture if there is one, to plugins that report.
+    """Gives an item's transcript, and its picture if there is one, to reporting plugins.
 
     Args:
-        plugins: those that write a report of this run: `html`, `json`, `allure`.
+        plugins: the plugins that report on this run: `html`, `json`, `allure`.
     """
 
     def __init__(self, plugins: list[str]) -> None:

@@ -1,10 +1,9 @@
-"""Forecast of a recording, shown before the first call."""
+"""The forecast of a recording: a line below the number of items, before the first call."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Generator, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Generator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +13,12 @@ from pytest_miniwob_agent.cassettes.folder.stems import case_of as case_of_stem
 from pytest_miniwob_agent.cassettes.folder.stems import finished_stems
 from pytest_miniwob_agent.cassettes.format.call import usage_of
 from pytest_miniwob_agent.cassettes.format.file import read_cassette
-from pytest_miniwob_agent.cassettes.format.names import stem
 from pytest_miniwob_agent.core.errors import MiniwobError
 from pytest_miniwob_agent.core.files import write_atomically
 from pytest_miniwob_agent.core.text import counted
 from pytest_miniwob_agent.core.usage import Usage
 from pytest_miniwob_agent.models.prices import cost_of, money
-from pytest_miniwob_agent.plugin.items.collection import case_of, cassettes_of, limits_of
-from pytest_miniwob_agent.plugin.options.settings import Settings
+from pytest_miniwob_agent.plugin.items.collection import problem_of
 from pytest_miniwob_agent.plugin.run.state import State
 from pytest_miniwob_agent.terminal.layout import wrap
 
@@ -35,111 +32,62 @@ SHIPPED = {
 }
 """What 100 items of an agent took in the cassettes of this package's repository, rounded."""
 
-_FILE = "forecast.json"
-"""The file in the folder that the processes of a run share."""
 
-
-@dataclass(frozen=True, slots=True)
-class Forecast:
-    """A forecast of a recording.
-
-    Args:
-        items: the number of items to record.
-        others: the number of items that have a cassette.
-        most: the number of calls that the limits allow.
-        calls: about how many calls it takes; None if nothing alike is recorded.
-        prompt: about how many prompt tokens.
-        completion: about how many completion tokens.
-        source: the recordings that these are drawn from.
-    """
-
-    items: int
-    others: int
-    most: int
-    calls: int | None = None
-    prompt: int = 0
-    completion: int = 0
-    source: str = ""
-
-    @property
-    def expected(self) -> int:
-        """The number of calls to expect; the most where nothing better is known."""
-        return self.most if self.calls is None else min(self.calls, self.most)
-
-    def line(self, settings: Settings) -> str:
-        """Return the forecast in words."""
-        others = f" ({self.others:,} more replay)" if self.others else ""
-        calls = f"at most {counted(self.most, 'model call')}"
-        if self.calls is not None:
-            usage = Usage(self.calls, self.prompt, self.completion)
-            cost = cost_of(usage, settings.price)
-            price = "" if cost is None else f", {money(cost)}"
-            about = counted(self.calls, "call")
-            calls += f"; by {self.source} about {about} and {usage.tokens:,} tokens{price}"
-        return f"recording {counted(self.items, 'item')}{others}: {calls}"
-
-
-def forecast(items: Iterable[pytest.Item], settings: Settings) -> Forecast | None:
-    """Return the forecast for the items of a run, None if none of them is to be recorded.
-
-    Items whose agent or model is given by a user's fixture are left out.
+def forecast(items: Sequence[pytest.Item], state: State) -> str:
+    """Return the forecast for the items of a run; empty if none of them is to be recorded.
 
     Raises:
         MiniwobError: the agent can't be made, or a cassette is damaged.
     """
-    from pytest_miniwob_agent.agents.registry import load_agent
-
-    known, _ = cassettes_of(items, settings)
-    if not known or settings.model is None:
-        return None
-    agent = load_agent(settings.agent, settings.prompts, settings.agent_params).name
-    calls = {
-        stem(agent, settings.model, case): limits_of(item).calls
-        for item in items
-        if (case := case_of(item)) is not None
-    }
-    stems = dict.fromkeys(known)
+    settings = state.settings
+    problems = [problem for problem in map(problem_of, items) if problem is not None]
+    stems = state.cassettes_of(problem.case for problem in problems)
+    calls = dict(zip(stems, (problem.limits.calls for problem in problems), strict=False))
     lacking = [
-        each
-        for each in stems
-        if settings.record == "all" or not (settings.cassettes / f"{each}.yaml").exists()
+        stem
+        for stem in calls
+        if settings.record == "all" or not (settings.cassettes / f"{stem}.yaml").exists()
     ]
     if not lacking:
-        return None
-    most = sum(calls[each] for each in lacking)
+        return ""
+    others = f" ({len(calls) - len(lacking):,} more replay)" if len(lacking) < len(calls) else ""
+    most = sum(calls[stem] for stem in lacking)
     if settings.max_calls is not None:
         most = min(most, settings.max_calls)
-    usage, count, source = _alike(lacking, agent, settings)
-    expected = {}
+    line = f"recording {counted(len(lacking), 'item')}{others}: at most "
+    line += counted(most, "model call")
+    usage, count, source = _alike(lacking, state)
     if count:
-        expected = {
-            name: -(-getattr(usage, name) * len(lacking) // count)
-            for name in ("calls", "prompt", "completion")
-        }
-    return Forecast(len(lacking), len(stems) - len(lacking), most, source=source, **expected)
+        calls_expected, prompt, completion = (
+            -(-total * len(lacking) // count)
+            for total in (usage.calls, usage.prompt, usage.completion)
+        )
+        expected = Usage(calls_expected, prompt, completion)
+        line += f"; by {source} about {counted(expected.calls, 'call')}"
+        line += f" and {expected.tokens:,} tokens"
+        if (cost := cost_of(expected, settings.price)) is not None:
+            line += f", {money(cost)}"
+    return line
 
 
-def _alike(lacking: Sequence[str], agent: str, settings: Settings) -> tuple[Usage, int, str]:
+def _alike(lacking: Sequence[str], state: State) -> tuple[Usage, int, str]:
     """Return what the nearest recorded items took, their number, and what they are.
 
-    Nearest are items of the same agent, by the same model and of the same tasks if there are any.
+    Nearest are items of the same agent, and of the same model and tasks if there are any.
     """
-    folder, model, *_ = lacking[0].split("/")
-    recorded = [s for s in finished_stems(settings.cassettes) if s.startswith(f"{folder}/")]
-    recorded = [s for s in recorded if s.split("/")[1] == model] or recorded
-    tasks = {case_of_stem(each).partition("/")[0] for each in lacking}
-    recorded = [s for s in recorded if case_of_stem(s).partition("/")[0] in tasks] or recorded
+    folder = state.settings.cassettes
+    agent, model, *_ = lacking[0].split("/")
+    tasks = {case_of_stem(stem).partition("/")[0] for stem in lacking}
+    recorded = [stem for stem in finished_stems(folder) if stem.split("/")[0] == agent]
+    recorded = [stem for stem in recorded if stem.split("/")[1] == model] or recorded
+    recorded = [stem for stem in recorded if stem.split("/")[-2] in tasks] or recorded
     if not recorded:
-        return SHIPPED.get(agent, Usage()), 100 if agent in SHIPPED else 0, "our own recordings"
+        usage = SHIPPED.get(state.agent.name)
+        return usage or Usage(), 100 if usage else 0, "our own recordings"
     sample = recorded[:: -(-len(recorded) // SAMPLE)]
-    usage = sum(
-        (
-            usage_of(read_cassette(settings.cassettes / f"{each}.yaml"), estimate=True)
-            for each in sample
-        ),
-        Usage(),
-    )
-    return usage, len(sample), f"{'/'.join(sample[0].split('/')[:2])} of your cassettes"
+    taken = [usage_of(read_cassette(folder / f"{stem}.yaml"), estimate=True) for stem in sample]
+    source = f"{'/'.join(sample[0].split('/')[:2])} of your cassettes"
+    return sum(taken, Usage()), len(sample), source
 
 
 class Forecaster:
@@ -156,25 +104,18 @@ class Forecaster:
     @property
     def _file(self) -> Path:
         assert self._state.shared is not None
-        return self._state.shared / _FILE
+        return self._state.shared / "forecast.txt"
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> Generator[None, None, None]:
         """Make the forecast before a worker reports its items; show it below their number."""
         worker = getattr(self._config, "workerinput", {}).get("workerid", "gw0")
         if worker == "gw0" and not self._config.option.collectonly:
-            self._make(session.items)
+            with suppress(MiniwobError):  # each item says so
+                write_atomically(self._file, forecast(session.items, self._state))
         yield
         if not hasattr(self._config, "workerinput"):
             self._show()
-
-    def _make(self, items: Sequence[pytest.Item]) -> None:
-        try:
-            found = forecast(items, self._state.settings)
-        except MiniwobError:  # each item says so
-            return
-        if found is not None:
-            write_atomically(self._file, json.dumps(asdict(found)))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self) -> None:
@@ -182,15 +123,11 @@ class Forecaster:
         self._show()
 
     def _show(self) -> None:
-        if self._shown or not self._file.exists():
+        terminal: Any = self._config.pluginmanager.get_plugin("terminalreporter")
+        if self._shown or not self._file.exists() or terminal is None:
             return
         self._shown = True
-        found = Forecast(**json.loads(self._file.read_text("utf-8")))
-        settings = self._state.settings
-        terminal: Any = self._config.pluginmanager.get_plugin("terminalreporter")
-        if terminal is None:
-            return
-        if terminal.verbosity >= 0:
+        if terminal.verbosity >= 0 and (line := self._file.read_text("utf-8")):
             terminal.ensure_newline()
-            for line in wrap(found.line(settings), terminal._tw.fullwidth):
-                terminal.write_line(line)
+            for part in wrap(line, self._config.get_terminal_writer().fullwidth):
+                terminal.write_line(part)

@@ -14,7 +14,6 @@ from pytest_miniwob_agent.core.events import Called
 from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.core.text import counted
-from pytest_miniwob_agent.plugin.items.left_out import LeftOut
 from pytest_miniwob_agent.plugin.run.shard import shard_of
 from pytest_miniwob_agent.plugin.run.state import State
 
@@ -70,33 +69,22 @@ class RunResults:
         from pytest_miniwob_agent.terminal.comparison import ComparisonView
         from pytest_miniwob_agent.terminal.github import report_to_github
 
-        left_out = LeftOut(self._config, self._state, baseline.results)
+        selection, root = self._state.selection, self._config.rootpath
+        left_out = selection.left_out(baseline.results, root, self._state.settings.seeds)
         verdict = judge(baseline.results, results, baseline.gate, left_out)
         self.comparison = ComparisonView(Comparison(baseline.results, results), verdict)
         report_to_github(self.comparison)
 
-    @property
-    def _reason_for_few(self) -> str:
-        """The reason for collecting a few items only, so that nothing is known of the others."""
-        option = self._config.option
-        if getattr(option, "lf", False):
-            return "only what failed last"
-        if any("::" in str(argument) for argument in self._config.args):
-            return "only tests that were named"
-        return ""
-
     def _reasons_for_partial(self, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
         """Return the reasons for which the results are not those of all items."""
-        ran = {outcome.case.id for outcome in outcomes}
-        selected, deselected = self._state.selected, self._state.deselected
+        selection = self._state.selection
         if (shard := self._state.settings.shard) is not None:
-            # How other tools have chosen its items does not matter.
-            reasons, deselected = [f"shard {shard[0]} of {shard[1]}"], self._state.unwanted
+            reasons = [f"shard {shard[0]} of {shard[1]}"]
         else:
-            reasons = [self._reason_for_few] if self._reason_for_few else []
-        if count := len(deselected - selected):
+            reasons = [selection.few] if selection.few else []
+        if count := len(selection.cases - selection.wanted):
             reasons.append(f"{counted(count, 'item')} deselected")
-        if count := len(selected - ran):
+        if count := len(selection.to_run - {outcome.case for outcome in outcomes}):
             reasons.append(f"{counted(count, 'item')} did not run")
         return tuple(reasons)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,13 +18,12 @@ if TYPE_CHECKING:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config) -> None:
-    """Remember which cases are deselected before items are split into shards.
+    """Note that items may now be split into shards.
 
     pytest-split splits them last of all, by a plugin that it registers later than this one.
     """
     state = config.stash[STATE]
-    if state.settings.shard is not None:
-        state.unwanted |= state.deselected
+    state.selection.splitting = state.settings.shard is not None
 
 
 def shard_of(config: pytest.Config, state: State) -> Shard | None:
@@ -36,16 +34,17 @@ def shard_of(config: pytest.Config, state: State) -> Shard | None:
     from pytest_miniwob_agent.results.shard import Shard
 
     number, of = state.settings.shard
-    items = _items(state)
+    selection = state.selection
+    items = sorted(case.id for case in selection.cases)
     return Shard(
         number=number,
         of=of,
-        selected=len(state.selected),
+        selected=len(selection.to_run),
         items=len(items),
-        deselected=tuple(sorted(state.unwanted - state.selected)),
+        deselected=tuple(sorted(case.id for case in selection.cases - selection.wanted)),
         suite={
             "commit": checked_out(project_folder(config)),
-            "digest of the items": digest(",".join(sorted(items))),
+            "digest of the items": digest(",".join(items)),
             **_options(state.settings),
         },
     )
@@ -55,12 +54,7 @@ def is_empty_shard(session: pytest.Session, state: State) -> bool:
     """Return True if all items went to other shards, which is not a failure."""
     if state.settings.shard is None or session.exitstatus != pytest.ExitCode.NO_TESTS_COLLECTED:
         return False
-    return not state.unwanted.issuperset(_items(state))
-
-
-def _items(state: State) -> set[str]:
-    """The cases of the suite, whichever shard runs them."""
-    return set(chain.from_iterable(state.offered.values()))
+    return bool(state.selection.wanted)
 
 
 def _options(settings: Settings) -> dict[str, str]:

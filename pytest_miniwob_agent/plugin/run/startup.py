@@ -12,13 +12,12 @@ import pytest
 from pytest_miniwob_agent.core.errors import MiniwobError, UsageError
 from pytest_miniwob_agent.core.files import check_writable, display_path
 from pytest_miniwob_agent.core.secrets import KEY_VARIABLE, redact
-from pytest_miniwob_agent.plugin.options.commands import record_command
+from pytest_miniwob_agent.plugin.items.selection import Selection
 from pytest_miniwob_agent.plugin.options.project_folder import check_ini_file
 from pytest_miniwob_agent.plugin.options.reading import read_settings
 from pytest_miniwob_agent.plugin.options.settings import Settings
 from pytest_miniwob_agent.plugin.run.controller import Controller
 from pytest_miniwob_agent.plugin.run.state import STATE, State
-from pytest_miniwob_agent.terminal.shown_reports import ShownReports
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.report.folder import Report
@@ -34,7 +33,7 @@ def start(config: pytest.Config) -> None:
         pytest.UsageError: an option, or a file that it names, is not valid.
     """
     try:
-        state = config.stash[STATE] = State(read_settings(config))
+        state = config.stash[STATE] = State(read_settings(config), selection=Selection.of(config))
         settings = state.settings
         if settings.key_variable is not None:  # its value is a secret until the run is over
             patch = pytest.MonkeyPatch()
@@ -80,8 +79,6 @@ def _start_controller(config: pytest.Config, state: State) -> None:
         config.add_cleanup(folder.cleanup)
         state.shared = Path(folder.name)
         config.pluginmanager.register(Progress(config, settings.price), "miniwob-progress")
-    reports = ShownReports(record_command(config))
-    config.pluginmanager.register(reports, "miniwob-shown-reports")
     config.pluginmanager.register(controller, "miniwob-controller")
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_miniwob_agent.core.protocols import Observer, Page
+from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.core.protocols import Agent, Observer, Page
+from pytest_miniwob_agent.plugin.items.selection import Selection
 from pytest_miniwob_agent.plugin.options.settings import Settings
 from pytest_miniwob_agent.tasks.pages import Catalogue
 
@@ -30,15 +32,8 @@ class State:
             be made.
         observe: makes an observer of an item's episode, for `miniwob-agent show` and `play`.
         slowmo: with a window, milliseconds that each action takes longer, for `play`.
-        selected: ids of the cases that were collected and selected.
-        deselected: ids of the cases that were collected and deselected.
-        unwanted: those that were deselected before the items were split into shards; empty where
-            they are not.
-        collected: the cassettes that all collected items use, as of `collection.cassettes_of`; kept
-            for deferred recording alone.
-        pages: by the name of each task with a page of one's own, the page's file.
-        offered: by the node id of each test that was collected, the ids of all cases that its
-            markers select, whether or not the command line leaves them out.
+        selection: which cases the run offers, runs and leaves out.
+        pages: the files of custom pages, by the names of their tasks.
     """
 
     settings: Settings
@@ -47,12 +42,9 @@ class State:
     shared: Path | None = None
     observe: Callable[[Page], Observer] | None = None
     slowmo: int | None = None
-    selected: set[str] = field(default_factory=set)
-    deselected: set[str] = field(default_factory=set)
-    unwanted: set[str] = field(default_factory=set)
-    collected: tuple[set[str], set[str]] = field(default_factory=lambda: (set(), set()))
+    selection: Selection = field(default_factory=Selection)
     pages: dict[str, Path] = field(default_factory=dict)
-    offered: dict[str, list[str]] = field(default_factory=dict)
+    _agent: Agent | None = None
     _catalogues: dict[tuple[Path, ...], Catalogue] = field(default_factory=dict)
 
     def catalogue(self, folders: Sequence[Path]) -> Catalogue:
@@ -66,23 +58,33 @@ class State:
             self._catalogues[key] = Catalogue(folders)
         return self._catalogues[key]
 
-    def send_selection(self, config: pytest.Config) -> None:
-        """Put the offered, selected and deselected cases into a worker's output."""
-        if (output := getattr(config, "workeroutput", None)) is not None:
-            output["miniwob_selected"] = sorted(self.selected)
-            output["miniwob_deselected"] = sorted(self.deselected)
-            output["miniwob_unwanted"] = sorted(self.unwanted)
-            output["miniwob_collected"] = [sorted(part) for part in self.collected]
-            output["miniwob_offered"] = self.offered
+    @property
+    def agent(self) -> Agent:
+        """An agent as the options name it, for its name and its `run_finished`.
 
-    def receive_selection(self, output: Mapping[str, Any]) -> None:
-        """Add the offered, selected and deselected cases of a worker's output."""
-        self.selected |= set(output.get("miniwob_selected", ()))
-        self.deselected |= set(output.get("miniwob_deselected", ()))
-        self.unwanted |= set(output.get("miniwob_unwanted", ()))
-        for known, part in zip(self.collected, output.get("miniwob_collected", ()), strict=False):
-            known.update(part)
-        self.offered |= output.get("miniwob_offered", {})
+        Raises:
+            UsageError: it can't be made.
+        """
+        from pytest_miniwob_agent.agents.registry import load_agent
+
+        if self._agent is None:
+            settings = self.settings
+            self._agent = load_agent(settings.agent, settings.prompts, settings.agent_params)
+        return self._agent
+
+    def cassettes_of(self, cases: Iterable[Case]) -> list[str]:
+        """Return the stems of the cassettes of cases by the options' agent and model.
+
+        A test that overrides the fixture of its agent or model may use another cassette.
+
+        Raises:
+            UsageError: the agent can't be made.
+        """
+        from pytest_miniwob_agent.cassettes.format.names import stem
+
+        if (model := self.settings.model) is None:
+            return []
+        return [stem(self.agent.name, model, case) for case in cases]
 
 
 STATE = pytest.StashKey[State]()

@@ -1,17 +1,21 @@
-"""Errors of a model's side that every call of a run would meet: classified, with what helps.
+"""Failed calls: those that every call of the run would fail like, and advice on each.
 
 A wrong key, a parameter that the model refuses, or a server that is not there fails all items
-alike, so that a run stops at the first such error and does not wait for further attempts.
+alike, so a run stops at the first such error and does not wait for further attempts.
 """
 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Mapping
+from typing import Any
 
 import httpx2
 import openai
 
 from pytest_miniwob_agent.core.errors import ModelError, PermanentError
+from pytest_miniwob_agent.models.params import OPTION
 
 _OF_RUN = (401, 402, 403, 404, 405, 410)
 """Statuses that say nothing of the single call: its key, its account, its address, its model."""
@@ -37,8 +41,6 @@ def model_error(text: str, cause: BaseException) -> ModelError:
             return PermanentError(text)
         case openai.APIStatusError() if cause.status_code in _OF_CALL:
             return PermanentError(text, of_call=True)
-        case httpx2.ConnectTimeout():
-            return ModelError(text)
         case httpx2.ConnectError() | httpx2.ProxyError() | httpx2.UnsupportedProtocol():
             return PermanentError(text)
     return ModelError(text)
@@ -65,9 +67,7 @@ def forbid_retry(response: httpx2.Response) -> None:
 
 def _lacks_credit(error: object) -> bool:
     """Return True if the `error` of a refusal's body has one of the codes of `_NO_CREDIT`."""
-    return isinstance(error, dict) and not {error.get("code"), error.get("type")}.isdisjoint(
-        _NO_CREDIT
-    )
+    return isinstance(error, dict) and bool({error.get("code"), error.get("type")} & {*_NO_CREDIT})
 
 
 def advice_on_connection(cause: BaseException, option: str = "--miniwob-base-url") -> str:
@@ -86,6 +86,44 @@ def advice_on_connection(cause: BaseException, option: str = "--miniwob-base-url
         return " (SSL_CERT_FILE names a file of further certificates to trust)"
     if isinstance(cause, httpx2.UnsupportedProtocol):
         return f" (give the whole address, such as {option}=http://127.0.0.1:8000/v1)"
-    if isinstance(cause, httpx2.TransportError) and is_hopeless(cause):
+    if isinstance(cause, httpx2.ConnectError):
         return f" (start the server, or name another with {option} or OPENAI_BASE_URL)"
     return ""
+
+
+def advice_on_refusal(error: openai.APIStatusError, model: str, params: Mapping[str, Any]) -> str:
+    """Return the option that helps against a server's refusal; an empty text if none is known.
+
+    Servers name a parameter in the field `param` of their error (OpenAI's form), or only in words.
+
+    Args:
+        error: the refusal.
+        model: the model that was asked for.
+        params: the parameters that were given by the option.
+    """
+    if error.status_code == 401:
+        return "the key is taken from OPENAI_API_KEY"
+    if error.status_code not in (400, 404, 422):
+        return ""
+    extra = params.get("extra_body")
+    given = {**params, **(extra if isinstance(extra, Mapping) else {})}
+    named = re.match(r"\w*", str(error.param or ""))[0]  # type: ignore[index]
+    if not named:
+        named = next((name for name in given if _says(error, name)), "")
+    if named in given:
+        instead = re.search(r"[Uu]se [`'\"](\w+)[`'\"] instead", str(error))
+        if instead:
+            return f"name it {instead[1]} in {OPTION}"
+        return f"leave {named} out of {OPTION}"
+    if named == "model" or error.code == "model_not_found" or _says(error, model):
+        return "name another model with --miniwob-model"
+    if named and named not in ("messages", "stream"):
+        return f'give "{named}" with {OPTION}'
+    if error.status_code == 404:
+        return "check --miniwob-base-url: most servers' addresses end in /v1"
+    return ""
+
+
+def _says(error: openai.APIStatusError, name: str) -> bool:
+    """Return True if a refusal has this name as a word."""
+    return re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", f"{error} {error.body}") is not None

@@ -1,0 +1,127 @@
+"""The selection of a run: cases that its tests offer, that it runs, and that it leaves out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_miniwob_agent.core.case import Case
+
+if TYPE_CHECKING:
+    from pytest_miniwob_agent.results.file import Results
+
+_KEY = "miniwob_selection"
+"""The selection in the output of a worker of pytest-xdist."""
+
+
+@dataclass(slots=True)
+class Selection:
+    """Which cases a run offers, runs and leaves out; filled while pytest collects.
+
+    Args:
+        few: why the run looks for a few items only, so that it does not show that others are gone:
+            `--lf`, or tests that are named on the command line. Empty if it does not.
+        paths: the files and folders to collect, if the run does not look for a few items only.
+        offered: the cases that the markers of each collected test select, by the test's node id.
+        deselected: the cases that `-k`, `-m`, `--deselect` or a plugin left out of some test.
+        to_run: the cases that are to run here.
+        splitting: True once a plugin may split the items: what is deselected then is not left out,
+            but goes to another shard.
+    """
+
+    few: str = ""
+    paths: Collection[Path] = ()
+    offered: dict[str, list[Case]] = field(default_factory=dict)
+    deselected: set[Case] = field(default_factory=set)
+    to_run: set[Case] = field(default_factory=set)
+    splitting: bool = False
+
+    @classmethod
+    def of(cls, config: pytest.Config) -> Selection:
+        """Return the selection of a run that has not collected anything yet."""
+        arguments = list(map(str, config.args))
+        few = ""
+        if getattr(config.option, "lf", False):
+            few = "only what failed last"
+        elif any("::" in argument for argument in arguments):
+            few = "only tests that were named"
+        places = [Path(config.invocation_params.dir, argument) for argument in arguments]
+        # With --pyargs an argument is a package, anywhere.
+        return cls(few, [place.resolve() if place.exists() else Path("/") for place in places])
+
+    @property
+    def cases(self) -> set[Case]:
+        """All cases that the collected tests offer."""
+        return set(chain.from_iterable(self.offered.values()))
+
+    @property
+    def wanted(self) -> set[Case]:
+        """The cases that are to run, here or in another shard."""
+        return self.cases - (self.deselected - self.to_run)
+
+    def deselect(self, cases: Iterable[Case]) -> None:
+        """Leave cases out, unless they go to another shard."""
+        if not self.splitting:
+            self.deselected.update(cases)
+
+    def left_out(self, baseline: Results, root: Path, seeds: Collection[int] | None) -> set[str]:
+        """Return the ids of the cases of a baseline that the run left out on purpose.
+
+        A case is left out if the markers of a collected test select it and the command line does
+        not, by its seed or otherwise. It is also left out if its test was not asked for. So a case
+        that a marker no longer selects, and one whose test is gone, are not left out.
+
+        Args:
+            baseline: the results of an earlier run.
+            root: the folder that node ids start at.
+            seeds: the seeds that the command line names, if it names any.
+        """
+        to_run = {case.item for case in self.to_run}
+        cases = self.cases
+        offered = {case.item for case in cases}
+        tasks = {(case.category, case.task) for case in cases}
+        return {
+            result.case
+            for result in baseline.results
+            # One that was to run and did not is missing, as the run was stopped.
+            if result.item not in to_run
+            and (
+                result.item in offered
+                or (seeds and result.seed not in seeds and (result.category, result.task) in tasks)
+                or (result.test and not self._asks_for(result.test, root))
+            )
+        }
+
+    def _asks_for(self, test: str, root: Path) -> bool:
+        file = (root / test.partition("::")[0]).resolve()
+        wanted = not self.few and any(file.is_relative_to(path) for path in self.paths)
+        return wanted or test in self.offered
+
+    def send(self, config: pytest.Config) -> None:
+        """Put the selection into the output of a worker of pytest-xdist."""
+        if (output := getattr(config, "workeroutput", None)) is not None:
+            output[_KEY] = {
+                "offered": {test: _ids(cases) for test, cases in self.offered.items()},
+                "deselected": _ids(self.deselected),
+                "to_run": _ids(self.to_run),
+            }
+
+    def receive(self, output: Mapping[str, Any]) -> None:
+        """Add the selection in the output of a worker; all workers collect the same items."""
+        data = output.get(_KEY, {"offered": {}, "deselected": (), "to_run": ()})
+        self.offered |= {test: _cases(ids) for test, ids in data["offered"].items()}
+        self.deselected.update(_cases(data["deselected"]))
+        self.to_run.update(_cases(data["to_run"]))
+
+
+def _ids(cases: Collection[Case]) -> list[str]:
+    return [case.id for case in cases]
+
+
+def _cases(ids: Collection[str]) -> list[Case]:
+    return list(map(Case.from_id, ids))
