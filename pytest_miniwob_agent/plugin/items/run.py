@@ -20,7 +20,6 @@ from pytest_miniwob_agent.core.errors import (
     Pending,
     PermanentError,
     RecordingStopped,
-    RefusedAnswer,
     UsageError,
 )
 from pytest_miniwob_agent.core.events import Episode, Event, Origin
@@ -240,12 +239,8 @@ class ItemRun:
         result: dict[str, Any] = {}
         match error:
             case Pending():
-                result = {"request": error.request}
-                refused = self._refused(error)
-                if refused is None:
-                    result["status"] = Status.WAITING
-                    return result, pytest.skip.Exception("waiting for a completion")
-                error = refused
+                result = {"status": Status.WAITING, "request": error.request}
+                return result, pytest.skip.Exception("waiting for a completion")
             case BudgetReached():
                 result = {"status": Status.BUDGET, "message": str(error)}
                 return result, pytest.skip.Exception(f"{error}; run again to continue from here")
@@ -274,12 +269,6 @@ class ItemRun:
             return False
         budget.stop(str(error))
         return True
-
-    def _refused(self, pending: Pending) -> RefusedAnswer | None:
-        """Return the error for a call whose answer was refused, None for one without an answer."""
-        from pytest_miniwob_agent.cassettes.deferred.answers import refused_answer
-
-        return refused_answer(self._settings.pending, str(pending.request["custom_id"]))
 
     def _retake_pictures(
         self, pictures: PictureTaker, agent: Agent, llm: Model, page: Page, limits: Limits
