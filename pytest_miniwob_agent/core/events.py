@@ -234,6 +234,13 @@ class TrialEnded:
     detail: str = ""
     trial: int = 0
 
+    @classmethod
+    def judged(cls, transition: Transition) -> TrialEnded:
+        """The end of a trial by the page's judgement."""
+        if transition.solved:
+            return cls(Ending.CORRECT)
+        return cls(Ending.FAILED, f"reward {transition.reward:g}")
+
 
 Event = TrialStarted | Called | Acted | Reflected | Remark | TrialEnded
 

@@ -40,13 +40,6 @@ def pytest_configure_node(node: Any) -> None:
     node.workerinput["miniwob_shared"] = str(node.config.stash[STATE].shared or "")
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Generator[None, Any, Any]:
-    """Turn garbage collection on again, which is off while many items are made."""
-    with collection.garbage_collection_resumed():
-        return (yield)
-
-
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Make one item for each case that the test's `miniwob` markers select."""
     collection.parametrize(metafunc)

@@ -191,7 +191,7 @@ def test_a_run_replaces_the_requests_of_its_own_items_and_drops_those_of_items_t
     changed = pending(cassettes, "changed")
     update_pending(batch, {STEM}, [changed])
     assert set(read_pending(batch)) == {changed["custom_id"], *ids[1:]}
-    update_pending(batch, {STEM}, [request], Used(Path(), {STEM, "mine/m/click-pie/2"}))
+    update_pending(batch, {STEM}, [request], Used(Path(), {STEM, "mine/x/click-pie/2"}))
     assert set(read_pending(batch)) == {ids[0], ids[2]}
     assert update_pending(batch, {STEM}, [], Used(Path(), {STEM})) == []
     assert not batch.exists()
