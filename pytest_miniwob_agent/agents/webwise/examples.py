@@ -1,7 +1,6 @@
-"""Solved examples: a file of one JSON object per line, at most `PER_TASK` for each task.
+"""Automatic context generation (4.5): solved examples, a file of one JSON object per line.
 
-WebWISE's automatic context generation (4.5). One run writes the file (the parameter
-`save_examples`), others read it (`examples`), so that no item depends on another of its run.
+One run writes the file, others read it, so that no item depends on another of its run.
 """
 
 from __future__ import annotations

@@ -39,11 +39,7 @@ class ProgramPage:
     """The page and the functions of programs. `str(page)` lists its objects, one per line.
 
     The functions raise `ProgramError` where they can't do what is asked, and `PageJudged` after
-    the action that made the page judge.
-
-    Args:
-        env: the page.
-        whole: True to make every visible element an object.
+    the action that made the page judge. With `whole`, every visible element is an object.
     """
 
     def __init__(self, env: Environment, *, whole: bool = False) -> None:
