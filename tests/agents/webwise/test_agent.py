@@ -364,12 +364,6 @@ class TestParameters:
 
 
 PROGRAMS = {
-    "login-user": [
-        'click("input_text", "username")\nenter_text("tula")\n'
-        'click("input_password", "password")\nenter_text("EiT")\nclick("button", "Login")'
-    ],
-    "click-tab-2": ['click("a", "Tab #2")', 'click("alink", "dignissim")'],
-    "choose-list": ['click("option", "Rosemaria")\nclick("button", "Submit")'],
     "click-scroll-list": [
         'click("option", "Rosa")\nclick("option", "Ida")\nclick("button", "Submit")'
     ],
