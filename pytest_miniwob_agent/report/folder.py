@@ -105,7 +105,6 @@ class Report:
         *,
         judged: bool,
         verdict: Verdict | None = None,
-        warnings: Sequence[str] = (),
         broken: bool = False,
         shard: Shard | None = None,
         sent: Sequence[Path] = (),
@@ -116,7 +115,6 @@ class Report:
             outcomes: the outcomes of the items that ran, in any order.
             judged: the outcomes were compared with a baseline.
             verdict: the gate's decision on them, if there is one.
-            warnings: differences of the two runs that may explain those of their results.
             broken: the run was interrupted, so that items may be missing.
             shard: the part of the suite that ran, None for the whole.
             sent: the folders of the pictures that were sent to a model.
@@ -135,7 +133,7 @@ class Report:
         index = {
             "setup": data.agents_and_models(ordered),
             "judged": judged,
-            "gate": verdict and data.gate_data(verdict, warnings),
+            "gate": verdict and data.gate_data(verdict),
             "broken": broken,
             "items": rows,
         }

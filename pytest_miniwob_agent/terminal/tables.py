@@ -68,7 +68,7 @@ class Tables:
             "partial": self.paper.results.partial,
             "untold": self._inconclusive,
             "reward": "any" if self.paper.any_reward else "full",
-            "completion": self.paper.completion(),
+            "completion": self.paper.completion,
             "systems": self.paper.systems(),
             "means": self.paper.means(),
             "functions": self.paper.functions(),
@@ -82,7 +82,7 @@ class Tables:
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(["category", "task", "system", "setting", "completion_rate"])
         system = f"{self._name('agent')} ({self._name('model')})"
-        for row in self.paper.completion():
+        for row in self.paper.completion:
             for setting, rate in row["completion"].items():
                 cells = row["category"], row["task"], system, setting, f"{rate:.4g}"
                 writer.writerow(map(sanitize_line, cells))
@@ -112,7 +112,7 @@ class Tables:
         return [section for section in sections if section.rows[1:]]
 
     def _completion(self, category: str, all_systems: bool) -> Section:
-        rows = [row for row in self.paper.completion() if row["group"] == category]
+        rows = [row for row in self.paper.completion if row["group"] == category]
         beside = few = BESIDE[self.paper.suite]
         if all_systems:
             beside = {s: few.get(s, s) for row in rows for s in row["published"]}
@@ -139,29 +139,16 @@ class Tables:
             "Systems",
             "Mean over the tasks that both have, in percent. Other seeds, screens and models: no "
             "ranking.",
-            [head, *self._system_rows()],
+            [head, *_by_category(self.paper.systems(), "published")],
         )
 
     def _means(self) -> Section:
-        rows: list[tuple[str, ...]] = []
-        for category, group in groupby(self.paper.means(), key=itemgetter("category")):
-            rows.append((f"{category}:", "", "", "", *("" for _ in self.paper.trials)))
-            rows += [
-                (
-                    row["system"],
-                    str(row["shared_tasks"]),
-                    percent(row["printed"]),
-                    _or_dash(row["published"]),
-                    *map(percent, row["completion"].values()),
-                )
-                for row in group
-            ]
         head = ("system", "tasks", "printed", "rows", *(f"T={t}" for t in self.paper.trials))
         return Section(
             "Means as printed",
             "Tables 5 and 6, over the tasks that all systems share: the mean that the paper "
             "prints, the mean of the rates by task that are published, and the run's.",
-            [head, *rows],
+            [head, *_by_category(self.paper.means(), "printed", "published")],
         )
 
     def _functions(self) -> Section:
@@ -197,19 +184,6 @@ class Tables:
                 *map(_planning_row, self.paper.planning()),
             ],
         )
-
-    def _system_rows(self) -> Iterable[tuple[str, ...]]:
-        category = None
-        for row in self.paper.systems():
-            if row["category"] != category:
-                category = row["category"]
-                yield (f"{category}:", "", "", *("" for _ in self.paper.trials))
-            yield (
-                row["system"],
-                str(row["shared_tasks"]),
-                percent(row["published"]),
-                *map(percent, row["completion"].values()),
-            )
 
     def text(self, width: int = 80) -> str:
         """Text for a terminal of `width` columns."""
@@ -254,6 +228,22 @@ class Tables:
         return "\n".join(lines) + "\n"
 
 
+def _by_category(rows: list[dict[str, Any]], *columns: str) -> Iterable[tuple[str, ...]]:
+    """The rows of systems, below a row for each category."""
+    for category, group in groupby(rows, key=itemgetter("category")):
+        systems = [
+            (
+                row["system"],
+                str(row["shared_tasks"]),
+                *(_or_dash(row[column]) for column in columns),
+                *map(percent, row["completion"].values()),
+            )
+            for row in group
+        ]
+        yield (f"{category}:", *("" for _ in systems[0][1:]))
+        yield from systems
+
+
 def _or_dash(share: float | None) -> str:
     return "-" if share is None else percent(share)
 
@@ -270,17 +260,11 @@ def _significance_row(row: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _planning_row(row: dict[str, Any]) -> tuple[str, ...]:
-    cells = [
-        cell
-        for part in ("first", "all")
-        for cell in (
-            str(row[part]["iterative"]),
-            str(row[part]["staged"]),
-            _or_dash(row[part]["saved"]),
-        )
-    ]
+    cells = []
+    for part in (row["first"], row["all"]):
+        cells += [str(part["iterative"]), str(part["staged"]), _or_dash(part["saved"])]
     paper = ", ".join(
-        "/".join(f"{100 * each[part]['saved']:.0f}" for part in ("first", "all"))
-        for each in row["published"]
+        f"{100 * given['first']['saved']:.0f}/{100 * given['all']['saved']:.0f}"
+        for given in row["published"]
     )
     return (row["what"], *cells, paper or "-")

@@ -154,7 +154,6 @@ class Controller:
         settings, selection = self._state.settings, self._state.selection
         if settings.record != "defer":
             return
-        from pytest_miniwob_agent.cassettes.deferred.answers import read_refused
         from pytest_miniwob_agent.cassettes.deferred.pending import update_pending
         from pytest_miniwob_agent.cassettes.folder.stems import Used
 
@@ -166,7 +165,7 @@ class Controller:
             [outcome.request for outcome in self._outcomes if outcome.request is not None],
             Used(settings.cassettes, stems) if stems and not selection.few else None,
         )
-        self._waiting = len(set(waiting) - read_refused(settings.pending).keys())
+        self._waiting = len(waiting)
 
     def _call_run_finished(self) -> None:
         """Call the `run_finished` of the agent that `--miniwob-agent` names, if it has one.
@@ -190,13 +189,11 @@ class Controller:
             ) from None
 
     def _write_report(self, session: pytest.Session, report: Report) -> None:
-        comparison = self._results.comparison if self._results is not None else None
         report.write(
             self._outcomes,
             judged=self._state.settings.baseline is not None,
             shard=shard_of(self._config, self._state),
-            verdict=comparison.verdict if comparison else None,
-            warnings=comparison.both.warnings if comparison else (),
+            verdict=self._results.verdict if self._results is not None else None,
             broken=bool(session.shouldstop or session.shouldfail)
             or session.exitstatus == pytest.ExitCode.INTERRUPTED,
             sent=self._state.settings.sent_pictures,
