@@ -10,14 +10,13 @@ from typing import Any
 from pytest_miniwob_agent.cassettes.drift.differences import Differences
 from pytest_miniwob_agent.cassettes.format.call import (
     CONVERSATION,
-    OF_TEST,
     Call,
     Request,
     params_of,
 )
 from pytest_miniwob_agent.core.data import canonical_json, changed_parts
 from pytest_miniwob_agent.core.errors import ADDED, REMOVED, Cause, ChangedPicture
-from pytest_miniwob_agent.core.events import Origin
+from pytest_miniwob_agent.core.events import OF_TEST, Origin
 from pytest_miniwob_agent.core.text import listed
 from pytest_miniwob_agent.models.params import option_with
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from pytest_miniwob_agent.cassettes.drift.causes import SUBJECTS, causes_of, options_of
 from pytest_miniwob_agent.cassettes.drift.changed_pictures import changed_pictures, lines_of
 from pytest_miniwob_agent.cassettes.drift.differences import differences_of
-from pytest_miniwob_agent.cassettes.format.call import OF_TEST, Call, Request
+from pytest_miniwob_agent.cassettes.format.call import Call, Request
 from pytest_miniwob_agent.cassettes.tape.pictures import Pictures
 from pytest_miniwob_agent.core.chat import Message
 from pytest_miniwob_agent.core.errors import Cause, Drift
-from pytest_miniwob_agent.core.events import Origin
+from pytest_miniwob_agent.core.events import OF_TEST, Origin
 
 
 def drift_of_call(
