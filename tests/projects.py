@@ -12,8 +12,8 @@ REPORTING = ("allure_pytest", "html", "html_fixtures", "metadata", "pytest_jsonr
 """Plugins that are installed for test_exports.py; pyproject.toml keeps them out of this run."""
 
 OTHERS = ("hypothesispytest", "recording", "rerunfailures", "respx", "vcr", *REPORTING)
-"""Plugins that inner runs do without: these, and those of test_coexistence.py. Hypothesis is imported
-by its plugin at the end of a run, which takes a second."""
+"""Plugins that inner runs do without: these, and those of test_coexistence.py. The plugin of
+Hypothesis imports it at the end of a run, which takes a second."""
 
 SLOW = ("anyio", "hypothesispytest", "unraisableexception")
 """Plugins that take longer than the rest of a small run: by imports, and by a search for garbage
