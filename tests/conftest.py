@@ -15,7 +15,7 @@ from servers import ChatServer, RawServer
 from pytest_miniwob_agent.browser.installed import find_browser
 from pytest_miniwob_agent.browser.process import Browser
 
-SHIPPED = ("test_suite.py", "reflection.py", "ten_tasks.py")
+SHIPPED = ("suites", "test_suite.py")
 """Suites that need nothing but the package."""
 
 DEVELOPMENT = ("axe_core_python", "hypothesis", "llmock", "respx")
@@ -27,10 +27,9 @@ def _missing():
 
 
 def pytest_ignore_collect(collection_path):
-    """Leave out the package's own tests where the package is installed without the extra `dev`."""
-    name = collection_path.name
-    if name.startswith("test_") and name.endswith(".py") and name not in SHIPPED and _missing():
-        return True
+    """Without the extra `dev`, leave out the package's own tests, with their conftest files."""
+    if collection_path.parent == ROOT / "tests" and collection_path.name not in SHIPPED:
+        return bool(_missing()) or None
     return None
 
 

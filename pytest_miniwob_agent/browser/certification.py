@@ -16,24 +16,7 @@ from types import MappingProxyType
 
 from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
 from pytest_miniwob_agent.browser.process import Browser
-from pytest_miniwob_agent.core.actions import (
-    Action,
-    Click,
-    ClickAt,
-    Copy,
-    DoubleClick,
-    Drag,
-    DragFrom,
-    Enter,
-    Follow,
-    Hover,
-    HoverAt,
-    Paste,
-    Press,
-    Scroll,
-    Select,
-    Wait,
-)
+from pytest_miniwob_agent.core import actions
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.data import digest
 from pytest_miniwob_agent.core.errors import BrowserError, PageError
@@ -124,7 +107,7 @@ def explore(
         shown, reward, done = transition.observation, transition.reward, transition.done
         seen.append(Seen(action, shown, reward, done, transition.error, picture))
 
-    def play(steps: int, choose: Callable[[Observation, int], Action | None]) -> None:
+    def play(steps: int, choose: Callable[[Observation, int], actions.Action | None]) -> None:
         observation = env.reset(full=full)
         see("loading", Transition(observation))
         for step in range(steps):
@@ -149,51 +132,51 @@ def explore(
 
 def _next(
     observation: Observation, step: int, used: set[tuple[str, str, int | None]]
-) -> Action | None:
+) -> actions.Action | None:
     """A key after every third action, otherwise a click or a text for the next unused element."""
     if step % 4 == 3:
-        return Press(KEYS[step // 4 % len(KEYS)])
+        return actions.Press(KEYS[step // 4 % len(KEYS)])
     for element in observation.elements:
         key = element.tag, element.text, element.id
         if element.id is not None and key not in used:
             used.add(key)
             if isinstance(element.value, str) and element.tag != "select":
-                return Enter("a1 B", element.id)
-            return Click(element.id)
+                return actions.Enter("a1 B", element.id)
+            return actions.Click(element.id)
     return None
 
 
-def _further(observation: Observation, step: int) -> Action | None:
+def _further(observation: Observation, step: int) -> actions.Action | None:
     """The actions besides clicks, text and keys, in turn, each on the next element."""
     ids = [element.id for element in observation.elements if element.id is not None]
     if not ids:
         return None
     id_, next_id = ids[step % len(ids)], ids[(step + 1) % len(ids)]
-    turns: tuple[Action, ...] = (
-        Hover(id_),
-        Drag(id_, next_id),
-        Select(id_),
-        Copy(),
-        Click(id_, (2, 2)),
-        Paste(),
-        Scroll(id_, 50),
-        Drag(id_, end=(20, 15)),
-        DoubleClick(id_),
-        Hover(id_, (1, 1)),
+    turns: tuple[actions.Action, ...] = (
+        actions.Hover(id_),
+        actions.Drag(id_, next_id),
+        actions.Select(id_),
+        actions.Copy(),
+        actions.Click(id_, (2, 2)),
+        actions.Paste(),
+        actions.Scroll(id_, 50),
+        actions.Drag(id_, end=(20, 15)),
+        actions.DoubleClick(id_),
+        actions.Hover(id_, (1, 1)),
     )
     return turns[step % len(turns)]
 
 
-def _points_and_times(observation: Observation, step: int) -> Action | None:
+def _points_and_times(observation: Observation, step: int) -> actions.Action | None:
     """The actions at points of the page and those by its clock, in turn, across the task's area."""
     ids = [element.id for element in observation.elements if element.id is not None]
     x, y = 20 + 40 * step % 120, 60 + 30 * step % 120
-    turns: tuple[Action, ...] = (
-        Wait(0.35),
-        HoverAt((x, y)),
-        DragFrom(((x, y), (x + 20, y + 10), (x, y + 20))),
-        ClickAt((x, y)),
-        Follow(ids[step % len(ids)], 0.5) if ids else Wait(0.5),
+    turns: tuple[actions.Action, ...] = (
+        actions.Wait(0.35),
+        actions.HoverAt((x, y)),
+        actions.DragFrom(((x, y), (x + 20, y + 10), (x, y + 20))),
+        actions.ClickAt((x, y)),
+        actions.Follow(ids[step % len(ids)], 0.5) if ids else actions.Wait(0.5),
     )
     return turns[step % len(turns)]
 

@@ -33,7 +33,8 @@ class MiniwobEnvironment:
     """A case's page in a browser: the `Page` of an item, with pictures (`Visible`).
 
     `reset` loads the page afresh, so that no trial sees anything of an earlier one. Elements keep
-    their ids for the length of a trial.
+    their ids for the length of a trial. Every method raises `BrowserLost` where the browser crashes
+    or the page hangs.
     """
 
     def __init__(self, browser: Browser, case: Case) -> None:
@@ -52,9 +53,6 @@ class MiniwobEnvironment:
 
         With `full`, everything that shows is read in this trial, and a page that moves by itself
         is read at once: its clock stands still but for `Wait` and `Follow`.
-
-        Raises:
-            BrowserLost: the page could not be loaded, or is not a task's page.
         """
         with self._guard(f"loading {self._name}") as driver:
             self._next = None
@@ -77,18 +75,11 @@ class MiniwobEnvironment:
         return read
 
     def step(self, action: Action) -> Transition:
-        """Carry out an action with native input, let the page settle, and read it.
-
-        Raises:
-            BrowserLost: the browser crashed or the page hangs.
-        """
+        """Carry out an action with native input, let the page settle, and read it."""
         with self._guard(f"doing {action}") as driver:
-            planned = self._aim(action)
-            self._next = None
-            points = planned.pointed
+            planned, self._next = self._aim(action), None
             if planned.error is None:
-                for point in points[:1]:
-                    self._browser.draw_pointer(point)
+                self._browser.draw_pointer(planned.pointed[:1])
                 self._browser.linger()
                 for number, part in enumerate(planned.parts):
                     if number:
@@ -98,10 +89,8 @@ class MiniwobEnvironment:
                 wait = None if planned.error else self._time_left(action, driver)
                 read = self._read("readAfter", wait, self._full)
             else:
-                wheel = isinstance(action, Scroll)
-                read = self._read("read", wheel)
-            for point in points[1:]:
-                self._browser.draw_pointer(point)
+                read = self._read("read", isinstance(action, Scroll))
+            self._browser.draw_pointer(planned.pointed[1:])
             self._browser.linger()
         return self._transition(read, planned.error)
 
@@ -114,20 +103,13 @@ class MiniwobEnvironment:
 
         Returns:
             The reward, and True if the page has judged.
-
-        Raises:
-            BrowserLost: the browser crashed, the page hangs, or the window was closed.
         """
         with self._guard(f"showing {self._name}"):
             read = self._read("live", round(seconds * 1000))
         return float(read["reward"]), bool(read["done"])
 
     def html(self) -> str:
-        """The visible page as HTML; actions may name every element in it by its `data-ref`.
-
-        Raises:
-            BrowserLost: the browser crashed or the page hangs.
-        """
+        """The visible page as HTML; actions may name every element in it by its `data-ref`."""
         with self._guard(f"reading {self._name}"):
             html, ids = self._browser.call("miniwobAgent.html")
         for id_ in ids:
@@ -138,24 +120,16 @@ class MiniwobEnvironment:
         """The fonts with which the browser has drawn the page's text, by the names in their files.
 
         A font that does not come from the page has " of this machine" behind its name.
-
-        Raises:
-            BrowserLost: the browser crashed or the page hangs.
         """
         with self._guard(f"asking for the fonts of {self._name}"):
             devtools = self._browser.devtools
             devtools.call("CSS.enable")
             root = devtools.call("DOM.getDocument")["root"]["nodeId"]
-            nodes = devtools.call("DOM.querySelectorAll", nodeId=root, selector="body *")
-            used = devtools.send(
-                *(("CSS.getPlatformFontsForNode", {"nodeId": node}) for node in nodes["nodeIds"])
-            )
-        names = {
-            font["familyName"] + ("" if font["isCustomFont"] else " of this machine")
-            for answer in used
-            for font in answer["fonts"]
-        }
-        return sorted(names)
+            found = devtools.call("DOM.querySelectorAll", nodeId=root, selector="body *")
+            ask = [("CSS.getPlatformFontsForNode", {"nodeId": node}) for node in found["nodeIds"]]
+            fonts = [font for answer in devtools.send(*ask) for font in answer["fonts"]]
+        own = {True: "", False: " of this machine"}
+        return sorted({font["familyName"] + own[font["isCustomFont"]] for font in fonts})
 
     def look(
         self,
@@ -169,23 +143,15 @@ class MiniwobEnvironment:
         """A picture of the page, and the points of the action that `step` carries out next.
 
         An element out of sight is scrolled into it; `step` does not do that again.
-
-        Raises:
-            BrowserLost: the browser crashed or the page hangs.
         """
         wanted = list(dict.fromkeys(marks))
         with self._guard(f"taking a picture of {self._name}"):
-            points: list[tuple[int, int]] = []
-            if action is not None:
-                planned = self._aim(action)
-                if planned.error is None:
-                    points = planned.pointed
+            points = [] if action is None else self._aim(action).pointed
             view = self._browser.call("miniwobAgent.view", points, wanted)
             width, height = VIEWPORT if whole else view["size"]
             clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
             picture = self._browser.devtools.call("Page.captureScreenshot", format="png", clip=clip)
-            for point in points[:1]:
-                self._browser.draw_pointer(point)
+            self._browser.draw_pointer(points[:1])
         boxes = tuple(tuple(box) for box in view["boxes"])
         shot = Shot(base64.b64decode(picture["data"]), (width, height), tuple(points), boxes)
         if not wanted and zoom == 1 and not rulers:

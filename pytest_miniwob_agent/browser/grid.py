@@ -6,8 +6,7 @@ import contextlib
 import os
 import re
 import socket
-import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from selenium import webdriver
@@ -27,12 +26,9 @@ from pytest_miniwob_agent.core.errors import BrowserError
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import listed, shorten
 
-# In real seconds: to wait for a connection, for an answer beyond the driver's own timeouts, for a
-# session (the Grid gives up first), and before a line says why there is none.
-CONNECT_TIMEOUT = 10.0
-ROUND_TRIP = 15.0
-SESSION_TIMEOUT = 3600.0
-PATIENCE = 5.0
+# In real seconds: to wait for a connection, for an answer beyond the driver's own timeouts, and for
+# a session; the Grid gives up first.
+CONNECT_TIMEOUT, ROUND_TRIP, SESSION_TIMEOUT = 10.0, 15.0, 3600.0
 
 _FAILURES = (WebDriverException, HTTPError, OSError)
 
@@ -72,15 +68,6 @@ class GridStatus(NamedTuple):
         chrome = [session for browser, session in slots if browser == "chrome"]
         return cls(versions, offered, len(chrome), chrome.count(None))
 
-    @property
-    def why_none(self) -> str:
-        """The reason why the Grid gives no session, as far as its status shows it."""
-        if not self.slots:
-            return f"no node with Chrome is up, but {self.offered}"
-        if not self.free:
-            return f"all {self.slots} slots for Chrome are taken, and each worker (-n) needs one"
-        return f"{self.free} of {self.slots} slots for Chrome are free, so a node may be slow"
-
 
 class GridLauncher:
     """Opens a session on a Grid, which does not outlive this process (on Linux and macOS).
@@ -88,15 +75,11 @@ class GridLauncher:
     Args:
         grid: the Grid.
         headed: show the window, on the node's display.
-        say: called with a line of text where a session is waited for, in another thread.
     """
 
-    def __init__(
-        self, grid: Grid, *, headed: bool = False, say: Callable[[str], None] = lambda text: None
-    ) -> None:
+    def __init__(self, grid: Grid, *, headed: bool = False) -> None:
         self._grid = grid
         self._headed = headed
-        self._say = say
         self._where = f"the Grid at {grid.url}"
         self._driver: webdriver.Remote | None = None
         self._watchdog: SessionWatchdog | None = None
@@ -130,18 +113,12 @@ class GridLauncher:
             options.add_argument("--headless=new")
 
     def start(self, options: webdriver.ChromeOptions, timeout: float) -> webdriver.Remote:
-        """Open a session, as in `Launcher`; where the Grid is full, wait for one."""
-        waits = threading.Timer(PATIENCE, self._say_why_it_waits)
-        waits.daemon = True
-        waits.start()
+        """Open a session, as in `Launcher`; a Grid that is full keeps it in its queue."""
         client = self._client(SESSION_TIMEOUT)
         try:
             driver = webdriver.Remote(self._grid.url, options=options, client_config=client)
         except _FAILURES as error:
             raise BrowserError(self._why_none(error)) from None
-        finally:
-            waits.cancel()
-            waits.join()
         self._driver = driver
         client.timeout = Timeout(connect=CONNECT_TIMEOUT, read=timeout + ROUND_TRIP)
         if hasattr(os, "killpg"):  # not on Windows
@@ -238,14 +215,6 @@ class GridLauncher:
         client.timeout = Timeout(connect=CONNECT_TIMEOUT, read=read)
         return client
 
-    def _say_why_it_waits(self) -> None:
-        with contextlib.suppress(BrowserError):  # which the session meets too
-            why = self.status().why_none
-            self._say(
-                f"{self._grid.session_name}: {self._where} has no session for it yet: {why}. "
-                "Waiting for one"
-            )
-
     def _why_none(self, error: BaseException) -> str:
         """The reason why there is no session, and the way out."""
         try:
@@ -262,7 +231,10 @@ class GridLauncher:
                 "node with Chrome"
             )
         elif "timed out" in lowered or "queue" in lowered:
-            fix = f": {status.why_none}. Use fewer workers (-n), or add nodes"
+            fix = (
+                f". {status.free} of {status.slots} slots for Chrome are free, and each worker "
+                "needs one: use fewer workers (-n), or add nodes"
+            )
         elif "chrome" in lowered and "exited" in lowered:
             fix = (
                 ". Where its node runs as root, it needs --miniwob-capabilities="

@@ -11,35 +11,13 @@ from selenium.webdriver import Keys
 
 from pytest_miniwob_agent.browser.gestures import Gesture
 from pytest_miniwob_agent.browser.process import VIEWPORT, Browser
+from pytest_miniwob_agent.core import actions
 from pytest_miniwob_agent.core.actions import (
     MAX_PIXELS,
     MAX_POINTS,
     MAX_PRESSES,
     MAX_SECONDS,
     MAX_TEXT,
-    Action,
-    Choose,
-    Click,
-    ClickAt,
-    Copy,
-    DoubleClick,
-    Drag,
-    DragFrom,
-    Enter,
-    Follow,
-    Hold,
-    Hover,
-    HoverAt,
-    Paste,
-    Place,
-    Point,
-    Press,
-    Release,
-    Scroll,
-    Select,
-    Type,
-    Wait,
-    elements_of,
 )
 from pytest_miniwob_agent.core.text import sanitize_line
 
@@ -87,7 +65,7 @@ class NativeInput:
 
     def __init__(
         self,
-        action: Action,
+        action: actions.Action,
         browser: Browser,
         points: Mapping[int, list[int] | None],
         slow: bool = False,
@@ -113,101 +91,99 @@ class NativeInput:
     @property
     def pointed(self) -> list[tuple[int, int]]:
         """The point that the pointer goes to; of a drag both ends, or all its points."""
-        if isinstance(self.action, DragFrom) and self.error is None:
+        if self.error is not None:
+            return []
+        if isinstance(self.action, actions.DragFrom):
             return [(int(x), int(y)) for x, y in self.action.points]
         points = [point for part in self.parts for point in part.points]
         return list(dict.fromkeys([points[0], points[-1]])) if points else []
 
     def _check(self) -> None:
-        for id_ in elements_of(self.action):
+        for id_ in actions.elements_of(self.action):
             if id_ not in self._points:
                 raise _Impossible(f"there is no element with id={id_} on the screen")
-        if self._held and isinstance(self.action, Select | Choose | Copy | Paste):
+        with_keys = actions.Select | actions.Choose | actions.Copy | actions.Paste
+        if self._held and isinstance(self.action, with_keys):
             raise _Impossible(f"release {' and '.join(sorted(self._held))} first")
 
     def _add(self) -> None:
         match self.action:
-            case Click(element, at):
+            case actions.Click(element, at):
                 self._click(element, at)
-            case DoubleClick(element, at):
+            case actions.DoubleClick(element, at):
                 self._click(element, at, times=2)
-            case Hover(element, at):
+            case actions.Hover(element, at):
                 self._click(element, at, times=0)
-            case Drag():
+            case actions.Drag():
                 self._drag(self.action)
-            case ClickAt(point):
+            case actions.ClickAt(point):
                 self.gesture.move(self._inside(point))
                 self.gesture.click()
-            case HoverAt(point):
+            case actions.HoverAt(point):
                 self.gesture.move(self._inside(point))
-            case DragFrom(drag_points):
+            case actions.DragFrom(drag_points):
                 if not 2 <= len(drag_points) <= MAX_POINTS:
                     raise _Impossible(f"a drag has 2 to {MAX_POINTS} points")
                 self._drag_along([self._inside(point) for point in drag_points])
-            case Wait(seconds):
+            case actions.Wait(seconds):
                 _check_time(seconds)
-            case Follow(element, seconds):
+            case actions.Follow(element, seconds):
                 _check_time(seconds)
                 self._click(element, times=0)
-            case Enter(text, element):
+            case actions.Enter(text, element):
                 _check_typable(text)
                 self._click(element)
                 self.gesture.keys.send_keys(text)
-            case Type(text):
+            case actions.Type(text):
                 _check_typable(text)
                 self.gesture.keys.send_keys(text)
-            case Press() | Hold() | Release():
+            case actions.Press() | actions.Hold() | actions.Release():
                 self._use_key(self.action)
-            case Select():
+            case actions.Select():
                 self._select(self.action)
-            case Scroll(element, pixels):
-                self._scroll(element, pixels)
-            case Choose(option, element):
-                self._choose(element, option)
-            case Copy():
+            case actions.Scroll(element, pixels):
+                if not 0 < abs(pixels) <= MAX_PIXELS:
+                    raise _Impossible(f"a wheel can't be turned by {pixels} pixels")
+                self.gesture.move(self._point(element))
+                self.gesture.scroll(round(pixels))
+            case actions.Choose(option, element):
+                found = self._aim("option", element, option)
+                self.gesture.move(found["point"])
+                self.gesture.click()
+                down = Keys.ARROW_DOWN * found["down"]
+                self.gesture.keys.send_keys(Keys.HOME + down + Keys.ENTER)
+            case actions.Copy():
                 if not self._ask("marked"):
                     raise _Impossible("no text is selected")
                 self._press_with(Keys.CONTROL, "c")
-            case Paste():
+            case actions.Paste():
                 if not self._ask("copied"):
                     raise _Impossible("nothing was copied")
                 self._press_with(Keys.CONTROL, "v")
 
-    def _click(self, element: int, at: Place | None = None, times: int = 1) -> None:
+    def _click(self, element: int, at: actions.Place | None = None, times: int = 1) -> None:
         self.gesture.move(self._point(element, at))
         self.gesture.click(times)
 
-    def _use_key(self, action: Press | Hold | Release) -> None:
+    def _use_key(self, action: actions.Press | actions.Hold | actions.Release) -> None:
         key = action.key
-        if not isinstance(action, Release) and key not in KEY_CODES:
+        if not isinstance(action, actions.Release) and key not in KEY_CODES:
             raise _Impossible(f"there is no key {sanitize_line(key)}")
         match action:
-            case Press(times=times):
+            case actions.Press(times=times):
                 if not 1 <= times <= MAX_PRESSES:
                     raise _Impossible(f"a key can be pressed 1 to {MAX_PRESSES} times, not {times}")
                 self.gesture.keys.send_keys(KEY_CODES[key] * times)
-            case Hold():
+            case actions.Hold():
                 self._held.add(key)
                 self.gesture.keys.key_down(KEY_CODES[key])
-            case Release():
+            case actions.Release():
                 if key not in self._held:
                     raise _Impossible(f"{key} is not held")
                 self._held.remove(key)
                 self.gesture.keys.key_up(KEY_CODES[key])
 
-    def _scroll(self, element: int, pixels: float) -> None:
-        if not 0 < abs(pixels) <= MAX_PIXELS:
-            raise _Impossible(f"a wheel can't be turned by {pixels} pixels")
-        self.gesture.move(self._point(element))
-        self.gesture.scroll(round(pixels))
-
-    def _choose(self, element: int, option: str) -> None:
-        found = self._aim("option", element, option)
-        self.gesture.move(found["point"])
-        self.gesture.click()
-        self.gesture.keys.send_keys(Keys.HOME + Keys.ARROW_DOWN * found["down"] + Keys.ENTER)
-
-    def _drag(self, drag: Drag) -> None:
+    def _drag(self, drag: actions.Drag) -> None:
         if not all(_is_near(place) for place in (drag.at, drag.end) if place is not None):
             raise _Impossible("a drag can't begin or end there")
         places = [[drag.element, drag.at]]
@@ -243,7 +219,7 @@ class NativeInput:
         if self._slow:
             self.parts.append(self.gesture.go_on())
 
-    def _inside(self, point: Point) -> list[int]:
+    def _inside(self, point: actions.Point) -> list[int]:
         """The whole pixel of a point of the page."""
         width, height = VIEWPORT
         x, y = point
@@ -253,7 +229,7 @@ class NativeInput:
             )
         return [int(x), int(y)]
 
-    def _select(self, select: Select) -> None:
+    def _select(self, select: actions.Select) -> None:
         found = self._aim("range", select.element, select.text)
         if "start" in found:
             self.gesture.move(found["start"])
@@ -274,7 +250,7 @@ class NativeInput:
             self.gesture.keys.send_keys(Keys.ARROW_RIGHT * found["skip"])
             self._press_with(Keys.SHIFT, Keys.ARROW_RIGHT * found["take"])
 
-    def _point(self, id_: int, at: Place | None = None) -> list[int]:
+    def _point(self, id_: int, at: actions.Place | None = None) -> list[int]:
         """The point of an element, or of a place in it, which is scrolled into sight."""
         if at is None:
             point: list[int] | None = self._points[id_] or self._ask("reach", id_)
@@ -305,7 +281,7 @@ class NativeInput:
         self.gesture.keys.key_down(modifier).send_keys(keys).key_up(modifier)
 
 
-def _is_near(place: Place) -> bool:
+def _is_near(place: actions.Place) -> bool:
     """True for numbers that are neither NaN nor far beyond a page's edges."""
     return all(abs(number) <= MAX_PIXELS for number in place)
 

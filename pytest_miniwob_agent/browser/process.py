@@ -189,9 +189,9 @@ class Browser:
         """Set whether the window ignores mouse and keyboard."""
         self.devtools.call("Input.setIgnoreInputEvents", ignore=ignore)
 
-    def draw_pointer(self, point: Sequence[int]) -> None:
-        """Draw the pointer in the window if `slowmo` is set."""
-        if self._slowmo is not None:
+    def draw_pointer(self, points: Sequence[Sequence[int]]) -> None:
+        """Move the pointer that is drawn in the window with `slowmo`."""
+        for point in points if self._slowmo is not None else ():
             self.call("miniwobAgent.point", *point)
 
     def linger(self) -> None:

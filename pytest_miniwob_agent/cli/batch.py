@@ -23,12 +23,13 @@ Have the calls of deferred recording answered by a provider's Batch API.
   pytest --miniwob-record=defer --miniwob-answers=.miniwob/answers.jsonl
                                        records them, and writes the next calls
 
-Repeat the last four until no request waits. Each step can be interrupted and repeated: no request
-is submitted while a batch holds it, or once it is answered. The key is taken from OPENAI_API_KEY.
+Repeat the last four until no request is pending. Each step can be interrupted and repeated: no
+request is submitted while a batch holds it, or once it is answered. The key is taken from
+OPENAI_API_KEY.
 """
 
 STEPS = {
-    "submit": "submit the requests that wait and are neither in a batch nor answered",
+    "submit": "submit the pending requests that are neither in a batch nor answered",
     "status": "show the progress of the batches",
     "fetch": "write the answers of batches that have ended to answers.jsonl",
 }
@@ -55,13 +56,6 @@ def add(commands: Commands) -> None:
             metavar="URL",
             help="the server (default: OPENAI_BASE_URL, or OpenAI's)",
         )
-        if step == "submit":
-            parser.add_argument(
-                "--refused",
-                action="store_true",
-                help="submit requests again whose answers were refused because they hold what "
-                "looks like a secret",
-            )
         if step == "status":
             parser.add_argument("--wait", action="store_true", help="wait until all batches ended")
         parser.set_defaults(run=run)
@@ -75,7 +69,7 @@ def run(options: Namespace) -> int:
     try:
         with closing(batches):
             if options.step == "submit":
-                batches.submit(refused=options.refused)
+                batches.submit()
                 return 0
             if options.step == "status":
                 return not batches.status(show_progress if options.wait else None)

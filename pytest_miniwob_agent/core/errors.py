@@ -11,8 +11,7 @@
     │   ├── CassetteNotWritten  there is no room or no permission to write it
     │   ├── NotRecorded       the item was never recorded
     │   │   └── Drift         the calls differ from the recorded ones (pytest: D)
-    │   ├── Pending           deferred recording: the call waits for a completion (pytest: w)
-    │   └── RefusedAnswer     deferred recording: the call's answer may not be stored
+    │   └── Pending           deferred recording: the call waits for a completion (pytest: w)
     ├── ModelError            the model's server could not be reached or refused the call
     │   └── PermanentError    it would do so for every call, so that the run ends
     ├── BudgetReached         the run may make no more model calls (pytest: b)
@@ -129,10 +128,6 @@ class Pending(CassetteError):
     def __init__(self, request: Mapping[str, Any]) -> None:
         super().__init__("waiting for a completion")
         self.request = dict(request)
-
-
-class RefusedAnswer(CassetteError):
-    """Deferred recording: this call's answer holds what looks like a secret."""
 
 
 class ModelError(MiniwobError):

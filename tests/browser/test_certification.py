@@ -16,56 +16,127 @@ CASES = [Case("one", "other", 1), Case("two", "other", 1)]
 
 
 class FakeBrowser:
-    """A browser that counts its pages."""
+    """A browser with a name that counts its pages."""
 
-    def __init__(self):
-        self.pages = 0
-        self.closed = False
+    def __init__(self, name):
+        self.name, self.pages, self.closed = name, 0, False
 
     def close(self):
         self.closed = True
 
 
-class Named(str):
-    """A browser that is only a name."""
+class FakePage(FakeEnvironment):
+    """A page with a button."""
 
-    def close(self):
-        pass
+    def __init__(self, case, text, left):
+        super().__init__(case.task, {"start": [Element(1, "button", text)]})
+        self.left = left
+
+    def look(self, action=None, **options):
+        return Shot(page_with_button(self.left), (160, 210))
+
+    def remarks(self):
+        return ["there is no file /x.png"]
 
 
-def certify_fakes(deterministic):
-    """Certify fake pages; those that are not deterministic show how many pages came before."""
-    browsers = []
+def certified(text=lambda browser: "Submit", left=lambda browser: 40, **options):
+    """Certify pages whose button follows from the browser, in three browsers."""
+    started = []
 
-    def start_browser():
-        browsers.append(FakeBrowser())
-        return browsers[-1]
+    def start(name):
+        started.append(FakeBrowser(name))
+        return started[-1]
 
     def open_page(browser, case):
         browser.pages += 1
-        text = "Submit" if deterministic else f"Submit {browser.pages}"
-        return FakeEnvironment(case.task, {"start": [Element(1, "button", text)]})
+        return FakePage(case, text(browser), left(browser))
 
-    verdicts = list(certify(CASES, start_browser, open_page=open_page, pause=0))
-    assert len(browsers) == 3
-    assert all(browser.closed for browser in browsers)
+    others = {name: partial(start, name) for name in ("second", "third")}
+    verdicts = certify(
+        CASES, partial(start, "first"), others=others, open_page=open_page, pause=0, **options
+    )
+    assert all(browser.closed for browser in started)
+    assert [browser.name for browser in started] == ["first", "first", "second", "third", "first"]
     return verdicts
 
 
-def test_deterministic_pages_have_no_difference():
-    assert [verdict.difference for verdict in certify_fakes(deterministic=True)] == ["", ""]
-
-
-def test_remarks_of_a_page_are_in_its_verdict_once():
-    class Remarking(FakeEnvironment):
-        def remarks(self):
-            return ["there is no file /x.png"]
-
-    def open_page(browser, case):
-        return Remarking(case.task, {"start": [Element(1, "button", "Go")]})
-
-    verdicts = certify(CASES, FakeBrowser, open_page=open_page, pause=0)
+def test_deterministic_pages_have_no_difference_and_remarks_once():
+    lines = []
+    verdicts = certified(progress=lines.append)
+    assert [verdict.difference for verdict in verdicts] == ["", ""]
     assert {verdict.remarks for verdict in verdicts} == {("there is no file /x.png",)}
+    assert lines[-1] == "pass 5 of 5: 2 of 2, other/two/1"
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "before", "after"),
+    [
+        (lambda browser: f"Submit {browser.pages}", "another browser and order", 1, 2),
+        (lambda browser: f"Submit {browser.name == 'third'}", "third", False, True),
+    ],
+    ids=["pages before", "browsers"],
+)
+def test_a_difference_between_two_passes_is_shown_as_a_diff(text, name, before, after):
+    first, second = certified(text)
+    assert f"+++ {name}" in first.difference
+    assert f"-Element(id=1, tag='button', text='Submit {before}'" in first.difference
+    assert f"+Element(id=1, tag='button', text='Submit {after}'" in first.difference
+    assert second.difference
+
+
+def test_pixels_that_differ_are_shown_with_their_place_where_screens_are_equal():
+    equal, _ = certified(pixels=True)
+    moved, _ = certified(left=lambda browser: 42 if browser.name == "third" else 40, pixels=True)
+    assert (equal.difference, equal.most, equal.pictures) == ("", 0, 13)
+    assert moved.digest == equal.digest
+    assert moved.difference == (
+        "the picture after loading (third): 128 of 33,600 pixels differ, by 137 of 255 at most, "
+        "in the 62 x 22 pixels at 40,100"
+    )
+    assert moved.most == 137
+
+
+def test_exploring_uses_every_element_once_and_writes_to_fields():
+    env = FakeEnvironment(
+        "g",
+        {"start": [Element(1, "button", "a"), Element(2, "input_text", value=""), Element(3, "b")]},
+        rewards={("start", "click id=3"): 1.0},
+    )
+    explore(env)
+    first, second, further = ([str(action) for action in trial] for trial in env.actions)
+    assert first == ["click id=1", 'enter "a1 B" to id=2', "click id=3"]
+    assert second == ["press TAB"]  # the page ended the first trial
+    assert [action.split()[0] for action in further] == [
+        "hover", "drag", "select", "copy", "click", "paste", "scroll", "drag", "double", "hover",
+    ]  # fmt: skip
+    assert further[:3] == ["hover id=1", "drag id=2 to id=3", "select id=3"]
+    assert [seen.action for seen in explore(FakeEnvironment("g", {"start": []}))] == ["loading"] * 2
+
+
+def test_exploring_a_full_screen_also_tries_points_and_times():
+    details = (("box", "0,0,9,9"),)
+    env = FakeEnvironment("g", {"start": [Element(1, "button", "a", details=details)]})
+    seen = explore(env, full=True)
+    assert all(element.details for one in seen for element in one.observation.elements)
+    assert [str(action) for action in env.actions[-1][:5]] == [
+        "wait 0.35 s", "hover at 60,90", "drag from 100,120 to 120,130 to 100,140",
+        "click at 20,150", "follow id=1 for 0.5 s",
+    ]  # fmt: skip
+
+
+@pytest.mark.integration
+def test_the_command_prints_and_writes_the_verdicts_of_real_pages(tmp_path, capsys):
+    output = tmp_path / "verdicts.json"
+    arguments = ["--seeds", "1", "--output", str(output), "--pixels"]
+    assert main(["certify", "click-test-2", *arguments]) == 0
+    printed = capsys.readouterr().out
+    assert "same    1-screen-1-step/click-test-2/1" in printed
+    assert "pictures equal to the pixel" in printed
+    assert "1 of 1 cases are deterministic" in printed
+    verdict = json.loads(output.read_text())["1-screen-1-step/click-test-2/1"]
+    assert verdict["difference"] == ""
+    assert verdict["observations"] > 3
+    assert verdict["most"] == 0
 
 
 @pytest.mark.sweep
@@ -89,125 +160,6 @@ def test_an_own_page_that_differs_is_shown_with_what_differs_and_usual_causes(tm
         "0 of 2 cases are deterministic",
     ):  # fmt: skip
         assert text in shown
-
-
-def test_a_difference_between_two_passes_is_shown_as_a_diff():
-    first, second = certify_fakes(deterministic=False)
-    assert "+++ another browser and order" in first.difference
-    assert "-Element(id=1, tag='button', text='Submit 1'" in first.difference
-    assert "+Element(id=1, tag='button', text='Submit 2'" in first.difference
-    assert second.difference
-
-
-def test_other_browsers_are_compared_with_the_first():
-    """The page of the last of three browsers has another button."""
-
-    def open_page(browser, case):
-        text = "Send" if browser == "third" else "Submit"
-        return FakeEnvironment(case.task, {"start": [Element(1, "button", text)]})
-
-    started, lines = [], []
-
-    def start(name):
-        started.append(name)
-        return Named(name)
-
-    verdicts = certify(
-        CASES,
-        lambda: start("first"),
-        lines.append,
-        others={name: partial(start, name) for name in ("second", "third")},
-        open_page=open_page,
-        pause=0,
-    )
-    differences = [verdict.difference for verdict in verdicts]
-    assert all("+++ third" in difference for difference in differences)
-    assert "+Element(id=1, tag='button', text='Send'" in differences[0]
-    assert started == ["first", "first", "second", "third", "first"]
-    assert lines[-1] == "pass 5 of 5: 2 of 2, other/two/1"
-
-
-def test_pixels_that_differ_are_shown_with_their_place_where_screens_are_equal():
-    """In the third browser the button is two pixels to the right."""
-
-    class Drawn(FakeEnvironment):
-        left = 40
-
-        def look(self, action=None, **options):
-            return Shot(page_with_button(self.left), (160, 210))
-
-    def open_page(browser, case):
-        page = Drawn(case.task, {"start": [Element(1, "button", "Submit")]})
-        page.left = 42 if browser == "third" else 40
-        return page
-
-    def verdicts(third):
-        return list(
-            certify(
-                CASES[:1],
-                lambda: Named("first"),
-                others={"another": lambda: Named(third)},
-                open_page=open_page,
-                pause=0,
-                pixels=True,
-            )
-        )
-
-    [equal], [moved] = verdicts("second"), verdicts("third")
-    assert (equal.difference, equal.most, equal.pictures) == ("", 0, 13)
-    assert moved.digest == equal.digest
-    assert moved.difference == (
-        "the picture after loading (another): 128 of 33,600 pixels differ, by 137 of 255 at most, "
-        "in the 62 x 22 pixels at 40,100"
-    )
-    assert moved.most == 137
-
-
-def test_exploring_uses_every_element_once_and_writes_to_fields():
-    env = FakeEnvironment(
-        "g",
-        {"start": [Element(1, "button", "a"), Element(2, "input_text", value=""), Element(3, "b")]},
-        rewards={("start", "click id=3"): 1.0},
-    )
-    explore(env)
-    first, second, further = ([str(action) for action in trial] for trial in env.actions)
-    assert first == ["click id=1", 'enter "a1 B" to id=2', "click id=3"]
-    assert second == ["press TAB"]  # the page ended the first trial
-    assert [action.split()[0] for action in further] == [
-        "hover", "drag", "select", "copy", "click", "paste", "scroll", "drag", "double", "hover",
-    ]  # fmt: skip
-    assert further[:3] == ["hover id=1", "drag id=2 to id=3", "select id=3"]
-
-
-def test_exploring_a_full_screen_also_tries_points_and_times():
-    details = (("box", "0,0,9,9"),)
-    env = FakeEnvironment("g", {"start": [Element(1, "button", "a", details=details)]})
-    seen = explore(env, full=True)
-    assert all(element.details for one in seen for element in one.observation.elements)
-    assert [str(action) for action in env.actions[-1][:5]] == [
-        "wait 0.35 s", "hover at 60,90", "drag from 100,120 to 120,130 to 100,140",
-        "click at 20,150", "follow id=1 for 0.5 s",
-    ]  # fmt: skip
-
-
-def test_exploring_a_page_without_elements_only_loads_it():
-    env = FakeEnvironment("g", {"start": []})
-    assert [seen.action for seen in explore(env)] == ["loading", "loading"]
-
-
-@pytest.mark.integration
-def test_the_command_prints_and_writes_the_verdicts_of_real_pages(tmp_path, capsys):
-    output = tmp_path / "verdicts.json"
-    arguments = ["--seeds", "1", "--output", str(output), "--pixels"]
-    assert main(["certify", "click-test-2", *arguments]) == 0
-    printed = capsys.readouterr().out
-    assert "same    1-screen-1-step/click-test-2/1" in printed
-    assert "pictures equal to the pixel" in printed
-    assert "1 of 1 cases are deterministic" in printed
-    verdict = json.loads(output.read_text())["1-screen-1-step/click-test-2/1"]
-    assert verdict["difference"] == ""
-    assert verdict["observations"] > 3
-    assert verdict["most"] == 0
 
 
 def test_the_command_suggests_a_name_for_a_misspelt_task(capsys):

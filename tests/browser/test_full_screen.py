@@ -135,20 +135,3 @@ def test_points_of_the_page_can_be_used(page):
 
 def test_a_field_with_parts_is_typed_into_from_its_beginning(page):
     assert play(page("enter-date", 1000), Enter("01/28/2011", 1), Click(2)).solved
-
-
-@pytest.mark.parametrize(
-    ("action", "error"),
-    [
-        (ClickAt((700, 5)), "the point 700,5 is outside the page's 640 x 480 pixels"),
-        (HoverAt((5, float("nan"))), "the point 5,nan is outside the page's 640 x 480 pixels"),
-        (DragFrom(((5, 5),)), "a drag has 2 to 100 points"),
-        (Wait(61), "time can pass for up to 60 seconds, not for 61"),
-        (Wait(0), "time can pass for up to 60 seconds, not for 0"),
-    ],
-)
-def test_an_impossible_point_or_time_is_an_error(page, action, error):
-    env = page("click-test-2", 1)
-    first = env.reset()
-    transition = env.step(action)
-    assert (transition.error, transition.observation) == (error, first)

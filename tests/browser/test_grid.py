@@ -12,7 +12,6 @@ import pytest
 from projects import INNER_RUNS
 from selenium_grid import PASSWORD, USER
 
-from pytest_miniwob_agent.browser import grid as grid_module
 from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
 from pytest_miniwob_agent.browser.grid import GridLauncher
 from pytest_miniwob_agent.browser.grid_address import HostPort, read_grid
@@ -42,9 +41,9 @@ def on_grid(grid):
     """Make a browser on the Grid, of a worker."""
     made = []
 
-    def make(worker="", capabilities=(), serve=None, say=lambda text: None, url=grid.with_user):
+    def make(worker="", capabilities=(), serve=None, url=grid.with_user):
         found = read_grid(url, dict(capabilities), serve).for_worker(worker)
-        made.append(Browser(launcher=GridLauncher(found, say=say)))
+        made.append(Browser(launcher=GridLauncher(found)))
         return made[-1]
 
     yield make
@@ -53,29 +52,20 @@ def on_grid(grid):
 
 
 class TestSessions:
-    def test_a_full_grid_is_waited_for_and_a_line_says_so(self, on_grid, grid, monkeypatch):
-        monkeypatch.setattr(grid_module, "PATIENCE", 0.1)
-        said = []
-
-        def say(text):
-            said.append(text)
-            first.close()
-
+    def test_a_full_grid_is_waited_for(self, on_grid, grid):
         first, second = on_grid("gw0"), on_grid("gw1", {"se:name": "nightly"})
         for browser in (first, second):
             assert browser.driver.session_id
         names = {session["capabilities"]["se:name"] for session in grid.sessions()}
         assert names == {"miniwob gw0", "nightly gw1"}
-        assert MiniwobEnvironment(on_grid("gw2", say=say), CASE).reset().elements
-        [line] = said
-        assert line.startswith(f"miniwob gw2: the Grid at {grid.url} has no session for it yet: ")
-        assert "all 2 slots for Chrome are taken, and each worker (-n) needs one" in line
+        threading.Timer(1, first.close).start()
+        assert MiniwobEnvironment(on_grid("gw2"), CASE).reset().elements
 
     @pytest.mark.sweep
     def test_a_grid_that_stays_full_is_an_error_that_says_what_to_do(self, on_grid):
         for _ in range(2):
             assert on_grid().driver.session_id
-        with pytest.raises(BrowserError, match=r"opened no session: .* all 2 .* fewer workers \(-"):
+        with pytest.raises(BrowserError, match=r"session: .* 0 of 2 slots .* fewer workers"):
             _ = on_grid().driver
 
     def test_pages_come_from_this_machine_alone(self, on_grid, raw_server, monkeypatch):
@@ -265,21 +255,11 @@ class TestMessages:
             assert secret not in everything, secret
 
 
-class TestDoctor:
-    def test_it_checks_the_grid_of_the_options_in_place_of_chromium(self, grid, pytester):
-        args = [f"--miniwob-remote={grid.with_user}"]
-        found = "".join(f"{finding}\n" for finding in doctor.check_grid_or_browser(None, args))
-        assert found.startswith(
-            f"ok    Grid                  Selenium 4.48.0 at {grid.url}, 2 slots for Chrome, 2 free"
-        )
-        assert "\nok    page                  click-button loads" in found
-        assert "Chromium" not in found
-        assert PASSWORD not in found
-
-    def test_a_grid_that_can_not_be_reached_is_a_problem(self, pytester):
-        pytester.makeini("[pytest]\nminiwob_remote = http://127.0.0.1:1\n")
-        [finding] = doctor.check_grid_or_browser(None, [])
-        assert str(finding).startswith(
-            "WRONG Grid                  the Grid at http://127.0.0.1:1 c"
-        )
-        assert "-> Does it run, and is --miniwob-remote right?" in str(finding)
+def test_doctor_checks_a_grid_and_that_pages_load_there(grid):
+    found = [check.found for check in doctor.check_grid(read_grid(grid.with_user, {}, None))]
+    assert found[0] == f"Selenium 4.48.0 at {grid.url}, 2 slots for Chrome, 2 free"
+    assert found[1].startswith("click-button loads")
+    assert PASSWORD not in str(found)
+    [check] = doctor.check_grid(read_grid("http://127.0.0.1:1", {}, None))
+    assert check.found.startswith("the Grid at http://127.0.0.1:1 can't be reached")
+    assert check.fix == "Does it run, and is --miniwob-remote right?"

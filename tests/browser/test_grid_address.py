@@ -66,29 +66,14 @@ def test_capabilities_are_shown_without_options_of_vendors():
     assert shown_capabilities('{"sauce:options": {"accessKey": "abc') == "(not shown)"
 
 
-def node(*slots, availability="UP"):
-    """A node with a slot for each name of a browser; a session has those with a star."""
-    return {
-        "availability": availability,
-        "slots": [
-            {
-                "stereotype": {"browserName": name.rstrip("*")},
-                "session": {"sessionId": "1"} if name.endswith("*") else None,
-            }
-            for name in slots
-        ],
-    }
-
-
-@pytest.mark.parametrize(
-    ("nodes", "why"),
-    [
-        ([], "no node with Chrome is up, but nothing"),
-        ([node("chrome", availability="DOWN")], "no node with Chrome is up, but nothing"),
-        ([node("firefox", "safari")], "no node with Chrome is up, but firefox, safari"),
-        ([node("chrome*"), node("chrome*")], "all 2 slots for Chrome are taken, and each worker"),
-        ([node("chrome*", "chrome")], "1 of 2 slots for Chrome are free, so a node may be slow"),
-    ],
-)
-def test_the_reason_why_a_grid_gives_no_session(nodes, why):
-    assert GridStatus.from_data({"ready": False, "nodes": nodes}).why_none.startswith(why)
+def test_the_status_of_a_grid_counts_the_slots_of_nodes_that_are_up():
+    chrome, firefox = {"browserName": "chrome"}, {"browserName": "firefox"}
+    slots = [{"stereotype": chrome, "session": {"sessionId": "1"}}, {"stereotype": chrome}]
+    nodes = [
+        {"availability": "UP", "version": "4.48.0 (revision 1)", "slots": slots},
+        {"availability": "UP", "version": "4.48.0", "slots": [{"stereotype": firefox}]},
+        {"availability": "DOWN", "slots": slots},
+    ]
+    status = GridStatus.from_data({"ready": True, "nodes": nodes})
+    assert status == (["4.48.0"], "chrome, firefox", 2, 1)
+    assert GridStatus.from_data({"ready": False}) == ([], "nothing", 0, 0)

@@ -18,6 +18,7 @@ from pytest_miniwob_agent.cassettes.deferred.batches import KEPT, Batches
 from pytest_miniwob_agent.cli import main
 
 KEY = "sk-" + "a" * 40
+LEAK = "ghp_" + "a1" * 18
 
 
 @pytest.fixture
@@ -151,7 +152,7 @@ def test_no_request_is_submitted_twice(folder, server, batch):
     server.work("batch_1")
     _, out, _ = batch("submit")  # takes what is answered
     assert out.splitlines() == [
-        "batch_1  completed  2 answers, 0 errors, 0 refused",
+        "batch_1  completed  2 answers, 0 errors",
         "nothing to submit",
         "1 request in flight: `miniwob-agent batch status --wait`",
         "2 requests answered. next: "
@@ -192,41 +193,21 @@ def test_answers_are_found_on_the_server_again_by_whoever_has_the_same_requests(
     assert batch("submit")[1].count("submitted\n") == 6
 
 
-def test_a_refused_answer_is_an_error_until_it_is_asked_for_again(
-    project, server, batch, monkeypatch
-):
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-    secret = "hf_" + "b2" * 20
-    server.reply = lambda prompt: secret if "click-menu-2 2" in prompt else "click id=1"
-    args = ["--miniwob-record=defer", "-k", "click-menu-2"]
-    project.runpytest(*args)
-    batch("submit")
+def test_an_answer_with_a_key_is_not_kept_and_asked_for_again(folder, server, batch):
+    first, second = write(folder, request(1), request(2))
+    server.reply = lambda prompt: f"line\n{LEAK}" if "prompt 2" in prompt else "DONE"
+    assert batch("submit")[0] == 0
     code, out, _ = batch("fetch")
     assert code == 1
-    assert "batch_1  completed  1 answer, 0 errors, 1 refused\n  reflective/m/" in out
-    assert "its completion holds what looks like a secret (Hugging Face token), and is not" in out
-    shown = "1 answer refused: `miniwob-agent batch submit --refused` asks again\n"
-    assert shown in out
-    assert shown in batch("status")[1]
-    result = project.runpytest(*args, "--miniwob-answers=.miniwob/answers.jsonl")
-    assert result.parseoutcomes() == {"waiting": 1, "errors": 1, "deselected": 10}
-    result.stdout.fnmatch_lines(
-        [
-            "the answer to the next call was refused: its completion holds what looks like a "
-            "secret (Hugging Face token), *; `miniwob-agent batch submit --refused` asks again",
-            "model calls: 1 replayed, 0 recorded, 1 waiting",
-        ]
-    )
-    assert shown in batch("submit")[1]
-    assert set(server.submitted.values()) == {1}
-    kept = [path.read_text() for path in (project.path / ".miniwob").iterdir() if path.is_file()]
-    assert not [text for text in kept if secret in text]
-    server.reply = solve_menu
-    batch("submit", "--refused")
-    assert sorted(server.submitted.values()) == [1, 1, 2]
+    assert "its completion holds what looks like a secret (GitHub token), and is not kept" in out
+    assert "1 request failed: `miniwob-agent batch submit` submits them again\n" in out
+    assert answers(folder) == {first: "DONE"}
+    for path in folder.rglob("*.*"):
+        assert LEAK not in (path.read_text() if path.is_file() else "")
+    server.reply = lambda prompt: "LATER"
+    batch("submit")
     assert batch("fetch")[0] == 0
-    assert "refused:" not in batch("status")[1]
+    assert answers(folder) == {first: "DONE", second: "LATER"}
 
 
 KILLS = [
@@ -348,9 +329,12 @@ def test_requests_answered_by_errors_are_submitted_again(folder, server, batch):
     code, out, _ = batch("fetch")
     assert code == 1
     lines = out.splitlines()
-    assert lines[0] == "batch_1  completed  1 answer, 7 errors, 0 refused"
+    assert lines[0] == "batch_1  completed  1 answer, 7 errors"
     assert lines[1] == f"  {ids[1]}: too long"
-    assert lines[6:8] == ["  and 2 more", "  `miniwob-agent batch submit` submits 7 requests again"]
+    assert lines[6:8] == [
+        "  and 2 more",
+        "7 requests failed: `miniwob-agent batch submit` submits them again",
+    ]
     server.reply = lambda prompt: "LATER"
     assert "\nbatch_2  7 requests for m, submitted\n" in batch("submit")[1]
     assert batch("fetch")[0] == 0
@@ -391,8 +375,8 @@ def test_requests_of_a_batch_without_answers_are_submitted_again_once(
     assert "enqueued token limit reached" in out
     code, out, _ = batch("fetch")
     assert code == 1
-    assert f"batch_1  {status}  0 answers, 1 error, 0 refused: enqueued token limit reached" in out
-    assert "`miniwob-agent batch submit` submits 1 request again" in out
+    assert f"batch_1  {status}  0 answers, 1 error: enqueued token limit reached" in out
+    assert "1 request failed: `miniwob-agent batch submit` submits them again" in out
     assert "batch_2  1 request for m, submitted\n" in batch("submit")[1]
     assert "1 request in flight" in batch("submit")[1]
     assert len(server.files) == 1
@@ -495,7 +479,7 @@ def test_waiting_can_be_interrupted_with_ctrl_c(folder, server, batch, answered)
 def test_a_step_without_a_batch_file_says_how_to_get_one(folder, batch, step):
     code, out, _ = batch(step)
     assert code == 0
-    assert out.startswith("no request waits in .miniwob/pending.jsonl; `pytest --miniwob-record=")
+    assert out.startswith("no request is pending in .miniwob/pending.jsonl; `pytest ")
     assert list(folder.iterdir()) == []
 
 
@@ -621,7 +605,7 @@ def test_a_server_that_does_not_listen_is_an_error(folder, server, batch):
     assert batch("submit")[0] == 0
 
 
-@pytest.mark.parametrize("name", ["pending.jsonl", "answers.jsonl", "refused.json"])
+@pytest.mark.parametrize("name", ["pending.jsonl", "answers.jsonl"])
 def test_a_damaged_file_is_an_error_and_nothing_is_submitted(folder, server, batch, name):
     write(folder, request(1))
     (folder / ".miniwob" / name).write_text("garbage\n")
@@ -639,9 +623,6 @@ def test_help_names_the_steps(capsys):
     out = capsys.readouterr().out
     for step in "submit", "status --wait", "fetch":
         assert f"miniwob-agent batch {step}" in out
-
-
-LEAK = "ghp_" + "a1" * 18
 
 
 def test_a_request_with_a_key_is_not_submitted(folder, server, batch):

@@ -1,11 +1,9 @@
 """The file of a cassette: its format, reading what was written, and damaged files."""
 
-import json
 import string
 from dataclasses import replace
 
 import pytest
-import vcr
 import yaml
 from cassette_files import ORIGIN, make_call
 from hypothesis import HealthCheck, example, given, settings
@@ -18,7 +16,6 @@ from pytest_miniwob_agent.cassettes.format.file import (
     read_cassette,
     write_cassette,
 )
-from pytest_miniwob_agent.cassettes.format.serializer import Serializer
 
 
 def test_the_format_of_a_cassette():
@@ -140,19 +137,6 @@ def read_back(text):
     data = yaml.load(text, Loader=yaml.SafeLoader)
     first, second = (interaction.get("call") for interaction in data["interactions"])
     return [first, tuple(second["normalized"])]
-
-
-def test_vcrpy_loads_a_cassette_with_the_serializer(tmp_path):
-    path = tmp_path / "1.yaml"
-    write_cassette(path, [make_call("one", "click id=1"), make_call("two", origin=None)])
-    recorder = vcr.VCR(serializer="miniwob")
-    recorder.register_serializer("miniwob", Serializer())
-    with recorder.use_cassette(str(path), record_mode="none") as cassette:
-        assert [json.loads(request.body)["messages"] for request in cassette.requests] == [
-            [{"role": "user", "content": "one"}],
-            [{"role": "user", "content": "two"}],
-        ]
-        assert "click id=1" in cassette.responses[0]["body"]["string"].decode()
 
 
 HEAD = "version: 1\nschema: 1\n"

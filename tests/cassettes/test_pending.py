@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from projects import solve_menu
 
-from pytest_miniwob_agent.cassettes.deferred.answers import read_refused, take_answers
+from pytest_miniwob_agent.cassettes.deferred.answers import take_answers
 from pytest_miniwob_agent.cassettes.deferred.pending import read_pending, update_pending
 from pytest_miniwob_agent.cassettes.folder.stems import Used
 from pytest_miniwob_agent.cassettes.format.call import Request
@@ -141,18 +141,14 @@ def test_a_damaged_cassette_delays_only_its_own_answer(files):
 SECRET = "sk-" + "a1" * 20
 
 
-def test_an_answer_with_a_secret_is_refused_and_kept_as_such_without_the_answer(files):
+def test_an_answer_with_a_secret_is_not_recorded(files):
     answers, batch, cassettes, request = files
     write(answers, answer(request, f"type\n\t{SECRET}"))
     recorded, problem = take_answers(answers, batch, cassettes).splitlines()
     assert recorded == "0 completions recorded"
     assert "its completion holds what looks like a secret (OpenAI key), and is not kept" in problem
     assert list(read_pending(batch)) == [request["custom_id"]]
-    assert list(read_refused(batch)) == [request["custom_id"]]
-    assert SECRET not in (batch.parent / "refused.json").read_text()
-    write(answers, answer(request))
-    assert take_answers(answers, batch, cassettes) == "1 completion recorded"
-    assert read_refused(batch) == {}
+    assert not list(cassettes.glob("**/*.yaml"))
 
 
 def test_line_separators_inside_a_text_do_not_end_a_line(tmp_path):

@@ -1,8 +1,7 @@
 """`answers.jsonl`: the completions of deferred recording, and recording them in cassettes.
 
 It is an output file of the Batch API, with `custom_id`, `response` and `error` per line. An answer
-that holds what looks like a secret is stored nowhere; `refused.json` beside it has the ids of these
-requests and the reasons.
+that holds what looks like a secret counts as an error and is stored nowhere.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from pytest_miniwob_agent.cassettes.deferred.batch_command import batch_command
 from pytest_miniwob_agent.cassettes.deferred.pending import (
     Line,
     batch_lines,
@@ -28,12 +26,7 @@ from pytest_miniwob_agent.cassettes.tape.lock import LOCKS
 from pytest_miniwob_agent.cassettes.tape.unusable import describe_unusable
 from pytest_miniwob_agent.core import secrets
 from pytest_miniwob_agent.core.data import canonical_json
-from pytest_miniwob_agent.core.errors import (
-    CassetteError,
-    MiniwobError,
-    RefusedAnswer,
-    UsageError,
-)
+from pytest_miniwob_agent.core.errors import CassetteError, MiniwobError, UsageError
 from pytest_miniwob_agent.core.files import write_atomically
 from pytest_miniwob_agent.core.text import counted, shorten
 from pytest_miniwob_agent.models.apis.recorded import is_answer
@@ -65,48 +58,42 @@ def parse_answers(text: str, name: str) -> dict[str, Line]:
 
 def keep_answers(
     pending: Path, requests: Mapping[str, Line], lines: Mapping[str, Line]
-) -> tuple[int, dict[str, str], dict[str, str]]:
+) -> dict[str, str]:
     """Add the completions among the answers to some requests to `answers.jsonl`.
 
     Returns:
-        The number of completions; the errors and the refusals of the other requests, by id.
+        The errors of the other requests, by id.
     """
     answers: dict[str, Line] = {}
     errors: dict[str, str] = {}
-    refused: dict[str, str] = {}
     for id_, request in requests.items():
         try:
             _completion(lines.get(id_, {}), request_of(request))
             answers[id_] = lines[id_]
-        except RefusedAnswer as error:
-            refused[id_] = str(error)
         except CassetteError as error:
             errors[id_] = str(error)
-    known = {id_: why for id_, why in read_refused(pending).items() if id_ not in answers}
-    write_refused(pending, known | refused)
     if answers:
-        answers = read_answers(pending) | answers
-        texts = (json.dumps(line, ensure_ascii=False) + "\n" for line in answers.values())
+        kept = (read_answers(pending) | answers).values()
+        texts = (json.dumps(line, ensure_ascii=False) + "\n" for line in kept)
         write_atomically(pending.with_name("answers.jsonl"), "".join(texts))
-    return len(requests) - len(errors) - len(refused), errors, refused
+    return errors
 
 
 def _completion(answer: Line, request: Request) -> Any:
     """Return the completion that an answer holds.
 
     Raises:
-        RefusedAnswer: it may not be stored.
-        CassetteError: there is none; the message has the reason.
+        CassetteError: there is none, or it may not be stored; the message has the reason.
     """
+    if not answer:
+        raise CassetteError("no answer came back")
     response = answer.get("response")
     response = response if isinstance(response, dict) else {}
     status, body = response.get("status_code", 0), response.get("body")
-    if not answer:
-        raise CassetteError("no answer came back")
     if status == 200 and body and is_answer(request.path, body):
         if found := secrets.find(answer):
             what = f"its completion holds what looks like a secret ({found[0].kind})"
-            raise RefusedAnswer(f"{what}, and is not kept")
+            raise CassetteError(f"{what}, and is not kept")
         return body
     if status == 200 and body and not answer.get("error"):
         raise CassetteError(describe_unusable(status, body, request).report)
@@ -116,37 +103,6 @@ def _completion(answer: Line, request: Request) -> Any:
     message = error.get("message") if isinstance(error, dict) else None
     text = str(message) if message else f"no completion: {canonical_json(error)}"
     raise CassetteError(shorten(secrets.redact(text)))
-
-
-def read_refused(pending: Path) -> dict[str, str]:
-    """Return the requests whose answers were refused, and the reasons.
-
-    Raises:
-        UsageError: the file is damaged.
-    """
-    path = pending.with_name("refused.json")
-    try:
-        return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
-    except (ValueError, TypeError):
-        raise UsageError(f"{path} is damaged: delete it") from None
-
-
-def write_refused(pending: Path, refused: Mapping[str, str]) -> None:
-    """Write the requests whose answers were refused; remove the file if there are none."""
-    path = pending.with_name("refused.json")
-    if refused:
-        write_atomically(path, json.dumps(refused, indent=1, ensure_ascii=False) + "\n")
-    else:
-        path.unlink(missing_ok=True)
-
-
-def refused_answer(pending: Path, id_: str) -> RefusedAnswer | None:
-    """Return the error of an item that waits for a request; None if no answer was refused."""
-    why = read_refused(pending).get(id_)
-    if why is None:
-        return None
-    command = batch_command("submit --refused", pending)
-    return RefusedAnswer(f"the answer to the next call was refused: {why}; `{command}` asks again")
 
 
 def take_answers(answers: Path, pending: Path, cassettes: Path) -> str:
@@ -163,7 +119,7 @@ def take_answers(answers: Path, pending: Path, cassettes: Path) -> str:
     """
     if not answers.is_file():
         raise UsageError(f"--miniwob-answers: there is no file {answers}")
-    waiting, refused = read_pending(pending), read_refused(pending)
+    waiting = read_pending(pending)
     recorded = already = 0
     problems: list[str] = []
     for number, id_, answer in batch_lines(answers.read_text(encoding="utf-8")):
@@ -179,13 +135,9 @@ def take_answers(answers: Path, pending: Path, cassettes: Path) -> str:
                     _record(cassette, answer, waiting.get(id_))
                     recorded += 1
             waiting.pop(id_, None)
-            refused.pop(id_, None)
         except CassetteError as error:
-            if isinstance(error, RefusedAnswer):
-                refused[id_] = str(error)
             problems.append(f"{answers}:{number}: {id_ or 'skipped'}: {error}")
     write_pending(pending, waiting.values())
-    write_refused(pending, refused)
     before = f", {already} recorded before" if already else ""
     return "\n  ".join([f"{counted(recorded, 'completion')} recorded{before}", *problems])
 

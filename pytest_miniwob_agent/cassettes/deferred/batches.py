@@ -54,11 +54,6 @@ KEPT = 30 * 24 * 60 * 60
 PAUSE, LONGEST_PAUSE = 2, 60
 """Seconds between the first two looks at the status, and between later ones."""
 
-SHOWN_ERRORS = 5
-"""The number of a batch's errors that are shown."""
-
-_PREFIX = "miniwob-"
-
 
 class Batch(NamedTuple):
     """A batch on the server, and the waiting requests for which no newer batch was made."""
@@ -91,8 +86,8 @@ class Batches:
         pending: the batch file; `answers.jsonl` is beside it.
         base_url: the server; None leaves it to `OPENAI_BASE_URL` or the client's default.
         say: receives each line for people.
-        limits: the number of requests and the size of a file.
-        retries: how often a refused or dropped call is repeated, with the client's own back-off.
+        limits: the number of requests and the size in bytes of a file.
+        retries: how often the client repeats a refused or dropped call.
         pause: seconds between the first two looks at the status.
 
     Every step raises:
@@ -114,9 +109,7 @@ class Batches:
         self._option = base_url
         self._address = base_url or os.environ.get("OPENAI_BASE_URL") or None
         self._say = say
-        self._limits = limits
-        self._retries = retries
-        self._pause = pause
+        self._limits, self._retries, self._pause = limits, retries, pause
         self._lock = filelock.FileLock(pending.with_name("batches.lock"))
         self._ids_in: dict[str, set[str]] = {}
 
@@ -136,17 +129,13 @@ class Batches:
         if "_client" in vars(self):
             self._client.close()
 
-    def submit(self, *, refused: bool = False) -> None:
-        """Submit every request that is neither in a batch nor answered; take answers first.
-
-        `refused` also submits requests again whose answers were refused.
-        """
+    def submit(self) -> None:
+        """Submit every request that is neither in a batch nor answered; take answers first."""
         if not (waiting := self._waiting()):
             return
         with self._lock:
             in_flight, _ = self._take(waiting)
             done = in_flight | answers.read_answers(self._pending).keys()
-            done |= set() if refused else answers.read_refused(self._pending).keys()
             files = list(self._split(waiting[id_] for id_ in waiting if id_ not in done))
             uploaded = self._uploaded() if files else {}
             for (model, path), lines in files:
@@ -185,29 +174,27 @@ class Batches:
             self._say(f"{counted(count, 'request')} not submitted: `{self._command('submit')}`")
         if any(batch.ended for batch in batches):
             self._say(f"next: {self._command('fetch')}")
-        self._say_refused()
         return not any(batch.counts[1] or batch.remote.status in ENDED[1:] for batch in batches)
 
     def fetch(self) -> bool:
-        """Put the answers of all batches that have ended into the answer file.
-
-        Returns:
-            True if every request of these batches has an answer.
-        """
+        """Take the answers of batches that have ended; return True if none is an error."""
         if not (waiting := self._waiting()):
             return True
         with self._lock:
-            in_flight, complete = self._take(waiting)
+            in_flight, failed = self._take(waiting)
+        if failed:
+            command = self._command("submit")
+            self._say(f"{counted(len(failed), 'request')} failed: `{command}` submits them again")
         self._say_next(waiting, in_flight)
-        return complete
+        return not failed
 
     def _waiting(self) -> dict[str, Line]:
         """Return the requests that wait; say so if there are none."""
         waiting = read_pending(self._pending)
         if not waiting:
             self._say(
-                f"no request waits in {self._pending}; `pytest --miniwob-record=defer` writes it "
-                "if a call needs a completion"
+                f"no request is pending in {self._pending}; `pytest --miniwob-record=defer` writes "
+                "it if a call needs a completion"
             )
         return waiting
 
@@ -223,46 +210,28 @@ class Batches:
             file = shlex.quote(str(self._pending.with_name("answers.jsonl")))
             command = f"pytest --miniwob-record=defer --miniwob-answers={file}"
             self._say(f"{counted(ready, 'request')} answered. next: {command}")
-        self._say_refused()
 
-    def _say_refused(self) -> None:
-        if refused := answers.read_refused(self._pending):
-            command = batch_command("submit --refused", self._pending)
-            self._say(f"{counted(len(refused), 'answer')} refused: `{command}` asks again")
-
-    def _take(self, waiting: Mapping[str, Line]) -> tuple[set[str], bool]:
-        """Take the answers of batches that have ended.
-
-        Returns:
-            The requests that are in flight, and True if every other request of a batch is answered.
-        """
-        in_flight: set[str] = set()
-        complete = True
+    def _take(self, waiting: Mapping[str, Line]) -> tuple[set[str], set[str]]:
+        """Take the answers of batches that have ended; return the requests in flight and failed."""
+        in_flight, failed = set[str](), set[str]()
         for batch in self._batches(waiting.keys() - answers.read_answers(self._pending).keys()):
-            if batch.ended:
-                requests = {id_: waiting[id_] for id_ in sorted(batch.ids)}
-                complete = self._take_batch(batch, requests) and complete
-            else:
+            if not batch.ended:
                 in_flight |= batch.ids
-        return in_flight, complete
-
-    def _take_batch(self, batch: Batch, requests: Mapping[str, Line]) -> bool:
-        """Take the answers of one batch; return True if every request has one."""
-        remote, lines = batch.remote, dict[str, Line]()
-        for file in (remote.error_file_id, remote.output_file_id):
-            lines |= self._lines(file) if file else {}
-        count, errors, refused = answers.keep_answers(self._pending, requests, lines)
-        self._say(
-            f"{remote.id}  {remote.status}  {counted(count, 'answer')}, "
-            f"{counted(len(errors), 'error')}, {len(refused)} refused{batch.failure}"
-        )
-        texts = [f"{id_}: {why}" for id_, why in (errors | refused).items()]
-        for line in first_items(texts, SHOWN_ERRORS):
-            self._say(f"  {line}")
-        if errors:
-            again = counted(len(errors), "request")
-            self._say(f"  `{self._command('submit')}` submits {again} again")
-        return not errors and not refused
+                continue
+            remote, lines = batch.remote, dict[str, Line]()
+            for file in (remote.error_file_id, remote.output_file_id):
+                lines |= self._lines(file) if file else {}
+            requests = {id_: waiting[id_] for id_ in sorted(batch.ids)}
+            errors = answers.keep_answers(self._pending, requests, lines)
+            self._say(
+                f"{remote.id}  {remote.status}  {counted(len(requests) - len(errors), 'answer')}, "
+                f"{counted(len(errors), 'error')}{batch.failure}"
+            )
+            texts = [f"{id_}: {why}" for id_, why in errors.items()]
+            for line in first_items(texts, 5):
+                self._say(f"  {line}")
+            failed |= errors.keys()
+        return in_flight, failed
 
     def _batches(self, ids: Collection[str]) -> list[Batch]:
         """Return the batches that hold these requests, newest first, each request in one."""
@@ -287,7 +256,9 @@ class Batches:
         """Return the names of the uploaded files of requests by id."""
         with self._errors("the list of files"):
             files = _all(self._client.files.list(purpose="batch"))
-            return {file.id: file.filename for file in files if file.filename.startswith(_PREFIX)}
+            return {
+                file.id: file.filename for file in files if file.filename.startswith("miniwob-")
+            }
 
     def _lines(self, file: str) -> dict[str, Line]:
         """Return the lines of a file by request id; none if the server has dropped it."""
@@ -323,8 +294,7 @@ class Batches:
         yield from files.items()
 
     def _check(self, request: Line) -> None:
-        path = request_of(request).path
-        problem = ""
+        path, problem = request_of(request).path, ""
         if found := find(request["body"]):
             problem = (
                 f"holds what looks like a secret ({found[0].kind}): nothing was submitted; "
@@ -341,7 +311,7 @@ class Batches:
     def _make(self, model: str, path: Any, lines: list[bytes], uploaded: dict[str, str]) -> None:
         """Make one batch, of a file that may be on the server already from an earlier attempt."""
         content = b"".join(lines)
-        name = f"{_PREFIX}{hashlib.sha256(content).hexdigest()[:32]}.jsonl"
+        name = f"miniwob-{hashlib.sha256(content).hexdigest()[:32]}.jsonl"
         file = next((id_ for id_ in uploaded if uploaded[id_] == name), "")
         if not file:
             with self._errors("the file of requests"):
@@ -372,10 +342,8 @@ class Batches:
         raise ModelError(f"{server} {problem}{hint}")
 
 
-# The client does not check what it reads: it builds its types from any JSON, with parts missing.
-
-
 def _id(answer: Any) -> str:
+    """Return the id of what was made; the client itself builds its types from any JSON."""
     if not isinstance(answer.id, str):
         raise ValueError("it has no id")
     return answer.id

@@ -2,7 +2,7 @@
 
 - `call`: a recorded call and its request, in memory
 - `file`: reading and writing a cassette
-- `serializer`: the YAML, and a serializer for vcrpy
+- `serializer`: its YAML
 - `validation`: the checks of parsed YAML
 - `names`: the path of an item's cassette
 """

@@ -1,7 +1,7 @@
 """The file of a cassette: reading and writing it as a whole.
 
-It is a vcrpy cassette (https://vcrpy.readthedocs.io) in YAML, with JSON bodies as mappings and
-texts as blocks. Beside `request` and `response`, a call says where it was made
+It has the layout of a vcrpy cassette (https://vcrpy.readthedocs.io) in YAML, with JSON bodies as
+mappings and texts as blocks. Beside `request` and `response`, a call says where it was made
 (`core.events.Origin`); this takes no part in matching.
 """
 

@@ -1,42 +1,18 @@
-"""The YAML of a cassette: the format that people review in a pull request, and that vcrpy reads."""
+"""The YAML of a cassette: the format that people review in a pull request."""
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 
 import yaml
 
-from pytest_miniwob_agent.cassettes.format.validation import InvalidCassette, check_cassette
+from pytest_miniwob_agent.cassettes.format.validation import InvalidCassette
 
 END = "...\n"
 """The last line of a file."""
 
 _JSON_TAGS = {f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float")}
-
-
-class Serializer:
-    """A serializer for `vcr.VCR.register_serializer`, with which vcrpy replays a cassette."""
-
-    def deserialize(self, text: str) -> Any:
-        """Return vcrpy's data of a cassette.
-
-        Raises:
-            InvalidCassette: the text is YAML, but not a cassette of this package.
-            yaml.YAMLError: the text is not YAML.
-        """
-        data = parse(text)
-        check_cassette(data)
-        for interaction in data["interactions"]:
-            request, response = interaction["request"], interaction["response"]
-            request["body"] = json.dumps(request["body"], ensure_ascii=False)
-            response["body"] = {"string": json.dumps(response["body"], ensure_ascii=False)}
-        return data
-
-    def serialize(self, cassette: Any) -> str:
-        """Refuse to write, as vcrpy does not know where calls were made."""
-        raise NotImplementedError("vcrpy can only replay this cassette: record_mode must be none")
 
 
 def dump(data: Any) -> str:

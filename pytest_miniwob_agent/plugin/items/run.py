@@ -17,7 +17,6 @@ from pytest_miniwob_agent.core.errors import (
     Pending,
     PermanentError,
     RecordingStopped,
-    RefusedAnswer,
 )
 from pytest_miniwob_agent.core.events import Episode, Event, Origin
 from pytest_miniwob_agent.core.limits import Limits
@@ -144,11 +143,9 @@ class ItemRun:
         """Turn an error into the item's outcome, and into pytest's skip or error."""
         match error:
             case Pending():
-                self._outcome = replace(self._outcome, request=error.request)
-                if (refused := self._refused(error)) is None:
-                    self._outcome = replace(self._outcome, status=Status.WAITING)
-                    pytest.skip("waiting for a completion")
-                error = refused
+                request = error.request
+                self._outcome = replace(self._outcome, request=request, status=Status.WAITING)
+                pytest.skip("waiting for a completion")
             case BudgetReached():
                 self._outcome = replace(self._outcome, status=Status.BUDGET, message=str(error))
                 pytest.skip(f"{error}; run again to continue from here")
@@ -185,13 +182,6 @@ class ItemRun:
     def _stop_run(self, reason: str) -> None:
         """Let this process run no further item, and with pytest-xdist no other one either."""
         self._item.session.shouldstop = reason
-
-    def _refused(self, pending: Pending) -> RefusedAnswer | None:
-        """Return the error for a call whose answer was refused, None for one without an answer."""
-        from pytest_miniwob_agent.cassettes.deferred.answers import refused_answer
-
-        file = settings_of(self._item.config).pending
-        return refused_answer(file, str(pending.request["custom_id"]))
 
     def close(self) -> None:
         """Complete the outcome with calls, events and pictures, and keep it."""

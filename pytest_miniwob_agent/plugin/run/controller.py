@@ -154,7 +154,6 @@ class Controller:
         settings, selection = self._state.settings, self._state.selection
         if settings.record != "defer":
             return
-        from pytest_miniwob_agent.cassettes.deferred.answers import read_refused
         from pytest_miniwob_agent.cassettes.deferred.pending import update_pending
         from pytest_miniwob_agent.cassettes.folder.stems import Used
 
@@ -166,7 +165,7 @@ class Controller:
             [outcome.request for outcome in self._outcomes if outcome.request is not None],
             Used(settings.cassettes, stems) if stems and not selection.few else None,
         )
-        self._waiting = len(set(waiting) - read_refused(settings.pending).keys())
+        self._waiting = len(waiting)
 
     def _call_run_finished(self) -> None:
         """Call the `run_finished` of the agent that `--miniwob-agent` names, if it has one.
