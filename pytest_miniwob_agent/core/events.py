@@ -151,6 +151,10 @@ class Origin:
         return f"{self.purpose}, trial {self.trial}, step {self.step}"
 
 
+OF_TEST = Origin("test", 0, 0, {}, "", "")
+"""The origin of a call that a test makes outside of its episode."""
+
+
 @dataclass(frozen=True, slots=True)
 class TrialStarted:
     """A fresh page. `trial` counts from 1, here and in every event."""
@@ -229,6 +233,13 @@ class TrialEnded:
     ending: Ending
     detail: str = ""
     trial: int = 0
+
+    @classmethod
+    def judged(cls, transition: Transition) -> TrialEnded:
+        """The end of a trial by the page's judgement."""
+        if transition.solved:
+            return cls(Ending.CORRECT)
+        return cls(Ending.FAILED, f"reward {transition.reward:g}")
 
 
 Event = TrialStarted | Called | Acted | Reflected | Remark | TrialEnded
