@@ -64,7 +64,7 @@ LOADED_ONCE = (
     "pytest_miniwob_agent.agents.reflective",
     "pytest_miniwob_agent.agents.registry",
     "pytest_miniwob_agent.browser.environment",
-    "pytest_miniwob_agent.cassettes.tape.transport",
+    "pytest_miniwob_agent.cassettes.tape.model",
     "pytest_miniwob_agent.models.client",
     "pytest_miniwob_agent.report.data",
     "pytest_miniwob_agent.report.folder",

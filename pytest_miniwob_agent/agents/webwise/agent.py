@@ -234,15 +234,13 @@ class _Trial:
         return _Attempt(objects, program, self._page.actions - before, error, judged)
 
     def _end(self, transition: Transition) -> None:
-        """Note the page's verdict, and the example that a solved zero-shot trial makes."""
-        if not transition.solved:
-            self._note(TrialEnded(Ending.FAILED, f"reward {transition.reward:g}"))
-            return
+        """Note the page's judgement, and the example that a solved zero-shot trial makes."""
         acting = [attempt for attempt in self._attempts if attempt.actions]
-        if self._agent.zero_shot and not any(attempt.error for attempt in acting):
+        right = transition.solved and not any(attempt.error for attempt in acting)
+        if right and self._agent.zero_shot:
             stages = [Stage(attempt.objects, attempt.program) for attempt in acting]
             self._note(Remark(REMARK, remark_of(self._goal, stages)))
-        self._note(TrialEnded(Ending.CORRECT))
+        self._note(TrialEnded.judged(transition))
 
     def _prompt(self, objects: str) -> Prompt:
         values: dict[str, str] = {}

@@ -258,13 +258,6 @@ class TestExemplars:
         _, files = self.first_prompt(load_agent("rci", params=params, task="click-menu"))
         assert files == {"plan.txt", "rules.txt"}
 
-    def test_a_file_with_the_name_of_no_task_is_refused(self, tmp_path):
-        (tmp_path / "click-pi.txt").write_text("x")
-        with pytest.raises(
-            UsageError, match=r"there is no task 'click-pi' \(did you mean click-pie"
-        ):
-            RCIAgent(exemplars=str(tmp_path))
-
     def test_an_item_of_a_run_gets_the_exemplars_of_its_task(self, project, chat_server):
         folder = project.mkdir("mine")
         (folder / "click-tab-2.txt").write_text("Second tab.")

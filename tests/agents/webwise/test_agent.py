@@ -111,7 +111,7 @@ class TestMultiStep:
 
     def test_a_trial_without_a_program_that_can_be_run_is_an_exception(self):
         episode, _ = play(menu(), ["import os"] * 3, programs=3)
-        assert ending(episode) == (Ending.EXCEPTION, "line 1: import can't be used here")
+        assert ending(episode) == (Ending.EXCEPTION, "line 1: Import can't be used here")
 
     def test_an_endless_program_is_stopped(self):
         episode, _ = play(menu(), ["while True: pass"], programs=1)
