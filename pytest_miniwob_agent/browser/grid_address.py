@@ -7,7 +7,6 @@ and neither stored nor shown anywhere.
 from __future__ import annotations
 
 import base64
-import ipaddress
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -67,12 +66,7 @@ class Grid:
     @property
     def on_loopback(self) -> bool:
         """True if the Grid's address is one of this machine alone."""
-        if self.host == "localhost" or self.host.endswith(".localhost"):
-            return True
-        try:
-            return ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return False
+        return self.host in ("localhost", "::1") or self.host.startswith("127.")
 
     @property
     def session_name(self) -> str:
