@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -209,6 +210,8 @@ class Browser:
             with self._bypass_vcr():  # a session on a Grid is ended over HTTP
                 why = self._launcher.explain(error)
                 self.kill()
+            if re.search("timeout|timed out", why):
+                why += "; a script of the page may not come to an end"
             raise BrowserLost(f"the browser failed while {doing}: {why}") from error
 
     def kill(self, *, orderly: bool = False) -> None:

@@ -155,9 +155,8 @@ def test_an_own_page_that_differs_is_shown_with_what_differs_and_usual_causes(tm
     shown = capsys.readouterr().out
     for text in (
         "DIFFERS ", "ERROR   ", "/page/1, ", "\n  --- first pass\n",
-        "\n  page: a worker was started, which runs", "Usual\ncauses",
-        "  - scripts in a worker", "bad.html: it declares no task",
-        "0 of 2 cases are deterministic",
+        "\n  page: a worker was started, which runs", "has the usual causes",
+        "bad.html: it declares no task", "0 of 2 cases are deterministic",
     ):  # fmt: skip
         assert text in shown
 

@@ -9,9 +9,9 @@ from cassette_files import BODY, ENTER, TOOL
 
 from pytest_miniwob_agent.cassettes.drift.causes import heading
 from pytest_miniwob_agent.cassettes.drift.errors import drift_of_call
-from pytest_miniwob_agent.cassettes.format.call import OF_TEST, Call, Request
+from pytest_miniwob_agent.cassettes.format.call import Call, Request
 from pytest_miniwob_agent.core.errors import Cause
-from pytest_miniwob_agent.core.events import Origin
+from pytest_miniwob_agent.core.events import OF_TEST, Origin
 from pytest_miniwob_agent.models.apis import CHAT
 
 ORIGIN = Origin("act", 1, 1, {}, "a" * 12, "b" * 12)

@@ -270,14 +270,6 @@ class ReadsAnyNumber(Good):
         return "".join(f"click id={int(each)}" for each in numbers)
 
 
-class FailsOnARareReply(Good):
-    def ask(self, seen, llm):
-        reply = super().ask(seen, llm)
-        if re.search("%.*#", reply):
-            raise ValueError(reply)
-        return reply
-
-
 class RunsPrograms(Good):
     def ask(self, seen, llm):
         reply = super().ask(seen, llm)
@@ -454,10 +446,6 @@ WRONG = {
         "last reply was ''",
     ),
     ReadsAnyNumber: ("no_reply_breaks_it", "Exceeds the limit"),
-    FailsOnARareReply: (
-        "no_generated_reply_breaks_it",
-        "Played with the generated replies of seed ",
-    ),
     RunsPrograms: ("it_runs_no_code_of_a_reply", "a program in a reply was run, and made a file"),
     TrustsTheArguments: (
         "no_tool_call_breaks_it",
