@@ -176,7 +176,11 @@ REQUEST, LAST = line_of("  request:"), GOOD.count("\n")
         (f"{HEAD}interactions: []\n...\n", 3, "it holds no calls"),
         (f"{HEAD}interactions:\n- 1\n", 4, "call 1 must be a mapping"),
         (f"{HEAD}interactions:\n- request: {{}}\n", 4, "lacks its request or its response"),
-        (replaced("    uri: /v1/chat/completions\n", ""), REQUEST, "the path of call 1 is not a"),
+        (
+            replaced("    uri: /v1/chat/completions\n", ""),
+            REQUEST,
+            "the request of call 1 has no uri",
+        ),
         (replaced("step: 0", "step: 2026-01-01"), None, "it is not plain data"),
         (replaced("messages:", "massages:"), BODY, "the request of call 1 has no chat messages"),
         (
