@@ -70,8 +70,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Forget what an earlier run of the item left."""
-    item_report.forget_earlier_run(item)
+    """Begin a run of the item."""
+    item_report.begin_run(item)
 
 
 @pytest.hookimpl(wrapper=True)
