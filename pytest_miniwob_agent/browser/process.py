@@ -46,7 +46,7 @@ class Browser:
     """One Chromium per worker, started at its first use.
 
     A browser that crashed or hangs is killed, and the next page gets a new one. Nothing of it
-    outlives this process, even where that is killed (on Linux and macOS).
+    outlives this process, even where that is killed.
 
     Args:
         path: the browser's executable; None looks for one.
