@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator
-from itertools import groupby
 from pathlib import Path
 
 from pytest_miniwob_agent.plugin.options.option import Option
@@ -59,10 +58,9 @@ collected by default. `miniwob-agent cassettes lint` and `prune` count their ite
 def render() -> str:
     """Return the page."""
     lines = [INTRODUCTION]
-    for group, options in groupby(OPTIONS, lambda option: option.group):
-        lines += [f"## {group}", ""]
-        for option in options:
-            lines += _section(option)
+    for option in OPTIONS:
+        lines += [f"## {option.group}", ""] if option.group else []
+        lines += _section(option)
     return "\n".join(lines).rstrip() + "\n"
 
 

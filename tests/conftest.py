@@ -15,10 +15,10 @@ from servers import ChatServer, RawServer
 from pytest_miniwob_agent.browser.installed import find_browser
 from pytest_miniwob_agent.browser.process import Browser
 
-SHIPPED = ("test_suite.py", "reflection.py", "ten_tasks.py")
+SHIPPED = ("suites", "test_suite.py")
 """Suites that need nothing but the package."""
 
-DEVELOPMENT = ("axe_core_python", "hypothesis", "llmock", "respx")
+DEVELOPMENT = ("axe_core_python", "hypothesis", "respx")
 """Some of what the extra `dev` installs; the package's own tests can't be collected without."""
 
 
@@ -27,10 +27,9 @@ def _missing():
 
 
 def pytest_ignore_collect(collection_path):
-    """Leave out the package's own tests where the package is installed without the extra `dev`."""
-    name = collection_path.name
-    if name.startswith("test_") and name.endswith(".py") and name not in SHIPPED and _missing():
-        return True
+    """Without the extra `dev`, leave out the package's own tests, with their conftest files."""
+    if collection_path.parent == ROOT / "tests" and collection_path.name not in SHIPPED:
+        return bool(_missing()) or None
     return None
 
 
@@ -65,7 +64,7 @@ LOADED_ONCE = (
     "pytest_miniwob_agent.agents.reflective",
     "pytest_miniwob_agent.agents.registry",
     "pytest_miniwob_agent.browser.environment",
-    "pytest_miniwob_agent.cassettes.tape.transport",
+    "pytest_miniwob_agent.cassettes.tape.model",
     "pytest_miniwob_agent.models.client",
     "pytest_miniwob_agent.report.data",
     "pytest_miniwob_agent.report.folder",

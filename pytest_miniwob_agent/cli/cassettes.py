@@ -22,41 +22,27 @@ def add(commands: Commands) -> None:
     steps = commands.add_parser(
         "cassettes", help=summary, description=f"{summary.capitalize()}."
     ).add_subparsers(required=True, metavar="STEP", dest="step")
-    _add_lint(steps)
-    _add_prune(steps)
-    _add_stats(steps)
-    _add_show(steps)
-
-
-def _add_lint(steps: Commands) -> None:
+    used = "not even one that is deselected (-k, -m, --deselect), or in a file of miniwob_suites"
     parser = steps.add_parser(
         "lint",
         help="list problems",
         description="List problems of the cassettes of the items that pytest collects here: keys "
         "in them, damaged and outdated files, missing and changed pictures, and files that no item "
-        "uses, not even one that is deselected (-k, -m, --deselect). Exits with 1 if anything must "
-        "be fixed.",
+        f"uses, {used}. Exits with 1 if anything must be fixed.",
     )
     add_pytest_args(parser)
     parser.set_defaults(run=lint)
-
-
-def _add_prune(steps: Commands) -> None:
     parser = steps.add_parser(
         "prune",
         help="remove those that no item uses, and unused calls and pictures",
-        description="Remove the cassettes that no item uses, not even one that is deselected "
-        "(-k, -m, --deselect), the files of calls that items no longer make "
-        "(SEED.unused.yaml), and pictures that no cassette refers to, after asking. Cassettes of "
-        "other agents and models are not touched; name them after --, for instance -- "
+        description=f"Remove the cassettes that no item uses, {used}; the files of calls that "
+        "items no longer make (SEED.unused.yaml); and pictures that no cassette refers to. Asks "
+        "first. Cassettes of other agents and models stay; name them after --, for instance -- "
         "--miniwob-model=gpt-5.",
     )
     add_pytest_args(parser)
     parser.add_argument("--yes", action="store_true", help="do not ask")
     parser.set_defaults(run=prune)
-
-
-def _add_stats(steps: Commands) -> None:
     parser = steps.add_parser(
         "stats",
         help="count items, calls, tokens, bytes and pictures",
@@ -64,9 +50,6 @@ def _add_stats(steps: Commands) -> None:
     )
     _add_folder(parser)
     parser.set_defaults(run=stats)
-
-
-def _add_show(steps: Commands) -> None:
     parser = steps.add_parser(
         "show",
         help="print the calls of an item as a conversation",
@@ -93,12 +76,11 @@ def _add_folder(parser: ArgumentParser) -> None:
 
 
 def lint(options: Namespace) -> int:
-    """Print the problems of cassettes; 1 if one must be fixed."""
+    """Print the problems of cassettes; return 1 if one must be fixed."""
     from pytest_miniwob_agent.cassettes.folder.lint import lint_folder, unchecked_folders
     from pytest_miniwob_agent.cassettes.folder.stems import cassette_files
-    from pytest_miniwob_agent.plugin.inner import used_cassettes
 
-    used = used_cassettes(options.pytest_args)
+    used = _used_cassettes(options)
     findings = lint_folder(used)
     for finding in findings:
         note = " (note)" if finding.note else ""
@@ -109,7 +91,6 @@ def lint(options: Namespace) -> int:
             "agent and a model that no item here uses"
         )
     problems = sum(not finding.note for finding in findings)
-    _say_deselected(used)
     if any(finding.kind in ("unused", "orphan") for finding in findings):
         print("`miniwob-agent cassettes prune` removes unused calls, and files that nothing uses")
     print(f"{counted(len(cassette_files(used.folder)), 'cassette')}, {problems} to fix")
@@ -117,13 +98,11 @@ def lint(options: Namespace) -> int:
 
 
 def prune(options: Namespace) -> int:
-    """Remove unused cassettes and calls; 1 if the answer was not yes."""
+    """Remove unused cassettes and calls; return 1 if the answer was not yes."""
     from pytest_miniwob_agent.cassettes.folder.prune import prunable_files, remove_files
-    from pytest_miniwob_agent.plugin.inner import used_cassettes
 
-    used = used_cassettes(options.pytest_args)
+    used = _used_cassettes(options)
     paths = prunable_files(used)
-    _say_deselected(used)
     if not paths:
         print("nothing to remove: every cassette is used by an item, and there are no unused calls")
         return 0
@@ -142,9 +121,14 @@ def prune(options: Namespace) -> int:
     return 0
 
 
-def _say_deselected(used: Used) -> None:
+def _used_cassettes(options: Namespace) -> Used:
+    from pytest_miniwob_agent.plugin.inner import used_cassettes
+
+    used = used_cassettes(options.pytest_args)
     if used.deselected:
-        print(f"{counted(len(used.deselected), 'deselected item')} counted as using a cassette")
+        count = counted(len(used.deselected), "item")
+        print(f"{count} deselected, or in miniwob_suites alone, counted as using a cassette")
+    return used
 
 
 def stats(options: Namespace) -> int:
@@ -175,22 +159,16 @@ def stats(options: Namespace) -> int:
     return 0
 
 
-def _used_here() -> Collection[str]:
-    """Return the cassettes of the items that pytest collects in this folder, if it can."""
-    from pytest_miniwob_agent.plugin.inner import used_cassettes
-
-    try:
-        return used_cassettes([]).stems
-    except UsageError:
-        return []
-
-
 def show(options: Namespace) -> int:
     """Print the calls of an item's cassette."""
     from pytest_miniwob_agent.cassettes.folder.show import shown_calls
     from pytest_miniwob_agent.cassettes.folder.stems import find_cassette
+    from pytest_miniwob_agent.plugin.inner import collect
 
-    path = find_cassette(options.cassettes, options.case, _used_here)
+    def used_here() -> Collection[str]:
+        return collect([]).used.stems
+
+    path = find_cassette(options.cassettes, options.case, used_here)
     print(display_path(path))
     for text in shown_calls(path):
         print(f"\n{text}")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
 
 TICK = 0.1
-"""Seconds between two looks at the page; its clock goes on by as much."""
+"""Seconds between two looks at the page, by which its clock goes on."""
 
 FILES_EVERY = 5
 """Ticks between two looks at the files."""
@@ -87,7 +87,7 @@ def run(options: Namespace) -> int:
 
 
 def _keys() -> SimpleQueue[str]:
-    """The lines of standard input, as they come."""
+    """Return a queue of the lines of standard input, as they come."""
     keys: SimpleQueue[str] = SimpleQueue()
 
     def read() -> None:
@@ -103,19 +103,19 @@ class _Trial:
 
     def __init__(self, page: MiniwobEnvironment, root: Path | None) -> None:
         self._page = page
-        self._files = _Files(root)
+        self._root = root
+        self._files = self._times()
         self._reward = 0.0
         self._broken = self._failed(lambda: print(f"goal: {sanitize_line(page.reset().goal)}"))
 
     def watch(self, keys: SimpleQueue[str]) -> str:
-        """Follow the trial; returns the key that ends it, empty where a file has changed."""
+        """Follow the trial; return the key that ends it, empty if a file has changed."""
         ticks = 0
         while True:
-            try:
+            with suppress(Empty):
                 return keys.get(timeout=TICK)
-            except Empty:
-                ticks += 1
-            if ticks % FILES_EVERY == 0 and (changed := self._files.changed()):
+            ticks += 1
+            if ticks % FILES_EVERY == 0 and (changed := self._changed()):
                 print(f"changed: {listed(changed)}", flush=True)
                 return ""
             self._broken = self._broken or self._failed(self._look)
@@ -128,7 +128,7 @@ class _Trial:
         self._reward = reward
 
     def _failed(self, do: Callable[[], None]) -> bool:
-        """Do something with the page, and print what it remarks; True if it can't be a task."""
+        """Do something with the page, and print its remarks; return True if it can't be a task."""
         try:
             do()
         except PageError as error:
@@ -139,25 +139,16 @@ class _Trial:
         sys.stdout.flush()
         return False
 
+    def _changed(self) -> list[str]:
+        """Return the files of the page's folder that were written, added or removed."""
+        before, now = self._files, self._times()
+        return [name for name in before | now if before.get(name) != now.get(name)]
 
-class _Files:
-    """The files of a folder, as they are now; without a folder there are none."""
-
-    def __init__(self, root: Path | None) -> None:
-        self._root = root
-        self._known = self._look()
-
-    def _look(self) -> dict[str, int]:
-        found: dict[str, int] = {}
-        if self._root is None:
-            return found
-        for path in self._root.rglob("*"):
-            with suppress(OSError):  # it has just been removed
-                found[str(path.relative_to(self._root))] = path.stat().st_mtime_ns
-        return found
-
-    def changed(self) -> list[str]:
-        """The files that were written, added or removed since the last call."""
-        before, self._known = self._known, self._look()
-        names = {**before, **self._known}
-        return [name for name in names if before.get(name) != self._known.get(name)]
+    def _times(self) -> dict[str, int]:
+        """Return when each file of the page's folder was written; none without a folder."""
+        times: dict[str, int] = {}
+        if self._root is not None:
+            for path in self._root.rglob("*"):
+                with suppress(OSError):  # it has just been removed
+                    times[str(path.relative_to(self._root))] = path.stat().st_mtime_ns
+        return times

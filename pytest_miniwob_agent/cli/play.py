@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from argparse import ArgumentTypeError, Namespace
+from dataclasses import dataclass
 
 from pytest_miniwob_agent.cli.arguments import Commands
 from pytest_miniwob_agent.cli.display import check_display
@@ -26,19 +27,11 @@ def add(commands: Commands) -> None:
         "run:\n\n  pytest --miniwob-headed",
     )
     add_item(parser)
-    parser.add_argument(
-        "--auto",
-        type=_milliseconds,
-        metavar="MS",
-        help="do not wait for Enter, but continue after MS milliseconds",
-    )
-    parser.add_argument(
-        "--slowmo",
-        type=_milliseconds,
-        default=1,
-        metavar="MS",
-        help="slow each action down by MS milliseconds, half before it and half after it",
-    )
+    for name, default, text in (
+        ("--auto", None, "do not wait for Enter, but continue after MS milliseconds"),
+        ("--slowmo", 1, "slow each action down by MS milliseconds, half before it, half after it"),
+    ):
+        parser.add_argument(name, type=_milliseconds, default=default, metavar="MS", help=text)
     parser.set_defaults(run=run)
 
 
@@ -71,21 +64,21 @@ def run(options: Namespace) -> int:
     return 0 if steps.quit else status
 
 
+@dataclass
 class _Steps:
-    """Waits before each action: for Enter, or for `auto` milliseconds; called by `replay`."""
+    """Waits before each action: for Enter, or for `auto` milliseconds."""
 
-    def __init__(self, auto: int | None) -> None:
-        self._auto = auto
-        self.quit = False
+    auto: int | None
+    quit: bool = False
 
     def __call__(self, following: Action | str) -> bool:
         """Announce what follows; return False if the user quits."""
         text = f"next: {sanitize_line(following)}"
         if isinstance(following, str):
             text = f"the {following} ends here"
-        if self._auto is not None:
+        if self.auto is not None:
             print(f"\n{text}", flush=True)
-            time.sleep(self._auto / 1000)
+            time.sleep(self.auto / 1000)
             return True
         try:
             answer = input(f"\n{text}  [Enter continues, q quits] ")

@@ -14,29 +14,8 @@ from pytest_miniwob_agent.cli.arguments import (
     catalogue_of,
     selectors_of,
 )
-from pytest_miniwob_agent.tasks.suites import SUITES
 
-INTRODUCTION = """\
-# Tasks
-
-Every task of the installed `miniwob` package can be an item. This page is the output of
-`miniwob-agent tasks --format markdown`; a test keeps it up to date. The [gallery](gallery.md) has a
-picture of each page, and what it asks.
-
-- **Category** is ours: the three of the reflective agent's paper for its 43 tasks, `other` for the
-  rest.
-- **RCI** and **WebWISE** mark the tasks that these papers report. RCI's appendix puts nine of its
-  tasks into groups of difficulty; its text speaks of 55 tasks, its table has figures for 54.
-  WebWISE groups its 48 by the number of functions that a solution calls.
-- **Actions** are those of a solution ([actions](actions.md)); `place` is a click at a place inside
-  an element, `point` an action at a point of the page.
-- **Remarks** on what the *full screen* has are about the agent's parameter `screen`
-  ([screens](screens.md#the-full-screen)); the compact screen of the paper lacks it.
-- **Certified** is yes if the page was the same in all passes of `miniwob-agent certify`
-  ([determinism](determinism.md)), with the number of observations.
-
-Suites select them by name: {suites}.
-"""
+COLUMNS = ("task", "category", "RCI", "WebWISE", "actions", "certified", "remark")
 
 
 def add(commands: Commands) -> None:
@@ -63,22 +42,12 @@ def run(options: Namespace) -> int:
         print(json.dumps([vars(task) for task in tasks], indent=1))
         return 0
     markdown = options.format == "markdown"
-    head = ("task", "category", "RCI", "WebWISE", "actions", "certified", "remark")
-    body = [
-        (
-            f"`{task.name}`" if markdown else task.name,
-            task.category,
-            task.rci,
-            task.webwise,
-            ", ".join(task.actions),
-            task.certified,
-            task.remark,
-        )
-        for task in tasks
-    ]
-    rows = [head, *body]
+    rows = [COLUMNS]
+    for task in tasks:
+        name, actions = f"`{task.name}`" if markdown else task.name, ", ".join(task.actions)
+        facts = (task.category, task.rci, task.webwise, actions, task.certified, task.remark)
+        rows.append((name, *facts))
     if markdown:
-        print(INTRODUCTION.format(suites=", ".join(f"`{name}`" for name in SUITES)))
         print("\n".join(layout.markdown_table(rows, numbers=False)))
     else:
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 10**6

@@ -54,13 +54,17 @@ def _cause(outcome: Outcome) -> str:
     return outcome.message_of_cause
 
 
-def gate_data(verdict: Verdict, warnings: Iterable[str]) -> dict[str, Any]:
+def gate_data(verdict: Verdict) -> dict[str, Any]:
     """Return a gate and its decision, and as lines its reasons, remarks and warnings."""
-    reasons = ["; ".join(filter(None, (r.text, r.hint))) for r in verdict.all_reasons]
+    reasons = ["; ".join(filter(None, (r.text, r.hint))) for r in verdict.reasons]
     return {
         "name": str(verdict.gate),
         "decision": verdict.decision,
-        "lines": [*reasons, *verdict.notes, *(f"warning: {text}" for text in warnings)],
+        "lines": [
+            *reasons,
+            *verdict.notes,
+            *(f"warning: {text}" for text in verdict.both.warnings),
+        ],
     }
 
 

@@ -264,9 +264,11 @@ class Comparison:
     @property
     def calls(self) -> dict[str, dict[str, int]]:
         """Number of model calls over the pairs, `before` and `after`: by purpose, and `all`."""
-        return {
-            side: _calls(getattr(pair, side) for pair in self.pairs) for side in ("before", "after")
-        }
+        counts = {side: Counter[str]() for side in ("before", "after")}
+        for side, results in self._compared.items():
+            for result in results:
+                counts[side].update(result.calls)
+        return {side: {"all": c.total(), **dict(sorted(c.items()))} for side, c in counts.items()}
 
     @property
     def tokens(self) -> dict[str, dict[str, int | None]]:
@@ -275,8 +277,20 @@ class Comparison:
         None if any call has no count.
         """
         return {
-            side: _tokens(getattr(pair, side) for pair in self.pairs)
-            for side in ("before", "after")
+            side: {
+                name: None if None in counts else sum(filter(None, counts))
+                for name in ("prompt", "completion")
+                for counts in [[result.tokens[name] for result in results]]
+            }
+            for side, results in self._compared.items()
+        }
+
+    @property
+    def _compared(self) -> dict[str, list[Result]]:
+        """The samples of the pairs, `before` and `after`."""
+        return {
+            "before": [result for pair in self.pairs for result in pair.before.results],
+            "after": [result for pair in self.pairs for result in pair.after.results],
         }
 
 
@@ -292,20 +306,3 @@ def _limits(limits: Mapping[str, int]) -> str:
 def _sample_counts(results: Results) -> str:
     counts = {len(samples.results) for samples in results.items.values()} or {0}
     return str(min(counts)) + (f" to {max(counts)}" if len(counts) > 1 else "")
-
-
-def _calls(items: Iterable[Samples]) -> dict[str, int]:
-    counts: Counter[str] = Counter()
-    for samples in items:
-        for result in samples.results:
-            counts.update(result.calls)
-    return {"all": counts.total(), **dict(sorted(counts.items()))}
-
-
-def _tokens(items: Iterable[Samples]) -> dict[str, int | None]:
-    counts = [result.tokens for samples in items for result in samples.results]
-    sums: dict[str, int | None] = {}
-    for name in ("prompt", "completion"):
-        known = [count for tokens in counts if (count := tokens[name]) is not None]
-        sums[name] = sum(known) if len(known) == len(counts) else None
-    return sums

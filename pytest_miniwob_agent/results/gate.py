@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -16,7 +15,7 @@ from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.outcome import Status
 from pytest_miniwob_agent.core.text import counted, listed, nearest, p_value, percent
 from pytest_miniwob_agent.results import statistics
-from pytest_miniwob_agent.results.comparison import Comparison, Pair, RateChange, describe
+from pytest_miniwob_agent.results.comparison import Comparison, Pair, RateChange
 from pytest_miniwob_agent.results.file import Results
 
 MARGIN = Fraction(10, 100)
@@ -108,51 +107,30 @@ class Verdict:
     """A gate's decision on a comparison.
 
     `regressed` are the pairs that were solved and no longer are, `progressed` those that were not
-    and are, even if the gate allows them. `missing` and `left_out` are the items that only the
-    baseline has, `left_out` those of them that were deselected. `outcomes` counts the later run's
-    samples. `notes` are remarks that do not fail the run. `doubt` is the reason for which the items
-    are too few to decide, where that does not fail the run.
+    and are, even if the gate allows them. `notes` are remarks that do not fail the run.
     """
 
     gate: Gate
+    both: Comparison
     reasons: tuple[Reason, ...]
     regressed: tuple[Pair, ...]
     progressed: tuple[Pair, ...]
-    missing: tuple[str, ...]
-    left_out: tuple[str, ...]
-    new: tuple[str, ...]
-    outcomes: dict[str, int]
     notes: tuple[str, ...]
-    doubt: Reason | None = None
-
-    @property
-    def all_reasons(self) -> tuple[Reason, ...]:
-        """The reasons, and the doubt."""
-        return (*self.reasons, *([self.doubt] if self.doubt else []))
 
     @property
     def failed(self) -> bool:
-        """True if there is a reason to fail the run."""
-        return bool(self.reasons)
+        """True if the run fails; too few items are a reason for that if the gate is strict."""
+        return any(self.gate.strict or reason.kind != "undecided" for reason in self.reasons)
 
     @property
     def passed(self) -> bool:
         """True if the run does not fail and the items are enough to decide that."""
-        return not self.failed and self.doubt is None
+        return not self.reasons
 
     @property
     def decision(self) -> str:
         """`passed`, `inconclusive` or `failed`."""
         return "failed" if self.failed else "passed" if self.passed else "inconclusive"
-
-
-def weaknesses(baseline: Results, gate: Gate) -> dict[str, str]:
-    """The items that are unsolved in the baseline, with a description of their outcomes."""
-    return {
-        item: describe(samples)
-        for item, samples in baseline.items.items()
-        if samples.conclusive and not samples.count_as_solved(gate.at_least)
-    }
 
 
 def judge(baseline: Results, head: Results, gate: Gate, deselected: Container[str] = ()) -> Verdict:
@@ -172,15 +150,13 @@ def judge(baseline: Results, head: Results, gate: Gate, deselected: Container[st
     _check_samples(both.pairs, gate)
     regressed, progressed = _changes(both.pairs, gate)
     known = baseline.items
-    left_out = tuple(
+    left_out = [
         item
         for item in both.missing
         if all(result.case in deselected for result in known[item].results)
-    )
-    missing = tuple(item for item in both.missing if item not in left_out)
-    reasons = _missing(both, missing) + _inconclusive(both)
-    notes: list[str] = []
-    doubt = None
+    ]
+    reasons = _missing(both, left_out) + _inconclusive(both)
+    notes = _notes(both, left_out)
     if not both.pairs:
         shared = known.keys() & head.items.keys()
         why = "is conclusive in both" if shared else "is in both result sets"
@@ -192,25 +168,12 @@ def judge(baseline: Results, head: Results, gate: Gate, deselected: Container[st
         reasons += _rate(both.pairs, gate)
     elif gate.kind == "paired":
         whole = RateChange(both.pairs)
-        found, p = _paired(both, whole, gate)
-        doubt = None if found else _doubt(whole, p, gate)
-        if doubt and gate.strict:
-            found, doubt = [doubt], None
-        elif not found and not doubt:
-            notes.append(_ruled_out(whole, p))
-        reasons += found
-    return Verdict(
-        gate,
-        tuple(reasons),
-        regressed,
-        progressed,
-        missing,
-        left_out,
-        both.new,
-        dict(Counter(result.outcome for result in head.results)),
-        (*notes, *_notes(both, left_out)),
-        doubt,
-    )
+        worse, p = _paired(both, whole, gate)
+        doubt = [] if worse else _doubt(whole, p, gate)
+        reasons += worse + doubt
+        if not worse and not doubt:
+            notes.insert(0, _ruled_out(whole, p))
+    return Verdict(gate, both, tuple(reasons), regressed, progressed, tuple(notes))
 
 
 def _check_samples(pairs: Sequence[Pair], gate: Gate) -> None:
@@ -235,7 +198,8 @@ def _changes(pairs: Sequence[Pair], gate: Gate) -> tuple[tuple[Pair, ...], tuple
     return regressed, progressed
 
 
-def _missing(both: Comparison, missing: tuple[str, ...]) -> list[Reason]:
+def _missing(both: Comparison, left_out: Sequence[str]) -> list[Reason]:
+    missing = tuple(item for item in both.missing if item not in left_out)
     if not missing:
         return []
     why = f" (a partial run: {', '.join(both.head.partial)})" if both.head.partial else ""
@@ -342,26 +306,26 @@ def _ruled_out(whole: RateChange, p: float) -> str:
     )
 
 
-def _doubt(whole: RateChange, p: float, gate: Gate) -> Reason | None:
+def _doubt(whole: RateChange, p: float, gate: Gate) -> list[Reason]:
     """The reason for which `paired`, where it is not red, can't pass either, if there is one."""
     touched = sum(pair.touched for pair in whole.pairs)
     fewest = statistics.fewest_changes(gate.alpha)
     if not touched:  # no item was recorded again, so nothing could have changed
-        return None
+        return []
     if whole.interval[0] <= -MARGIN:
         text = (
             f"{_counts(whole)}: no change for the worse is shown (p = {p_value(p)}), and "
             f"no loss of {_points(MARGIN)} points ruled out (95 % interval {_interval(whole)})"
         )
-        return Reason("undecided", text, hint=_to_decide(whole, gate))
+        return [Reason("undecided", text, hint=_to_decide(whole, gate))]
     if touched < fewest and whole.difference < 0:
         text = (
             f"{_counts(whole)}, but only {counted(touched, 'item')} ran otherwise than in the "
             f"baseline: fewer than {fewest} can't give a p-value of {gate.alpha:g}"
         )
         hint = f"run more seeds, so that {fewest} items or more meet the change"
-        return Reason("undecided", text, hint=hint)
-    return None
+        return [Reason("undecided", text, hint=hint)]
+    return []
 
 
 def _to_decide(whole: RateChange, gate: Gate) -> str:

@@ -30,9 +30,6 @@ SIGNIFICANCE, PLANNING = "n-screen-n-step", "1-screen-n-step"
 """The categories whose tasks the paper's tables 13 and 8 list one by one."""
 
 
-SHARED = ("WebN-T5-3B", "CC-Net (SL+RL)", "RCI (gpt-3.5-turbo)")
-"""The systems of tables 5 and 6 with figures by task; a task that all of them have is shared."""
-
 FUNCTIONS = {
     "1": "1 function",
     "2": "2 functions",
@@ -43,8 +40,6 @@ FUNCTIONS = {
 
 NOT_CHOOSING = ("summarise", "ground", "reflect", "critique")
 """Purposes of calls that choose no actions; every other call counts as one of the planner."""
-
-_FEW_SHOT = ("few-shot", "1-shot", "auto-context")
 
 
 def published(name: str) -> list[dict[str, str]]:
@@ -77,15 +72,6 @@ class Paper:
         families = {result.agent.partition("-")[0] for result in self.conclusive}
         family = families.pop() if len(families) == 1 else ""
         return family if family in ("rci", "webwise") else "paper"
-
-    @property
-    def zero_shot(self) -> bool | None:
-        """True if no agent of the run had worked examples, None where that is not known."""
-        agents = {result.agent for result in self.conclusive}
-        if any(part in agent for agent in agents for part in _FEW_SHOT):
-            return False
-        known = all(each.partition("-")[0] in ("reflective", "rci", "webwise") for each in agents)
-        return True if known else None
 
     def _group(self, result: Result) -> str:
         """The table of an item: its category, or its group in the paper of the run's agent."""
@@ -126,10 +112,10 @@ class Paper:
         """Published completion rates by task and system; the setting is part of the name."""
         found: dict[str, dict[str, float]] = {}
         for row in published("results.csv"):
-            system = f"{row['system']} {row['setting']}".strip()
-            found.setdefault(row["task"], {})[system] = float(row["completion_rate"])
+            found.setdefault(row["task"], {})[_system(row)] = float(row["completion_rate"])
         return found
 
+    @cached_property
     def completion(self) -> list[dict[str, Any]]:
         """Tables 10 to 12: completion by task and number of trials, and the published figures."""
         return [
@@ -149,67 +135,39 @@ class Paper:
         """Mean completion by category and published system, over the tasks that both have."""
         rows = []
         for category in self.items:
-            tasks = [row for row in self.completion() if row["group"] == category]
+            tasks = [row for row in self.completion if row["group"] == category]
             for system in dict.fromkeys(name for row in tasks for name in row["published"]):
                 shared = [row for row in tasks if system in row["published"]]
+                means = {
+                    f"T={t}": _mean([row["completion"][f"T={t}"] for row in shared])
+                    for t in self.trials
+                }
                 rows.append(
                     {
                         "category": category,
                         "system": system,
                         "shared_tasks": len(shared),
                         "published": _mean([row["published"][system] for row in shared]),
-                        "completion": {
-                            f"T={t}": _mean([row["completion"][f"T={t}"] for row in shared])
-                            for t in self.trials
-                        },
+                        "completion": means,
                     }
                 )
         return rows
-
-    def means(self) -> list[dict[str, Any]]:
-        """Tables 5 and 6: means over shared tasks as printed, from the rows, and of the run.
-
-        The printed means differ from those of the tables by task.
-        """
-        found = []
-        for row in published("means.csv"):
-            tasks = [
-                each
-                for each in self.completion()
-                if each["category"] == row["category"] and set(SHARED) <= each["published"].keys()
-            ]
-            rates = [each["published"].get(row["system"]) for each in tasks]
-            if tasks:
-                found.append(
-                    {
-                        "category": row["category"],
-                        "system": row["system"],
-                        "shared_tasks": len(tasks),
-                        "printed": float(row["completion_rate"]),
-                        "published": None if None in rates else _mean(rates),
-                        "completion": {
-                            f"T={t}": _mean([each["completion"][f"T={t}"] for each in tasks])
-                            for t in self.trials
-                        },
-                    }
-                )
-        return found
 
     def functions(self) -> list[dict[str, Any]]:
         """WebWISE's tables 2 and 3: completion by number of functions; empty for other agents."""
         if self.suite != "webwise":
             return []
         systems: dict[str, dict[str, float]] = {}
-        for row in published("functions.csv"):
-            name = f"{row['system']} {row['setting']}".strip()
-            systems.setdefault(name, {})[row["functions"]] = float(row["completion_rate"])
-        ours = {
+        if ours := {
             group: _mean([float(_rate(items, 1)) for items in self.items[name].values()])
             for group, name in FUNCTIONS.items()
             if name in self.items
-        }
-        rows = [{"system": "this run", "completion": ours}] if ours else []
-        return [*rows, *({"system": n, "completion": rates} for n, rates in systems.items())]
+        }:
+            systems["this run"] = ours
+        for row in published("functions.csv"):
+            rates = systems.setdefault(_system(row), {})
+            rates[row["functions"]] = float(row["completion_rate"])
+        return [{"system": name, "completion": rates} for name, rates in systems.items()]
 
     def significance(self) -> list[dict[str, Any]]:
         """Tables 7 and 13: the significance of more trials, by category and by task.
@@ -220,34 +178,34 @@ class Paper:
             (row["what"], int(row["from_trials"]), int(row["to_trials"])): row["p_value"]
             for row in published("pvalues.csv")
         }
-        groups: list[tuple[str, list[Samples], list[tuple[int, int]]]] = []
-        for category, tasks in self.items.items():
-            every = [each for items in tasks.values() for each in items]
-            groups.append((category, every, [(1, 3), (3, 5), (1, 5)]))
-        for task, items in self.items.get(SIGNIFICANCE, {}).items():
-            groups.append((task, items, [(1, self.trials[-1])]))
+        groups = [
+            (category, [samples for items in tasks.values() for samples in items], pair)
+            for category, tasks in self.items.items()
+            for pair in ((1, 3), (3, 5), (1, 5))
+        ]
+        last = (1, self.trials[-1])
+        groups += [(task, items, last) for task, items in self.items.get(SIGNIFICANCE, {}).items()]
         rows = []
-        for what, items, pairs in groups:
-            for few, more in pairs:
-                if few == more or not {few, more} <= set(self.trials):
-                    continue
-                gains = [_within(each, more) - _within(each, few) for each in items]
-                paper = given.get((what, few, more))
-                rows.append(
-                    {
-                        "what": what,
-                        "kind": "category" if what in self.items else "task",
-                        "items": len(items),
-                        "from_trials": few,
-                        "to_trials": more,
-                        "from_solved": float(_rate(items, few) * len(items)),
-                        "to_solved": float(_rate(items, more) * len(items)),
-                        "p_exact": statistics.p_worse([-gain for gain in gains]),
-                        "p_chi_square": statistics.matched_chi_square(gains),
-                        "p_t": statistics.paired_t(gains),
-                        "p_published": float(paper) if paper else None,
-                    }
-                )
+        for what, items, (few, more) in groups:
+            if few == more or not {few, more} <= set(self.trials):
+                continue
+            gains = [_within(samples, more) - _within(samples, few) for samples in items]
+            paper = given.get((what, few, more))
+            rows.append(
+                {
+                    "what": what,
+                    "kind": "category" if what in self.items else "task",
+                    "items": len(items),
+                    "from_trials": few,
+                    "to_trials": more,
+                    "from_solved": float(_rate(items, few) * len(items)),
+                    "to_solved": float(_rate(items, more) * len(items)),
+                    "p_exact": statistics.p_worse([-gain for gain in gains]),
+                    "p_chi_square": statistics.matched_chi_square(gains),
+                    "p_t": statistics.paired_t(gains),
+                    "p_published": float(paper) if paper else None,
+                }
+            )
         return rows
 
     def planning(self) -> list[dict[str, Any]]:
@@ -259,34 +217,26 @@ class Paper:
         """
         if (_planned(self.conclusive)["saved"] or 0) <= 0:
             return []
-        groups = [
-            (task, [r for each in items for r in each.results])
-            for task, items in self.items.get(PLANNING, {}).items()
-        ]
-        groups += [
-            (category, [r for items in tasks.values() for each in items for r in each.results])
-            for category, tasks in self.items.items()
-        ]
+        groups = {task: [items] for task, items in self.items.get(PLANNING, {}).items()}
+        groups |= {category: list(tasks.values()) for category, tasks in self.items.items()}
         given = published("planning.csv")
         rows = []
-        for what, every in groups:
-            first = [result for result in every if result.solved_at == 1]
-            rows.append(
-                {
-                    "what": what,
-                    "first": _planned(first),
-                    "all": _planned(every),
-                    "published": [
-                        {
-                            part: _saving(int(row[f"{part}_iterative"]), int(row[f"{part}_staged"]))
-                            for part in ("first", "all")
-                        }
-                        for row in given
-                        if row["task"] == what
-                    ],
-                }
-            )
+        for what, tasks in groups.items():
+            every = [result for items in tasks for samples in items for result in samples.results]
+            parts = {"first": [result for result in every if result.solved_at == 1], "all": every}
+            row: dict[str, Any] = {part: _planned(results) for part, results in parts.items()}
+            row["published"] = [
+                {p: _saving(int(r[f"{p}_iterative"]), int(r[f"{p}_staged"])) for p in parts}
+                for r in given
+                if r["task"] == what
+            ]
+            rows.append({"what": what} | row)
         return rows
+
+
+def _system(row: dict[str, str]) -> str:
+    """The name of a published system, with its setting."""
+    return f"{row['system']} {row['setting']}".strip()
 
 
 def _rewarded_at(result: Result) -> int | None:
@@ -302,7 +252,7 @@ def _within(samples: Samples, trials: int) -> Fraction:
 
 
 def _rate(items: Sequence[Samples], trials: int) -> Fraction:
-    return sum((_within(each, trials) for each in items), Fraction(0)) / len(items)
+    return sum((_within(samples, trials) for samples in items), Fraction(0)) / len(items)
 
 
 def _mean(rates: Sequence[float]) -> float:

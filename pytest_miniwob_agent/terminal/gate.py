@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from pytest_miniwob_agent.core.text import counted, first_items
-from pytest_miniwob_agent.results.comparison import Comparison
-from pytest_miniwob_agent.results.gate import Reason, Verdict
+from pytest_miniwob_agent.results.gate import Verdict
 from pytest_miniwob_agent.terminal.layout import cell, escape, wrap
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def verdict_lines(
 
     lines = wrap(f"gate {verdict.gate}: {_WORDS[verdict.decision]}", width)
     named: set[str] = set()
-    for reason in verdict.all_reasons:
+    for reason in verdict.reasons:
         lines += wrap(reason.text, width, 2)
         if changes or reason.kind != "regressed":
             add_list(reason.details)
@@ -67,10 +67,9 @@ def verdict_markdown(verdict: Verdict, most: int) -> list[str]:
     """
     word = verdict.decision if verdict.passed else f"**{verdict.decision}**"
     lines = [f"Gate `{verdict.gate}`: {word}"]
-    reasons = verdict.all_reasons
-    if reasons or verdict.notes:
+    if verdict.reasons or verdict.notes:
         lines.append("")
-    for reason in reasons:
+    for reason in verdict.reasons:
         lines.append(f"- {escape(reason.text)}")
         details = () if reason.kind == "regressed" else reason.details
         lines += [f"  - {line}" for line in first_items(list(map(cell, details)), most)]
@@ -86,43 +85,19 @@ def verdict_data(verdict: Verdict) -> dict[str, Any]:
         "gate": str(verdict.gate),
         "verdict": verdict.decision,
         "passed": verdict.passed,
-        "reasons": list(map(_reason_data, verdict.reasons)),
-        "doubt": verdict.doubt and _reason_data(verdict.doubt),
+        "reasons": list(map(asdict, verdict.reasons)),
         "regressed": [pair.item for pair in verdict.regressed],
         "progressed": [pair.item for pair in verdict.progressed],
-        "missing": verdict.missing,
-        "left_out": verdict.left_out,
-        "new": verdict.new,
-        "outcomes": verdict.outcomes,
         "notes": verdict.notes,
     }
 
 
-def _reason_data(reason: Reason) -> dict[str, Any]:
-    return {
-        "kind": reason.kind,
-        "text": reason.text,
-        "details": reason.details,
-        "cure": reason.hint,
-    }
-
-
 def show_gate(
-    terminal: pytest.TerminalReporter,
-    both: Comparison,
-    verdict: Verdict,
-    *,
-    most: int | None,
-    hint: str,
+    terminal: pytest.TerminalReporter, verdict: Verdict, *, most: int | None, hint: str
 ) -> None:
-    """Show the verdict of the gate, and what differs between the runs that it compares.
+    """Show what differs between the runs, the verdict on them, and a hint.
 
-    Args:
-        terminal: the terminal.
-        both: the comparison of the runs.
-        verdict: the gate's verdict on it.
-        most: the number of items to name in a list, None for all.
-        hint: how to make this run the baseline, if that is worth saying.
+    Lists name `most` items, None for all.
     """
     colour = {"passed": "green", "inconclusive": "yellow", "failed": "red"}[verdict.decision]
     terminal.write_sep("=", "MiniWoB++ gate", **{colour: True})
@@ -132,9 +107,9 @@ def show_gate(
         for line in wrap(text, width):
             terminal.line(line, **markup)
 
-    for name, before, after in both.changed_setup:
+    for name, before, after in verdict.both.changed_setup:
         text = f"{name}: {before} -> {after}"
-        warned = text in both.warnings
+        warned = text in verdict.both.warnings
         show("warning: " * warned + text, yellow=warned)
     for line in verdict_lines(verdict, width, most, more="all with -v"):
         terminal.line(line)

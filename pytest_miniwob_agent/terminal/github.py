@@ -36,9 +36,10 @@ def report_to_github(
             file.write(view.markdown() + "\n")
     verdict = view.verdict
     kind = "warning" if verdict and not verdict.failed else "error"
-    found = [("MiniWoB++ gate", reason.text) for reason in verdict.reasons] if verdict else []
-    if verdict and verdict.doubt:
-        found.append(("MiniWoB++ gate is inconclusive", verdict.doubt.text))
+    found = []
+    if verdict:
+        title = "MiniWoB++ gate" if verdict.failed else "MiniWoB++ gate is inconclusive"
+        found = [(title, reason.text) for reason in verdict.reasons]
     found += [("MiniWoB++ regression", str(pair)) for pair in view.changed[0]]
     if len(found) > ANNOTATIONS:
         rest = len(found) - ANNOTATIONS + 1

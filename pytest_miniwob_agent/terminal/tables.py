@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
@@ -42,9 +41,6 @@ RULES = {
 }
 """The rewards that the papers counted as solved."""
 
-ICON_GOALS = {"click-menu-2"}
-"""Tasks of the papers with goals of which a picture is a part."""
-
 
 @dataclass(frozen=True)
 class Section:
@@ -68,9 +64,8 @@ class Tables:
             "partial": self.paper.results.partial,
             "untold": self._inconclusive,
             "reward": "any" if self.paper.any_reward else "full",
-            "completion": self.paper.completion(),
+            "completion": self.paper.completion,
             "systems": self.paper.systems(),
-            "means": self.paper.means(),
             "functions": self.paper.functions(),
             "significance": self.paper.significance(),
             "planning": self.paper.planning(),
@@ -82,7 +77,7 @@ class Tables:
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(["category", "task", "system", "setting", "completion_rate"])
         system = f"{self._name('agent')} ({self._name('model')})"
-        for row in self.paper.completion():
+        for row in self.paper.completion:
             for setting, rate in row["completion"].items():
                 cells = row["category"], row["task"], system, setting, f"{rate:.4g}"
                 writer.writerow(map(sanitize_line, cells))
@@ -104,7 +99,6 @@ class Tables:
         sections = [
             *(self._completion(category, all_systems) for category in self.paper.items),
             self._systems(),
-            self._means(),
             self._functions(),
             *map(self._significance, ("category", "task")),
             self._planning(),
@@ -112,7 +106,7 @@ class Tables:
         return [section for section in sections if section.rows[1:]]
 
     def _completion(self, category: str, all_systems: bool) -> Section:
-        rows = [row for row in self.paper.completion() if row["group"] == category]
+        rows = [row for row in self.paper.completion if row["group"] == category]
         beside = few = BESIDE[self.paper.suite]
         if all_systems:
             beside = {s: few.get(s, s) for row in rows for s in row["published"]}
@@ -135,32 +129,16 @@ class Tables:
 
     def _systems(self) -> Section:
         head = ("system", "tasks", "published", *(f"T={t}" for t in self.paper.trials))
+        rows: list[tuple[str, ...]] = []
+        for category, group in groupby(self.paper.systems(), key=itemgetter("category")):
+            rows.append((f"{category}:", *("" for _ in head[1:])))
+            for row in group:
+                figures = [row["published"], *row["completion"].values()]
+                rows.append((row["system"], str(row["shared_tasks"]), *map(percent, figures)))
         return Section(
             "Systems",
             "Mean over the tasks that both have, in percent. Other seeds, screens and models: no "
             "ranking.",
-            [head, *self._system_rows()],
-        )
-
-    def _means(self) -> Section:
-        rows: list[tuple[str, ...]] = []
-        for category, group in groupby(self.paper.means(), key=itemgetter("category")):
-            rows.append((f"{category}:", "", "", "", *("" for _ in self.paper.trials)))
-            rows += [
-                (
-                    row["system"],
-                    str(row["shared_tasks"]),
-                    percent(row["printed"]),
-                    _or_dash(row["published"]),
-                    *map(percent, row["completion"].values()),
-                )
-                for row in group
-            ]
-        head = ("system", "tasks", "printed", "rows", *(f"T={t}" for t in self.paper.trials))
-        return Section(
-            "Means as printed",
-            "Tables 5 and 6, over the tasks that all systems share: the mean that the paper "
-            "prints, the mean of the rates by task that are published, and the run's.",
             [head, *rows],
         )
 
@@ -198,19 +176,6 @@ class Tables:
             ],
         )
 
-    def _system_rows(self) -> Iterable[tuple[str, ...]]:
-        category = None
-        for row in self.paper.systems():
-            if row["category"] != category:
-                category = row["category"]
-                yield (f"{category}:", "", "", *("" for _ in self.paper.trials))
-            yield (
-                row["system"],
-                str(row["shared_tasks"]),
-                percent(row["published"]),
-                *map(percent, row["completion"].values()),
-            )
-
     def text(self, width: int = 80) -> str:
         """Text for a terminal of `width` columns."""
         lines = [line for remark in self._remarks() for line in layout.wrap(remark, width)]
@@ -228,19 +193,11 @@ class Tables:
             lines.append(f"Left out as inconclusive: {listed(inconclusive)}")
         if self.paper.trials != TRIALS and self.paper.suite == "paper":
             lines.append(f"The run has {counted(max(self.paper.trials), 'trial')} at most.")
-        examples = {True: "zero-shot", False: "few-shot", None: "not known to be zero-shot"}
-        lines.append(f"The run is {examples[self.paper.zero_shot]}.")
         if self.paper.any_reward:
             lines.append("Solved is any reward above 0, as in the paper's code.")
         else:
             rule = RULES[self.paper.suite]
             lines.append(f"Solved is the full reward of 1; the paper counted {rule}.")
-        tasks = {result.case.split("/")[1] for result in self.paper.conclusive}
-        lines += [
-            f"{task}: some of its goals show an icon, which is part of the goal's text here; the "
-            "paper's agent presumably did not see it."
-            for task in sorted(tasks & ICON_GOALS)
-        ]
         return lines
 
     def markdown(self) -> str:
@@ -270,17 +227,11 @@ def _significance_row(row: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _planning_row(row: dict[str, Any]) -> tuple[str, ...]:
-    cells = [
-        cell
-        for part in ("first", "all")
-        for cell in (
-            str(row[part]["iterative"]),
-            str(row[part]["staged"]),
-            _or_dash(row[part]["saved"]),
-        )
-    ]
+    cells = []
+    for part in (row["first"], row["all"]):
+        cells += [str(part["iterative"]), str(part["staged"]), _or_dash(part["saved"])]
     paper = ", ".join(
-        "/".join(f"{100 * each[part]['saved']:.0f}" for part in ("first", "all"))
-        for each in row["published"]
+        f"{100 * given['first']['saved']:.0f}/{100 * given['all']['saved']:.0f}"
+        for given in row["published"]
     )
     return (row["what"], *cells, paper or "-")

@@ -61,10 +61,6 @@ CHANGES = {
             "email-inbox-nl-turk/2", "navigate-tree/2",
         },
     ),
-    "reworded": (
-        PLAN.replace(PLAN_ALL, "Plan every action towards the goal"),
-        {"click-pie/1", "email-inbox/2", "navigate-tree/2"},
-    ),
     "better": (PLAN.replace(PLAN_ALL, "Think first. " + PLAN_ALL), {"click-pie/1"}),
 }  # fmt: skip
 """Each branch: its plan.txt, and the items that the model does not solve with that."""
@@ -75,8 +71,6 @@ def answer(prompt):
     lost = WEAK
     if "Think first." in prompt:
         lost = CHANGES["better"][1]
-    elif "Plan every action" in prompt:
-        lost = CHANGES["reworded"][1]
     elif "Plan all" in prompt and LAST_STEP not in prompt:
         lost = CHANGES["worse"][1]
     goal = re.search(r"click Save, for (\S+) (\d+)", prompt)
@@ -204,18 +198,7 @@ LOST = "solved in trial 1 -> unsolved (failed)"
 WON = "unsolved (failed) -> solved in trial 1"
 
 
-@pytest.mark.parametrize(
-    "runs",
-    [
-        pytest.param([("paired", "-n2")], id="one-run"),
-        pytest.param(
-            [(gate, workers) for gate in ("items", "paired") for workers in ("-n0", "-n2")],
-            id="all-runs",
-            marks=pytest.mark.sweep,
-        ),
-    ],
-)
-def test_a_worse_prompt_drifts_and_is_red_under_every_gate(story, runs):
+def test_a_worse_prompt_drifts_and_is_red(story):
     story.change("worse")
     asked = len(story.server.requests)
 
@@ -248,71 +231,16 @@ def test_a_worse_prompt_drifts_and_is_red_under_every_gate(story, runs):
     story.commit("Shorten the plan prompt")
 
     recorded = story.results.read_bytes()
-    for gate, workers in runs:
-        outcome = {"items": "failed", "paired": "regressed"}[gate]
-        run, again = story.elsewhere(
-            "--miniwob-baseline=git:origin/main", f"--miniwob-gate={gate}", workers
-        )
-        assert run.returncode == pytest.ExitCode.TESTS_FAILED, run.stdout
-        assert counts(run) == {"passed": ITEMS - 9, outcome: 6, "xfailed": 3}
-        assert named(run.stdout.splitlines(), LOST) == lost
-        assert again == recorded
+    run, again = story.elsewhere(
+        "--miniwob-baseline=git:origin/main", "--miniwob-gate=paired", "-n2"
+    )
+    assert run.returncode == pytest.ExitCode.TESTS_FAILED, run.stdout
+    assert counts(run) == {"passed": ITEMS - 9, "regressed": 6, "xfailed": 3}
+    assert named(run.stdout.splitlines(), LOST) == lost
+    assert again == recorded
 
 
-@pytest.mark.parametrize(
-    "runs",
-    [
-        pytest.param([("paired", "-n0")], id="one-run"),
-        pytest.param(
-            [(gate, workers) for gate in ("items", "paired") for workers in ("-n0", "-n2")],
-            id="all-runs",
-            marks=pytest.mark.sweep,
-        ),
-    ],
-)
-def test_flips_of_an_equal_prompt_are_red_under_items_and_not_under_paired(story, runs):
-    story.change("reworded")
-    lost, won = cases(CHANGES["reworded"][1] - WEAK), cases(WEAK - CHANGES["reworded"][1])
-    assert len(lost) == len(won) == 2
-    result = story.record("--miniwob-baseline=git:main", "--miniwob-results=results.jsonl")
-    assert result.parseoutcomes() == {
-        "passed": ITEMS - 5, "progressed": 2, "failed": 2, "xfailed": 1,
-    }  # fmt: skip
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
-    assert named(result.outlines, LOST) == lost
-    story.commit("Say it in other words")
-
-    recorded = story.results.read_bytes()
-    for gate, workers in runs:
-        run, again = story.elsewhere(
-            "--miniwob-baseline=git:origin/main", f"--miniwob-gate={gate}", workers
-        )
-        lines = run.stdout.splitlines()
-        assert named(lines, LOST) == lost
-        assert named(lines, WON) == won
-        assert again == recorded
-        if gate == "paired":
-            assert run.returncode == pytest.ExitCode.OK, run.stdout
-            assert "gate paired:0.05: inconclusive" in lines
-            assert counts(run) == {
-                "passed": ITEMS - 5, "xfailed": 1, "progressed": 2, "regressed": 2,
-            }  # fmt: skip
-        else:
-            assert run.returncode == pytest.ExitCode.TESTS_FAILED
-
-
-@pytest.mark.parametrize(
-    "runs",
-    [
-        pytest.param([("git", "-n0")], id="one-run"),
-        pytest.param(
-            [(given, workers) for given in ("as configured", "git") for workers in ("-n0", "-n2")],
-            id="all-runs",
-            marks=pytest.mark.sweep,
-        ),
-    ],
-)
-def test_progress_of_a_better_prompt_becomes_the_baseline(story, runs):
+def test_progress_of_a_better_prompt_becomes_the_baseline(story):
     story.change("better")
     won = cases(WEAK - CHANGES["better"][1])
     result = story.record("--miniwob-results=head.jsonl")
@@ -343,11 +271,6 @@ def test_progress_of_a_better_prompt_becomes_the_baseline(story, runs):
     story.commit("Let the model think first")
 
     recorded = story.results.read_bytes()
-    options = {
-        "as configured": [],
-        "git": ["--miniwob-baseline=git:origin/main", "--miniwob-gate=paired"],
-    }
-    for given, workers in runs:
-        run, again = story.elsewhere(*options[given], workers)
-        assert run.returncode == pytest.ExitCode.OK, run.stdout
-        assert again == recorded
+    run, again = story.elsewhere("--miniwob-baseline=git:origin/main", "--miniwob-gate=paired")
+    assert run.returncode == pytest.ExitCode.OK, run.stdout
+    assert again == recorded

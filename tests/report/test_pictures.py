@@ -12,11 +12,6 @@ def test_off_takes_no_picture(pictured):
     assert not (pictured.path / "report" / "pictures").exists()
 
 
-def test_without_a_report_no_picture_is_taken(pictured):
-    pictured.runpytest()
-    assert looks(pictured) == []
-
-
 def test_on_takes_a_picture_before_each_action(pictured):
     pictured.runpytest("--miniwob-report=report", "--miniwob-trace=on")
     assert looks(pictured) == ["click id=1", "click id=2"] * 2

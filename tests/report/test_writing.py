@@ -57,14 +57,6 @@ def test_a_run_that_was_interrupted_is_marked_so(pictured):
     assert (len(data["items"]), data["broken"]) == (2, False)
 
 
-def test_the_folder_of_a_run_that_was_killed_can_be_used_again(pictured):
-    folder = pictured.path / "report"
-    Report(folder).prepare()  # all that is written before the first item
-    assert index(folder)["unfinished"]
-    pictured.runpytest("--miniwob-report=report")
-    assert len(index(folder)["items"]) == 2
-
-
 @pytest.mark.parametrize("name", ["afile/sub", "long" * 99], ids=["in a file", "long"])
 def test_a_folder_that_can_not_be_made_stops_the_run_at_its_start(pictured, name):
     pictured.path.joinpath("afile").touch()
@@ -89,21 +81,10 @@ def test_a_report_that_can_not_be_written_fails_the_run_after_its_other_steps(pi
     assert (pictured.path / "out.jsonl").exists()
 
 
-def test_collect_only_writes_nothing(project):
-    project.runpytest("--miniwob-report=report", "--collect-only")
-    assert not (project.path / "report").exists()
-
-
 def test_the_trace_option_needs_a_report(project):
     result = project.runpytest("--miniwob-trace=on")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*--miniwob-trace goes with --miniwob-report=DIR*"])
-
-
-def test_a_wrong_trace_option_in_the_ini_file_is_an_error(project):
-    project.makeini("[pytest]\nminiwob_trace = failing\n")
-    result = project.runpytest()
-    result.stderr.fnmatch_lines(["*miniwob_trace: 'failing' is not one of off, on, *"])
 
 
 def test_an_item_that_is_not_recorded_has_the_reason_and_its_frames(pictured):

@@ -11,7 +11,7 @@ from made_results import joined, run_of
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.results import statistics
 from pytest_miniwob_agent.results.file import Results
-from pytest_miniwob_agent.results.gate import MARGIN, Gate, judge, weaknesses
+from pytest_miniwob_agent.results.gate import MARGIN, Gate, judge
 
 
 def changed(outcomes):
@@ -79,16 +79,12 @@ class TestItemsGate:
 
     def test_an_item_that_is_unsolved_in_the_baseline_does_not_fail(self):
         assert judge(run_of("+-"), run_of("+-"), Gate()).passed
-        assert weaknesses(run_of("+-"), Gate()) == {
-            "n-screen-n-step/click-pie/2": "unsolved (cycle, failed)"
-        }
 
     def test_an_item_counts_as_solved_if_more_than_half_of_its_samples_are(self):
         base = run_of(["+++", "++-", "--+"])
         verdict = judge(base, run_of(["++-", "+--", "---"]), Gate())
         assert [pair.item for pair in verdict.regressed] == ["n-screen-n-step/click-pie/2"]
         assert "2 of 3 solved (correct; correct; cycle, failed)" in verdict.reasons[0].details[0]
-        assert list(weaknesses(base, Gate())) == ["n-screen-n-step/click-pie/3"]
 
     def test_items_m_counts_an_item_as_solved_if_m_samples_are(self):
         base, head = run_of(["+++", "++-", "--+"]), run_of(["++-", "+--", "---"])
@@ -109,17 +105,16 @@ class TestInconclusiveItems:
         verdict = judge(run_of("+++++"), run_of("++++" + letter), Gate.parse(gate))
         assert kinds(verdict) == ["unclear"]
         assert verdict.regressed == ()
-        assert verdict.outcomes == {"solved": 4, word: 1}
+        assert word in verdict.reasons[0].text
         assert verdict.reasons[0].details == (f"because {letter}: n-screen-n-step/click-pie/5",)
         assert hint in verdict.reasons[0].hint
 
-    def test_one_inconclusive_sample_of_several_is_enough_to_fail(self):
-        assert kinds(judge(run_of(["++"]), run_of(["+d"]), Gate())) == ["unclear"]
-
-    def test_each_status_is_a_separate_reason(self):
-        verdict = judge(run_of("++++"), run_of("dde-"), Gate())
+    def test_each_status_is_a_separate_reason_and_one_sample_of_several_is_enough(self):
+        verdict = judge(
+            run_of(["+", "+", "+", "+", "++"]), run_of(["d", "d", "e", "-", "+d"]), Gate()
+        )
         assert [reason.text for reason in verdict.reasons] == [
-            "2 items inconclusive: drifted",
+            "3 items inconclusive: drifted",
             "1 item inconclusive: error",
             "1 item solved before and no longer",
         ]
@@ -153,22 +148,25 @@ class TestInconclusiveItems:
     def test_an_item_that_the_baseline_does_not_have_is_only_noted(self):
         verdict = judge(run_of("+"), run_of("+-e"), Gate())
         assert verdict.passed
-        assert verdict.new == ("n-screen-n-step/click-pie/2", "n-screen-n-step/click-pie/3")
+        new = "n-screen-n-step/click-pie/2, n-screen-n-step/click-pie/3"
+        assert verdict.notes == (f"not in the baseline: {new}",)
 
 
 class TestMissingItems:
     def test_an_item_that_did_not_run_fails(self):
         verdict = judge(run_of("+-+"), run_of("+", partial=["-x"]), Gate.parse("paired"))
         assert kinds(verdict) == ["missing"]
-        assert verdict.missing == ("n-screen-n-step/click-pie/2", "n-screen-n-step/click-pie/3")
+        assert verdict.reasons[0].details == (
+            "n-screen-n-step/click-pie/2",
+            "n-screen-n-step/click-pie/3",
+        )
         assert verdict.reasons[0].text == "2 items of the baseline did not run (a partial run: -x)"
 
     def test_an_item_that_was_deselected_does_not_fail(self):
         base = run_of(["++", "++", "++"])
         left = {"n-screen-n-step/click-pie/2", "n-screen-n-step/click-pie/2-2"}
         verdict = judge(base, run_of(["++"]), Gate(), left | {"n-screen-n-step/click-pie/3"})
-        assert verdict.missing == ("n-screen-n-step/click-pie/3",)
-        assert verdict.left_out == ("n-screen-n-step/click-pie/2",)
+        assert verdict.reasons[0].details == ("n-screen-n-step/click-pie/3",)
         verdict = judge(run_of("++"), run_of("+"), Gate(), left)
         assert verdict.passed
         assert verdict.notes == ("left out on purpose: 1 item of the baseline",)
@@ -202,19 +200,10 @@ class TestPairedGate:
         )
         assert len(verdict.reasons[0].details) == 5
         assert not judge(base, run_of("+" * 55 + "-" * 5), Gate.parse("paired:0.03")).failed
-
-    def test_a_p_value_equal_to_alpha_fails(self):
-        verdict = judge(run_of("+" * 60), run_of("+" * 55 + "-" * 5), Gate.parse("paired:0.03125"))
-        assert verdict.failed
+        assert judge(base, run_of("+" * 55 + "-" * 5), Gate.parse("paired:0.03125")).failed
 
     def test_a_change_for_the_better_never_fails(self):
         assert judge(run_of("-" * 60), run_of("+" * 60), Gate.parse("paired")).passed
-
-    def test_many_samples_of_one_item_count_as_one_item(self):
-        # 12 of 12 samples lost, but of one item only: p = 1/2.
-        base = run_of(["+" * 12] + ["+" * 12] * 30)
-        verdict = judge(base, run_of(["-" * 12] + ["+" * 12] * 30), Gate.parse("paired"))
-        assert not verdict.failed
 
     def test_the_test_takes_as_many_samples_before_as_after(self):
         # Of five samples one in six is lost by chance, while a single one can't be lost in part:
@@ -247,11 +236,6 @@ class TestPairedGate:
         )
         assert all("1-screen-1-step" in detail for detail in reason.details)
 
-    @pytest.mark.parametrize("items", [1, 2, 4])
-    def test_losing_all_of_a_few_items_is_not_significant(self, items):
-        verdict = judge(run_of("+" * items), run_of("-" * items), Gate.parse("paired"))
-        assert verdict.decision == "inconclusive"
-
     def test_two_equal_runs_of_a_hard_suite_are_red_in_at_most_alpha(self):
         # Every item is solved one time of two: 13 of 100 such runs were red once.
         chance = random.Random(7)
@@ -272,11 +256,11 @@ class TestInconclusiveVerdict:
     def test_it_does_not_fail_and_names_the_items_that_would_decide(self):
         verdict = judge(run_of("+" * 20), changed("+" * 18 + "--"), Gate.parse("paired"))
         assert (verdict.decision, verdict.failed, verdict.passed) == ("inconclusive", False, False)
-        assert verdict.doubt.text == (
+        assert verdict.reasons[0].text == (
             "2 worse, 0 better: no change for the worse is shown (p = 0.25), and no loss of 10 "
             "points ruled out (95 % interval -30.1 to +7.7)"
         )
-        assert verdict.doubt.hint == (
+        assert verdict.reasons[0].hint == (
             "about 60 items would decide four times out of five: run more seeds"
         )
 
@@ -285,14 +269,13 @@ class TestInconclusiveVerdict:
         assert re.fullmatch(
             r"about \d+ items would decide four times out of five: run more seeds, or repeat every "
             r"item in both runs, about [2-9] samples of each",
-            verdict.doubt.hint,
+            verdict.reasons[0].hint,
         )
 
     def test_strict_fails_the_run_for_it(self):
         runs = run_of("+" * 20), changed("+" * 18 + "--")
         verdict = judge(*runs, Gate.parse("paired:0.05:strict"))
         assert kinds(verdict) == ["undecided"]
-        assert verdict.doubt is None
         enough = run_of("+" * 100), changed("+" * 98 + "--")
         assert judge(*enough, Gate.parse("paired:strict")).passed
 
@@ -312,15 +295,11 @@ class TestInconclusiveVerdict:
     def test_a_change_that_few_items_meet_is_inconclusive_if_these_got_worse(self):
         base = run_of("+" * 200)
         verdict = judge(base, run_of("+" * 196 + "----"), Gate.parse("paired"))
-        assert verdict.doubt.text == (
+        assert verdict.reasons[0].text == (
             "4 worse, 0 better, but only 4 items ran otherwise than in the baseline: fewer than 5 "
             "can't give a p-value of 0.05"
         )
         assert judge(base, changed("+" * 196 + "----"), Gate.parse("paired")).passed
-
-    @pytest.mark.parametrize("gate", ["items", "rate:50"])
-    def test_gates_that_do_not_allow_for_chance_are_never_inconclusive(self, gate):
-        assert judge(run_of("++"), changed("++"), Gate.parse(gate)).decision == "passed"
 
     def test_the_items_that_are_named_decide_about_four_times_out_of_five(self):
         chance = random.Random(3)
@@ -330,7 +309,9 @@ class TestInconclusiveVerdict:
             moved = [chance.choice("+-") if chance.random() < 0.4 else "=" for _ in range(items)]
             after = "".join(chance.choice("+-") if each != "=" else "+" for each in moved)
             before = run_of("".join(moved).replace("=", "+"))
-            decided += judge(before, changed(after), Gate.parse("paired")).doubt is None
+            decided += (
+                judge(before, changed(after), Gate.parse("paired")).decision != "inconclusive"
+            )
         assert 0.65 <= decided / 60 <= 0.95
 
 

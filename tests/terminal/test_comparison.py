@@ -4,7 +4,6 @@ import html
 import json
 import re
 import subprocess
-import sys
 
 import lxml.html
 import pytest
@@ -113,14 +112,6 @@ class TestText:
         assert "error after: 1 (n-screen-n-step/click-pie/8)" in lines
         assert "partial run after: -x" in lines
 
-    def test_tokens_are_known_only_if_all_of_them_are(self, files, capsys):
-        some = [make_result(1), make_result(2, tokens={"prompt": None, "completion": 7})]
-        Results(tuple(some)).write(files / "old.jsonl")
-        Results((make_result(1), make_result(2))).write(files / "new.jsonl")
-        assert main(["compare", "old.jsonl", "new.jsonl"]) == 0
-        printed = capsys.readouterr().out
-        assert "tokens: completion 17 -> 20; prompt unknown -> 2,000\n" in printed
-
     def test_runs_without_common_items_are_compared_and_fail_a_gate(self, files, capsys):
         Results((make_result(77),)).write(files / "new.jsonl")
         for form in ("text", "markdown", "json"):
@@ -198,17 +189,6 @@ class TestExitStatus:
         assert main(["compare", "old.jsonl", "none.jsonl"]) == 2
         assert "there is no results file none.jsonl" in capsys.readouterr().err
 
-    @pytest.mark.integration
-    def test_the_process_exits_with_the_status_of_the_command(self, files):
-        found = subprocess.run(
-            [sys.executable, "-c", "import sys; from pytest_miniwob_agent.cli import main; "
-             "sys.exit(main())", "compare", "old.jsonl", "new.jsonl", "--gate", "items"],
-            capture_output=True, encoding="utf-8",
-        )  # fmt: skip
-        assert found.returncode == 1
-        assert "gate items: FAILED" in found.stdout
-        assert found.stderr == ""
-
 
 @pytest.mark.integration
 def test_files_may_be_of_a_commit(files, capsys):
@@ -257,12 +237,13 @@ def test_json_has_rates_items_tokens_and_the_gate(files, capsys):
     assert data["gate"]["passed"] is False
     assert data["gate"]["reasons"][0]["kind"] == "regressed"
     assert data["gate"]["progressed"] == ["n-screen-n-step/click-pie/0"]
-    assert (data["gate"]["verdict"], data["gate"]["doubt"]) == ("failed", None)
+    assert data["gate"]["verdict"] == "failed"
     main(["compare", "old.jsonl", "new.jsonl", "--format", "json", "--gate", "paired"])
     gate = json.loads(capsys.readouterr().out)["gate"]
-    assert (gate["verdict"], gate["passed"], gate["reasons"]) == ("inconclusive", False, [])
-    assert gate["doubt"]["kind"] == "undecided"
-    assert "items would decide" in gate["doubt"]["cure"]
+    assert (gate["verdict"], gate["passed"]) == ("inconclusive", False)
+    (reason,) = gate["reasons"]
+    assert reason["kind"] == "undecided"
+    assert "items would decide" in reason["hint"]
 
 
 def tables_of(markdown):

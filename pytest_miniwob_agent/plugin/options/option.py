@@ -18,8 +18,8 @@ class Option:
 
     Attributes:
         key: the field of `Settings` that holds the value.
-        group: the heading in `docs/options.md`.
         help: the text of `--help`.
+        group: the heading in `docs/options.md`, at the first option below it.
         parse: turns the name of the option and a text into the value; None for an empty text that
             switches the option off.
         default: the value where none is given, as a text.
@@ -32,8 +32,8 @@ class Option:
     """
 
     key: str = ""
-    group: str
     help: str
+    group: str = ""
     parse: Callable[[str, str], Any] = parse_text
     default: str | None = None
     metavar: str | None = None
@@ -79,13 +79,12 @@ class Option:
         return folder / value if isinstance(value, Path) else value
 
 
-def option(group: str, help_text: str, *, secret: bool = False, **more: Any) -> Any:
+def option(help_text: str, *, secret: bool = False, **more: Any) -> Any:
     """Declare an option as a field of a dataclass, whose name is the option's.
 
     Args:
-        group: see `Option`.
-        help_text: see `Option`.
+        help_text: the text of `--help`.
         secret: true if the value may hold a key, so that `repr` must not show it.
         **more: further attributes of `Option`.
     """
-    return field(repr=not secret, metadata={"option": Option(group=group, help=help_text, **more)})
+    return field(repr=not secret, metadata={"option": Option(help=help_text, **more)})

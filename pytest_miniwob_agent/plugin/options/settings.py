@@ -14,23 +14,8 @@ from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.models.params import kept_params, sent_only_texts
 from pytest_miniwob_agent.models.prices import Price
 from pytest_miniwob_agent.pictures.references import FOLDER
+from pytest_miniwob_agent.plugin.options import values
 from pytest_miniwob_agent.plugin.options.option import Option, option
-from pytest_miniwob_agent.plugin.options.values import (
-    parse_baseline,
-    parse_capabilities,
-    parse_count,
-    parse_dollars,
-    parse_folders,
-    parse_grid,
-    parse_object,
-    parse_path,
-    parse_price_list,
-    parse_seed_list,
-    parse_serve,
-    parse_server,
-    parse_shard,
-    parse_variable,
-)
 
 SEEDS = "1000-1024"
 """The seeds where no option, marker or ini file names any: those of the paper (6.1)."""
@@ -47,110 +32,100 @@ class Settings:
     """
 
     model: str | None = option(
-        "Model",
         "the model's id, as its server calls it; also a folder of the cassettes",
         metavar="ID",
         example="gpt-5",
+        group="Model",
     )
     base_url: str | None = option(
-        "Model",
         "an OpenAI-compatible server, such as http://127.0.0.1:8000/v1 (default: OPENAI_BASE_URL "
         "or the API's own; see --miniwob-key-variable for the key)",
-        parse=parse_server,
+        parse=values.parse_server,
         metavar="URL",
         example="http://127.0.0.1:8000/v1",
         secret=True,
     )
     key_variable: str | None = option(
-        "Model",
         "the environment variable that holds the key, for all requests (default: OPENAI_API_KEY; "
         "ANTHROPIC_API_KEY for /v1/messages, GEMINI_API_KEY for /v1beta)",
-        parse=parse_variable,
+        parse=values.parse_variable,
         metavar="NAME",
         example="MY_GATEWAY_KEY",
     )
     llm_params: dict[str, Any] = option(
-        "Model",
         """further parameters of every model call, as JSON, such as '{"temperature": 0}'. """
         '"timeout" is how many seconds the server may be silent (default: 600) and is not sent; '
         '"extra_body" holds what only this server knows, such as {"top_k": 40}; "extra_headers" '
         'and "extra_query" are sent, but never stored, shown or matched',
-        parse=parse_object,
+        parse=values.parse_object,
         default="{}",
         metavar="JSON",
         example='{"temperature": 0}',
         secret=True,
     )
     agent: str = option(
-        "Agent",
         "the agent: reflective, rci, webwise, tools, one that an installed package registers, or "
         "package.module:Class",
         default="reflective",
         metavar="NAME",
         example="rci",
+        group="Agent",
     )
     agent_params: dict[str, Any] = option(
-        "Agent",
         """parameters of the agent's class, as JSON, such as '{"planning": "iterative"}'; """
         "relative paths start from the working directory",
-        parse=parse_object,
+        parse=values.parse_object,
         default="{}",
         metavar="JSON",
         example='{"planning": "iterative"}',
     )
     prompts: Path | None = option(
-        "Agent",
         "a folder of prompt texts that replace the agent's own, file by file (plan.txt, ...)",
-        parse=parse_path,
+        parse=values.parse_path,
         metavar="DIR",
         example="prompts",
     )
     seeds: list[int] | None = option(
-        "Items",
         f"the seeds of every task, such as 1000-1024,7; {OVERRIDES} (default: {SEEDS})",
-        parse=parse_seed_list,
+        parse=values.parse_seed_list,
         metavar="SEEDS",
         example="1000-1004,7",
         marker=True,
+        group="Items",
     )
     trials: int | None = option(
-        "Items",
         f"how many trials an item may have; {OVERRIDES} (default: {Limits().trials})",
-        parse=parse_count,
+        parse=values.parse_count,
         metavar="N",
         example="3",
         marker=True,
     )
     steps: int | None = option(
-        "Items",
         f"how many actions a trial may have; {OVERRIDES} (default: {Limits().steps})",
-        parse=parse_count,
+        parse=values.parse_count,
         metavar="N",
         example="20",
         marker=True,
     )
     repeats: int | None = option(
-        "Items",
         "how many samples to record per task and seed, each as an item of its own (.../1000, "
         f".../1000-2, ...); {OVERRIDES} (default: 1)",
-        parse=parse_count,
+        parse=values.parse_count,
         metavar="N",
         example="4",
         marker=True,
     )
     pages: list[Path] | None = option(
-        "Items",
         "a folder of your own pages, each one a task: NAME.html, or a site NAME/index.html. "
         f"Separate several with commas; the ini file has one per line. {OVERRIDES.capitalize()}; "
         "a path in a marker starts from the test file",
-        parse=parse_folders,
+        parse=values.parse_folders,
         metavar="DIR",
         example="tests/pages",
         ini_type="linelist",
         marker=True,
     )
     record: str = option(
-        "Recording",
         "what to do at a model call: none = replay only, a call that is not recorded is an error; "
         "once = record items that have no cassette; new_episodes = replay what is recorded, record "
         "the rest, and put unused calls aside; all = record everything anew; defer = replay, and "
@@ -159,76 +134,70 @@ class Settings:
         choices=("none", "once", "new_episodes", "all", "defer"),
         example="new_episodes",
         whole_run=True,
+        group="Recording",
     )
     cassettes: Path = option(
-        "Recording",
         "the folder of recorded model calls",
-        parse=parse_path,
+        parse=values.parse_path,
         default="cassettes",
         metavar="DIR",
         example="recordings",
     )
     answers: Path | None = option(
-        "Recording",
         "with --miniwob-record=defer: first put the completions of this Batch API output file "
         "into the cassettes that wait for them",
-        parse=parse_path,
+        parse=values.parse_path,
         metavar="FILE",
         example=".miniwob/answers.jsonl",
         whole_run=True,
     )
     max_calls: int | None = option(
-        "Money and calls",
         "record at most N model calls, over all workers; items that need more are skipped, and the "
         "next run continues from there",
-        parse=parse_count,
+        parse=values.parse_count,
         metavar="N",
         example="50",
+        group="Money and calls",
     )
     max_cost: float | None = option(
-        "Money and calls",
         "record until model calls have cost this many US dollars, over all workers; items that "
         "need more are skipped, as with --miniwob-max-calls. Needs miniwob_prices",
-        parse=parse_dollars,
+        parse=values.parse_dollars,
         metavar="USD",
         example="2.50",
     )
     prices: Mapping[str, Price] = option(
-        "Money and calls",
         "what models cost: 'MODEL PROMPT COMPLETION', in US dollars per million tokens. Separate "
         "several with commas; the ini file has one per line",
-        parse=parse_price_list,
+        parse=values.parse_price_list,
         default="",
         metavar="PRICES",
         example="gpt-5 1.25 10",
         ini_type="linelist",
     )
     concurrency: int | None = option(
-        "Money and calls",
         "at most N model calls at a time, over all workers (default: one per worker)",
-        parse=parse_count,
+        parse=values.parse_count,
         metavar="N",
         example="8",
     )
     results: Path | None = option(
-        "Results and gate",
         "write the outcome of each item to this file, one line of JSON per item",
-        parse=parse_path,
+        parse=values.parse_path,
         metavar="FILE",
         example="results.jsonl",
         whole_run=True,
+        group="Results and gate",
     )
     baseline: Path | str | None = option(
-        "Results and gate",
         "results to compare this run with, written by --miniwob-results: a file, git:REF for that "
         "file as it was at a commit, or git:REF:PATH",
-        parse=parse_baseline,
+        parse=values.parse_baseline,
         metavar="FILE",
         example="git:main",
         whole_run=True,
     )
     gate: str = option(
-        "Results and gate",
         "when the run fails against its baseline: items[:M] = an item is no longer solved (with "
         "repeats: by M samples); paired[:ALPHA] = the change is significantly for the worse, for "
         "runs that were recorded again; paired:strict or paired:ALPHA:strict = or there are too "
@@ -239,25 +208,23 @@ class Settings:
         whole_run=True,
     )
     shard: tuple[int, int] | None = option(
-        "Results and gate",
         "this run is a shard of a suite, such as 2/5 for the second of five: its results and "
         "report say so, and it judges nothing. Other tools choose its items; --splits and "
         "--group of pytest-split make this option unnecessary",
-        parse=parse_shard,
+        parse=values.parse_shard,
         metavar="K/N",
         example="2/5",
         whole_run=True,
     )
     report: Path | None = option(
-        "Report",
         "write an HTML report into this folder: pages that open from disk, index.html first",
-        parse=parse_path,
+        parse=values.parse_path,
         metavar="DIR",
         example="report",
         whole_run=True,
+        group="Report",
     )
     trace: str = option(
-        "Report",
         "pictures of the pages for --miniwob-report: off; on = of every item, taken as it runs; "
         "retain-on-failure = of items that are not solved or drifted, which are replayed for that, "
         "so that the others take no longer",
@@ -267,44 +234,41 @@ class Settings:
         whole_run=True,
     )
     browser: str | None = option(
-        "Browser",
         "the Chromium or Chrome to use (default: MINIWOB_BROWSER, or the first one found; "
         "chromium-headless-shell before the others, as it is faster)",
         metavar="PATH",
         example="/opt/chromium/chrome",
+        group="Browser",
     )
     headed: bool = option(
-        "Browser",
         "show the browser's window; run without -n, as windows take the focus from each other",
         ini_type=bool,
     )
     remote: str | None = option(
-        "Selenium Grid",
         "open the browsers on the Selenium Grid at this address, such as http://grid:4444; one "
         "session per worker, kept for the whole run. The Grid's user and password come from "
         "the environment (MINIWOB_REMOTE_USER, MINIWOB_REMOTE_PASSWORD) or from the address, and "
         "are neither stored nor shown",
-        parse=parse_grid,
+        parse=values.parse_grid,
         metavar="URL",
         example="http://127.0.0.1:4444",
         secret=True,
+        group="Selenium Grid",
     )
     capabilities: dict[str, Any] = option(
-        "Selenium Grid",
         "with --miniwob-remote: what the sessions need besides Chrome, as JSON, such as "
         """'{"platformName": "linux", "goog:chromeOptions": {"args": ["--no-sandbox"]}}'""",
-        parse=parse_capabilities,
+        parse=values.parse_capabilities,
         default="{}",
         metavar="JSON",
         example='{"browserVersion": "156"}',
         secret=True,
     )
     serve: HostPort | None = option(
-        "Selenium Grid",
         "with --miniwob-remote: the host name under which nodes of the Grid reach this machine, "
         "where each worker serves the pages, and the port of the first worker; the others take the "
         "next ports (default: the address of the interface that leads to the Grid, at free ports)",
-        parse=parse_serve,
+        parse=values.parse_serve,
         metavar="HOST[:PORT]",
         example="runner.internal:8800",
     )

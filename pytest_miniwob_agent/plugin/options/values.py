@@ -1,4 +1,8 @@
-"""Parsers of option values: each takes the option's name, for messages, and a text."""
+"""Parsers of option values: each takes the option's name and a text, and returns the value.
+
+They raise a `UsageError` that begins with the name if the text is not valid. None stands for an
+empty text, as of an unset variable of a script, which switches the option off.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from pytest_miniwob_agent.browser.grid_address import HostPort, check_capabilities, parse_host_port
-from pytest_miniwob_agent.browser.grid_address import parse_address as parse_grid_address
+from pytest_miniwob_agent.browser import grid_address
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.models.params import is_server
 from pytest_miniwob_agent.models.prices import Price, parse_prices
@@ -17,12 +20,12 @@ from pytest_miniwob_agent.tasks.selection import parse_seeds
 
 
 def parse_text(name: str, text: str) -> str | None:
-    """Return the text; None if it is empty, as an unset variable of a script is."""
+    """Return the text."""
     return text or None
 
 
 def parse_path(name: str, text: str) -> Path | None:
-    """Return the path of a file or a folder; None for an empty text."""
+    """Return the path of a file or a folder."""
     return Path(text) if text else None
 
 
@@ -37,11 +40,7 @@ def parse_baseline(name: str, text: str) -> Path | str | None:
 
 
 def parse_count(name: str, value: Any) -> int:
-    """Return a positive integer, from a text or the argument of a marker.
-
-    Raises:
-        UsageError: the value is not one.
-    """
+    """Return a positive integer, from a text or the argument of a marker."""
     try:
         number = int(value)
     except (TypeError, ValueError):
@@ -52,11 +51,7 @@ def parse_count(name: str, value: Any) -> int:
 
 
 def parse_dollars(name: str, text: str) -> float:
-    """Return an amount of US dollars above 0.
-
-    Raises:
-        UsageError: the text is not one.
-    """
+    """Return an amount of US dollars above 0."""
     try:
         amount = float(text)
     except ValueError:
@@ -67,29 +62,17 @@ def parse_dollars(name: str, text: str) -> float:
 
 
 def parse_seed_list(name: str, text: str) -> list[int]:
-    """Return the seeds of `1000-1024,7`.
-
-    Raises:
-        UsageError: a part of the text is neither a number nor a range.
-    """
+    """Return the seeds of `1000-1024,7`."""
     return parse_seeds(text)
 
 
 def parse_price_list(name: str, text: str) -> dict[str, Price]:
-    """Return prices by model, from entries `MODEL PROMPT COMPLETION`.
-
-    Raises:
-        UsageError: an entry has another form.
-    """
+    """Return prices by model, from entries `MODEL PROMPT COMPLETION`."""
     return parse_prices(text)
 
 
 def parse_object(name: str, text: str) -> dict[str, Any]:
-    """Return a JSON object.
-
-    Raises:
-        UsageError: the text is not one; the message does not quote it, as it may hold a key.
-    """
+    """Return a JSON object. The error does not quote the text, as it may hold a key."""
     try:
         value = json.loads(text)
     except ValueError as error:
@@ -100,23 +83,15 @@ def parse_object(name: str, text: str) -> dict[str, Any]:
 
 
 def parse_capabilities(name: str, text: str) -> dict[str, Any]:
-    """Return the capabilities of sessions on a Grid, from a JSON object.
-
-    Raises:
-        UsageError: the text is not one, or it sets what pages depend on.
-    """
+    """Return the capabilities of sessions on a Grid, from a JSON object."""
     capabilities = parse_object(name, text)
-    check_capabilities(name, capabilities)
+    grid_address.check_capabilities(name, capabilities)
     return capabilities
 
 
 def parse_variable(name: str, text: str) -> str | None:
-    """Return the name of an environment variable; None for an empty text.
-
-    Raises:
-        UsageError: the text can't be one; the message does not quote it, as it may be the key.
-    """
-    if text and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", text):
+    """Return the name of an environment variable."""
+    if text and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", text):  # it may be the key itself
         raise UsageError(
             f"{name}: give the name of an environment variable, such as MY_KEY, not the key"
         )
@@ -124,40 +99,24 @@ def parse_variable(name: str, text: str) -> str | None:
 
 
 def parse_server(name: str, text: str) -> str | None:
-    """Return the address of a server; None for an empty text.
-
-    Raises:
-        UsageError: the text is not an address; the message does not quote it, as it may hold a key.
-    """
-    if text and not is_server(text):
+    """Return the address of a server."""
+    if text and not is_server(text):  # it may hold a key
         raise UsageError(f"{name}: give the full URL of a server, such as http://127.0.0.1:8000/v1")
     return text or None
 
 
 def parse_grid(name: str, text: str) -> str | None:
-    """Return the address of a Grid; None for an empty text.
-
-    Raises:
-        UsageError: the text is not an address.
-    """
-    return parse_grid_address(name, text) if text else None
+    """Return the address of a Grid."""
+    return grid_address.parse_address(name, text) if text else None
 
 
-def parse_serve(name: str, text: str) -> HostPort | None:
-    """Return the host and the port of `HOST[:PORT]`; None for an empty text.
-
-    Raises:
-        UsageError: the text has another form.
-    """
-    return parse_host_port(name, text) if text else None
+def parse_serve(name: str, text: str) -> grid_address.HostPort | None:
+    """Return the host and the port of `HOST[:PORT]`."""
+    return grid_address.parse_host_port(name, text) if text else None
 
 
 def parse_shard(name: str, text: str) -> tuple[int, int] | None:
-    """Return the number of a shard and the number of shards of `2/5`; None for an empty text.
-
-    Raises:
-        UsageError: the text has another form.
-    """
+    """Return the number of a shard and the number of shards, from `2/5`."""
     if not text:
         return None
     number, _, of = text.partition("/")

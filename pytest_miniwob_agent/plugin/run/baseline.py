@@ -13,7 +13,7 @@ from pytest_miniwob_agent.core.outcome import Change, Earlier, Outcome
 from pytest_miniwob_agent.plugin.options.settings import Settings
 from pytest_miniwob_agent.results.comparison import describe
 from pytest_miniwob_agent.results.file import Results, read_results
-from pytest_miniwob_agent.results.gate import Gate, weaknesses
+from pytest_miniwob_agent.results.gate import Gate
 
 
 class Baseline:
@@ -27,7 +27,6 @@ class Baseline:
     def __init__(self, results: Results, gate: Gate) -> None:
         self.results = results
         self.gate = gate
-        self._weaknesses = weaknesses(results, gate)
 
     def apply(self, item: pytest.Item, report: Any, *, excusable: bool) -> None:
         """Mark how an item changed; turn a failure that the baseline or gate allows into an xfail.
@@ -42,36 +41,26 @@ class Baseline:
             excusable: True if nothing failed but that the episode is not solved.
         """
         outcome: Outcome = report.miniwob
-        case = outcome.case
-        name = f"{case.category}/{case.task}/{case.seed}"
-        before = self.results.items.get(name)
-        known = before is not None and bool(before.conclusive)
-        if before is not None and known:
+        before = self.results.items.get(outcome.case.item)
+        if before is None:
+            excuse = "the baseline does not have it, so that it decides nothing yet"
+        elif not before.conclusive:
+            excuse = "the baseline is inconclusive about it, so that it decides nothing yet"
+        else:
+            was_solved = before.count_as_solved(self.gate.at_least)
+            change = None
+            if outcome.episode is not None and outcome.solved != was_solved:
+                change = Change.PROGRESSED if outcome.solved else Change.REGRESSED
             earlier = Earlier(before.solved, before.conclusive, describe(before))
-            report.miniwob = outcome = replace(outcome, earlier=earlier)
-        if outcome.episode is None:
-            return
-        weakness = self._weaknesses.get(name)
-        if known and outcome.solved != (weakness is None):
-            change = Change.PROGRESSED if outcome.solved else Change.REGRESSED
-            report.miniwob = replace(outcome, change=change)
-        if excusable and report.failed and not item.config.option.runxfail:
-            if not known:
-                why = "does not have it" if before is None else "is inconclusive about it"
-                _expect(report, f"the baseline {why}, so that it decides nothing yet")
-            elif weakness is not None:
-                _expect(report, f"the baseline does not solve it either: {weakness}")
-            elif self.gate.kind != "items":
-                _expect(
-                    report,
-                    f"solved in the baseline; the gate {self.gate} judges all items together",
-                )
-
-
-def _expect(report: Any, reason: str) -> None:
-    """Turn a failure into an expected one."""
-    report.outcome = "skipped"
-    report.wasxfail = reason
+            report.miniwob = replace(outcome, earlier=earlier, change=change)
+            excuse = f"the baseline does not solve it either: {earlier.text}"
+            if was_solved and self.gate.kind == "items":
+                return
+            if was_solved:
+                excuse = f"solved in the baseline; the gate {self.gate} judges all items together"
+        if excusable and report.failed and outcome.episode and not item.config.option.runxfail:
+            report.outcome = "skipped"
+            report.wasxfail = excuse
 
 
 def load_baseline(settings: Settings) -> Baseline | None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pytest_miniwob_agent.plugin.run.baseline import Baseline
     from pytest_miniwob_agent.results.comparison import Comparison
     from pytest_miniwob_agent.results.file import Result, Results
-    from pytest_miniwob_agent.terminal.comparison import ComparisonView
+    from pytest_miniwob_agent.results.gate import Verdict
 
 NAMED = 20
 """Number of items that the gate names of a list; all with -v."""
@@ -35,14 +35,13 @@ class RunResults:
         self._state = state
         self._partial: tuple[str, ...] = ()
         self._written = False
-        self.comparison: ComparisonView | None = None
-        """The comparison with the baseline; None where nothing was judged."""
+        self.verdict: Verdict | None = None
+        """The gate's verdict; None where nothing was judged."""
 
     @property
     def failed(self) -> bool:
         """True if the gate failed; False where nothing was judged."""
-        verdict = self.comparison.verdict if self.comparison else None
-        return verdict is not None and verdict.failed
+        return self.verdict is not None and self.verdict.failed
 
     def write_and_judge(self, outcomes: Sequence[Outcome]) -> None:
         """Write the results file, and judge the results by the baseline.
@@ -64,24 +63,21 @@ class RunResults:
             self._judge(results, state.baseline)
 
     def _judge(self, results: Results, baseline: Baseline) -> None:
-        from pytest_miniwob_agent.results.comparison import Comparison
         from pytest_miniwob_agent.results.gate import judge
         from pytest_miniwob_agent.terminal.comparison import ComparisonView
         from pytest_miniwob_agent.terminal.github import report_to_github
 
         selection, root = self._state.selection, self._config.rootpath
         left_out = selection.left_out(baseline.results, root, self._state.settings.seeds)
-        verdict = judge(baseline.results, results, baseline.gate, left_out)
-        self.comparison = ComparisonView(Comparison(baseline.results, results), verdict)
-        report_to_github(self.comparison)
+        self.verdict = judge(baseline.results, results, baseline.gate, left_out)
+        report_to_github(ComparisonView(self.verdict.both, self.verdict))
 
     def _reasons_for_partial(self, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
         """Return the reasons for which the results are not those of all items."""
         selection = self._state.selection
+        reasons = [selection.few] if selection.few else []
         if (shard := self._state.settings.shard) is not None:
             reasons = [f"shard {shard[0]} of {shard[1]}"]
-        else:
-            reasons = [selection.few] if selection.few else []
         if count := len(selection.cases - selection.wanted):
             reasons.append(f"{counted(count, 'item')} deselected")
         if count := len(selection.to_run - {outcome.case for outcome in outcomes}):
@@ -90,18 +86,17 @@ class RunResults:
 
     def show(self, terminal: pytest.TerminalReporter) -> None:
         """Show the verdict of the gate, and the path of the results file."""
-        comparison, settings = self.comparison, self._state.settings
-        verdict = comparison.verdict if comparison is not None else None
-        if comparison and verdict and (terminal.verbosity >= 0 or verdict.failed):
+        verdict, settings = self.verdict, self._state.settings
+        if verdict and (terminal.verbosity >= 0 or verdict.failed):
             from pytest_miniwob_agent.terminal.gate import show_gate
 
             most = None if terminal.verbosity > 0 else NAMED
             changed = bool(verdict.progressed or verdict.regressed) and not verdict.failed
-            hint = self._how_to_keep(comparison.both) if changed else ""
-            show_gate(terminal, comparison.both, verdict, most=most, hint=hint)
+            hint = self._how_to_keep(verdict.both) if changed else ""
+            show_gate(terminal, verdict, most=most, hint=hint)
         if self._written and settings.results and terminal.verbosity >= 0:
             terminal.line(f"results: {display_path(settings.results)}")
-        if settings.shard and comparison is None and terminal.verbosity >= 0:
+        if settings.shard and terminal.verbosity >= 0:
             number, of = settings.shard
             terminal.line(
                 f"shard {number} of {of}: not judged by itself; "
@@ -123,19 +118,24 @@ class RunResults:
         name = display_path(file) if file else "FILE"
         if file == settings.results and not self._partial:
             return f"if the change is kept, this run is the next baseline: commit {name}"
-        how = f"with --miniwob-results={name} and commit that"
-        if self._partial:
-            return f"if the change is kept, run all items {how}: the next baseline"
-        return f"if the change is kept, replay this run {how}: the next baseline"
+        how = "run all items" if self._partial else "replay this run"
+        return (
+            f"if the change is kept, {how} with --miniwob-results={name} and commit that: "
+            "the next baseline"
+        )
 
 
 def result_of(outcome: Outcome) -> Result:
     """Return the line of an outcome in a results file."""
     from pytest_miniwob_agent.results.file import Result
 
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = {"reason": outcome.reason}
     if (episode := outcome.episode) is not None:
         calls = [event for event in episode.events if isinstance(event, Called)]
+        tokens = {
+            "prompt": [call.completion.prompt_tokens for call in calls],
+            "completion": [call.completion.completion_tokens for call in calls],
+        }
         found = {
             "solved_at": episode.solved_at,
             "endings": tuple(map(str, episode.endings)),
@@ -143,19 +143,13 @@ def result_of(outcome: Outcome) -> Result:
             "steps": episode.steps,
             "calls": dict(Counter(call.purpose for call in calls)),
             "tokens": {
-                "prompt": _sum([call.completion.prompt_tokens for call in calls]),
-                "completion": _sum([call.completion.completion_tokens for call in calls]),
+                name: None if None in counts else sum(filter(None, counts))
+                for name, counts in tokens.items()
             },
         }
-    else:
-        found["reason"] = outcome.reason
     completions = [event.completion for event in outcome.history if isinstance(event, Called)]
-    case = outcome.case
     return Result(
-        category=case.category,
-        task=case.task,
-        seed=case.seed,
-        repeat=case.repeat,
+        **asdict(outcome.case),
         agent=outcome.agent,
         model=outcome.model,
         params=outcome.params,
@@ -171,8 +165,3 @@ def result_of(outcome: Outcome) -> Result:
 
 def _names(names: Iterable[str | None]) -> tuple[str, ...]:
     return tuple(sorted({name for name in names if name is not None}))
-
-
-def _sum(counts: Sequence[int | None]) -> int | None:
-    known = [count for count in counts if count is not None]
-    return sum(known) if len(known) == len(counts) else None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -18,9 +17,6 @@ from pytest_miniwob_agent.plugin.options.reading import read_settings
 from pytest_miniwob_agent.plugin.options.settings import Settings
 from pytest_miniwob_agent.plugin.run.controller import Controller
 from pytest_miniwob_agent.plugin.run.state import STATE, State
-
-if TYPE_CHECKING:
-    from pytest_miniwob_agent.report.folder import Report
 
 _REPORTING = {"html": "htmlpath", "json": "json_report", "allure": "allure_report_dir"}
 """Plugins that report, as `Exports` calls them, and the options that have them report."""
@@ -64,9 +60,13 @@ def start(config: pytest.Config) -> None:
 def _start_controller(config: pytest.Config, state: State) -> None:
     settings = state.settings
     check_ini_file(config)
-    report = _open_report(config, settings)
     _check_results_file(config, settings)
-    results = None
+    report = results = None
+    if settings.report and not config.option.collectonly:
+        from pytest_miniwob_agent.report.folder import Report
+
+        report = Report(settings.report)
+        report.check()  # that the folder holds nothing else
     if settings.results or settings.baseline:
         from pytest_miniwob_agent.plugin.run.results import RunResults
 
@@ -112,27 +112,12 @@ def _check_results_file(config: pytest.Config, settings: Settings) -> None:
     file = settings.results
     if file is None or config.option.collectonly or config.option.help:
         return
-    reason = "it is a folder" if file.is_dir() else ""
     try:
+        if file.is_dir():
+            raise IsADirectoryError(0, "it is a folder")
         check_writable(file)
     except OSError as error:
-        reason = error.strerror or str(error)
-    if reason:
         raise UsageError(
-            f"--miniwob-results: {display_path(file)} can't be written: {reason}; name another file"
-        )
-
-
-def _open_report(config: pytest.Config, settings: Settings) -> Report | None:
-    """Return the report that the run writes, if it writes one.
-
-    Raises:
-        UsageError: its folder holds something other than a report.
-    """
-    if settings.report is None or config.option.collectonly:
-        return None
-    from pytest_miniwob_agent.report.folder import Report
-
-    report = Report(settings.report)
-    report.check()
-    return report
+            f"--miniwob-results: {display_path(file)} can't be written: {error.strerror or error}; "
+            "name another file"
+        ) from None
