@@ -123,7 +123,7 @@ class Tables:
         return Section(
             f"Completion, {category}",
             f"Percent of {' to '.join(map(str, dict.fromkeys((counts[0], counts[-1]))))} "
-            f"items a task; with * {PAPERS[self.paper.suite]}.",
+            f"items per task; with * {PAPERS[self.paper.suite]}.",
             [head, *body],
         )
 
