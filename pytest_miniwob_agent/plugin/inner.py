@@ -23,11 +23,11 @@ import pytest
 
 from pytest_miniwob_agent.browser.grid_address import Grid, HostPort, read_grid
 from pytest_miniwob_agent.cassettes.folder.stems import Used
-from pytest_miniwob_agent.core.actions import Action, action_from_data
+from pytest_miniwob_agent.core.actions import Action
 from pytest_miniwob_agent.core.case import Case
-from pytest_miniwob_agent.core.data import to_data
+from pytest_miniwob_agent.core.data import from_data, to_data
 from pytest_miniwob_agent.core.errors import UsageError
-from pytest_miniwob_agent.core.events import Event, event_from_data
+from pytest_miniwob_agent.core.events import Event
 from pytest_miniwob_agent.core.observations import Shot
 from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.core.protocols import Observer, Page, Visible
@@ -135,13 +135,13 @@ def replay(
                 case "episode", id_:
                     observer.before_episode(Case.from_id(id_))
                 case "event", data:
-                    observer.on_event(event_from_data(data))
+                    observer.on_event(from_data(Event, data))
                 case "outcome", data:
                     complete = True
-                    observer.after_item(Outcome.from_data(data))
+                    observer.after_item(from_data(Outcome, data))
                 case "next", data:
                     assert step is not None
-                    go_on = step(data if isinstance(data, str) else action_from_data(data))
+                    go_on = step(data if isinstance(data, str) else from_data(Action, data))
                     complete = complete or not go_on
                     with contextlib.suppress(BrokenPipeError):  # the run is over
                         run.channel.send("go" if go_on else "stop")

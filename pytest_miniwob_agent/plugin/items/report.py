@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from pytest_miniwob_agent.core.data import from_data
 from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.outcome import Outcome, Status
 from pytest_miniwob_agent.core.secrets import redact
@@ -151,9 +152,9 @@ def deserialize(report: Any) -> Any:
     """Return the report with the outcome as it was before `serialize`."""
     match getattr(report, "miniwob", None):
         case str() as text:
-            report.miniwob = Outcome.from_data(json.loads(text))
+            report.miniwob = from_data(Outcome, json.loads(text))
         case dict() as data:
-            report.miniwob = Outcome.from_data(data)
+            report.miniwob = from_data(Outcome, data)
     return report
 
 
