@@ -18,7 +18,7 @@ from pytest_miniwob_agent.browser.process import Browser
 SHIPPED = ("suites", "test_suite.py")
 """Suites that need nothing but the package."""
 
-DEVELOPMENT = ("axe_core_python", "hypothesis", "llmock", "respx")
+DEVELOPMENT = ("axe_core_python", "hypothesis", "respx")
 """Some of what the extra `dev` installs; the package's own tests can't be collected without."""
 
 

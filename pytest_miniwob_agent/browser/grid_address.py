@@ -7,7 +7,6 @@ and neither stored nor shown anywhere.
 from __future__ import annotations
 
 import base64
-import json
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -16,8 +15,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from pytest_miniwob_agent.core.errors import UsageError
-from pytest_miniwob_agent.core.secrets import redact
-from pytest_miniwob_agent.models.params import NOT_SHOWN, is_server
+from pytest_miniwob_agent.models.params import is_server
 
 USER, PASSWORD = "MINIWOB_REMOTE_USER", "MINIWOB_REMOTE_PASSWORD"
 """The environment variables with the Grid's user and password; those of the address come first."""
@@ -163,22 +161,6 @@ def check_capabilities(name: str, capabilities: Mapping[str, Any]) -> None:
         raise UsageError(
             f'{name}: {CHROME_OPTIONS} must be an object such as {{"args": ["--no-sandbox"]}}'
         )
-
-
-def shown_capabilities(text: str, *, complete: bool = False) -> str:
-    """Return the value of an option, JSON or not, without options of vendors.
-
-    A text stands in their place; with `complete` they are left out.
-    """
-    try:
-        given = json.loads(text)
-    except ValueError:
-        return NOT_SHOWN
-    if not isinstance(given, dict):
-        return NOT_SHOWN
-    kept = {name: redact(value) for name, value in given.items() if not _of_vendor(name)}
-    hidden = {} if complete else {name: NOT_SHOWN for name in given if _of_vendor(name)}
-    return text if kept == given else json.dumps(kept | hidden, ensure_ascii=False)
 
 
 def _of_vendor(name: str) -> bool:

@@ -48,8 +48,6 @@ class RCIAgent:
         without: the part that an ablation leaves out (3.2.4): `plan`, `state`, `agent` or `none`.
         task: the name of the task, for its exemplars; the plugin gives it.
 
-    Raises:
-        UsageError: an argument is none of these, or a folder is not right.
     """
 
     def __init__(

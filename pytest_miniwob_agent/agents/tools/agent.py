@@ -55,8 +55,6 @@ class ToolsAgent:
             those at points and by the clock only together with the full screen.
         screen: `compact`, or `full` for everything that shows.
 
-    Raises:
-        UsageError: an argument is none of these, or the folder of prompts is not right.
     """
 
     def __init__(

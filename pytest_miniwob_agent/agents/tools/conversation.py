@@ -1,8 +1,7 @@
 """The conversation of one trial, in the Chat Completions form and within bounds.
 
-A model's answer goes back into the conversation in a form that every server takes: ids of calls are
-numbered through, and what is not valid, or endless, is replaced. Numbered ids also keep the prompts
-of a replay equal where a server makes up new ones.
+Answers go back in a form that every server takes: what is not valid, or endless, is replaced, and
+calls are numbered, so that prompts do not depend on the ids that a server makes up.
 """
 
 from __future__ import annotations
@@ -35,14 +34,7 @@ NOTHING = "(no answer)"
 
 
 class Conversation:
-    """The messages of one trial.
-
-    Args:
-        prompts: the agent's texts.
-        system: the system message.
-        task: the user's message, without its screen.
-        screen: the first screen.
-    """
+    """The messages of one trial; `task` is the user's first message without its screen."""
 
     def __init__(self, prompts: Prompts, system: Prompt, task: Prompt, screen: str) -> None:
         self._prompts = prompts
@@ -55,13 +47,9 @@ class Conversation:
     def add(
         self, completion: Completion, results: Sequence[Prompt], screen: str | None = None
     ) -> None:
-        """Add an answer and what came of it.
+        """Add an answer, the results of its first calls, and the screen below the last of them.
 
-        Args:
-            completion: the model's answer.
-            results: the results of its first calls, in order; for an answer without calls, the
-                user's next message.
-            screen: the screen that is shown below the last result.
+        Of an answer without calls, the result is the user's next message.
         """
         text = _sendable((completion.text or completion.refusal or "").strip()[:TEXT_LIMIT])
         answer: dict[str, Any] = {"role": "assistant", "content": text or NOTHING}
