@@ -20,7 +20,7 @@ from pytest_miniwob_agent.cassettes.folder.stems import (
 from pytest_miniwob_agent.cassettes.format.call import Call
 from pytest_miniwob_agent.cassettes.format.file import read_cassette
 from pytest_miniwob_agent.cassettes.format.validation import line_of
-from pytest_miniwob_agent.cassettes.tape.pictures import Pictures, unused_pictures
+from pytest_miniwob_agent.cassettes.tape.pictures import read_picture, unused_pictures
 from pytest_miniwob_agent.core import secrets
 from pytest_miniwob_agent.core.errors import CassetteError
 from pytest_miniwob_agent.core.text import counted
@@ -61,7 +61,8 @@ def _check_file(used: Used, file: CassetteFile) -> Iterator[Finding]:
     calls: Sequence[Call] = ()
     try:
         calls = read_cassette(path)
-        Pictures(used.folder).check(calls, path)
+        for digest in {digest for call in calls for digest in call.request.pictures}:
+            read_picture(used.folder, digest)
     except CassetteError as error:
         damage = str(error)
     for line, kind in _find_leaks(path.read_text(encoding="utf-8", errors="replace"), calls):

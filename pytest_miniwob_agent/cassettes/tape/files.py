@@ -66,11 +66,9 @@ class ItemFiles:
     def take_up(self, *, all_anew: bool) -> tuple[list[Call], str]:
         """Return the calls of an unfinished recording, and a remark if it is not continued.
 
-        It is continued if it began from the present cassette. With another one, its calls would
-        replace newer answers: those that are kept nowhere else become unused ones.
-
-        Args:
-            all_anew: the mode `all`, which continues its own recordings only.
+        It is continued only if it began from the present cassette. Otherwise its calls, which might
+        replace newer answers, become unused ones. The mode `all` (`all_anew`) continues its own
+        recordings only.
         """
         self._digest = self._digest_of_cassette()
         if not self.partial.exists():
@@ -95,10 +93,7 @@ class ItemFiles:
     def save(self, calls: Sequence[Call], *, all_anew: bool, rescue: Path | None = None) -> Path:
         """Write all calls of a recording that goes on, and return the file; `take_up` comes first.
 
-        Args:
-            calls: the calls.
-            all_anew: the mode `all`.
-            rescue: another cassette folder to write below, where this one has no room.
+        `rescue` is another cassette folder to write below, where this one has no room.
 
         Raises:
             CassetteError: a text in them looks like a key; nothing is written.
