@@ -102,7 +102,6 @@ class ItemRun:
             Record(settings.record),
             locks=settings.pending.with_name(LOCKS),
             run=self._state.shared,
-            test=self._item.nodeid,
             kept_pictures=settings.kept_pictures,
             normalize=agent.normalize if isinstance(agent, Normalizer) else None,
         )
