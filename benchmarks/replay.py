@@ -37,10 +37,10 @@ from pytest_miniwob_agent.browser.installed import find_browser, find_driver
 from pytest_miniwob_agent.browser.pages import page_url
 from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.browser.watchdog import Watchdog
-from pytest_miniwob_agent.cassettes.tape.item import ItemCassette
+from pytest_miniwob_agent.cassettes.tape.model import RecordedModel
+from pytest_miniwob_agent.cassettes.tape.recording import Recording
 from pytest_miniwob_agent.core.actions import Action, Click, Enter, Hold, Press, Release
 from pytest_miniwob_agent.core.case import Case
-from pytest_miniwob_agent.models.client import OpenAILLM
 from pytest_miniwob_agent.tasks.catalogue import page_path
 
 ROOT = Path(__file__).parent.parent
@@ -73,9 +73,8 @@ class Watch:
             (Browser, "_start", "start of Chromium"),
             (MiniwobEnvironment, "reset", "browser"),
             (MiniwobEnvironment, "step", "browser"),
-            (ItemCassette, "__init__", "model client and cassette"),
-            (OpenAILLM, "__init__", "model client and cassette"),
-            (OpenAILLM, "complete", "model client and cassette"),
+            (Recording, "__init__", "model and cassette"),
+            (RecordedModel, "post", "model and cassette"),
         ):
             setattr(owner, name, self._timed(getattr(owner, name), part))
         episode.run_episode = self._timed(episode.run_episode, "agent")
@@ -219,7 +218,7 @@ def report(rounds: list[Times], bares: list[float], equals: list[float]) -> None
     print(f"ratio {ours / plain:.2f}    {ours / equal:.2f} to the same loop in our browser")
     print(f"{items} items, {pages} page loads, {actions} actions; {len(rounds)} rounds")
     print(f"  replay           {ours:7.2f} s  {1000 * ours / items:6.0f} ms an item")
-    for part in ("browser", "model client and cassette", "agent", "pytest"):
+    for part in ("browser", "model and cassette", "agent", "pytest"):
         seconds = statistics.median(each.parts[part] for each in rounds)
         print(f"    {part:<26}{seconds:7.2f} s  {100 * seconds / ours:5.1f} %")
     for name, seconds in (("bare selenium", plain), ("in our browser", equal)):

@@ -18,7 +18,7 @@ from pytest_miniwob_agent.browser.process import Browser
 SHIPPED = ("suites", "test_suite.py")
 """Suites that need nothing but the package."""
 
-DEVELOPMENT = ("axe_core_python", "hypothesis", "llmock", "respx")
+DEVELOPMENT = ("axe_core_python", "hypothesis", "respx")
 """Some of what the extra `dev` installs; the package's own tests can't be collected without."""
 
 
@@ -64,7 +64,7 @@ LOADED_ONCE = (
     "pytest_miniwob_agent.agents.reflective",
     "pytest_miniwob_agent.agents.registry",
     "pytest_miniwob_agent.browser.environment",
-    "pytest_miniwob_agent.cassettes.tape.transport",
+    "pytest_miniwob_agent.cassettes.tape.model",
     "pytest_miniwob_agent.models.client",
     "pytest_miniwob_agent.report.data",
     "pytest_miniwob_agent.report.folder",

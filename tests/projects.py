@@ -11,10 +11,9 @@ REFLECTIVE_PROMPTS = ROOT / "pytest_miniwob_agent" / "agents" / "reflective" / "
 REPORTING = ("allure_pytest", "html", "html_fixtures", "metadata", "pytest_jsonreport")
 """Plugins that are installed for test_exports.py; pyproject.toml keeps them out of this run."""
 
-OTHERS = ("hypothesispytest", "llmock", "recording", "rerunfailures", "respx", "vcr", *REPORTING)
-"""Plugins that inner runs do without: these, and those that are installed for test_coexistence.py
-and test_servers.py. The one of Hypothesis imports it at the end of a run, which takes a second.
-"""
+OTHERS = ("hypothesispytest", "recording", "rerunfailures", "respx", "vcr", *REPORTING)
+"""Plugins that inner runs do without: these, and those of test_coexistence.py. The plugin of
+Hypothesis imports it at the end of a run, which takes a second."""
 
 SLOW = ("anyio", "hypothesispytest", "unraisableexception")
 """Plugins that take longer than the rest of a small run: by imports, and by a search for garbage

@@ -135,17 +135,12 @@ def _check_params(
     name: str, parameters: Mapping[str, inspect.Parameter], params: Mapping[str, Any]
 ) -> None:
     """Refuse parameters that the class does not take, in better words than Python's."""
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
-        return
     known = [parameter for parameter in parameters if parameter not in ("prompts", "task")]
+    open_ended = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
     for param in params:
-        if param == "prompts":
-            raise UsageError(
-                "--miniwob-agent-params: give the folder of prompts by --miniwob-prompts"
-            )
-        if param not in known:
+        if param not in known and not open_ended:
+            hint = "; give the folder of prompts by --miniwob-prompts" if param == "prompts" else ""
             raise UsageError(
                 f"--miniwob-agent-params: agent {name!r} takes no {param!r}"
-                + nearest(param, known)
-                + (f"; it takes {', '.join(known)}" if known else "")
-            )
+                + nearest(param, known) + (f"; it takes {', '.join(known)}" if known else "") + hint
+            )  # fmt: skip

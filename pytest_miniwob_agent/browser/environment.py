@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +19,7 @@ from pytest_miniwob_agent.browser.pages import page_url
 from pytest_miniwob_agent.browser.process import VIEWPORT, Browser
 from pytest_miniwob_agent.core.actions import Action, Drag, DragFrom, Follow, Scroll, Wait
 from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.core.data import from_data
 from pytest_miniwob_agent.core.observations import Element, Observation, Shot, Transition
 
 FONT = "Roboto"
@@ -54,7 +54,7 @@ class MiniwobEnvironment:
         With `full`, everything that shows is read in this trial, and a page that moves by itself
         is read at once: its clock stands still but for `Wait` and `Follow`.
         """
-        with self._guard(f"loading {self._name}") as driver:
+        with self._browser.guard(f"loading {self._name}") as driver:
             self._next = None
             self._full = full
             self._release_keys(driver)
@@ -66,9 +66,6 @@ class MiniwobEnvironment:
     def _load(self, driver: webdriver.Remote) -> None:
         driver.get(page_url(self._case.task))
 
-    def _guard(self, doing: str) -> AbstractContextManager[webdriver.Remote]:
-        return self._browser.guard(doing)
-
     def _read(self, function: str, *values: Any) -> dict[str, Any]:
         """Have the page read, by one of the functions of page/api.js."""
         read: dict[str, Any] = self._browser.call(f"miniwobAgent.{function}", *values)
@@ -76,7 +73,7 @@ class MiniwobEnvironment:
 
     def step(self, action: Action) -> Transition:
         """Carry out an action with native input, let the page settle, and read it."""
-        with self._guard(f"doing {action}") as driver:
+        with self._browser.guard(f"doing {action}") as driver:
             planned, self._next = self._aim(action), None
             if planned.error is None:
                 self._browser.draw_pointer(planned.pointed[:1])
@@ -104,13 +101,13 @@ class MiniwobEnvironment:
         Returns:
             The reward, and True if the page has judged.
         """
-        with self._guard(f"showing {self._name}"):
+        with self._browser.guard(f"showing {self._name}"):
             read = self._read("live", round(seconds * 1000))
         return float(read["reward"]), bool(read["done"])
 
     def html(self) -> str:
         """The visible page as HTML; actions may name every element in it by its `data-ref`."""
-        with self._guard(f"reading {self._name}"):
+        with self._browser.guard(f"reading {self._name}"):
             html, ids = self._browser.call("miniwobAgent.html")
         for id_ in ids:
             self._points.setdefault(id_, None)
@@ -121,7 +118,7 @@ class MiniwobEnvironment:
 
         A font that does not come from the page has " of this machine" behind its name.
         """
-        with self._guard(f"asking for the fonts of {self._name}"):
+        with self._browser.guard(f"asking for the fonts of {self._name}"):
             devtools = self._browser.devtools
             devtools.call("CSS.enable")
             root = devtools.call("DOM.getDocument")["root"]["nodeId"]
@@ -145,7 +142,7 @@ class MiniwobEnvironment:
         An element out of sight is scrolled into it; `step` does not do that again.
         """
         wanted = list(dict.fromkeys(marks))
-        with self._guard(f"taking a picture of {self._name}"):
+        with self._browser.guard(f"taking a picture of {self._name}"):
             points = [] if action is None else self._aim(action).pointed
             view = self._browser.call("miniwobAgent.view", points, wanted)
             width, height = VIEWPORT if whole else view["size"]
@@ -188,7 +185,7 @@ class MiniwobEnvironment:
         """The page as it was read; keeps the points of its elements."""
         self._points = {element["id"]: element.pop("point") for element in read["elements"]}
         self._points.pop(None, None)  # type: ignore[call-overload]
-        elements = tuple(map(Element.from_data, read["elements"]))
+        elements = from_data(tuple[Element, ...], read["elements"])
         observation = Observation(read["goal"], elements, read["focus"])
         return Transition(observation, float(read["reward"]), read["done"], error)
 

@@ -7,8 +7,6 @@ and neither stored nor shown anywhere.
 from __future__ import annotations
 
 import base64
-import ipaddress
-import json
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -17,8 +15,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from pytest_miniwob_agent.core.errors import UsageError
-from pytest_miniwob_agent.core.secrets import redact
-from pytest_miniwob_agent.models.params import NOT_SHOWN, is_server
+from pytest_miniwob_agent.models.params import is_server
 
 USER, PASSWORD = "MINIWOB_REMOTE_USER", "MINIWOB_REMOTE_PASSWORD"
 """The environment variables with the Grid's user and password; those of the address come first."""
@@ -69,12 +66,7 @@ class Grid:
     @property
     def on_loopback(self) -> bool:
         """True if the Grid's address is one of this machine alone."""
-        if self.host == "localhost" or self.host.endswith(".localhost"):
-            return True
-        try:
-            return ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return False
+        return self.host in ("localhost", "::1") or self.host.startswith("127.")
 
     @property
     def session_name(self) -> str:
@@ -169,22 +161,6 @@ def check_capabilities(name: str, capabilities: Mapping[str, Any]) -> None:
         raise UsageError(
             f'{name}: {CHROME_OPTIONS} must be an object such as {{"args": ["--no-sandbox"]}}'
         )
-
-
-def shown_capabilities(text: str, *, complete: bool = False) -> str:
-    """Return the value of an option, JSON or not, without options of vendors.
-
-    A text stands in their place; with `complete` they are left out.
-    """
-    try:
-        given = json.loads(text)
-    except ValueError:
-        return NOT_SHOWN
-    if not isinstance(given, dict):
-        return NOT_SHOWN
-    kept = {name: redact(value) for name, value in given.items() if not _of_vendor(name)}
-    hidden = {} if complete else {name: NOT_SHOWN for name in given if _of_vendor(name)}
-    return text if kept == given else json.dumps(kept | hidden, ensure_ascii=False)
 
 
 def _of_vendor(name: str) -> bool:

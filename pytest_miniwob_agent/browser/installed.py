@@ -74,10 +74,8 @@ def find_driver(browser: str) -> str:
     """
     if path := os.environ.get("SE_CHROMEDRIVER"):
         return path
-    for folder in (Path(browser).parent, Path(browser).resolve().parent):
-        if found := shutil.which("chromedriver", path=str(folder)):
-            return found
-    if found := shutil.which("chromedriver"):
+    folders = (Path(browser).parent, Path(browser).resolve().parent, os.environ.get("PATH", ""))
+    if found := shutil.which("chromedriver", path=os.pathsep.join(map(str, folders))):
         return found
     raise BrowserError(
         f"no chromedriver found beside {browser} or on PATH: install it, {DRIVER_HINT}"

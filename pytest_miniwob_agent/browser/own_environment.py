@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from selenium import webdriver
@@ -129,16 +129,3 @@ class OwnPageEnvironment(MiniwobEnvironment):
         where = self._name if file is None else str(display_path(file))
         lines = [f"{where}: {fault}", *(f"  {text}" for text in self._said)]
         return "\n".join(sanitize_line(line) if n == 0 else line for n, line in enumerate(lines))
-
-    @contextlib.contextmanager
-    def _guard(self, doing: str) -> Iterator[webdriver.Remote]:
-        try:
-            with super()._guard(doing) as driver:
-                yield driver
-        except BrowserLost as error:
-            if not re.search("timeout|timed out", str(error)):
-                raise
-            raise BrowserLost(
-                f"{self._name} did not answer within {self._browser.timeout:g} seconds; a script "
-                f"of it may not come to an end ({error})"
-            ) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -45,7 +46,7 @@ class Browser:
     """One Chromium per worker, started at its first use.
 
     A browser that crashed or hangs is killed, and the next page gets a new one. Nothing of it
-    outlives this process, even where that is killed (on Linux and macOS).
+    outlives this process, even where that is killed.
 
     Args:
         path: the browser's executable; None looks for one.
@@ -209,6 +210,8 @@ class Browser:
             with self._bypass_vcr():  # a session on a Grid is ended over HTTP
                 why = self._launcher.explain(error)
                 self.kill()
+            if re.search("timeout|timed out", why):
+                why += "; a script of the page may not come to an end"
             raise BrowserLost(f"the browser failed while {doing}: {why}") from error
 
     def kill(self, *, orderly: bool = False) -> None:

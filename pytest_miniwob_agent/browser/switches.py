@@ -19,11 +19,7 @@ _FEATURES_OFF = (
 )
 """Features that are off; chromedriver adds its own, such as `PaintHolding`."""
 
-# Of the switches that others recommend, some are chromedriver's own (`--disable-default-apps`,
-# `--disable-hang-monitor`); some gained nothing where they were measured (`--disable-extensions`,
-# `--disable-breakpad`, `--disable-ipc-flooding-protection`, `--metrics-recording-only`,
-# `--mute-audio`); `--no-zygote` needs a browser without a sandbox, and `--disable-frame-rate-limit`
-# draws so many frames that a fresh start takes a third more processor time. See docs/speed.md.
+# Others that are often recommended are chromedriver's own, or gained nothing where measured.
 _SWITCHES = (
     "--disable-background-networking",
     f"--disable-blink-features={BOUNDARY_EVENTS}",

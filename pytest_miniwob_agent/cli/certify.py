@@ -12,20 +12,6 @@ from pytest_miniwob_agent.cli.arguments import Commands, add_selectors, catalogu
 from pytest_miniwob_agent.cli.progress import show_progress
 from pytest_miniwob_agent.core.text import sanitize_line
 
-CAUSES = """\
-The clock, dates, random numbers (from the seed), fonts and animations are the
-same in every pass, and only files of the page's folder can be loaded. Usual
-causes of what differs nevertheless:
-  - scripts in a worker or in a frame, videos, sounds and a meta refresh, which
-    go by real time
-  - scripts that load others one after the other (`import()`): what depends on
-    their order or moment
-  - sizes that follow from images without width and height, or from text in a
-    canvas
-  - a problem that follows from anything but the seed and the random numbers
-    that task.setup draws
-docs/your-own-pages.md has what to do about each."""
-
 if TYPE_CHECKING:
     from pytest_miniwob_agent.browser.certification import Verdict
 
@@ -98,7 +84,7 @@ def run(options: Namespace) -> int:
         _print(verdict)
     if options.output:
         names = ["observations", "difference"]
-        names += ["pictures", "most", "digest"] if options.pixels else []
+        names += ["pictures", "most"] if options.pixels else []
         found = {
             verdict.case.id: {name: getattr(verdict, name) for name in names}
             for verdict in verdicts
@@ -110,7 +96,7 @@ def run(options: Namespace) -> int:
         print(f"the greatest difference of a colour channel is {most} of 255")
     failed = [verdict for verdict in verdicts if verdict.difference]
     if any(v.observations and v.case.task in catalogue.own_tasks for v in failed):
-        print(CAUSES)
+        print("docs/your-own-pages.md has the usual causes, and what to do about each")
     print(f"{len(cases) - len(failed)} of {len(cases)} cases are deterministic")
     return 1 if failed else 0
 

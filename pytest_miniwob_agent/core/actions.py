@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 
 KEYS = (
     "ENTER", "TAB", "SPACE", "ESCAPE", "BACKSPACE", "DELETE", "HOME", "END", "PAGEUP", "PAGEDOWN",
@@ -316,19 +316,3 @@ def elements_of(action: Action) -> tuple[int, ...]:
     """The ids of the elements that an action names."""
     ids = (getattr(action, name, None) for name in ("element", "to"))
     return tuple(id_ for id_ in ids if id_ is not None)
-
-
-def action_from_data(data: Mapping[str, Any]) -> Action:
-    """Return the action that `core.data.to_data` was called on."""
-    values = {name: _tuples(value) for name, value in data.items()}
-    kind = values.pop("kind")
-    for action_type in get_args(Action):
-        if action_type.__name__.lower() == kind:
-            action: Action = action_type(**values)
-            return action
-    raise ValueError(f"{kind!r} is not an action")
-
-
-def _tuples(value: Any) -> Any:
-    """Turn the lists of JSON into tuples."""
-    return tuple(map(_tuples, value)) if isinstance(value, list) else value

@@ -59,16 +59,6 @@ class Message:
     def __str__(self) -> str:
         return "\n".join([*([self.text] if self.text else []), *map(str, self.tool_calls)])
 
-    @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> Message:
-        """Return the message that `core.data.to_data` was called on."""
-        return cls(**{**data, "tool_calls": tool_calls_from_data(data.get("tool_calls", ()))})
-
-
-def tool_calls_from_data(data: Any) -> tuple[ToolCall, ...]:
-    """Return the tool calls that `core.data.to_data` was called on."""
-    return tuple(ToolCall(**each) for each in data)
-
 
 def new_messages(messages: Sequence[Message], before: Sequence[Message]) -> tuple[Message, ...]:
     """Return the messages of a request that the request before it did not have, in order."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, ClassVar
 
-from pytest_miniwob_agent.core.actions import Action, action_from_data
+from pytest_miniwob_agent.core.actions import Action
 from pytest_miniwob_agent.core.case import Case
-from pytest_miniwob_agent.core.chat import Message, ToolCall, new_messages, tool_calls_from_data
+from pytest_miniwob_agent.core.chat import Message, ToolCall, new_messages
 from pytest_miniwob_agent.core.data import to_data
 from pytest_miniwob_agent.core.observations import Observation, Transition
 from pytest_miniwob_agent.core.text import (
@@ -47,13 +47,6 @@ class Completion:
     reasoning: str | None = field(default=None, metadata=_OPTIONAL)
     refusal: str | None = field(default=None, metadata=_OPTIONAL)
     others: tuple[Completion, ...] = field(default=(), metadata=_OPTIONAL)
-
-    @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> Completion:
-        """Return the completion that `core.data.to_data` was called on."""
-        tool_calls = tool_calls_from_data(data.get("tool_calls", ()))
-        others = tuple(map(cls.from_data, data.get("others", ())))
-        return cls(**{**data, "tool_calls": tool_calls, "others": others})
 
     @property
     def message(self) -> dict[str, Any]:
@@ -151,6 +144,10 @@ class Origin:
         return f"{self.purpose}, trial {self.trial}, step {self.step}"
 
 
+OF_TEST = Origin("test", 0, 0, {}, "", "")
+"""The origin of a call that a test makes outside of its episode."""
+
+
 @dataclass(frozen=True, slots=True)
 class TrialStarted:
     """A fresh page. `trial` counts from 1, here and in every event."""
@@ -230,6 +227,13 @@ class TrialEnded:
     detail: str = ""
     trial: int = 0
 
+    @classmethod
+    def judged(cls, transition: Transition) -> TrialEnded:
+        """The end of a trial by the page's judgement."""
+        if transition.solved:
+            return cls(Ending.CORRECT)
+        return cls(Ending.FAILED, f"reward {transition.reward:g}")
+
 
 Event = TrialStarted | Called | Acted | Reflected | Remark | TrialEnded
 
@@ -237,44 +241,14 @@ Event = TrialStarted | Called | Acted | Reflected | Remark | TrialEnded
 Note = Reflected | Remark | TrialEnded
 
 
-def event_from_data(data: Mapping[str, Any]) -> Event:
-    """Return the event that `core.data.to_data` was called on."""
-    parts = dict(data)
-    match parts.pop("kind"):
-        case "trial":
-            return TrialStarted(parts["trial"], Observation.from_data(parts["observation"]))
-        case "call":
-            parts["completion"] = Completion.from_data(parts["completion"])
-            parts["messages"] = tuple(map(Message.from_data, parts.get("messages", ())))
-            return Called(**{**parts, "tools": tuple(parts.get("tools", ()))})
-        case "act":
-            action = action_from_data(parts["action"])
-            transition = Transition.from_data(parts["transition"])
-            return Acted(parts["trial"], parts["step"], action, transition)
-        case "reflect":
-            return Reflected(**{**parts, "disabled": tuple(parts["disabled"])})
-        case "remark":
-            return Remark(**parts)
-        case "end":
-            return TrialEnded(**{**parts, "ending": Ending(parts["ending"])})
-        case kind:
-            raise ValueError(f"{kind!r} is not an event")
-
-
 @dataclass(frozen=True, slots=True)
 class Episode:
     """Everything that happened on one case, as one linear list of events."""
 
-    case: Case
+    case: Case = field(metadata={"decode": Case.from_id})
     agent: str
     model: str
     events: tuple[Event, ...] = field(repr=False)
-
-    @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> Episode:
-        """Return the episode that `to_data` was called on."""
-        events = tuple(map(event_from_data, data["events"]))
-        return cls(Case.from_id(data["case"]), data["agent"], data["model"], events)
 
     def _of(self, kind: type[Any]) -> Iterator[Any]:
         return (event for event in self.events if isinstance(event, kind))

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +31,6 @@ class Element:
     y: float = 0.0
     details: tuple[tuple[str, str], ...] = field(default=(), metadata={"optional": True})
 
-    @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> Element:
-        """Return the element that `core.data.to_data` was called on."""
-        details = tuple((name, value) for name, value in data.get("details", ()))
-        return cls(**{**data, "details": details})
-
 
 @dataclass(frozen=True, slots=True)
 class Observation:
@@ -50,12 +42,6 @@ class Observation:
     goal: str
     elements: tuple[Element, ...] = ()
     focus: int | None = None
-
-    @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> Observation:
-        """Return the observation that `core.data.to_data` was called on."""
-        elements = tuple(map(Element.from_data, data["elements"]))
-        return cls(data["goal"], elements, data.get("focus"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +56,6 @@ class Transition:
     reward: float = 0.0
     done: bool = False
     error: str | None = None
-
-    @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> Transition:
-        """Return the transition that `core.data.to_data` was called on."""
-        observation = Observation.from_data(data["observation"])
-        return cls(observation, data["reward"], data["done"], data["error"])
 
     @property
     def solved(self) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.data import to_data
 from pytest_miniwob_agent.core.errors import Cause, ChangedPicture
-from pytest_miniwob_agent.core.events import Called, Episode, Event, event_from_data
+from pytest_miniwob_agent.core.events import Called, Episode, Event
 from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.usage import Usage
 
@@ -184,50 +184,8 @@ class Outcome:
         )
 
     def to_data(self) -> dict[str, Any]:
-        """Return the outcome in plain JSON types; `from_data` is the way back."""
+        """Return the outcome in plain JSON types; `core.data.from_data` reads it."""
         data: dict[str, Any] = to_data(replace(self, episode=None))
         data["episode"] = self.episode.to_data() if self.episode is not None else None
         # As they were: `to_data` sorts, and a request is a line of a file that people may compare.
         return data | {"params": self.params, "prompts": self.prompts, "request": self.request}
-
-    @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> Outcome:
-        """Return the outcome that `to_data` was called on."""
-        drift, episode, change = data["drift"], data["episode"], data["change"]
-        limits, earlier = data["limits"], data["earlier"]
-        return cls(
-            **{
-                **data,
-                "case": Case(**data["case"]),
-                "status": Status(data["status"]),
-                "limits": None if limits is None else Limits(**limits),
-                "episode": None if episode is None else Episode.from_data(episode),
-                "events": tuple(map(event_from_data, data["events"])),
-                "drift": None
-                if drift is None
-                else DriftDetails(
-                    drift["report"],
-                    tuple(Cause(**cause) for cause in drift["causes"]),
-                    tuple(drift["changes"]),
-                    tuple(ChangedPicture(**each) for each in drift.get("pictures", ())),
-                ),
-                "replayed": Usage(**data["replayed"]),
-                "recorded": Usage(**data["recorded"]),
-                "unusable": {reason: Usage(**usage) for reason, usage in data["unusable"].items()},
-                "left": Usage(**data["left"]),
-                "change": None if change is None else Change(change),
-                "earlier": None if earlier is None else Earlier(**earlier),
-                "pictures": tuple(map(_picture, data["pictures"])),
-            }
-        )
-
-
-def _picture(data: Mapping[str, Any]) -> Picture:
-    return Picture(
-        **{
-            **data,
-            "size": tuple(data["size"]),
-            "points": tuple(map(tuple, data["points"])),
-            "boxes": tuple(map(tuple, data["boxes"])),
-        }
-    )

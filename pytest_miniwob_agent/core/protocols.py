@@ -130,18 +130,29 @@ class ChatModel(Model, Protocol):
 
 
 @runtime_checkable
-class HTTPModel(ChatModel, Protocol):
+class HTTPModel(Model, Protocol):
     """A language model that takes requests as they go over HTTP, so that any client can use it.
 
-    `live` is True if its answers may take long.
+    With `run_episode`, all calls of an agent go through `post`.
     """
 
     @property
-    def live(self) -> bool:  # noqa: D102
+    def model(self) -> str:
+        """The model's id."""
         ...
 
-    def post(self, request: ModelRequest) -> ModelResponse:
-        """Answer a request of any API."""
+    @property
+    def params(self) -> Mapping[str, Any]:
+        """Further parameters of every Chat Completions request, such as `temperature`."""
+        ...
+
+    @property
+    def live(self) -> bool:
+        """True if its answers may take long."""
+        ...
+
+    def post(self, request: ModelRequest, origin: Origin) -> ModelResponse:
+        """Answer a request of any API; `origin` says where in the episode it is made."""
         ...
 
 

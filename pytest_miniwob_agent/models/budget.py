@@ -51,12 +51,10 @@ class Payment:
         answered: True once the server has begun to answer: the call is paid for, whatever the
             answer is worth.
         usage: the call and its tokens, as far as they are known.
-        recorded: True once the completion is kept.
     """
 
     answered: bool = False
     usage: Usage = field(default_factory=lambda: Usage(calls=1, uncounted=1))
-    recorded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +102,16 @@ class Budget:
                         ledger.cost += cost or 0.0
                     else:
                         ledger.calls -= 1
-                    if payment.recorded:
-                        ledger.recorded += payment.usage
 
     def stop(self, reason: str) -> None:
         """Let no worker make another call."""
         with self._ledger() as ledger:
             ledger.stopped = ledger.stopped or reason
+
+    def add_recorded(self, usage: Usage) -> None:
+        """Count a call whose completion is kept."""
+        with self._ledger() as ledger:
+            ledger.recorded += usage
 
     def recorded(self) -> Usage:
         """Return the usage of the calls of all workers whose completions are kept."""

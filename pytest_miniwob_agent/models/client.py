@@ -1,31 +1,37 @@
-"""One chat call through the `openai` client, to any server that speaks its protocol."""
+"""The client of a live model server: sends requests, retries them, and keeps to the budget."""
 
 from __future__ import annotations
 
-import json
+import inspect
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from typing import Any
 from urllib.parse import parse_qsl
 
 import httpx2
 import openai
+from openai.resources.chat.completions import Completions
 
 from pytest_miniwob_agent.core.chat import ModelRequest, ModelResponse
-from pytest_miniwob_agent.core.errors import MiniwobError, ModelError, UsageError
-from pytest_miniwob_agent.core.events import Completion
+from pytest_miniwob_agent.core.errors import ModelError, PermanentError, UsageError
+from pytest_miniwob_agent.core.events import Origin
 from pytest_miniwob_agent.core.secrets import redact
-from pytest_miniwob_agent.core.text import sanitize_line, shorten
-from pytest_miniwob_agent.models.apis import CHAT, api_of
-from pytest_miniwob_agent.models.apis.chat_completions import messages_of_text, plain_messages
+from pytest_miniwob_agent.core.text import sanitize_line
+from pytest_miniwob_agent.core.usage import Usage
+from pytest_miniwob_agent.models.apis import path_of
+from pytest_miniwob_agent.models.apis.recorded import answer_of
+from pytest_miniwob_agent.models.budget import Budget, Payment
 from pytest_miniwob_agent.models.failures import (
     advice_on_connection,
     advice_on_refusal,
+    forbid_retry,
+    is_hopeless,
     model_error,
 )
 from pytest_miniwob_agent.models.keys import Keys
 from pytest_miniwob_agent.models.params import OPTION, sent_only_texts, shown_url, split_url
+from pytest_miniwob_agent.models.unusable import describe_unusable, parsed_json, usage_of_answer
 
 RETRIES = 5
 """Default number of retries of a refused or dropped call; enough for a minute of rate limits."""
@@ -37,9 +43,15 @@ _OWN_HEADERS = (
 )  # fmt: skip
 """Headers of a request that are not sent on: those of its connection, and keys."""
 
+_REDIRECTS = (301, 302, 303)
+"""Redirects after which a client asks for a page and does not repeat the call."""
+
+OnUnusable = Callable[[str, Usage], None]
+"""Counts an answer that was paid for and can't be used, by a reason of a few words."""
+
 
 def http_client() -> httpx2.Client:
-    """Return the HTTP client that `openai` makes for itself, for a transport of our own.
+    """Return the HTTP client that `openai` makes for itself.
 
     It follows `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`, `SSL_CERT_FILE` and
     `SSL_CERT_DIR`, as httpx reads them: https://www.python-httpx.org/environment_variables
@@ -75,18 +87,20 @@ def checked_environment() -> Iterator[None]:
         ) from None
 
 
-class OpenAILLM:
-    """A model behind a server that speaks OpenAI's Chat Completions, or another API over `post`.
+class LiveModel:
+    """A model behind a server that speaks any HTTP API with JSON.
 
     Args:
         model: the model's id.
-        params: further parameters of every chat call, such as `temperature`.
+        params: the parameters of the option; those that are sent but never kept go with every call.
         base_url: the server; None leaves it to `OPENAI_BASE_URL` or the client's default.
-        transport: carries the requests, for instance `cassettes.transport.CassetteTransport`.
-        live: True if calls may reach a server; otherwise no key is needed and nothing is retried.
-        retries: number of times to send a refused or dropped call again, with the client's own
-            back-off.
+        retries: how often a refused or dropped call is sent again, with the client's own back-off.
         key_variable: the environment variable with the key; None for that of the API.
+        budget: limits the calls; None for no limit.
+        on_unusable: counts answers that were paid for and can't be used.
+
+    Raises:
+        UsageError: the client does not know a parameter, or the environment has no valid proxy.
     """
 
     def __init__(
@@ -95,110 +109,48 @@ class OpenAILLM:
         params: Mapping[str, Any],
         *,
         base_url: str | None = None,
-        transport: httpx2.BaseTransport | None = None,
-        live: bool = True,
         retries: int = RETRIES,
         key_variable: str | None = None,
+        budget: Budget | None = None,
+        on_unusable: OnUnusable = lambda reason, usage: None,
     ) -> None:
-        self.model = model
-        self.live = live
-        self._params = dict(params)
+        _check_known(params)
+        self._model = model
+        self._params = params
+        self._on_unusable = on_unusable
         self._keys = Keys(base_url or os.environ.get("OPENAI_BASE_URL") or None, key_variable)
         self._sent_only = sent_only_texts(params, self._keys.address)
         server, query = split_url(self._keys.address)
         self._client = openai.OpenAI(
-            api_key=self._keys.openai_key if live else "none",
+            api_key=self._keys.openai_key,
             base_url=server,
             default_query=query,
-            max_retries=retries if live else 0,
-            http_client=openai.DefaultHttpxClient(transport=transport) if transport else None,
+            max_retries=retries,
+            http_client=openai.DefaultHttpxClient(
+                transport=_Attempts(http_client(), budget, on_unusable)
+            ),
         )
+        self.close = self._client.close
 
-    def complete(self, prompt: str, purpose: str) -> Completion:
-        """Send the prompt as the only message.
-
-        Raises:
-            ModelError: the server can't be reached, refuses the call, or its answer has no text.
-            TypeError: the prompt is not a text.
-            UsageError: the client does not know a parameter, or there is no key.
-            MiniwobError: any other that the transport raises.
-        """
-        completion = self.chat(messages_of_text(prompt), purpose)
-        if completion.refusal:
-            refusal = repr(shorten(completion.refusal))
-            error = ModelError(f"answered with no text: the model refused, {refusal}")
-            raise self._failed(purpose, str(error), error)
-        if completion.tool_calls and not completion.text:
-            reason = "answered with no text: the model calls a tool, and the agent offers none"
-            raise self._failed(purpose, reason, ModelError(reason))
-        return completion
-
-    def chat(
-        self,
-        messages: Sequence[Any],
-        purpose: str,
-        *,
-        tools: Sequence[Any] | None = None,
-        tool_choice: Any = None,
-        response_format: Any = None,
-        **params: Any,
-    ) -> Completion:
-        """Send a conversation, in the Chat Completions form.
-
-        Args:
-            messages: mappings such as `{"role": "user", "content": "..."}`, or openai's own types.
-            purpose: what the call is for.
-            tools: the functions that the model may call.
-            tool_choice: which of them it must call, in the server's words.
-            response_format: the form of the answer, such as `{"type": "json_object"}`.
-            params: further parameters, which replace those of the option.
-
-        Raises:
-            ModelError: the server can't be reached or refuses the call, or its answer says nothing.
-            TypeError: the messages are not a list of messages.
-            UsageError: the client does not know a parameter.
-            MiniwobError: any other that the transport raises.
-        """
-        given = {"tools": tools, "tool_choice": tool_choice, "response_format": response_format}
-        params |= {name: value for name, value in given.items() if value is not None}
-        if params.get("stream"):
-            raise TypeError("llm.chat gives whole answers: llm.client streams them")
-        plain: Any = plain_messages(messages)
-        with self._errors(purpose):
-            answer = self._client.chat.completions.with_raw_response.create(
-                model=self.model, messages=plain, **{**self._params, **params}
-            )
-        return self._completion(answer.content, purpose)
-
-    def _completion(self, content: bytes, purpose: str) -> Completion:
-        """Return what an answer says; that of a transport of one's own may be anything."""
-        api = api_of(CHAT)
-        try:
-            answer = json.loads(content)
-        except (ValueError, RecursionError):
-            answer = None
-        if not isinstance(answer, Mapping) or not api.is_answer(answer):
-            unusable = ModelError("answered with no chat completion that has a text")
-            raise self._failed(purpose, str(unusable), unusable)
-        return api.completion(answer)
-
-    def post(self, request: ModelRequest) -> ModelResponse:
+    def post(self, request: ModelRequest, origin: Origin) -> ModelResponse:
         """Send a request of any API to the server, and return its answer as a whole.
 
         Raises:
-            ModelError: the server can't be reached or refuses the call.
+            ModelError: the server can't be reached, refuses the call, or its answer holds no
+                completion. The call is repeated only if no answer arrived, as each answer may have
+                been paid for.
             UsageError: there is no key for the server.
-            MiniwobError: any other that the transport raises.
+            BudgetReached: the run may make no more calls.
+            RecordingStopped: a completion could not be kept, here or in another worker.
         """
-        purpose = request.path.removeprefix("/v1/")
         query = dict(parse_qsl(request.query)) | (self._params.get("extra_query") or {})
         options: Any = {"headers": self._headers(request), "params": query}
         if "timeout" in self._params:
             options["timeout"] = self._params["timeout"]
         client = self._client
-        if self.live and not self._keys.is_openai(request.path):
+        if not self._keys.is_openai(request.path):
             client = client.with_options(api_key="none")  # the key of the API is in the headers
-        with self._errors(purpose):
+        with self._errors(origin.purpose):
             answer = client.post(
                 self._keys.url_of(request.path),
                 cast_to=httpx2.Response,
@@ -206,7 +158,17 @@ class OpenAILLM:
                 options=options,
             )
             kind = answer.headers.get("content-type", "application/json")
-            return ModelResponse(answer.content, kind, answer.status_code)
+            self._check_answer(request, answer.status_code, answer.content, kind)
+        return ModelResponse(answer.content, kind, answer.status_code)
+
+    def _check_answer(self, request: ModelRequest, status: int, content: bytes, kind: str) -> None:
+        if status == 200 and answer_of(request.path, content, kind) is not None:
+            return
+        unusable = describe_unusable(status, content, request.body)
+        self._on_unusable(unusable.reason, usage_of_answer(request.path, parsed_json(content)))
+        if unusable.foreign:
+            raise PermanentError(unusable.report, of_call=True)
+        raise ModelError(unusable.report)
 
     def _headers(self, request: ModelRequest) -> dict[str, Any]:
         """Return the headers of a request as they are sent on: with the key of the environment."""
@@ -216,7 +178,7 @@ class OpenAILLM:
             if name.lower() not in _OWN_HEADERS
         }
         headers |= self._params.get("extra_headers") or {}
-        return headers | (self._keys.headers(request.path) if self.live else {})
+        return headers | self._keys.headers(request.path)
 
     @contextmanager
     def _errors(self, purpose: str) -> Iterator[None]:
@@ -226,23 +188,15 @@ class OpenAILLM:
         except ModelError as error:
             raise self._failed(purpose, str(error), error) from None
         except openai.APIConnectionError as error:
-            if isinstance(error.__cause__, MiniwobError):
-                raise error.__cause__ from None
             cause = error.__cause__ or error
-            raise self._failed(
-                purpose, f"can't be reached: {cause}{advice_on_connection(cause)}", cause
-            ) from None
+            reason = f"can't be reached: {cause}{advice_on_connection(cause)}"
+            raise self._failed(purpose, reason, cause) from None
         except openai.APIStatusError as error:
-            advice = advice_on_refusal(error, self.model, self._params)
+            advice = advice_on_refusal(error, self._model, self._params)
             reason = f"refused the call: {sanitize_line(error)}" + (f"; {advice}" if advice else "")
             raise self._failed(purpose, reason, error) from None
         except TypeError as error:
-            unknown = "unexpected keyword" in str(error)
-            hint = (
-                '; put a parameter that only this server knows into "extra_body"' if unknown else ""
-            )
-            reason = redact(str(error), self._sent_only)
-            raise UsageError(f"{OPTION}: {reason}{hint}") from None
+            raise UsageError(f"{OPTION}: {redact(str(error), self._sent_only)}") from None
         except (openai.OpenAIError, ValueError) as error:
             raise self._failed(purpose, f"gave no completion: {error}", error) from None
 
@@ -251,3 +205,64 @@ class OpenAILLM:
         server = shown_url(str(self._client.base_url))
         text = f"{purpose} call: {server} {redact(reason, self._sent_only)}"
         return model_error(text, cause)
+
+
+def _check_known(params: Mapping[str, Any]) -> None:
+    known = inspect.signature(Completions.create).parameters
+    if unknown := next((name for name in params if name not in known), None):
+        raise UsageError(
+            f"{OPTION}: the client knows no {unknown!r}; put a parameter that only this server "
+            'knows into "extra_body"'
+        )
+
+
+class _Attempts(httpx2.BaseTransport):
+    """Sends each attempt of a call within the budget, and reads its answer to the end."""
+
+    def __init__(
+        self, server: httpx2.Client, budget: Budget | None, on_unusable: OnUnusable
+    ) -> None:
+        self._server = server
+        self._budget = budget
+        self._on_unusable = on_unusable
+
+    def close(self) -> None:
+        self._server.close()
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        with nullcontext(Payment()) if self._budget is None else self._budget.call() as payment:
+            response = self._send(request, payment)
+            if payment.answered:
+                path, kind = path_of(request.url.path), response.headers.get("content-type", "")
+                answer = answer_of(path, response.content, kind) or parsed_json(response.content)
+                payment.usage = usage_of_answer(path, answer)
+            return response
+
+    def _send(self, request: httpx2.Request, payment: Payment) -> httpx2.Response:
+        """Return the response, read to its end; the payment says whether it counts."""
+        complete = False
+        try:
+            response = self._server.send(request, stream=True, follow_redirects=False)
+        except httpx2.TransportError as error:
+            # Another attempt may help against the restart of a server that has worked before.
+            if not is_hopeless(error) or (self._budget and self._budget.has_succeeded()):
+                raise
+            reason = f"can't be reached: {error}{advice_on_connection(error)}"
+            raise PermanentError(reason) from None
+        payment.answered = response.is_success
+        try:
+            response.read()
+            complete = True
+        except httpx2.DecodingError as error:
+            raise ModelError(f"answered with a body that can't be decoded: {error}") from None
+        finally:
+            response.close()
+            if payment.answered and not complete:
+                self._on_unusable("cut off or not decodable", payment.usage)
+        if response.status_code in _REDIRECTS and "location" in response.headers:
+            address = shown_url(str(request.url.join(response.headers["location"])))
+            raise PermanentError(
+                f"redirects calls to {address}; name that server with --miniwob-base-url"
+            )
+        forbid_retry(response)
+        return response

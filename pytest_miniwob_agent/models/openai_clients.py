@@ -18,11 +18,11 @@ _BASE_URL = "http://model.invalid/v1"
 
 
 def openai_client(post: Post) -> openai.OpenAI:
-    """Return a client whose requests go through `post`."""
+    """Return a client whose requests go through `post`, which also retries."""
     return openai.OpenAI(
         api_key="none",
         base_url=_BASE_URL,
-        max_retries=0,  # `post` retries
+        max_retries=0,
         http_client=openai.DefaultHttpxClient(transport=_Transport(post)),
     )
 
@@ -68,8 +68,5 @@ def _request_of(request: httpx2.Request, content: bytes) -> ModelRequest:
 
 
 def _response_of(response: ModelResponse) -> httpx2.Response:
-    return httpx2.Response(
-        response.status,
-        headers={"Content-Type": response.content_type},
-        content=response.content,
-    )
+    headers = {"Content-Type": response.content_type}
+    return httpx2.Response(response.status, headers=headers, content=response.content)

@@ -14,16 +14,12 @@ from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit, urlunsplit
 
 from pytest_miniwob_agent.core.errors import UsageError
-from pytest_miniwob_agent.core.secrets import redact
 
 OPTION = "--miniwob-llm-params"
 """The option that gives parameters."""
 
 SENT_ONLY = ("extra_headers", "extra_query")
 """The parameters that are sent but never kept."""
-
-NOT_SHOWN = "(not shown)"
-"""Stands for such a parameter in a command that is shown; `check_params` refuses it."""
 
 
 def check_params(params: Mapping[str, Any]) -> None:
@@ -33,12 +29,8 @@ def check_params(params: Mapping[str, Any]) -> None:
         UsageError: one of them is not an object; the message does not hold its value.
     """
     for name in SENT_ONLY:
-        value = params.get(name, {})
-        hint = "; put it in again, as a command that is shown leaves it out"
-        if not isinstance(value, dict):
-            raise UsageError(
-                f"{OPTION}: {name} must be an object" + (hint if value == NOT_SHOWN else "")
-            )
+        if not isinstance(params.get(name, {}), dict):
+            raise UsageError(f"{OPTION}: {name} must be an object")
     headers = params.get("extra_headers", {})
     if wrong := sorted(name for name, value in headers.items() if not isinstance(value, str)):
         raise UsageError(f"{OPTION}: extra_headers: the value of {', '.join(wrong)} must be a text")
@@ -91,17 +83,12 @@ def is_server(url: str) -> bool:
 
 
 def shown_url(url: str, omitted: str = "***") -> str:
-    """Return an address whose user and query are omitted.
-
-    Args:
-        url: the address.
-        omitted: stands for what was omitted.
-    """
+    """Return an address with `omitted` in the place of its user and query."""
     parts = _split(url)
     user, _, host = parts.netloc.rpartition("@")
     kept = f"{omitted}@{host}" if user and omitted else host
     query = omitted if parts.query else ""
-    return urlunsplit((parts.scheme, kept, parts.path, query, "")) or NOT_SHOWN
+    return urlunsplit((parts.scheme, kept, parts.path, query, "")) or "(not shown)"
 
 
 def _split(url: str) -> SplitResult:
@@ -112,26 +99,6 @@ def _split(url: str) -> SplitResult:
         return urlsplit("")
 
 
-def shown_json(text: str, *, complete: bool = False) -> str:
-    """Return a JSON text of an option as it may be shown, as it is if there is nothing to hide.
-
-    Args:
-        text: the value of the option; it need not be JSON.
-        complete: leave out parameters that are sent only, so that the text is valid; otherwise
-            `NOT_SHOWN` stands for them.
-    """
-    try:
-        params = json.loads(text)
-    except ValueError:
-        return NOT_SHOWN if any(name in text for name in SENT_ONLY) else redact(text)
-    shown = redact(params)
-    if isinstance(shown, dict) and any(name in shown for name in SENT_ONLY):
-        omitted = {} if complete else {name: NOT_SHOWN for name in SENT_ONLY if name in shown}
-        shown = kept_params(shown) | omitted
-    return text if shown == params else json.dumps(shown, ensure_ascii=False)
-
-
 def option_with(params: Mapping[str, Any]) -> str:
     """Return the option that gives these parameters, as it is written in a shell."""
-    shown = {name: NOT_SHOWN if name in SENT_ONLY else value for name, value in params.items()}
-    return f"{OPTION}={shlex.quote(json.dumps(shown, ensure_ascii=False))}"
+    return f"{OPTION}={shlex.quote(json.dumps(dict(params), ensure_ascii=False))}"

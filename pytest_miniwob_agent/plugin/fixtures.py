@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_miniwob_agent.core.case import Case
-from pytest_miniwob_agent.core.errors import MiniwobError, UsageError
+from pytest_miniwob_agent.core.errors import MiniwobError
 from pytest_miniwob_agent.core.events import Episode
 from pytest_miniwob_agent.core.limits import Limits
-from pytest_miniwob_agent.core.protocols import Agent, Model, Normalizer, Page
+from pytest_miniwob_agent.core.protocols import Agent, Model, Page
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import sanitize_lines
 from pytest_miniwob_agent.plugin.items.collection import Problem, limits_of, problem_of
 from pytest_miniwob_agent.plugin.items.grid import grid_launcher
-from pytest_miniwob_agent.plugin.items.run import BODY_PASSED, CASSETTE, REMARK, ItemRun
+from pytest_miniwob_agent.plugin.items.run import RUN, ItemRun
 from pytest_miniwob_agent.plugin.run.state import STATE, settings_of
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.browser.process import Browser
-    from pytest_miniwob_agent.cassettes.tape.item import ItemCassette
 
 
 @contextmanager
@@ -105,65 +104,9 @@ def miniwob_llm(
 
     The item ends with this fixture: the cassette then holds what the episode and the test asked.
     """
-    from pytest_miniwob_agent.cassettes.tape.transport import CassetteTransport
-    from pytest_miniwob_agent.models.budget import Budget
-    from pytest_miniwob_agent.models.client import OpenAILLM
-
-    settings = settings_of(request.config)
-    with _as_error():
-        if settings.model is None:
-            raise UsageError(
-                "no model is named: give --miniwob-model, or miniwob_model in the ini file. "
-                "Recorded ones are folders of " + str(settings.cassettes / miniwob_agent.name)
-            )
-        cassette = _open_cassette(request, miniwob_agent, settings.model, miniwob_case)
-        with closing(cassette):
-            budget = None
-            if cassette.live:
-                shared = request.config.stash[STATE].shared
-                assert shared is not None
-                budget = Budget(
-                    shared,
-                    calls=settings.max_calls,
-                    cost=settings.max_cost,
-                    price=settings.price,
-                    concurrency=settings.concurrency,
-                )
-            with CassetteTransport(cassette, budget) as transport:
-                yield OpenAILLM(
-                    settings.model,
-                    settings.llm_params,
-                    base_url=settings.base_url,
-                    transport=transport,
-                    live=cassette.live,
-                    key_variable=settings.key_variable,
-                )
-            cassette.finish(miniwob_limits, passed=request.node.stash.get(BODY_PASSED, None))
-
-
-def _open_cassette(
-    request: pytest.FixtureRequest, agent: Agent, model: str, case: Case
-) -> ItemCassette:
-    """Open the item's cassette, and note for the end of the run what its user must know."""
-    from pytest_miniwob_agent.cassettes.format.names import stem
-    from pytest_miniwob_agent.cassettes.tape.item import ItemCassette, Record
-    from pytest_miniwob_agent.cassettes.tape.lock import LOCKS
-
-    settings = settings_of(request.config)
-    cassette = ItemCassette(
-        settings.cassettes,
-        stem(agent.name, model, case),
-        Record(settings.record),
-        locks=settings.pending.with_name(LOCKS),
-        run=request.config.stash[STATE].shared,
-        test=request.node.nodeid,
-        kept_pictures=settings.kept_pictures,
-        normalize=agent.normalize if isinstance(agent, Normalizer) else None,
-    )
-    request.node.stash[CASSETTE] = cassette
-    for remark in cassette.remarks:
-        request.node.user_properties.append((REMARK, remark))
-    return cassette
+    run = request.node.stash[RUN]
+    with _as_error(), run.open_model(miniwob_agent, miniwob_limits) as llm:
+        yield llm
 
 
 @pytest.fixture
@@ -180,13 +123,5 @@ def miniwob_episode(
     If the browser is lost, the episode begins again in a new one, once, and the calls that were
     recorded until then are replayed.
     """
-    run = ItemRun(
-        request.node, miniwob_case, miniwob_limits, miniwob_agent, miniwob_llm, miniwob_environment
-    )
-    try:
-        episode = run.play()
-    except MiniwobError as error:
-        run.fail(error)
-    finally:
-        run.close()
-    return episode
+    run: ItemRun = request.node.stash[RUN]
+    return run.play(miniwob_agent, miniwob_llm, miniwob_environment, miniwob_limits)

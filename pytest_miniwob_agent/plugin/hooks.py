@@ -40,13 +40,6 @@ def pytest_configure_node(node: Any) -> None:
     node.workerinput["miniwob_shared"] = str(node.config.stash[STATE].shared or "")
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Generator[None, Any, Any]:
-    """Turn garbage collection on again, which is off while many items are made."""
-    with collection.garbage_collection_resumed():
-        return (yield)
-
-
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Make one item for each case that the test's `miniwob` markers select."""
     collection.parametrize(metafunc)
@@ -77,8 +70,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Forget what an earlier run of the item left."""
-    item_report.forget_earlier_run(item)
+    """Begin a run of the item."""
+    item_report.begin_run(item)
 
 
 @pytest.hookimpl(wrapper=True)

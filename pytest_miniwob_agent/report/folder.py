@@ -125,11 +125,6 @@ class Report:
         ordered = sorted(outcomes, key=lambda outcome: (outcome.case.id, outcome.test))
         ids = data.unique_ids(outcome.case.id for outcome in ordered)
         rows = [data.overview_row(*pair) for pair in zip(ids, ordered, strict=True)]
-        pictures = SentPictures(sent)
-        sent_by_item = [
-            {"sent": pictures.in_messages(outcome), "changed": pictures.changed(outcome)}
-            for outcome in ordered
-        ]
         index = {
             "setup": data.agents_and_models(ordered),
             "judged": judged,
@@ -139,31 +134,28 @@ class Report:
         }
         if shard is not None:
             index["shard"] = shard.to_data()
-        with self._as_usage_error():
-            for name, path in pictures.found.items():
-                write_atomically(self.picture(name), path.read_bytes())
-        taken = {picture.name for outcome in ordered for picture in outcome.pictures}
-        self.replace(
-            index,
-            (
-                row | data.item_page(outcome) | pictures_of_item
-                for row, outcome, pictures_of_item in zip(rows, ordered, sent_by_item, strict=True)
-            ),
-            taken | pictures.found.keys(),
+        pictures = SentPictures(sent)
+        pages = (
+            row | data.item_page(outcome) | pictures.of(outcome)
+            for row, outcome in zip(rows, ordered, strict=True)
         )
+        taken = {picture.name for outcome in ordered for picture in outcome.pictures}
+        self.replace(index, pages, taken, pictures.found)
 
     def replace(
         self,
         index: Mapping[str, Any],
         pages: Iterable[Mapping[str, Any]],
         pictures: Collection[str],
+        more_pictures: Mapping[str, Path],
     ) -> None:
         """Write the data of a report in place of those of an earlier one.
 
         Args:
             index: the overview.
             pages: the data of each item's page, with its `id`.
-            pictures: the names of the pictures that the pages show.
+            pictures: the names of the pictures in the folder that the pages show.
+            more_pictures: pictures to copy into the folder, by their names there.
 
         Raises:
             UsageError: the folder can't be written.
@@ -177,6 +169,8 @@ class Report:
             for path in self.pictures.glob("*.png"):
                 if path.name not in pictures:
                     path.unlink()
+            for name, path in more_pictures.items():
+                write_atomically(self.picture(name), path.read_bytes())
 
     def _write_pages(self) -> None:
         source = Path(__file__).parent

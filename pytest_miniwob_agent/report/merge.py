@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -49,7 +48,6 @@ def merge_reports(folders: Sequence[Path], target: Report) -> int:
     )
     ids = unique_ids(case for case, *_ in items)
     rows = [row | {"id": id_} for id_, (*_, row) in zip(ids, items, strict=True)]
-    target.prepare()
     setups = zip(*(index["setup"] for index in indexes), strict=True)
     target.replace(
         {
@@ -66,15 +64,7 @@ def merge_reports(folders: Sequence[Path], target: Report) -> int:
             read_data(folder / f"data/items/{old['id']}.js", "item") | row
             for row, (_, _, folder, old) in zip(rows, items, strict=True)
         ),
-        _copy_pictures(folders, target),
+        (),
+        {path.name: path for folder in folders for path in folder.glob("pictures/*.png")},
     )
     return len(items)
-
-
-def _copy_pictures(folders: Sequence[Path], target: Report) -> set[str]:
-    """Copy the pictures of reports; return their names, which are digests of their content."""
-    target.pictures.mkdir(parents=True, exist_ok=True)
-    paths = {path.name: path for folder in folders for path in folder.glob("pictures/*.png")}
-    for name, path in paths.items():
-        shutil.copyfile(path, target.picture(name))
-    return set(paths)

@@ -26,22 +26,27 @@ class SentPictures:
         self.found: dict[str, Path] = {}
         """The files, by their names in the report."""
 
-    def in_messages(self, outcome: Outcome) -> list[str]:
-        """Return the names of the pictures in the item's calls that have a file."""
+    def of(self, outcome: Outcome) -> dict[str, Any]:
+        """Return the pictures of an item's calls, and what changed in those of a drifted one.
+
+        Pictures are named only if they have a file.
+        """
+        return {"sent": self._in_messages(outcome), "changed": self._changed(outcome)}
+
+    def _in_messages(self, outcome: Outcome) -> list[str]:
         texts = (event.prompt for event in outcome.history if isinstance(event, Called))
         return self._with_file(name for text in texts for name in _SHOWN.findall(text))
 
-    def changed(self, outcome: Outcome) -> list[dict[str, Any]]:
-        """Return what changed of the pictures of a drifted call, with the names of the files."""
+    def _changed(self, outcome: Outcome) -> list[dict[str, Any]]:
         changed = outcome.drift.pictures if outcome.drift is not None else ()
         return [
-            {"what": f"picture {each.number}: {each.what}"}
+            {"what": f"picture {change.number}: {change.what}"}
             | {
                 kind: name
                 for kind in ("recorded", "present", "difference")
-                for name in self._with_file([PurePath(getattr(each, kind) or "").name])
+                for name in self._with_file([PurePath(getattr(change, kind) or "").name])
             }
-            for each in changed
+            for change in changed
         ]
 
     def _with_file(self, names: Iterable[str]) -> list[str]:

@@ -30,9 +30,6 @@ SIGNIFICANCE, PLANNING = "n-screen-n-step", "1-screen-n-step"
 """The categories whose tasks the paper's tables 13 and 8 list one by one."""
 
 
-SHARED = ("WebN-T5-3B", "CC-Net (SL+RL)", "RCI (gpt-3.5-turbo)")
-"""The systems of tables 5 and 6 with figures by task; shared tasks are those that all have."""
-
 FUNCTIONS = {
     "1": "1 function",
     "2": "2 functions",
@@ -43,8 +40,6 @@ FUNCTIONS = {
 
 NOT_CHOOSING = ("summarise", "ground", "reflect", "critique")
 """Purposes of calls that choose no actions; every other call counts as one of the planner."""
-
-_FEW_SHOT = ("few-shot", "1-shot", "auto-context")
 
 
 def published(name: str) -> list[dict[str, str]]:
@@ -77,15 +72,6 @@ class Paper:
         families = {result.agent.partition("-")[0] for result in self.conclusive}
         family = families.pop() if len(families) == 1 else ""
         return family if family in ("rci", "webwise") else "paper"
-
-    @property
-    def zero_shot(self) -> bool | None:
-        """True if no agent of the run had worked examples, None where that is not known."""
-        agents = {result.agent for result in self.conclusive}
-        if any(part in agent for agent in agents for part in _FEW_SHOT):
-            return False
-        known = all(agent.startswith(("reflective", "rci", "webwise")) for agent in agents)
-        return True if known else None
 
     def _group(self, result: Result) -> str:
         """The table of an item: its category, or its group in the paper of the run's agent."""
@@ -152,41 +138,20 @@ class Paper:
             tasks = [row for row in self.completion if row["group"] == category]
             for system in dict.fromkeys(name for row in tasks for name in row["published"]):
                 shared = [row for row in tasks if system in row["published"]]
-                published_mean = _mean([row["published"][system] for row in shared])
-                row = {"category": category, "system": system, "published": published_mean}
-                rows.append(row | self._own_means(shared))
-        return rows
-
-    def means(self) -> list[dict[str, Any]]:
-        """Tables 5 and 6: means over shared tasks as printed, from the rows, and of the run.
-
-        The printed means differ from those of the tables by task.
-        """
-        rows = []
-        for given in published("means.csv"):
-            shared = [
-                row
-                for row in self.completion
-                if row["category"] == given["category"] and set(SHARED) <= row["published"].keys()
-            ]
-            if shared:
-                rates = [row["published"].get(given["system"]) for row in shared]
-                row = {
-                    "category": given["category"],
-                    "system": given["system"],
-                    "printed": float(given["completion_rate"]),
-                    "published": None if None in rates else _mean(rates),
+                means = {
+                    f"T={t}": _mean([row["completion"][f"T={t}"] for row in shared])
+                    for t in self.trials
                 }
-                rows.append(row | self._own_means(shared))
+                rows.append(
+                    {
+                        "category": category,
+                        "system": system,
+                        "shared_tasks": len(shared),
+                        "published": _mean([row["published"][system] for row in shared]),
+                        "completion": means,
+                    }
+                )
         return rows
-
-    def _own_means(self, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        """The number of tasks, and the run's mean completion over them."""
-        means = {
-            name: _mean([row["completion"][name] for row in rows])
-            for name in (f"T={t}" for t in self.trials)
-        }
-        return {"shared_tasks": len(rows), "completion": means}
 
     def functions(self) -> list[dict[str, Any]]:
         """WebWISE's tables 2 and 3: completion by number of functions; empty for other agents."""

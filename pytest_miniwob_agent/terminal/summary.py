@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_miniwob_agent.core.outcome import RECORD_IT, Outcome, Status
+from pytest_miniwob_agent.core.outcome import RECORD_IT, DriftDetails, Outcome, Status
 from pytest_miniwob_agent.core.text import (
     counted,
     first_items,
@@ -41,7 +41,7 @@ def show_drift(
 ) -> None:
     """Show drift once per cause: the items, an example, and what recording again takes.
 
-    With -v all items are named and all examples shown.
+    With -v all items are named, and there is an example of each kind of change.
 
     Args:
         terminal: the terminal.
@@ -49,49 +49,35 @@ def show_drift(
         price: the price of the model's calls, if it is known.
         command: the command that records the items again.
     """
-    drifted = [outcome for outcome in outcomes if outcome.drift is not None]
+    from pytest_miniwob_agent.cassettes.drift.causes import heading
+
+    drifted = [(outcome, outcome.drift) for outcome in outcomes if outcome.drift is not None]
     if not drifted:
         return
     verbose = terminal.verbosity > 0
-    groups: dict[str, dict[tuple[str, ...], list[Outcome]]] = {}
-    for outcome in drifted:
-        assert outcome.drift is not None
-        alike = groups.setdefault(_cause(outcome), {})
-        alike.setdefault(outcome.drift.changes, []).append(outcome)
+    causes: dict[str, list[tuple[Outcome, DriftDetails]]] = {}
+    for outcome, drift in drifted:
+        causes.setdefault(heading(drift.causes), []).append((outcome, drift))
     terminal.section("MiniWoB++ drift", red=True)
     fit = "fits" if len(drifted) == 1 else "fit"
     terminal.line(f"{counted(len(drifted), 'item')} no longer {fit} the recorded model calls:")
-    for cause, by_changes in groups.items():
-        cases = sorted(outcome.case.id for same in by_changes.values() for outcome in same)
-        terminal.line(sanitize(f"{len(cases):>6}  {cause}"), bold=True)
-        for line in first_items(cases, None if verbose else NAMED, "all with -v"):
+    for cause, items in causes.items():
+        terminal.line(sanitize(f"{len(items):>6}  {cause}"), bold=True)
+        names = sorted(outcome.case.id for outcome, _ in items)
+        for line in first_items(names, None if verbose else NAMED, "all with -v"):
             terminal.line(f"        {line}")
-    examples = [
-        (cause, same[0])
-        for cause, by_changes in groups.items()
-        for same in (by_changes.values() if verbose else [max(by_changes.values(), key=len)])
-    ]
-    for cause, outcome in examples if verbose else examples[:SHOWN]:
-        _show_example(terminal, cause, outcome)
+    for cause, items in list(causes.items())[: None if verbose else SHOWN]:
+        kinds = Counter(drift.changes for _, drift in items)
+        for changes, _ in kinds.most_common(None if verbose else 1):
+            outcome, drift = next(pair for pair in items if pair[1].changes == changes)
+            terminal.line("")
+            terminal.line(sanitize(f"--- {outcome.case}: {cause} ---"), bold=True)
+            for line in sanitize_lines(drift.report).splitlines():
+                terminal.line(line, red=line.startswith("- "), green=line.startswith("+ "))
     terminal.line("")
-    for line in wrap(_effort(drifted, price), _width(terminal)):
+    for line in wrap(_effort([outcome for outcome, _ in drifted], price), _width(terminal)):
         terminal.line(line)
     terminal.line(command)
-
-
-def _cause(outcome: Outcome) -> str:
-    from pytest_miniwob_agent.cassettes.drift.causes import heading
-
-    assert outcome.drift is not None
-    return heading(outcome.drift.causes)
-
-
-def _show_example(terminal: pytest.TerminalReporter, cause: str, outcome: Outcome) -> None:
-    assert outcome.drift is not None
-    terminal.line("")
-    terminal.line(sanitize(f"--- {outcome.case}: {cause} ---"), bold=True)
-    for line in sanitize_lines(outcome.drift.report).splitlines():
-        terminal.line(line, red=line.startswith("- "), green=line.startswith("+ "))
 
 
 def _effort(drifted: Sequence[Outcome], price: Price | None) -> str:
@@ -206,21 +192,6 @@ def _row(name: str, outcomes: Sequence[Outcome], columns: Sequence[int]) -> tupl
         f"{sum(episode.steps for episode in episodes):,}",
         f"{sum(known):,}" if len(known) == len(counts) else "-",
     )
-
-
-def show_shared(terminal: pytest.TerminalReporter, outcomes: Iterable[Outcome]) -> None:
-    """Show that items are in several tests, as each of these counts."""
-    tests: dict[str, set[str]] = {}
-    for outcome in outcomes:
-        tests.setdefault(outcome.case.id, set()).add(outcome.test)
-    shared = {case: names for case, names in tests.items() if len(names) > 1}
-    if shared:
-        case, names = min(shared.items())
-        count = counted(len(shared), "item")
-        verb = "is" if len(shared) == 1 else "are"
-        text = f"{count} {verb} in several tests and counted in each: {case} in "
-        for line in wrap(text + " and ".join(sorted(names)), _width(terminal)):
-            terminal.line(line, yellow=True)
 
 
 def show_ledger(

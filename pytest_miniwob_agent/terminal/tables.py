@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
@@ -42,9 +41,6 @@ RULES = {
 }
 """The rewards that the papers counted as solved."""
 
-ICON_GOALS = {"click-menu-2"}
-"""Tasks of the papers with goals of which a picture is a part."""
-
 
 @dataclass(frozen=True)
 class Section:
@@ -70,7 +66,6 @@ class Tables:
             "reward": "any" if self.paper.any_reward else "full",
             "completion": self.paper.completion,
             "systems": self.paper.systems(),
-            "means": self.paper.means(),
             "functions": self.paper.functions(),
             "significance": self.paper.significance(),
             "planning": self.paper.planning(),
@@ -104,7 +99,6 @@ class Tables:
         sections = [
             *(self._completion(category, all_systems) for category in self.paper.items),
             self._systems(),
-            self._means(),
             self._functions(),
             *map(self._significance, ("category", "task")),
             self._planning(),
@@ -135,20 +129,17 @@ class Tables:
 
     def _systems(self) -> Section:
         head = ("system", "tasks", "published", *(f"T={t}" for t in self.paper.trials))
+        rows: list[tuple[str, ...]] = []
+        for category, group in groupby(self.paper.systems(), key=itemgetter("category")):
+            rows.append((f"{category}:", *("" for _ in head[1:])))
+            for row in group:
+                figures = [row["published"], *row["completion"].values()]
+                rows.append((row["system"], str(row["shared_tasks"]), *map(percent, figures)))
         return Section(
             "Systems",
             "Mean over the tasks that both have, in percent. Other seeds, screens and models: no "
             "ranking.",
-            [head, *_by_category(self.paper.systems(), "published")],
-        )
-
-    def _means(self) -> Section:
-        head = ("system", "tasks", "printed", "rows", *(f"T={t}" for t in self.paper.trials))
-        return Section(
-            "Means as printed",
-            "Tables 5 and 6, over the tasks that all systems share: the mean that the paper "
-            "prints, the mean of the rates by task that are published, and the run's.",
-            [head, *_by_category(self.paper.means(), "printed", "published")],
+            [head, *rows],
         )
 
     def _functions(self) -> Section:
@@ -202,19 +193,11 @@ class Tables:
             lines.append(f"Left out as inconclusive: {listed(inconclusive)}")
         if self.paper.trials != TRIALS and self.paper.suite == "paper":
             lines.append(f"The run has {counted(max(self.paper.trials), 'trial')} at most.")
-        examples = {True: "zero-shot", False: "few-shot", None: "not known to be zero-shot"}
-        lines.append(f"The run is {examples[self.paper.zero_shot]}.")
         if self.paper.any_reward:
             lines.append("Solved is any reward above 0, as in the paper's code.")
         else:
             rule = RULES[self.paper.suite]
             lines.append(f"Solved is the full reward of 1; the paper counted {rule}.")
-        tasks = {result.case.split("/")[1] for result in self.paper.conclusive}
-        lines += [
-            f"{task}: some of its goals show an icon, which is part of the goal's text here; the "
-            "paper's agent presumably did not see it."
-            for task in sorted(tasks & ICON_GOALS)
-        ]
         return lines
 
     def markdown(self) -> str:
@@ -226,22 +209,6 @@ class Tables:
             lines += ["", f"### {layout.escape(section.title)}", "", section.remark, ""]
             lines += layout.markdown_table(rows)
         return "\n".join(lines) + "\n"
-
-
-def _by_category(rows: list[dict[str, Any]], *columns: str) -> Iterable[tuple[str, ...]]:
-    """The rows of systems, below a row for each category."""
-    for category, group in groupby(rows, key=itemgetter("category")):
-        systems = [
-            (
-                row["system"],
-                str(row["shared_tasks"]),
-                *(_or_dash(row[column]) for column in columns),
-                *map(percent, row["completion"].values()),
-            )
-            for row in group
-        ]
-        yield (f"{category}:", *("" for _ in systems[0][1:]))
-        yield from systems
 
 
 def _or_dash(share: float | None) -> str:

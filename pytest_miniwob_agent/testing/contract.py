@@ -28,8 +28,6 @@ from pytest_miniwob_agent.testing.hostile import (
     HOSTILE,
     PAGES,
     PROGRAMS,
-    generated,
-    generated_answers,
     hostile_answers,
 )
 from pytest_miniwob_agent.testing.watch import EPISODE, Failure, Page, play
@@ -39,9 +37,6 @@ Reply = str | Completion
 
 Replies = Sequence[Reply] | Callable[[str, str], Reply]
 """Replies to give in turn, over and over, or a function of prompt and purpose."""
-
-GENERATED = range(30)
-"""Seeds of the generated replies."""
 
 TURNS: Mapping[str, Collection[int]] = {
     "every call": (0, 1),
@@ -154,15 +149,6 @@ class AgentContract:
                     if not self.play(situation, Page(reward), self.model(reply, turns)).steps:
                         break  # a page on which it does not act pays no reward
 
-    def test_no_generated_reply_breaks_it(self) -> None:
-        """Pieces of replies in any order, the same ones in every run."""
-        replies = () if callable(self.replies) else self.replies
-        good = [reply if isinstance(reply, str) else reply.text for reply in replies]
-        for seed in GENERATED:
-            for reward in (None, -1.0):
-                situation = f"the generated replies of seed {seed}, on {_page(reward)}"
-                self.play(situation, Page(reward), ScriptedLLM(generated(seed, good)))
-
     def test_no_tool_call_breaks_it(self) -> None:
         """Hostile tool calls at every call, and mixed with good ones; texts have none."""
         calls = (e for e in self.play("").events if isinstance(e, Called))
@@ -177,10 +163,6 @@ class AgentContract:
                 situation = f"{name} in the answer to {turns}, on {_page(reward)}"
                 model = self.model(answer, TURNS[turns])
                 self.play(situation, Page(reward), model, FEW_CALLS)
-        for seed in GENERATED:
-            model = ScriptedLLM(generated_answers(seed, good))
-            situation = f"the generated tool calls of seed {seed}"
-            self.play(situation, Page(-1.0), model, LIMITS["few of each"])
 
     def test_it_runs_no_code_of_a_reply(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -7,15 +7,16 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from html import escape
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pytest_miniwob_agent.core.actions import Action, Click, Enter, elements_of
 from pytest_miniwob_agent.core.chat import ModelRequest, ModelResponse
-from pytest_miniwob_agent.core.events import Completion
+from pytest_miniwob_agent.core.events import OF_TEST, Completion, Origin
 from pytest_miniwob_agent.core.observations import Element, Observation, Shot, Transition
 from pytest_miniwob_agent.core.tools import carry_out_call
 from pytest_miniwob_agent.models.apis import CHAT, api_of, sse
-from pytest_miniwob_agent.models.apis.chat_completions import messages_of_text, plain_messages
+from pytest_miniwob_agent.models.chat import ChatCalls, completion_in
 
 if TYPE_CHECKING:
     import openai
@@ -167,7 +168,7 @@ def _markup(element: Element) -> str:
     return f"<{start}>" if tag == "input" else f"<{start}>{escape(inside)}</{tag}>"
 
 
-class ScriptedLLM:
+class ScriptedLLM(ChatCalls):
     """A model that gives fixed replies, to calls of all kinds.
 
     Args:
@@ -176,6 +177,7 @@ class ScriptedLLM:
     """
 
     model = "scripted"
+    params: Mapping[str, Any] = MappingProxyType({})
     live = False
 
     def __init__(
@@ -193,45 +195,27 @@ class ScriptedLLM:
         """The purpose of each call so far."""
         return [purpose for purpose, _ in self.prompts]
 
-    def complete(self, prompt: str, purpose: str) -> Completion:
-        """Return the next reply.
-
-        Raises:
-            AssertionError: there is none left.
-        """
-        messages_of_text(prompt)  # refuses what is not a text
-        return self._next(prompt, purpose)
-
-    def chat(
-        self,
-        messages: Sequence[Any],
-        purpose: str,
-        *,
-        tools: Sequence[Any] | None = None,
-        tool_choice: Any = None,
-        response_format: Any = None,
-        **params: Any,
+    def _ask(
+        self, request: ModelRequest, purpose: str, files: Mapping[str, str], text: str | None
     ) -> Completion:
-        """Return the next reply to a conversation.
+        response = self.post(request, replace(OF_TEST, purpose=purpose))
+        return completion_in(response)
 
-        Raises:
-            AssertionError: there is none left.
-            TypeError: the messages are not a list of messages.
-        """
-        given = {"tools": tools, "tool_choice": tool_choice, "response_format": response_format}
-        params |= {name: value for name, value in given.items() if value is not None}
-        body = {"model": self.model, "messages": plain_messages(messages), **params}
-        return self._answer(ModelRequest(CHAT, body), purpose)
-
-    def post(self, request: ModelRequest) -> ModelResponse:
+    def post(self, request: ModelRequest, origin: Origin = OF_TEST) -> ModelResponse:
         """Return the next reply in the form of the request's API, as a stream if it asks for one.
 
         Raises:
             AssertionError: there is none left.
         """
+        self.requests.append(request)
         api = api_of(request.path)
-        completion = self._answer(request, request.path.rpartition("/")[2])
-        answer = api.served(api.answer(completion), f"scripted{len(self.prompts)}")
+        messages = api.messages(request.body)
+        prompt = "\n".join(f"[{message.role}]\n{message}" for message in messages)
+        if len(messages) == 1 and messages[0].role == "user":
+            prompt = str(messages[0])
+        answer = api.served(
+            api.answer(self._next(prompt, origin.purpose)), f"scripted{len(self.prompts)}"
+        )
         if not request.body.get("stream"):
             return ModelResponse(_sent(json.dumps(answer, ensure_ascii=False)))
         stream = sse.write_events(api.events(answer), named=request.path != CHAT)
@@ -258,13 +242,6 @@ class ScriptedLLM:
     def base_url(self) -> str:
         """Always an error: only `run_episode` starts a server."""
         raise RuntimeError("llm.base_url needs run_episode, which starts and stops its server")
-
-    def _answer(self, request: ModelRequest, purpose: str) -> Completion:
-        self.requests.append(request)
-        messages = api_of(request.path).messages(request.body)
-        return self._next(
-            "\n".join(f"[{message.role}]\n{message}" for message in messages), purpose
-        )
 
     def _next(self, prompt: str, purpose: str) -> Completion:
         self.prompts.append((purpose, prompt))

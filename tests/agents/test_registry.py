@@ -147,7 +147,7 @@ class TestArguments:
         [
             ("trys", "agent 'trying' takes no 'trys' (did you mean tries?); it takes tries"),
             ("task", "agent 'trying' takes no 'task'"),
-            ("prompts", "give the folder of prompts by --miniwob-prompts"),
+            ("prompts", "takes no 'prompts'; it takes tries; give the folder of prompts by"),
         ],
     )
     def test_an_unknown_parameter_is_refused(self, param, message):

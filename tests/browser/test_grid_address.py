@@ -1,12 +1,10 @@
 """The address of a Grid, and the addresses at which pages are served to its nodes."""
 
-import json
-
 import pytest
 
 from pytest_miniwob_agent.browser import grid as grid_module
 from pytest_miniwob_agent.browser.grid import GridLauncher, GridStatus
-from pytest_miniwob_agent.browser.grid_address import HostPort, read_grid, shown_capabilities
+from pytest_miniwob_agent.browser.grid_address import HostPort, read_grid
 from pytest_miniwob_agent.core.errors import UsageError
 
 
@@ -52,18 +50,6 @@ def test_each_worker_serves_at_the_port_after_the_one_before():
     assert grid.for_worker("").serve.port == 9000
     with pytest.raises(UsageError, match=r"worker gw9 .* give a lower port"):
         read_grid("http://127.0.0.1", {}, HostPort("localhost", 65530)).for_worker("gw9")
-
-
-def test_capabilities_are_shown_without_options_of_vendors():
-    given = {"platformName": "linux", "sauce:options": {"accessKey": "abc"}}
-    assert shown_capabilities(json.dumps({"platformName": "linux"})) == '{"platformName": "linux"}'
-    assert json.loads(shown_capabilities(json.dumps(given))) == {
-        "platformName": "linux", "sauce:options": "(not shown)",
-    }  # fmt: skip
-    assert json.loads(shown_capabilities(json.dumps(given), complete=True)) == {
-        "platformName": "linux"
-    }
-    assert shown_capabilities('{"sauce:options": {"accessKey": "abc') == "(not shown)"
 
 
 def test_the_status_of_a_grid_counts_the_slots_of_nodes_that_are_up():

@@ -304,7 +304,7 @@ class TestFault:
         impatient = Browser(timeout=5)
         try:
             with pytest.raises(
-                BrowserLost, match=r"page.html did not answer within 5 seconds; a s"
+                BrowserLost, match=r"loading .*page.html: .*timed? ?out.*; a script of the p"
             ):
                 pages.open("page", browser=impatient).reset()
         finally:

@@ -9,9 +9,9 @@ from cassette_files import BODY, ENTER, TOOL
 
 from pytest_miniwob_agent.cassettes.drift.causes import heading
 from pytest_miniwob_agent.cassettes.drift.errors import drift_of_call
-from pytest_miniwob_agent.cassettes.format.call import OF_TEST, Call, Request
+from pytest_miniwob_agent.cassettes.format.call import Call, Request
 from pytest_miniwob_agent.core.errors import Cause
-from pytest_miniwob_agent.core.events import Origin
+from pytest_miniwob_agent.core.events import OF_TEST, Origin
 from pytest_miniwob_agent.models.apis import CHAT
 
 ORIGIN = Origin("act", 1, 1, {}, "a" * 12, "b" * 12)
@@ -90,6 +90,10 @@ def test_prompt_files_and_pages_are_named_with_their_message():
     assert [(each.kind, each.what) for each in drift(body, origin=origin).causes] == [
         ("prompt", "system.txt, see message 4 (tool)"),
         ("page", "message 4 (tool): 2"),
+    ]
+    acted = Origin("act", 1, 1, {}, "e" * 12, "c" * 12)
+    assert [(cause.kind, cause.what) for cause in drift(body, origin=acted).causes] == [
+        ("agent", "its actions before this call, see message 4 (tool)")
     ]
     of_test = Call(Request(CHAT, BODY), completion(), OF_TEST)
     [cause] = drift_of_call(Path("1.yaml"), Request(CHAT, body), OF_TEST, [of_test], 0).causes

@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import pytest
-from cassette_files import make_call, plant
 from drawn import chat_body, opened, page_with_button
 
 from pytest_miniwob_agent import CassetteError, Drift, Limits
@@ -14,8 +13,9 @@ from pytest_miniwob_agent.cassettes.folder.lint import lint_folder
 from pytest_miniwob_agent.cassettes.folder.prune import prunable_files
 from pytest_miniwob_agent.cassettes.folder.stats import count_calls
 from pytest_miniwob_agent.cassettes.folder.stems import Used
-from pytest_miniwob_agent.cassettes.format.file import dump_cassette, read_cassette
-from pytest_miniwob_agent.cassettes.tape.item import ItemCassette, Record
+from pytest_miniwob_agent.cassettes.format.file import read_cassette
+from pytest_miniwob_agent.cassettes.tape.recording import Record, Recording
+from pytest_miniwob_agent.core.events import OF_TEST
 from pytest_miniwob_agent.core.secrets import find
 from pytest_miniwob_agent.models.apis import CHAT
 from pytest_miniwob_agent.pictures.image import digest_of, png_of
@@ -27,7 +27,7 @@ DIGEST = digest_of(opened(PNG))
 
 
 def cassette(folder, record=Record.NONE):
-    return ItemCassette(folder, STEM, record, kept_pictures=folder / "kept")
+    return Recording(folder, STEM, record, kept_pictures=folder / "kept")
 
 
 def record(folder, *bodies):
@@ -41,13 +41,13 @@ def record(folder, *bodies):
 
 def replay(folder, body):
     item = cassette(folder)
-    return item.replay(item.request_of(CHAT, body))
+    return item.play(item.request_of(CHAT, body))
 
 
 def drift(folder, body):
     item = cassette(folder)
     request = item.request_of(CHAT, body)
-    assert item.replay(request) is None
+    assert item.play(request) is None
     return item.missing_call(request)
 
 
@@ -78,14 +78,6 @@ def test_a_recorded_call_is_replayed_by_equal_pixels_however_they_are_compressed
     assert replay(recorded, chat_body(page_with_button(42))) is None
     assert replay(recorded, chat_body(PNG, text="What else?")) is None
     assert replay(recorded, chat_body(PNG, PNG)) is None
-
-
-def test_a_cassette_of_an_earlier_version_with_the_data_in_it_is_replayed(tmp_path):
-    call = make_call()
-    old = dump_cassette([type(call)(type(call.request)(CHAT, chat_body(PNG)), ANSWER, call.origin)])
-    assert "data:image/png" in old
-    plant(tmp_path, f"{STEM}.yaml", old)
-    assert replay(tmp_path, chat_body(PNG)).completion.text == "A"
 
 
 def test_a_missing_picture_is_an_error_that_says_how_to_get_it_back(recorded, picture):
@@ -145,7 +137,7 @@ def test_a_deferred_request_carries_its_pictures_and_its_answer_keeps_them(tmp_p
     assert take_answers(answers, pending, tmp_path) == "1 completion recorded"
     assert take_answers(answers, pending, tmp_path).endswith("1 recorded before")
     item = cassette(tmp_path, Record.DEFER)
-    assert item.replay(item.request_of(CHAT, chat_body(PNG))).completion.text == "A"
+    assert item.play(item.request_of(CHAT, chat_body(PNG))).completion.text == "A"
     assert (tmp_path / "pictures" / f"{DIGEST}.png").exists()
 
 
@@ -180,7 +172,7 @@ def test_stats_count_each_picture_once(tmp_path):
 
 def test_a_recording_that_can_not_be_kept_is_rescued_with_its_pictures(tmp_path):
     item = cassette(tmp_path / "cassettes", Record.NEW_EPISODES)
-    path = item.rescue(item.request_of(CHAT, chat_body(PNG)), ANSWER, tmp_path / "rescued")
+    path = item.rescue(item.request_of(CHAT, chat_body(PNG)), ANSWER, OF_TEST, tmp_path / "rescued")
     [call] = read_cassette(path)
     assert call.request.pictures == [DIGEST]
     assert (tmp_path / "rescued" / "pictures" / f"{DIGEST}.png").exists()

@@ -6,10 +6,9 @@ import pytest
 from answers import completion, completion_of, response
 from projects import recorded_files, solve_menu
 
-from pytest_miniwob_agent.cassettes.format.call import Request
-from pytest_miniwob_agent.cassettes.tape.unusable import describe_unusable
 from pytest_miniwob_agent.core.usage import Usage
 from pytest_miniwob_agent.models.apis import CHAT
+from pytest_miniwob_agent.models.unusable import describe_unusable, usage_of_answer
 
 PRICES = "--miniwob-prices=m 1e4 1e4"
 
@@ -60,7 +59,7 @@ def test_malformed_and_cut_off_answers_count_at_an_unknown_cost(live, project, r
     whole = json.dumps(completion()).encode()
     url = f"--miniwob-base-url={raw_server.url}"
     for answer, reason in (
-        (response(b"<html>"), "no chat completion"),
+        (response(b"{}"), "no chat completion"),
         (response(whole[:-40], length=len(whole)), "cut off or not decodable"),
         (response(b"damaged", "Content-Encoding: gzip"), "cut off or not decodable"),
         (response(completion("AKIA" + "A1B2C3D4" * 2)), "looks like a secret"),
@@ -117,15 +116,13 @@ def with_choice(**choice):
     ],
 )  # fmt: skip
 def test_the_reason_is_named_and_the_option_that_helps(body, request_, reason, report):
-    request = Request(CHAT, request_)
-    unusable = describe_unusable(200, json.dumps(body).encode(), request)
-    assert unusable == describe_unusable(200, body, request)
+    unusable = describe_unusable(200, json.dumps(body).encode(), request_)
+    assert unusable == describe_unusable(200, body, request_)
     assert unusable.reason == reason
     assert report in unusable.report
-    assert unusable.usage.calls == 1
 
 
 @pytest.mark.parametrize("count", [-1, True, 1.5, "7", None, 10**400])
 def test_an_impossible_token_count_is_unknown(count):
     body = completion_of(None) | {"usage": {"prompt_tokens": 11, "completion_tokens": count}}
-    assert describe_unusable(200, body, Request(CHAT, {})).usage == Usage(1, uncounted=1)
+    assert usage_of_answer(CHAT, body) == Usage(1, uncounted=1)

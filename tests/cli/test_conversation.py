@@ -85,8 +85,9 @@ def test_a_recorded_conversation_is_shown_and_a_changed_tool_is_drift_that_names
         [
             "     1  the agent changed: the tool click: its description",
             "  the agent: the tool click: its description",
-            "the tool click:",
-            '-   "description": "*',
-            '+   "description": "* Gently.",',
+            "tools:",
+            '    "click": {',
+            '-     "description": "*',
+            '+     "description": "* Gently.",',
         ]
     )

@@ -10,45 +10,48 @@ from pytest_miniwob_agent.core.outcome import Status
 from pytest_miniwob_agent.core.secrets import Secret, find, redact
 
 KEYS = {
-    "OpenAI key": ["sk-" + "aB3" * 16, "sk-proj-" + "a_B-3" * 20, "sk-svcacct-" + "x" * 40],
-    "OpenRouter key": ["sk-or-v1-" + "0a1b" * 16],
-    "Anthropic key": ["sk-ant-api03-" + "aB3_-" * 18],
-    "Google key": ["AIza" + "aB3_-" * 7],
-    "Google token": ["ya29." + "aB3_-" * 20, "GOCSPX-" + "aB3-" * 7],
-    "Groq key": ["gsk_" + "aB3z" * 13],
-    "xAI key": ["xai-" + "aB3z" * 20],
-    "Perplexity key": ["pplx-" + "aB3z" * 12],
-    "Replicate token": ["r8_" + "aB3z" * 9 + "x"],
-    "NVIDIA key": ["nvapi-" + "aB3_-" * 13],
-    "Cerebras key": ["csk-" + "ab3z" * 12],
-    "Together key": ["tgp_v1_" + "aB3z" * 11],
-    "Databricks token": ["dapi" + "0a1b" * 8],
-    "LangSmith key": ["lsv2_pt_" + "0a1b" * 8 + "_" + "0a1b2" * 2],
-    "Azure key": ["a1B2" * 13 + "JQQJ99" + "AB" * 13],
-    "Azure client secret": ["aB3" + "8Q~" + "aB3_." * 6 + "x-Y"],
-    "AWS key": ["AKIA" + "ABCD1234" * 2, "ASIA" + "ABCD1234" * 2, "ABSK" + "aB3z" * 33 + "="],
-    "GitHub token": ["ghp_" + "a1" * 18, "gho_" + "a1" * 18, "github_pat_" + "a1_" * 20],
-    "GitLab token": [
-        "glpat-" + "aB3_-" * 4,
-        "glrt-t3_" + "aB3_-" * 4,
-        "glpat-" + "aB3_-" * 6 + ".01." + "0a1b" * 2,
-        "GR1348941" + "aB3_-" * 4,
-    ],
-    "Slack token": [
-        "xoxb-" + "123456789012-" * 2 + "aB3z" * 6,
-        "xapp-1-" + "A012-" + "3456-" + "0a1b" * 8,
-    ],
-    "Hugging Face token": ["hf_" + "aB" * 17],
-    "npm token": ["npm_" + "aB3z" * 9],
-    "PyPI token": ["pypi-" + "AgEIcHlwaS5vcmc" + "aB3_-" * 12],
-    "Docker token": ["dckr_pat_" + "aB3_-" * 6],
-    "Stripe key": ["sk_live_" + "aB3z" * 6, "rk_test_" + "aB3z" * 6],
-    "SendGrid key": ["SG." + "aB3_-" * 4 + "xY" + "." + "aB3_-" * 8 + "xYz"],
-    "DigitalOcean token": ["dop_v1_" + "0a1b" * 16],
-    "Telegram token": ["123456789:AA" + "aB3_-" * 6 + "xYz"],
-    "bearer token": ["Bearer " + "eyJhbGciOi" + ".x9" * 9, "bearer " + "0123456789abcdef"],
-    "JSON Web Token": [".".join(["eyJhbGciOiJIUzI1NiJ9", "eyJzdWIiOiIxMjM0In0", "aB3_-" * 8])],
+    "sk-" + "aB3" * 16: "OpenAI key",
+    "sk-proj-" + "a_B-3" * 20: "OpenAI key",
+    "sk-svcacct-" + "x" * 40: "OpenAI key",
+    "sk-or-v1-" + "0a1b" * 16: "OpenRouter key",
+    "sk-ant-api03-" + "aB3_-" * 18: "Anthropic key",
+    "AIza" + "aB3_-" * 7: "Google key",
+    "ya29." + "aB3_-" * 20: "Google token",
+    "GOCSPX-" + "aB3-" * 7: "Google token",
+    "gsk_" + "aB3z" * 13: "Groq key",
+    "xai-" + "aB3z" * 20: "xAI key",
+    "pplx-" + "aB3z" * 12: "Perplexity key",
+    "r8_" + "aB3z" * 9 + "x": "Replicate token",
+    "nvapi-" + "aB3_-" * 13: "NVIDIA key",
+    "csk-" + "ab3z" * 12: "Cerebras key",
+    "tgp_v1_" + "aB3z" * 11: "Together key",
+    "dapi" + "0a1b" * 8: "Databricks token",
+    "lsv2_pt_" + "0a1b" * 8 + "_" + "0a1b2" * 2: "LangSmith key",
+    "a1B2" * 13 + "JQQJ99" + "AB" * 13: "Azure key",
+    "aB38Q~" + "aB3_." * 6 + "x-Y": "Azure client secret",
+    "AKIA" + "ABCD1234" * 2: "AWS key",
+    "ASIA" + "ABCD1234" * 2: "AWS key",
+    "ABSK" + "aB3z" * 33 + "=": "AWS key",
+    "ghp_" + "a1" * 18: "GitHub token",
+    "github_pat_" + "a1_" * 20: "GitHub token",
+    "glpat-" + "aB3_-" * 4: "GitLab token",
+    "glrt-t3_" + "aB3_-" * 4: "GitLab token",
+    "glpat-" + "aB3_-" * 6 + ".01." + "0a1b" * 2: "GitLab token",
+    "GR1348941" + "aB3_-" * 4: "GitLab token",
+    "xoxb-" + "123456789012-" * 2 + "aB3z" * 6: "Slack token",
+    "xapp-1-A012-3456-" + "0a1b" * 8: "Slack token",
+    "hf_" + "aB" * 17: "Hugging Face token",
+    "npm_" + "aB3z" * 9: "npm token",
+    "pypi-AgEIcHlwaS5vcmc" + "aB3_-" * 12: "PyPI token",
+    "dckr_pat_" + "aB3_-" * 6: "Docker token",
+    "sk_live_" + "aB3z" * 6: "Stripe key",
+    "SG." + "aB3_-" * 4 + "xY" + "." + "aB3_-" * 8 + "xYz": "SendGrid key",
+    "dop_v1_" + "0a1b" * 16: "DigitalOcean token",
+    "123456789:AA" + "aB3_-" * 6 + "xYz": "Telegram token",
+    "Bearer eyJhbGciOi" + ".x9" * 9: "bearer token",
+    ".".join(["eyJhbGciOiJIUzI1NiJ9", "eyJzdWIiOiIxMjM0In0", "aB3_-" * 8]): "JSON Web Token",
 }
+KEY = "sk-" + "aB3" * 16
 
 
 TEMPLATES = (
@@ -57,13 +60,12 @@ TEMPLATES = (
 """Texts with a key in them; the last two quote another text with its escapes, as servers do."""
 
 
-@pytest.mark.parametrize(("kind", "keys"), KEYS.items(), ids=KEYS)
-def test_every_kind_of_key_is_found_and_redacted(kind, keys):
-    for key in keys:
-        for template in TEMPLATES:
-            text = template.format(key)
-            assert find(text) == [Secret(kind, key)], template
-            assert redact(text) == template.format(f"[{kind}]")
+@pytest.mark.parametrize(("key", "kind"), KEYS.items(), ids=KEYS.values())
+def test_every_kind_of_key_is_found_and_redacted(key, kind):
+    for template in TEMPLATES:
+        text = template.format(key)
+        assert find(text) == [Secret(kind, key)], template
+        assert redact(text) == template.format(f"[{kind}]")
 
 
 PEM = "-----BEGIN {0}PRIVATE KEY-----\n" + "aB3+/" * 12 + "\n" + "xY==\n"
@@ -131,9 +133,6 @@ def test_other_texts_are_not_keys(text):
     assert redact(text) is text
 
 
-KEY = KEYS["OpenAI key"][0]
-
-
 @dataclass(frozen=True, slots=True)
 class Note:
     text: str
@@ -173,9 +172,9 @@ class TestData:
             assert redact(data) is data
 
     def test_keys_that_overlap_are_redacted_as_one(self):
-        token = KEYS["JSON Web Token"][0]
+        token = list(KEYS)[-1]
         assert redact(f"Authorization: Bearer {token}") == "Authorization: [bearer token]"
-        pem = PEM.format("") + KEYS["AWS key"][0] + "\n-----END PRIVATE KEY-----"
+        pem = PEM.format("") + "AKIA" + "ABCD1234" * 2 + "\n-----END PRIVATE KEY-----"
         assert redact(f"a {pem} b") == "a [private key] b"
 
     def test_known_texts_are_found_in_any_form(self):
@@ -189,13 +188,10 @@ def test_the_value_of_openai_api_key_is_a_key_in_any_form(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "my.own*form")
     kind = "value of OPENAI_API_KEY"
     assert find("it is my.own*form!") == [(kind, "my.own*form")]
-    assert redact("it is my.own*form!") == "it is [value of OPENAI_API_KEY]!"
+    assert redact("it is my.own*form!") == f"it is [{kind}]!"
     assert find("it is myxownform") == []
-
-
-def test_a_short_value_of_openai_api_key_is_not_a_key(monkeypatch):
-    for value in ("", "none", "x"):
-        monkeypatch.setenv("OPENAI_API_KEY", value)
+    for short in ("", "none", "x"):
+        monkeypatch.setenv("OPENAI_API_KEY", short)
         assert find("none of x") == []
 
 

@@ -6,10 +6,11 @@ import socket
 import filelock  # noqa: F401 (once, rather than in every inner run)
 import pytest
 
-from pytest_miniwob_agent.cassettes.tape.item import ItemCassette, Record
-from pytest_miniwob_agent.cassettes.tape.transport import CassetteTransport
+from pytest_miniwob_agent.cassettes.tape.model import RecordedModel
+from pytest_miniwob_agent.cassettes.tape.recording import Record, Recording
 from pytest_miniwob_agent.core.limits import Limits
-from pytest_miniwob_agent.models.client import OpenAILLM
+from pytest_miniwob_agent.models.client import LiveModel
+from pytest_miniwob_agent.models.params import kept_params
 
 
 @pytest.fixture
@@ -48,18 +49,18 @@ def session(tmp_path):
 
     @contextlib.contextmanager
     def open_session(server=None, params=None, retries=0, budget=None, folder=tmp_path):
-        record = Record.NEW_EPISODES if server else Record.NONE
-        cassette = ItemCassette(folder, "a/m/t/1", record)
-        with CassetteTransport(cassette, budget) as transport:
-            yield OpenAILLM(
-                "m",
-                params or {},
-                base_url=server and server.url,
-                transport=transport,
-                live=cassette.live,
-                retries=retries,
-            )
-        if cassette.calls:
-            cassette.finish(Limits())
+        recording = Recording(folder, "a/m/t/1", Record.NEW_EPISODES if server else Record.NONE)
+
+        def connect():
+            return LiveModel(
+                "m", params or {}, base_url=server.url, retries=retries, budget=budget,
+                on_unusable=recording.add_unusable,
+            )  # fmt: skip
+
+        model = RecordedModel(recording, "m", kept_params(params or {}), connect, budget)
+        with contextlib.closing(model):
+            yield model
+        if recording.calls:
+            recording.finish(Limits())
 
     return open_session

@@ -68,7 +68,7 @@ def test_a_malformed_answer_is_an_error_of_one_line_and_records_nothing(
     with session(raw_server, retries=1) as llm, pytest.raises(ModelError) as error:
         llm.complete("one", "plan")
     text = str(error.value)
-    assert text.startswith(f"plan call: {raw_server.url}/ {message}")
+    assert text.startswith(f"test call: {raw_server.url}/ {message}")
     assert len(text) < 300
     assert "\n" not in text
     assert raw_server.requests == 1
@@ -148,7 +148,7 @@ def test_an_answer_that_is_cut_off_is_asked_for_again(session, tmp_path, raw_ser
     raw_server.answer = lambda number: CUT[kind] if number < 3 else [response(completion())]
     with session(raw_server) as llm, pytest.raises(ModelError) as error:
         llm.complete("one", "plan")
-    assert re.match(r"plan call: http://127\S* can't be reached: .*$", str(error.value))
+    assert re.match(r"test call: http://127\S* can't be reached: .*$", str(error.value))
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
     with session(raw_server, retries=1) as llm:
         live = llm.complete("one", "plan")

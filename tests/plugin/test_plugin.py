@@ -6,6 +6,7 @@ import os
 import pytest
 from projects import FAKE_PAGE, solve_menu
 
+from pytest_miniwob_agent.core.data import from_data
 from pytest_miniwob_agent.core.outcome import Outcome, Status
 
 KEEP_REPORTS = """
@@ -64,7 +65,7 @@ class TestOutcomes:
         [line] = (record.path / "outcomes.jsonl").read_text().splitlines()
         _, kind, data = json.loads(line)
         assert kind == "Outcome"
-        outcome = Outcome.from_data(data)
+        outcome = from_data(Outcome, data)
         assert outcome.case.id == "n-screen-n-step/click-menu-2/1"
         assert (outcome.agent, outcome.model, outcome.status) == ("reflective", "m", Status.SOLVED)
         assert outcome.cassette == "reflective/m/click-menu-2/1"
@@ -179,7 +180,7 @@ class TestOutcomes:
         result = project.runpytest("-k", "click-menu-2/1")
         result.assert_outcomes(errors=1)
         [line] = (project.path / "outcomes.jsonl").read_text().splitlines()
-        outcome = Outcome.from_data(json.loads(line)[2])
+        outcome = from_data(Outcome, json.loads(line)[2])
         assert (outcome.status, outcome.error) == (Status.ERROR, "ZeroDivisionError")
         assert outcome.message == "ZeroDivisionError: division by zero"
         assert [event.kind for event in outcome.events] == ["trial"]

@@ -36,6 +36,7 @@ def run(project, chat_server, monkeypatch):
 
 
 def steady(lines):
+    lines = [re.sub(r" --miniwob-base-url=\S+", "", line) for line in lines]
     return [re.sub(r"\d+\.\d s\b", "0.0 s", line).rstrip() for line in lines]
 
 
@@ -118,9 +119,6 @@ def test_the_table_is_coloured_by_what_is_solved(short, run):
     lines = result.outlines
     for colour, line in zip([bold, yellow, green, yellow], TABLE, strict=True):
         assert f"{colour}{line}\x1b[0m" in lines
-    assert "\x1b[31m\x1b[1mFAILED in trial 3, best reward -1\x1b[0m" in lines
-    assert "\x1b[31m  1. click id=3  -> reward -1\x1b[0m" in lines
-    assert '  <button id="1" pos="top-left">Menu</button>' in lines
 
 
 def test_a_narrow_terminal_lacks_the_last_column(short, run, monkeypatch):
@@ -274,26 +272,6 @@ def test_drift_is_shown_without_tracebacks(record):
     record.makeconftest(FAKE_PAGE.replace('"Menu"', '"Menus"'))
     result = record.runpytest("-k", "click-menu-2/1", "--tb=no")
     result.stdout.fnmatch_lines(["1 item no longer fits the recorded model calls:", "*1 drifted*"])
-
-
-def test_items_that_several_tests_have_are_named(record):
-    record.makepyfile(
-        """
-        import pytest
-
-        menu = pytest.mark.miniwob("click-menu-2", seeds=[1])
-
-        @menu
-        def test_one(miniwob_episode):
-            assert miniwob_episode.solved
-
-        @menu
-        def test_two(miniwob_episode):
-            assert miniwob_episode.calls < 9
-        """
-    )
-    text = " ".join(record.runpytest().outlines)
-    assert "1 item is in several tests and counted in each: n-screen-n-step/click-menu-2/1" in text
 
 
 EVIL = "\\x1b[2J\\ud800\\u202e\\n::error::x"

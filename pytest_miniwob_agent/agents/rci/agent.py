@@ -22,10 +22,7 @@ from pytest_miniwob_agent.core.actions import Action, Hold, Release
 from pytest_miniwob_agent.core.data import digest
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.events import Ending, Note, TrialEnded
-from pytest_miniwob_agent.core.observations import Transition
 from pytest_miniwob_agent.core.protocols import LLM, Environment
-from pytest_miniwob_agent.core.text import nearest
-from pytest_miniwob_agent.tasks.catalogue import installed_tasks
 
 GROUNDINGS = 3
 """Rewordings of an instruction that can't be carried out (2.2.2)."""
@@ -51,8 +48,6 @@ class RCIAgent:
         without: the part that an ablation leaves out (3.2.4): `plan`, `state`, `agent` or `none`.
         task: the name of the task, for its exemplars; the plugin gives it.
 
-    Raises:
-        UsageError: an argument is none of these, or a file of exemplars has the name of no task.
     """
 
     def __init__(
@@ -101,10 +96,6 @@ def _read_exemplars(source: str, task: str) -> Prompt | None:
             f"--miniwob-agent-params: exemplars {source!r} is not none, built-in, or a folder with "
             "files TASK.txt or default.txt"
         )
-    known = {"default", task, *installed_tasks()}
-    for name, path in files.items():  # a name that resembles none of them may be a custom page
-        if name not in known and (hint := nearest(name, sorted(known))):
-            raise UsageError(f"{path}: there is no task {name!r}{hint}")
     chosen = files.get(task, files.get("default"))
     if chosen is None:
         return None
@@ -198,7 +189,7 @@ class _Trial:
                         self._env.step(Release(held.key))
                 raise Inadmissible(_ID.sub(r'data-ref="\1"', transition.error))
             if transition.done:
-                return _judged(transition)
+                return TrialEnded.judged(transition)
         self._done.append(str(instruction))
         return None
 
@@ -212,12 +203,6 @@ class _Trial:
             purpose, rules=rules, goal=self._goal, page=page, **values
         )
         return _bounded(self._llm.complete(prompt, purpose).text.strip(), REPLY_LIMIT)
-
-
-def _judged(transition: Transition) -> TrialEnded:
-    if transition.solved:
-        return TrialEnded(Ending.CORRECT)
-    return TrialEnded(Ending.FAILED, f"reward {transition.reward:g}")
 
 
 def _numbered(lines: list[str]) -> str:

@@ -39,8 +39,6 @@ class ReflectiveAgent:
             thoughts and notes on past actions keep what was seen; `picture` for a picture with the
             ids drawn on it; `both` for full text and picture.
 
-    Raises:
-        UsageError: an argument is none of these, or the folder of prompts is not right.
     """
 
     def __init__(

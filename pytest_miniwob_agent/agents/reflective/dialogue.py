@@ -19,11 +19,7 @@ MOST_PICTURES = 10
 
 @dataclass(slots=True)
 class Dialogue:
-    """The prompts about a trial, and the model's replies.
-
-    `all_actions` explains and reads every action, not only those of the paper. `sketch` is the
-    rough plan of plan-then-adapt.
-    """
+    """The prompts about a trial, and the model's replies; `sketch` is for plan-then-adapt."""
 
     llm: LLM
     prompts: Prompts

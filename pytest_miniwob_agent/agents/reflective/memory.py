@@ -33,11 +33,8 @@ class Memory:
     """What was learned in earlier trials: R and D of algorithm 1.
 
     R is kept as its result: `prefix` are the actions to repeat, `suggestion` is the action after
-    them. `mistakes` is D: the wrong clicks of each step.
-
-    Args:
-        kind: `structured`; `unconstrained` leaves the ids of wrong clicks on the screen (7.2);
-            `plain` keeps all suggestions as `notes` and enforces none (7.1).
+    them. `mistakes` is D: the wrong clicks of each step. Of the other kinds `unconstrained` leaves
+    wrong clicks their ids (7.2), `plain` keeps suggestions as `notes` and enforces none (7.1).
     """
 
     def __init__(self, kind: str) -> None:

@@ -26,14 +26,11 @@ _LONE_ID = re.compile(r"\D{0,20}(\d+)\D{0,20}")
 _INDEX = re.compile(r"action\W{0,9}index\W{0,9}(\d++)\W", re.I)
 _QUOTED = re.compile(r'"[^"\n]*"|(?<!\w)\'[^\'\n]*\'(?!\w)|\u201c[^\u201d\n]*\u201d')
 _STORED = re.compile("\ue000(\\d+)\ue001")
-_REJECTED = re.compile(r"\b(?:instead of|rather than|and not|avoid(?:ing)?)\b[^,;.:\n]*", re.I)
-_BUT = re.compile(r"\b(?:not|n't|never)\b([^;.\n]*?)\bbut\b(?:\s+(?:rather|instead))?\s*+", re.I)
-_NEGATED = re.compile(r"(?:\b(?:not|never|without)|n['\u2019]t)\b[^,;.:\n]*", re.I)
+_WARNED_OF = re.compile(
+    r"(?:\b(?:instead of|rather than|avoid(?:ing)?|not|never|without)|n['\u2019]t)\b[^,;.:\n]*",
+    re.I,
+)
 _NEXT = re.compile(r"[;\n]|,?\s(?:and\s)?(?:then|afterwards|after that)\b|\.\s", re.I)
-
-_NO_MARKS = {0xE000: "\ufffd", 0xE001: "\ufffd"}
-_PAST = re.compile(r"\bhave (clicked|pressed|entered|typed|held|released)\b", re.I)
-_VERB_OF = {"held": "hold", "typed": "type", "released": "release"}
 
 MAX_SENTENCE = 2_500
 """Characters of a suggestion that are read: more than the longest text that can be typed."""
@@ -79,7 +76,7 @@ def parse_suggestion(reply: str, all_actions: bool, screens: int) -> tuple[int, 
     """Read step and action of `For action index=A, you should B.`.
 
     Of several suggestions the last is meant, of several actions in one the first. Actions that a
-    sentence warns of are skipped: those after `instead of`, and those between `not` and `but`.
+    sentence warns of are skipped: those after words such as `instead of` and `not`.
 
     Raises:
         Unreadable: no action is suggested, or one for a step beyond the number of screens.
@@ -107,23 +104,15 @@ def _clauses(sentence: str, verb: re.Pattern[str]) -> Iterator[list[str]]:
     """
     stored = _QUOTED.findall(sentence)
     numbers = iter(range(len(stored)))
-    plain = _QUOTED.sub(lambda _: f"\ue000{next(numbers)}\ue001", sentence.translate(_NO_MARKS))
-    plain = _REJECTED.sub(" ", plain)
-    plain = _BUT.sub(lambda match: _verb_for_rest(match, verb), plain)
-    plain = _NEGATED.sub(" ", plain)
-    plain = _PAST.sub(lambda match: _VERB_OF.get(match[1].lower(), match[1][:-2]), plain)
+    plain = _QUOTED.sub(
+        lambda _: f"\ue000{next(numbers)}\ue001", re.sub("[\ue000\ue001]", "\ufffd", sentence)
+    )
+    plain = _WARNED_OF.sub(" ", plain)
     for clause in _NEXT.split(plain):
         yield [
             _STORED.sub(lambda match: stored[int(match[1])], clause[found.start() :])
             for found in verb.finditer(clause)
         ]
-
-
-def _verb_for_rest(match: re.Match[str], verb: re.Pattern[str]) -> str:
-    """Return the verb of `not click id=2 but id=3`, which has none behind the `but`."""
-    named = verb.search(match[1])
-    has_its_own = verb.match(match.string, match.end())
-    return f" {named[0]} " if named and not has_its_own else " "
 
 
 def _parse_start(text: str, all_actions: bool) -> Command | None:

@@ -8,30 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import get_args
 
 from pytest_miniwob_agent.agents.parameters import check_choice, variant_name
 from pytest_miniwob_agent.agents.prompts import Prompt, Prompts
 from pytest_miniwob_agent.agents.tools.conversation import CALLS_LIMIT, Conversation
 from pytest_miniwob_agent.core.actions import (
     Action,
-    Choose,
     Click,
     ClickAt,
-    Copy,
-    DoubleClick,
-    Drag,
     DragFrom,
     Enter,
     Follow,
     Hold,
-    Hover,
     HoverAt,
-    Paste,
     Press,
     Release,
-    Scroll,
-    Select,
-    Type,
     Wait,
 )
 from pytest_miniwob_agent.core.errors import StepLimit
@@ -41,18 +33,11 @@ from pytest_miniwob_agent.core.protocols import LLM, Environment
 from pytest_miniwob_agent.core.tools import tools_of
 from pytest_miniwob_agent.screen import render
 
-ACTIONS: dict[str, tuple[type[Action], ...]] = {
-    "paper": (Click, Enter, Press, Hold, Release),
-    "all": (
-        Click, Enter, Press, Hold, Release,
-        Type, DoubleClick, Hover, Drag, Select, Scroll, Choose, Copy, Paste,
-    ),
-}  # fmt: skip
-"""The values of the parameter `actions`: those of the reflective agent's paper, and those that any
-screen allows to choose."""
+PAPER_ACTIONS = (Click, Enter, Press, Hold, Release)
+"""The actions of the reflective agent's paper."""
 
-FULL_SCREEN_ACTIONS: tuple[type[Action], ...] = (ClickAt, HoverAt, DragFrom, Wait, Follow)
-"""Further actions, which need to be given boxes and to know what moves."""
+FULL_SCREEN_ACTIONS = (ClickAt, HoverAt, DragFrom, Wait, Follow)
+"""The actions that need to be given boxes and to know what moves."""
 
 MISSES = 3
 """Answers in a row after which a trial ends, if nothing of any of them could be carried out."""
@@ -70,18 +55,17 @@ class ToolsAgent:
             those at points and by the clock only together with the full screen.
         screen: `compact`, or `full` for everything that shows.
 
-    Raises:
-        UsageError: an argument is none of these, or the folder of prompts is not right.
     """
 
     def __init__(
         self, prompts: str | Path | None = None, *, actions: str = "paper", screen: str = "compact"
     ) -> None:
         self.prompts = Prompts(Path(__file__).with_name("prompts"), prompts)
-        all_actions = check_choice("actions", actions, tuple(ACTIONS)) == "all"
+        all_actions = check_choice("actions", actions, ("paper", "all")) == "all"
         self._full_screen = check_choice("screen", screen, ("compact", "full")) == "full"
-        more = FULL_SCREEN_ACTIONS if self._full_screen and all_actions else ()
-        self.tools = tools_of(ACTIONS[actions] + more)
+        without = () if self._full_screen else FULL_SCREEN_ACTIONS
+        offered = [action for action in get_args(Action) if action not in without]
+        self.tools = tools_of(offered if all_actions else PAPER_ACTIONS)
         parts = {"full-screen": self._full_screen, "all-actions": all_actions}
         self.name = variant_name("tools", parts)
 
@@ -139,9 +123,7 @@ class _Trial:
             else:
                 self._conversation.add(completion, [self._prompts.fill("reminder")])
                 reminded = True
-        if self._last.solved:
-            return TrialEnded(Ending.CORRECT)
-        return TrialEnded(Ending.FAILED, f"reward {self._last.reward:g}")
+        return TrialEnded.judged(self._last)
 
     def report(self, ending: Ending) -> Prompt:
         """Describe the trial, which has failed, to the model of the next one."""

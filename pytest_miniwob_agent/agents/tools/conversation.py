@@ -1,15 +1,13 @@
 """The conversation of one trial, in the Chat Completions form and within bounds.
 
-A model's answer goes back into the conversation in a form that every server takes: ids of calls are
-numbered through, and what is not valid, or endless, is replaced. Numbered ids also keep the prompts
-of a replay equal where a server makes up new ones.
+Answers go back in a form that every server takes: what is not valid, or endless, is replaced, and
+calls are numbered, so that prompts do not depend on the ids that a server makes up.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pytest_miniwob_agent.agents.prompts import Prompt, Prompts
@@ -19,9 +17,8 @@ from pytest_miniwob_agent.core.tools import BadCall, parse_arguments
 SCREENS_LIMIT = 16_000
 """Characters of the screens in a prompt: older screens are left out, and a longer one is cut."""
 
-ANSWERS_LIMIT = 16_000
-"""Characters of the answers in a prompt and their results, without screens: the oldest are left
-out. The latest answer always stays."""
+ANSWERS_SHOWN = 30
+"""Answers in a prompt, with their results: the latest ones."""
 
 TEXT_LIMIT = 4_000
 """Characters of an answer's text that later prompts repeat."""
@@ -36,49 +33,23 @@ NOTHING = "(no answer)"
 """The text in place of an empty answer, which some servers refuse to be sent."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Exchange:
-    """An answer of the model and its results as messages, and the screen below the last of them."""
-
-    messages: list[dict[str, Any]]
-    screen: str | None
-
-    @property
-    def size(self) -> int:
-        """Characters without the screen."""
-        calls = self.messages[0].get("tool_calls", ())
-        arguments = sum(len(call["function"]["arguments"]) for call in calls)
-        return arguments + sum(len(message["content"] or "") for message in self.messages)
-
-
 class Conversation:
-    """The messages of one trial.
-
-    Args:
-        prompts: the agent's texts.
-        system: the system message.
-        task: the user's message, without its screen.
-        screen: the first screen.
-    """
+    """The messages of one trial; `task` is the user's first message without its screen."""
 
     def __init__(self, prompts: Prompts, system: Prompt, task: Prompt, screen: str) -> None:
         self._prompts = prompts
         self._system = system
         self._task = task
         self._screen = screen
-        self._exchanges: list[_Exchange] = []
+        self._exchanges: list[tuple[list[dict[str, Any]], str | None]] = []
         self._calls = 0
 
     def add(
         self, completion: Completion, results: Sequence[Prompt], screen: str | None = None
     ) -> None:
-        """Add an answer and what came of it.
+        """Add an answer, the results of its first calls, and the screen below the last of them.
 
-        Args:
-            completion: the model's answer.
-            results: the results of its first calls, in order; for an answer without calls, the
-                user's next message.
-            screen: the screen that is shown below the last result.
+        Of an answer without calls, the result is the user's next message.
         """
         text = _sendable((completion.text or completion.refusal or "").strip()[:TEXT_LIMIT])
         answer: dict[str, Any] = {"role": "assistant", "content": text or NOTHING}
@@ -97,12 +68,12 @@ class Conversation:
                 {"role": "tool", "tool_call_id": id_, "content": result}
                 for id_, result in zip(ids, results, strict=True)
             ]
-        self._exchanges.append(_Exchange([answer, *replies], screen))
+        self._exchanges.append(([answer, *replies], screen))
 
     def messages(self) -> list[dict[str, Any]]:
         """The messages of the next request."""
-        exchanges = self._kept()
-        screens = self._screens([self._screen, *(exchange.screen for exchange in exchanges)])
+        exchanges = self._exchanges[-ANSWERS_SHOWN:]
+        screens = self._screens([self._screen, *(screen for _, screen in exchanges)])
         task = [self._task, screens[0]]
         if left_out := len(self._exchanges) - len(exchanges):
             task.append(self._prompts.fill("earlier", count=str(left_out)))
@@ -110,23 +81,12 @@ class Conversation:
             {"role": "system", "content": self._system},
             {"role": "user", "content": Prompt.joined(filter(None, task))},
         ]
-        for exchange, screen in zip(exchanges, screens[1:], strict=True):
-            messages += exchange.messages
+        for (exchange, _), screen in zip(exchanges, screens[1:], strict=True):
+            messages += exchange
             if screen:
                 content = Prompt.joined([messages[-1]["content"], screen])
                 messages[-1] = {**messages[-1], "content": content}
         return messages
-
-    def _kept(self) -> list[_Exchange]:
-        """The exchanges that fit, in order; the latest always does."""
-        room = ANSWERS_LIMIT
-        kept: list[_Exchange] = []
-        for exchange in reversed(self._exchanges):
-            room -= exchange.size
-            if kept and room < 0:
-                break
-            kept.insert(0, exchange)
-        return kept
 
     def _screens(self, screens: Sequence[str | None]) -> list[Prompt]:
         """Show the latest screens that fit, and say of the older ones that they are left out."""

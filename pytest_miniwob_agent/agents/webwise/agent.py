@@ -8,6 +8,8 @@ ones (k = 1), or those that the agent solved itself (4.5).
 
 from __future__ import annotations
 
+import re
+import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +27,6 @@ from pytest_miniwob_agent.agents.webwise.examples import (
 from pytest_miniwob_agent.agents.webwise.interpreter import interpret
 from pytest_miniwob_agent.agents.webwise.language import ProgramError
 from pytest_miniwob_agent.agents.webwise.page import PageJudged, ProgramPage, is_asked_for
-from pytest_miniwob_agent.agents.webwise.replies import extract_program
 from pytest_miniwob_agent.core.actions import Action
 from pytest_miniwob_agent.core.data import digest
 from pytest_miniwob_agent.core.errors import UsageError
@@ -40,11 +41,10 @@ from pytest_miniwob_agent.screen import legal
 PROGRAMS = 10
 """Programs per trial, algorithm 1's T."""
 
-HISTORY_LIMIT = 16_000
-"""Characters of the objects that are shown again with earlier programs."""
-
 PROGRAM_LIMIT = 2_000
 """Characters of an earlier program that are shown again."""
+
+_FENCED = re.compile(r"```[^\n`]*\n(.*?)(?:```|\Z)", re.S)
 
 EXAMPLES = ("none", "built-in")
 OBJECTS = {"filtered": "", "whole": "whole-dom", "none": "instruction-only"}
@@ -67,10 +67,6 @@ class WebWISEAgent:
         save_examples: the path of a file to write when the run is over: what its items solved
             without an example (4.5). It changes neither the agent's name nor any prompt.
         task: the name of the task, for its examples; the plugin gives it.
-
-    Raises:
-        UsageError: an argument is none of these, the folder of prompts is not right, `examples`
-            can't be read, or `save_examples` is that file or a folder.
     """
 
     def __init__(
@@ -168,13 +164,26 @@ class WebWISEAgent:
 
 
 def _check_saved(path: object, shown: str) -> Path:
-    """Return the absolute path of the examples to save, which must not be those that are shown."""
+    """Return the absolute path of the examples to save: not those that are shown."""
     param = f"--miniwob-agent-params: save_examples {path!r}"
     if not isinstance(path, str) or not path or Path(path).is_dir():
         raise UsageError(f"{param} is not the path of a file")
     if shown not in EXAMPLES and Path(path).resolve() == Path(shown).resolve():
         raise UsageError(f"{param} would overwrite the examples that the agent is shown")
     return Path(path).absolute()
+
+
+def program_in(reply: str) -> str:
+    """Return the program in a reply: its fenced blocks, or all of it where it has none.
+
+    Raises:
+        ProgramError: it is empty.
+    """
+    blocks = _FENCED.findall(reply) or [reply]
+    program = textwrap.dedent("\n".join(block.strip("\n") for block in blocks)).strip()
+    if not program:
+        raise ProgramError("there is no program in the answer")
+    return program
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,24 +234,22 @@ class _Trial:
         reply = legal(self._llm.complete(self._prompt(objects), "program").text)
         program, error, judged = reply.strip(), "", None
         try:
-            program = extract_program(reply)
+            program = program_in(reply)
             interpret(program, self._page.functions)
         except ProgramError as failure:
             error = " ".join(legal(str(failure)).split())
         except PageJudged as end:
-            judged = end.transition
+            judged = end.args[0]
         return _Attempt(objects, program, self._page.actions - before, error, judged)
 
     def _end(self, transition: Transition) -> None:
-        """Note the page's verdict, and the example that a solved zero-shot trial makes."""
-        if not transition.solved:
-            self._note(TrialEnded(Ending.FAILED, f"reward {transition.reward:g}"))
-            return
+        """Note the page's judgement, and the example that a solved zero-shot trial makes."""
         acting = [attempt for attempt in self._attempts if attempt.actions]
-        if self._agent.zero_shot and not any(attempt.error for attempt in acting):
+        right = transition.solved and not any(attempt.error for attempt in acting)
+        if right and self._agent.zero_shot:
             stages = [Stage(attempt.objects, attempt.program) for attempt in acting]
             self._note(Remark(REMARK, remark_of(self._goal, stages)))
-        self._note(TrialEnded(Ending.CORRECT))
+        self._note(TrialEnded.judged(transition))
 
     def _prompt(self, objects: str) -> Prompt:
         values: dict[str, str] = {}
@@ -254,17 +261,14 @@ class _Trial:
         return self._agent.with_objects("program", objects, examples=self._agent.examples, **values)
 
     def _history(self) -> str:
-        """Show the programs so far and their outcomes; of long ones the latest objects only."""
+        """Show the programs so far and their outcomes."""
         past: list[Prompt] = []
-        room = HISTORY_LIMIT
-        for number, attempt in reversed(list(enumerate(self._attempts, start=1))):
-            room -= len(attempt.objects)
-            objects = attempt.objects if room >= 0 else "(left out)"
+        for number, attempt in enumerate(self._attempts, start=1):
             program = attempt.program
             if len(program) > PROGRAM_LIMIT:
                 program = program[:PROGRAM_LIMIT] + "…"
             values = {"number": str(number), "program": program, "outcome": self._outcome(attempt)}
-            past.insert(0, self._agent.with_objects("past", objects, **values))
+            past.append(self._agent.with_objects("past", attempt.objects, **values))
         return Prompt.joined(past) if past else "(none)"
 
     def _outcome(self, attempt: _Attempt) -> Prompt:

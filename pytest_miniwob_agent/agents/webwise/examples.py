@@ -1,14 +1,12 @@
-"""Solved examples: a file of one JSON object per line, at most `PER_TASK` for each task.
+"""Automatic context generation (4.5): solved examples, a file of one JSON object per line.
 
-WebWISE's automatic context generation (4.5). One run writes the file (the parameter
-`save_examples`), others read it (`examples`), so that no item depends on another of its run.
+One run writes the file, others read it, so that no item depends on another of its run.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,8 +22,6 @@ PER_TASK = 2
 
 REMARK = "example"
 """The subject of a `Remark` whose text is an example (`remark_of`)."""
-
-_NOT_AN_EXAMPLE = (ValueError, TypeError, KeyError, RecursionError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +56,7 @@ def read_examples(path: Path) -> tuple[list[Example], str]:
         try:
             if line.strip():
                 examples.append(_example(json.loads(line)))
-        except _NOT_AN_EXAMPLE as error:
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise UsageError(
                 f"{path}:{number}: not an example, which has task, goal, stages: {error!r}. "
                 "The parameter save_examples of the agent webwise writes such a file"
@@ -86,8 +82,7 @@ def write_examples(path: Path, outcomes: Iterable[Outcome]) -> int:
     )
     by_task: dict[str, dict[Example, None]] = {}
     for task, _, _, text in solved:
-        with suppress(*_NOT_AN_EXAMPLE):  # an agent that inherits from ours may remark anything
-            by_task.setdefault(task, {})[_example({**json.loads(text), "task": task})] = None
+        by_task.setdefault(task, {})[_example({**json.loads(text), "task": task})] = None
     kept = [example for examples in by_task.values() for example in list(examples)[:PER_TASK]]
     if kept:
         try:

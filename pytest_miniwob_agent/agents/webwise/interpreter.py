@@ -16,32 +16,32 @@ from __future__ import annotations
 import ast
 import inspect
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NoReturn, cast
 
 from pytest_miniwob_agent.agents.webwise.functions import (
     BUILT_IN,
-    ITERABLES,
     KEYWORDS,
-    MAX_BITS,
     METHODS,
-    NUMBERS,
-    SCALARS,
-    Value,
     entries,
     growth,
-    kind_of,
 )
-from pytest_miniwob_agent.agents.webwise.language import MAX_NESTING, OPERATORS, ProgramError, parse
+from pytest_miniwob_agent.agents.webwise.language import (
+    ITERABLES,
+    MAX_BITS,
+    MAX_NESTING,
+    NUMBERS,
+    OPERATORS,
+    SCALARS,
+    ProgramError,
+    parse,
+)
 
 MAX_WORK = 250_000
 """Units of work of one run."""
 
 CALL_WORK = 100
 """The cost of a call of a given function, whatever the function does."""
-
-_MISTAKES = (ArithmeticError, LookupError, TypeError, ValueError, RecursionError)
-"""Exceptions of Python's own operators on plain data."""
 
 _IN_PLACE: Mapping[type[ast.operator], Callable[..., Any]] = {
     ast.Add: operator.iadd,
@@ -52,7 +52,7 @@ _IN_PLACE: Mapping[type[ast.operator], Callable[..., Any]] = {
 
 def interpret(
     source: str, functions: Mapping[str, Callable[..., Any]], *, work: int = MAX_WORK
-) -> dict[str, Value]:
+) -> dict[str, Any]:
     """Run a program and return the values of its variables at the end.
 
     Nothing of it is run unless all of it is in the language. Other exceptions of the functions than
@@ -62,7 +62,7 @@ def interpret(
         ProgramError: anything that is wrong with the program.
     """
     run = _Run(functions, work)
-    run.block(parse(source, functions))
+    run.block(parse(source, {**BUILT_IN, **functions}))
     return run.variables
 
 
@@ -78,7 +78,7 @@ class _Run:
     """One run of a program that has been checked."""
 
     def __init__(self, functions: Mapping[str, Callable[..., Any]], work: int) -> None:
-        self.variables: dict[str, Value] = {}
+        self.variables: dict[str, Any] = {}
         self._functions = functions
         self._left = work
         self._line = 1
@@ -93,20 +93,18 @@ class _Run:
             self._left = 0
             self._fail("the program does too much: too many steps, or too large values")
 
-    def _read(self, *values: Value) -> int:
+    def _read(self, *values: Any) -> int:
         """Charge for reading values to their last entry; returns the cost."""
         before = self._left
-        waiting: list[tuple[Any, int]] = [(value, 0) for value in values]
+        waiting = [(value, 0) for value in values]
         while waiting:
             value, depth = waiting.pop()
-            if type(value) not in SCALARS and type(value) not in ITERABLES:
+            if type(value) not in SCALARS + ITERABLES:
                 self._fail(f"a value of the type {type(value).__name__} can't be used here")
+            if depth > MAX_NESTING:
+                self._fail("a list is nested too deep")
             self._charge(1 + (len(value) if type(value) in ITERABLES else 0))
-            if type(value) is int and value.bit_length() > MAX_BITS:
-                self._fail("the number is too big")
             if type(value) in (list, tuple, dict):
-                if depth > MAX_NESTING:
-                    self._fail("a list is nested too deep")
                 inner = (*value, *value.values()) if type(value) is dict else value
                 waiting += [(entry, depth + 1) for entry in inner]
         return before - self._left
@@ -114,14 +112,17 @@ class _Run:
     def _apply(self, operation: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Call one of Python's own operations, which has been paid for, with our error messages."""
         try:
-            return operation(*args, **kwargs)
+            result = operation(*args, **kwargs)
         except ZeroDivisionError:
             self._fail("this divides by zero")
         except LookupError:
             self._fail("there is no such entry")
-        except _MISTAKES:
-            given = " and ".join(map(kind_of, (*args, *kwargs.values())))
+        except (ArithmeticError, TypeError, ValueError, RecursionError):
+            given = " and ".join(type(value).__name__ for value in (*args, *kwargs.values()))
             self._fail(f"this can't be done with {given or 'nothing'}")
+        if type(result) is complex or (type(result) is int and result.bit_length() > MAX_BITS):
+            self._fail("the number is too big, or not a real one")
+        return result
 
     def block(self, statements: list[ast.stmt]) -> None:
         for statement in statements:
@@ -178,12 +179,13 @@ class _Run:
             at += 1
             yield
 
-    def _entries(self, value: Value) -> list[Any]:
+    def _entries(self, value: Any) -> list[Any]:
         if isinstance(value, ITERABLES):
             self._charge(len(value))
-        return cast("list[Any]", self._apply(entries, value))
+        listed: list[Any] = self._apply(entries, value)
+        return listed
 
-    def _assign(self, target: ast.expr, value: Value) -> None:
+    def _assign(self, target: ast.expr, value: Any) -> None:
         match target:
             case ast.Name(id=name):
                 self.variables[name] = value
@@ -198,13 +200,13 @@ class _Run:
             case _:
                 self._fail("this can't be given a value")
 
-    def _value(self, node: ast.expr) -> Value:
+    def _value(self, node: ast.expr) -> Any:
         self._line = node.lineno
         self._charge(1)
         match node:
             case ast.Constant(value=value):
                 self._charge(len(value) if isinstance(value, str) else 0)
-                return cast("Value", value)
+                return value
             case ast.Name(id=name):
                 if name not in self.variables:
                     self._fail(f"the name {name!r} has no value")
@@ -216,15 +218,17 @@ class _Run:
             case ast.Tuple(elts=elements):
                 return tuple(self._value(element) for element in elements)
             case ast.Dict(keys=keys, values=values):
-                return self._dict(cast("list[ast.expr]", keys), values)
+                return self._dict(filter(None, keys), values)
             case ast.ListComp() | ast.GeneratorExp():
                 return self._comprehension(node.elt, node.generators)
             case ast.JoinedStr(values=parts):
-                return "".join([self._part_of_text(part) for part in parts])
+                return "".join([self._value(part) for part in parts])
+            case ast.FormattedValue(value=inner):
+                return self._call_python("str", str, [self._value(inner)], {})
             case ast.BinOp(left=left, op=op, right=right):
                 return self._binary(op, self._value(left), self._value(right))
             case ast.UnaryOp(op=op, operand=operand):
-                return cast("Value", self._apply(OPERATORS[type(op)], self._value(operand)))
+                return self._apply(OPERATORS[type(op)], self._value(operand))
             case ast.BoolOp(op=op, values=operands):
                 for operand in operands[:-1]:
                     side = self._value(operand)
@@ -239,7 +243,7 @@ class _Run:
                 return self._entry(self._value(holder), self._index(index))
         raise ProgramError("a slice can't be used here", self._line)
 
-    def _dict(self, keys: list[ast.expr], values: list[ast.expr]) -> dict[Any, Any]:
+    def _dict(self, keys: Iterable[ast.expr], values: list[ast.expr]) -> dict[Any, Any]:
         result: dict[Any, Any] = {}
         for key, value in zip(keys, values, strict=True):
             name = self._value(key)
@@ -247,10 +251,10 @@ class _Run:
             self._apply(operator.setitem, result, name, self._value(value))
         return result
 
-    def _comprehension(self, element: ast.expr, loops: list[ast.comprehension]) -> list[Value]:
+    def _comprehension(self, element: ast.expr, loops: list[ast.comprehension]) -> list[Any]:
         outside = dict(self.variables)
         self._charge(len(outside))
-        result: list[Value] = []
+        result: list[Any] = []
 
         def fill(loops: list[ast.comprehension]) -> None:
             if not loops:
@@ -264,17 +268,7 @@ class _Run:
         self.variables = outside
         return result
 
-    def _part_of_text(self, node: ast.expr) -> str:
-        """Evaluate a part of an f-string."""
-        if not isinstance(node, ast.FormattedValue):
-            return cast("str", self._value(node))
-        value = self._value(node.value)
-        self._read(value)
-        text = cast("str", self._apply(str, value))
-        self._charge(len(text))
-        return text
-
-    def _comparison(self, left: Value, ops: list[ast.cmpop], operands: list[ast.expr]) -> bool:
+    def _comparison(self, left: Any, ops: list[ast.cmpop], operands: list[ast.expr]) -> bool:
         for op, operand in zip(ops, operands, strict=True):
             right = self._value(operand)
             if not isinstance(op, ast.Is | ast.IsNot):
@@ -286,9 +280,7 @@ class _Run:
             left = right
         return True
 
-    def _binary(
-        self, op: ast.operator, left: Value, right: Value, *, in_place: bool = False
-    ) -> Value:
+    def _binary(self, op: ast.operator, left: Any, right: Any, *, in_place: bool = False) -> Any:
         """Compute a binary operator; `in_place` as by `+=`, which changes a list itself."""
         numbers = type(left) in NUMBERS and type(right) in NUMBERS
         match op:
@@ -303,58 +295,53 @@ class _Run:
                     sum(len(side) for side in (left, right) if isinstance(side, ITERABLES))
                 )
             case ast.Mod() if not numbers:  # '%999999999d' % 1
-                self._fail(f"{kind_of(left)} can't be formatted with %")
+                self._fail(f"{type(left).__name__} can't be formatted with %")
         operation = OPERATORS[type(op)]
         if in_place:
             operation = _IN_PLACE.get(type(op), operation)
-        result = self._apply(operation, left, right)
-        if type(result) is int and result.bit_length() > MAX_BITS:
-            self._fail("the number is too big")
-        if type(result) is complex:
-            self._fail("the result is no real number")
-        return cast("Value", result)
+        return self._apply(operation, left, right)
 
-    def _index(self, node: ast.expr) -> Value | slice:
+    def _index(self, node: ast.expr) -> Any:
         if not isinstance(node, ast.Slice):
             return self._value(node)
         bounds = (node.lower, node.upper, node.step)
         return slice(*(None if bound is None else self._value(bound) for bound in bounds))
 
-    def _entry(self, holder: Value, at: Value | slice) -> Value:
-        """Return an entry of a text, list, tuple or dict, or a slice of it."""
-        if not isinstance(holder, ITERABLES):
-            self._fail(f"{kind_of(holder)} has no entries")
-        if isinstance(at, slice):
+    def _entry(self, holder: Any, at: Any) -> Any:
+        """Return an entry of a value, or a slice of it."""
+        if isinstance(at, slice) and isinstance(holder, ITERABLES):
             self._charge(len(holder))
-        else:
+        elif not isinstance(at, slice):
             self._read(at)
-        return cast("Value", self._apply(operator.getitem, holder, at))
+        return self._apply(operator.getitem, holder, at)
 
-    def _set(self, holder: Value, at: Value | slice, value: Value) -> None:
+    def _set(self, holder: Any, at: Any, value: Any) -> None:
         if isinstance(at, slice):
             self._fail("this can't be given a value")
-        if not isinstance(holder, list | dict):
-            self._fail(f"an entry of {kind_of(holder)} can't be set")
         self._read(at)
         self._apply(operator.setitem, holder, at, value)
 
-    def _call(self, node: ast.Call) -> Value:
+    def _call(self, node: ast.Call) -> Any:
         line, called = node.lineno, node.func
-        args = [self._value(called.value)] if isinstance(called, ast.Attribute) else []
-        args += [self._value(argument) for argument in node.args]
+        holder = [self._value(called.value)] if isinstance(called, ast.Attribute) else []
+        args = [*holder, *(self._value(argument) for argument in node.args)]
         kwargs = {str(keyword.arg): self._value(keyword.value) for keyword in node.keywords}
         self._line = line
         if isinstance(called, ast.Attribute):
-            name = called.attr
-            function = METHODS.get(type(args[0]), {}).get(name)
-            if function is None:
-                self._fail(f"{kind_of(args[0])} has no method .{name}()")
-        else:
-            name = cast("ast.Name", called).id
-            if name in self._functions:
-                return self._call_given(name, args, kwargs)
-            function = BUILT_IN[name]
-        if not kwargs.keys() <= KEYWORDS.get(name, frozenset()):
+            method = METHODS.get(type(args[0]), {}).get(called.attr)
+            if method is None:
+                self._fail(f"{type(args[0]).__name__} has no method .{called.attr}()")
+            return self._call_python(called.attr, method, args, kwargs)
+        name = cast("ast.Name", called).id
+        if name in self._functions:
+            return self._call_given(name, args, kwargs)
+        return self._call_python(name, BUILT_IN[name], args, kwargs)
+
+    def _call_python(
+        self, name: str, function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]
+    ) -> Any:
+        """Call a function or method of Python."""
+        if not kwargs.keys() <= set(KEYWORDS.get(name, ())):
             self._fail(f"{name}() takes other arguments")
         if name not in ("append", "pop"):  # they look at one entry only
             cost = self._read(*args, *kwargs.values())
@@ -365,9 +352,9 @@ class _Run:
             return list(result)
         if type(result) in SCALARS:  # the entries of others were paid for before
             self._read(result)
-        return cast("Value", result)
+        return result
 
-    def _call_given(self, name: str, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    def _call_given(self, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Call a function that the program was given."""
         function, line = self._functions[name], self._line
         self._charge(CALL_WORK)
@@ -381,4 +368,4 @@ class _Run:
         except ProgramError as error:
             raise ProgramError(error.reason, error.line or line) from None
         self._read(result)
-        return cast("Value", result)
+        return result

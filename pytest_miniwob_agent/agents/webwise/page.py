@@ -14,7 +14,6 @@ from pytest_miniwob_agent.agents.webwise.objects import (
     render_objects,
 )
 from pytest_miniwob_agent.core.actions import Action, Choose, Click, Hold, Press, Release, Type
-from pytest_miniwob_agent.core.observations import Transition
 from pytest_miniwob_agent.core.protocols import Environment
 
 MAX_CLEARED = 100
@@ -33,22 +32,14 @@ def is_asked_for(action: Action) -> bool:
 
 
 class PageJudged(Exception):
-    """The page has judged: the rest of the program is not run."""
-
-    def __init__(self, transition: Transition) -> None:
-        super().__init__()
-        self.transition = transition
+    """The page has judged, in the transition given: the rest of the program is not run."""
 
 
 class ProgramPage:
     """The page and the functions of programs. `str(page)` lists its objects, one per line.
 
     The functions raise `ProgramError` where they can't do what is asked, and `PageJudged` after
-    the action that made the page judge.
-
-    Args:
-        env: the page.
-        whole: True to make every visible element an object.
+    the action that made the page judge. With `whole`, every visible element is an object.
     """
 
     def __init__(self, env: Environment, *, whole: bool = False) -> None:

@@ -21,15 +21,15 @@ from pytest_miniwob_agent.cassettes.deferred.pending import (
     write_pending,
 )
 from pytest_miniwob_agent.cassettes.format.call import Request
-from pytest_miniwob_agent.cassettes.tape.item import ItemCassette, Record
 from pytest_miniwob_agent.cassettes.tape.lock import LOCKS
-from pytest_miniwob_agent.cassettes.tape.unusable import describe_unusable
+from pytest_miniwob_agent.cassettes.tape.recording import Record, Recording
 from pytest_miniwob_agent.core import secrets
 from pytest_miniwob_agent.core.data import canonical_json
 from pytest_miniwob_agent.core.errors import CassetteError, MiniwobError, UsageError
 from pytest_miniwob_agent.core.files import write_atomically
 from pytest_miniwob_agent.core.text import counted, shorten
 from pytest_miniwob_agent.models.apis.recorded import is_answer
+from pytest_miniwob_agent.models.unusable import describe_unusable
 
 
 def read_answers(pending: Path) -> dict[str, Line]:
@@ -96,7 +96,7 @@ def _completion(answer: Line, request: Request) -> Any:
             raise CassetteError(f"{what}, and is not kept")
         return body
     if status == 200 and body and not answer.get("error"):
-        raise CassetteError(describe_unusable(status, body, request).report)
+        raise CassetteError(describe_unusable(status, body, request.body).report)
     error = answer.get("error") or body
     if isinstance(error, dict):
         error = error.get("error") or error
@@ -127,7 +127,7 @@ def take_answers(answers: Path, pending: Path, cassettes: Path) -> str:
             if answer is None:
                 raise CassetteError("not a whole answer of a batch file")
             stem, locks = stem_of_request(id_), pending.with_name(LOCKS)
-            with closing(ItemCassette(cassettes, stem, Record.DEFER, locks=locks)) as cassette:
+            with closing(Recording(cassettes, stem, Record.DEFER, locks=locks)) as cassette:
                 problems += cassette.remarks
                 if cassette.has_request(id_):
                     already += 1
@@ -142,7 +142,7 @@ def take_answers(answers: Path, pending: Path, cassettes: Path) -> str:
     return "\n  ".join([f"{counted(recorded, 'completion')} recorded{before}", *problems])
 
 
-def _record(cassette: ItemCassette, answer: Line, line: Line | None) -> None:
+def _record(cassette: Recording, answer: Line, line: Line | None) -> None:
     """Record the answer to a line of the batch file.
 
     Raises:

@@ -145,13 +145,9 @@ class Batches:
         self._say_next(waiting, in_flight)
 
     def status(self, wait: Callable[[str], None] | None = None) -> bool:
-        """Report the batches that hold waiting requests; nothing is changed.
+        """Report the batches of pending requests; return True if none failed, not even in part.
 
-        Args:
-            wait: if given, wait until all batches have ended; it receives the progress.
-
-        Returns:
-            True if no batch failed, in whole or in part.
+        With `wait`, which receives the progress, wait first until all batches have ended.
         """
         unanswered = self._waiting().keys() - answers.read_answers(self._pending).keys()
         batches = self._batches(unanswered)
@@ -199,7 +195,6 @@ class Batches:
         return waiting
 
     def _command(self, step: str) -> str:
-        """Return a command that works on the same batch file and the same server."""
         return batch_command(step, self._pending, self._option)
 
     def _say_next(self, waiting: Mapping[str, Line], in_flight: Collection[str]) -> None:

@@ -10,14 +10,13 @@ from typing import Any
 from pytest_miniwob_agent.cassettes.drift.differences import Differences
 from pytest_miniwob_agent.cassettes.format.call import (
     CONVERSATION,
-    OF_TEST,
     Call,
     Request,
     params_of,
 )
 from pytest_miniwob_agent.core.data import canonical_json, changed_parts
 from pytest_miniwob_agent.core.errors import ADDED, REMOVED, Cause, ChangedPicture
-from pytest_miniwob_agent.core.events import Origin
+from pytest_miniwob_agent.core.events import OF_TEST, Origin
 from pytest_miniwob_agent.core.text import listed
 from pytest_miniwob_agent.models.params import option_with
 
@@ -64,12 +63,7 @@ def causes_of(
 ) -> list[Cause]:
     """Return the reasons why a request is not that of a recorded call, at least one.
 
-    Args:
-        request: what is asked now.
-        now: where the request is made, if that is known.
-        call: the recorded call.
-        differences: those of the texts of the two.
-        pictures: the pictures that differ.
+    `now` is where the request is made; the differences are those of the texts of the two.
     """
     recorded, where = call.request, differences.where
     causes = [*_causes_of_model(request, recorded)]
@@ -134,10 +128,7 @@ def _causes_of_tools(now: Mapping[str, Any], then: Mapping[str, Any]) -> Iterato
 def _causes_of_messages(
     now: Origin | None, then: Origin | None, differences: Differences, seen: Sequence[str]
 ) -> Iterator[Cause]:
-    """Yield the causes that the origins of the calls show, with the messages that changed.
-
-    `seen` says how pictures changed.
-    """
+    """Yield the causes that the origins show; `seen` says how pictures changed."""
     if now is None or then is None:
         return
     before = f"{differences.where}: " if differences.where else ""

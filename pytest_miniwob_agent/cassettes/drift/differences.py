@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -16,7 +15,7 @@ from pytest_miniwob_agent.core.data import changed_parts
 from pytest_miniwob_agent.core.text import counted, listed
 
 SHOWN = 3
-"""Changed messages, and changed tools, whose lines are shown."""
+"""Changed messages whose lines are shown."""
 
 CONTEXT = 2
 """Unchanged lines that are shown around a change."""
@@ -54,7 +53,9 @@ def differences_of(recorded: Request, request: Request) -> Differences:
         return Differences(diff(recorded.text, request.text), parts)
     if recorded.path != request.path:
         return Differences(diff(recorded.text, request.text))
-    tools = _lines_of_tools(recorded.tools, request.tools)
+    tools = []
+    if recorded.tools != request.tools:
+        tools = ["tools:", *diff(_json(recorded.tools), _json(request.tools))]
     then, now = recorded.messages, request.messages
     if max(len(then), len(now)) == 1:
         return Differences([*diff(recorded.text, request.text), *tools])
@@ -120,19 +121,8 @@ def _with_ids(message: Message) -> str:
     return "\n".join([f"[{message.role}]", *filter(None, ids)])
 
 
-def _lines_of_tools(then: dict[str, Any], now: dict[str, Any]) -> list[str]:
-    """Return the lines of the tools that changed, as JSON; without added and removed tools."""
-    names = [name for name in then if name in now and then[name] != now[name]]
-    lines = []
-    for name in names[:SHOWN]:
-        lines += [f"the tool {name}:", *diff(_json(then[name]), _json(now[name]))]
-    if len(names) > SHOWN:
-        lines.append(f"… and {counted(len(names) - SHOWN, 'more changed tool')}")
-    return lines
-
-
-def _json(tool: Any) -> str:
-    return json.dumps(tool, indent=2, sort_keys=True, ensure_ascii=False)
+def _json(tools: Any) -> str:
+    return json.dumps(tools, indent=2, sort_keys=True, ensure_ascii=False)
 
 
 def _marked(lines: Sequence[str]) -> list[str]:
@@ -172,19 +162,19 @@ def _fold(line: str, head: bool = True, tail: bool = True) -> str:
 
 
 def _pair(old: str, new: str) -> tuple[str, str]:
-    """Return two versions of a line; of long ones, the words that differ and some around them."""
+    """Return two versions of a line; of long ones, what differs and some words around it."""
     if max(len(old), len(new)) <= LONG:
         return old, new
-    words = [re.findall(r"\s+|\w+|[^\w\s]", line) for line in (old, new)]
-    matcher = SequenceMatcher(None, words[0], words[1], autojunk=False)
-    if matcher.ratio() < 0.5:
+    start = _common(old, new)
+    end = _common(old[start:][::-1], new[start:][::-1])
+    if start + end < LONG // 2:
         return old, new
-    texts = ["", ""]
-    opcodes = matcher.get_opcodes()
-    for index, (tag, a1, a2, b1, b2) in enumerate(opcodes):
-        for side, part in enumerate((words[0][a1:a2], words[1][b1:b2])):
-            text = "".join(part)
-            if tag == "equal":
-                text = _fold(text, head=index > 0, tail=index < len(opcodes) - 1)
-            texts[side] += text
-    return texts[0].strip(), texts[1].strip()
+    before, after = _fold(old[:start], head=False), _fold(old[len(old) - end :], tail=False)
+    pair = [f"{before}{line[start : len(line) - end]}{after}".strip() for line in (old, new)]
+    return pair[0], pair[1]
+
+
+def _common(old: str, new: str) -> int:
+    """Return the number of characters that two texts have in common at their beginning."""
+    pairs = enumerate(zip(old, new, strict=False))
+    return next((number for number, (a, b) in pairs if a != b), min(len(old), len(new)))

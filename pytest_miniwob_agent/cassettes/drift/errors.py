@@ -9,11 +9,11 @@ from pathlib import Path
 from pytest_miniwob_agent.cassettes.drift.causes import SUBJECTS, causes_of, options_of
 from pytest_miniwob_agent.cassettes.drift.changed_pictures import changed_pictures, lines_of
 from pytest_miniwob_agent.cassettes.drift.differences import differences_of
-from pytest_miniwob_agent.cassettes.format.call import OF_TEST, Call, Request
+from pytest_miniwob_agent.cassettes.format.call import Call, Request
 from pytest_miniwob_agent.cassettes.tape.pictures import Pictures
 from pytest_miniwob_agent.core.chat import Message
 from pytest_miniwob_agent.core.errors import Cause, Drift
-from pytest_miniwob_agent.core.events import Origin
+from pytest_miniwob_agent.core.events import OF_TEST, Origin
 
 
 def drift_of_call(
@@ -90,23 +90,23 @@ def _nearest(request: Request, origin: Origin | None, calls: Sequence[Call], pla
     """
     messages = request.messages
 
-    def by_messages(index: int) -> tuple[bool, float, int]:
-        recorded = calls[index].request
-        then = recorded.messages
+    def rank(call: Call) -> tuple[bool, float, int]:
+        then = call.request.messages
         ratio = SequenceMatcher(None, then, messages, autojunk=False).ratio()
-        return recorded.path == request.path, ratio, -abs(len(then) - len(messages))
+        return call.request.path == request.path, ratio, -abs(len(then) - len(messages))
 
-    def by_lines(index: int) -> tuple[float, bool, bool, int]:
+    def rank_of_lines(index: int) -> tuple[float, bool, bool, int]:
         call = calls[index]
         then = call.request.messages
         old, new = _lines_without(then, messages), _lines_without(messages, then)
         ratio = SequenceMatcher(None, old, new, autojunk=False).ratio()
-        same = bool(origin and call.origin) and str(origin) == str(call.origin)
+        same = str(origin) == str(call.origin)
         return ratio, call.request.tools == request.tools, same, -index
 
-    rank = {index: by_messages(index) for index in range(played, len(calls))}
-    most = max(rank.values())
-    return max((index for index in rank if rank[index] == most), key=by_lines)
+    ranks = [rank(call) for call in calls[played:]]
+    best = max(ranks)
+    equal = (played + number for number, found in enumerate(ranks) if found == best)
+    return max(equal, key=rank_of_lines)
 
 
 def _lines_without(messages: Sequence[Message], others: Sequence[Message]) -> list[str]:

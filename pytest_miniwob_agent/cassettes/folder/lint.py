@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_miniwob_agent.cassettes.folder.stems import (
+    PARTIAL,
+    UNUSED,
+    CassetteFile,
     Used,
+    case_of,
     cassette_files,
-    holds_unused_calls,
-    is_cassette,
-    is_partial,
     model_folder_of,
-    stem_of,
     stray_files,
-    unused_files,
 )
 from pytest_miniwob_agent.cassettes.format.call import Call
 from pytest_miniwob_agent.cassettes.format.file import read_cassette
@@ -46,9 +45,8 @@ def lint_folder(used: Used) -> list[Finding]:
     """Return the problems and notes of a cassette folder, file by file."""
     findings: list[Finding] = []
     first_with: dict[str, Path] = {}
-    unused = set(unused_files(used))
-    for path in cassette_files(used.folder):
-        findings += _check_file(used.folder, path, path in unused, first_with)
+    for file in cassette_files(used.folder):
+        findings += _check_file(used, file, first_with)
     for path in unused_pictures(used.folder):
         findings.append(Finding("orphan", path, "no cassette refers to it"))
     for path in stray_files(used.folder):
@@ -56,18 +54,17 @@ def lint_folder(used: Used) -> list[Finding]:
     return findings
 
 
-def _check_file(
-    folder: Path, path: Path, unused: bool, first_with: dict[str, Path]
-) -> Iterator[Finding]:
+def _check_file(used: Used, file: CassetteFile, first_with: dict[str, Path]) -> Iterator[Finding]:
     """Check one file; `first_with` maps the content of the files before it to the first of them."""
-    if is_partial(path):
+    path = file.path
+    if file.ending == PARTIAL:
         what = "an unfinished recording; recording the item continues it"
         yield Finding("broken off", path, what, note=True)
     damage = ""
     calls: Sequence[Call] = ()
     try:
         calls = read_cassette(path)
-        Pictures(folder).check(calls, path)
+        Pictures(used.folder).check(calls, path)
     except CassetteError as error:
         damage = str(error)
     for line, kind in _find_leaks(path.read_text(encoding="utf-8", errors="replace"), calls):
@@ -75,18 +72,18 @@ def _check_file(
     if damage:
         yield Finding("damaged", path, damage)
         return
-    if holds_unused_calls(path):
+    if file.ending == UNUSED:
         what = (
             f"{counted(len(calls), 'call')} that the item does not make now; recording takes "
             f"{'it' if len(calls) == 1 else 'them'} before it pays"
         )
         yield Finding("unused", path, what, note=True)
-    if is_cassette(path):
+    if file.ending == ".yaml":
         content = canonical_json([(call.key, call.answer) for call in calls])
         first = first_with.setdefault(content, path)
         if first != path:
             yield Finding("duplicate", path, f"the same calls as {first}", note=True)
-    if unused:
+    if used.lacks(file.stem):
         yield Finding("orphan", path, "no item uses it")
 
 
@@ -113,7 +110,8 @@ def unchecked_folders(used: Used) -> dict[str, int]:
 
     It is unknown which of them other runs use.
     """
-    counts = Counter(
-        model_folder_of(stem_of(used.folder, path)) for path in cassette_files(used.folder)
-    )
-    return {folder: n for folder, n in counts.items() if folder not in used.model_folders}
+    stems = [file.stem for file in cassette_files(used.folder)]
+    of_cases = {model_folder_of(stem) for stem in stems if case_of(stem) in used.cases}
+    counts = Counter(map(model_folder_of, stems))
+    checked = used.model_folders | of_cases
+    return {folder: count for folder, count in counts.items() if folder not in checked}

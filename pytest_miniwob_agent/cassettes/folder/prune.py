@@ -6,13 +6,11 @@ from collections.abc import Collection
 from pathlib import Path
 
 from pytest_miniwob_agent.cassettes.folder.stems import (
+    UNUSED,
     Used,
     cassette_files,
-    holds_unused_calls,
     model_folder_of,
-    stem_of,
     stray_files,
-    unused_files,
 )
 from pytest_miniwob_agent.cassettes.tape.pictures import unused_pictures
 
@@ -22,23 +20,13 @@ def prunable_files(used: Used) -> list[Path]:
 
     Cassettes of agents and models that no item uses are not among them.
     """
-    unused = {*unused_files(used), *_unused_calls(used)}
-    return [
-        *sorted(unused),
-        *unused_pictures(used.folder, removed=unused),
-        *stray_files(used.folder),
-    ]
-
-
-def _unused_calls(used: Used) -> list[Path]:
-    """Return the files of calls that the items no longer make."""
-    folders = used.model_folders
-    stems = {path: stem_of(used.folder, path) for path in cassette_files(used.folder)}
-    return [
-        path
-        for path, stem in stems.items()
-        if holds_unused_calls(path) and (model_folder_of(stem) in folders or used.has(stem))
-    ]
+    unused = []
+    for path, stem, ending in cassette_files(used.folder):
+        known = model_folder_of(stem) in used.model_folders or used.has(stem)
+        if used.lacks(stem) or (ending == UNUSED and known):
+            unused.append(path)
+    pictures = unused_pictures(used.folder, removed=unused)
+    return [*unused, *pictures, *stray_files(used.folder)]
 
 
 def remove_files(folder: Path, paths: Collection[Path]) -> None:

@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_miniwob_agent.cassettes.folder.stems import (
+    PARTIAL,
+    UNUSED,
     case_of,
     cassette_files,
-    holds_unused_calls,
-    is_partial,
     model_folder_of,
-    stem_of,
 )
 from pytest_miniwob_agent.cassettes.format.call import usage_of
 from pytest_miniwob_agent.cassettes.format.file import read_cassette
@@ -48,14 +47,13 @@ def count_calls(folder: Path) -> dict[tuple[str, str], Stats]:
         CassetteError: a damaged file.
     """
     rows: dict[tuple[str, str], Stats] = {}
-    for path in cassette_files(folder):
-        if is_partial(path):
+    for path, stem, ending in cassette_files(folder):
+        if ending == PARTIAL:
             continue
-        stem = stem_of(folder, path)
         category = installed_tasks().get(case_of(stem).partition("/")[0], OWN)
         row = rows.setdefault((model_folder_of(stem), category), Stats())
         calls = read_cassette(path)
-        if holds_unused_calls(path):
+        if ending == UNUSED:
             row.unused += len(calls)
             continue
         row.items += 1

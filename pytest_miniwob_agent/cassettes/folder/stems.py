@@ -9,67 +9,78 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.text import nearest
 from pytest_miniwob_agent.pictures.references import FOLDER
 
-PARTIAL = ".partial.yaml"
-"""The ending of the file of an unfinished recording."""
-
-UNUSED = ".unused.yaml"
-"""The ending of the file of unused calls."""
+PARTIAL, UNUSED = ".partial.yaml", ".unused.yaml"
+"""The endings of the files of an unfinished recording and of unused calls."""
 
 
-@dataclass(frozen=True, slots=True)
+class CassetteFile(NamedTuple):
+    """A cassette, or a file beside it; `ending` is `.yaml`, `PARTIAL` or `UNUSED`."""
+
+    path: Path
+    stem: str
+    ending: str
+
+
+@dataclass(frozen=True)
 class Used:
-    """The cassettes that the items of a pytest run use, by the agent and model of its options.
-
-    A test that overrides a fixture may use another agent, whose cassettes are in another folder.
+    """The cassettes that the items of a pytest run use, deselected items included.
 
     Args:
         folder: the cassette folder.
-        stems: the cassettes of all items, see `names.stem`.
-        deselected: those that only deselected items use.
+        stems: the cassettes of items whose agent and model are known, see `names.stem`.
+        cases: task and sample of items whose agent or model is given by a user's fixture, so that
+            their cassettes may be in any model folder.
+        deselected: those of both that only deselected items use.
     """
 
     folder: Path
     stems: Collection[str]
+    cases: Collection[str] = ()
     deselected: Collection[str] = ()
 
     def has(self, stem: str) -> bool:
         """Return True if an item uses this cassette."""
-        return stem in self.stems
+        return stem in self.stems or case_of(stem) in self.cases
 
-    @property
+    def lacks(self, stem: str) -> bool:
+        """Return True if no item uses this cassette, but others of its agent and model."""
+        return model_folder_of(stem) in self.model_folders and not self.has(stem)
+
+    @cached_property
     def model_folders(self) -> set[str]:
         """The folders of the items' agents and models."""
         return {model_folder_of(stem) for stem in self.stems}
 
 
-def cassette_files(folder: Path) -> list[Path]:
-    """Return the cassettes of a folder, with unfinished recordings and files of unused calls.
+def cassette_files(folder: Path) -> list[CassetteFile]:
+    """Return the cassettes of a folder, and the files beside them, sorted.
 
     A user's own cassettes may be in the same folder, at another depth.
     """
-    return sorted(path for path in folder.glob("*/*/*/*.yaml") if not path.name.startswith("."))
+    files = []
+    for path in sorted(folder.glob("*/*/*/[!.]*.yaml")):
+        name = path.relative_to(folder).as_posix()
+        ending = next(end for end in (PARTIAL, UNUSED, ".yaml") if name.endswith(end))
+        files.append(CassetteFile(path, name.removesuffix(ending), ending))
+    return files
+
+
+def finished_stems(folder: Path) -> list[str]:
+    """Return the stems of all cassettes, without the files that may be beside them."""
+    return [file.stem for file in cassette_files(folder) if file.ending == ".yaml"]
 
 
 def stray_files(folder: Path) -> list[Path]:
     """Return the temporary files of writes that were killed."""
     return sorted([*folder.glob("*/*/*/.*.yaml.*"), *folder.glob(f"{FOLDER}/.*.png.*")])
-
-
-def unused_files(used: Used) -> list[Path]:
-    """Return the cassettes that no item uses, in the folders of the items' agents and models."""
-    folders = used.model_folders
-    unused = []
-    for path in cassette_files(used.folder):
-        stem = stem_of(used.folder, path)
-        if model_folder_of(stem) in folders and not used.has(stem):
-            unused.append(path)
-    return unused
 
 
 def find_cassette(folder: Path, case: str, used: Callable[[], Collection[str]]) -> Path:
@@ -99,32 +110,6 @@ def find_cassette(folder: Path, case: str, used: Callable[[], Collection[str]]) 
     if len(found) > 1:
         raise UsageError(f"{case} is recorded more than once; name one of {', '.join(found)}")
     return folder / f"{found[0]}.yaml"
-
-
-def is_partial(path: Path) -> bool:
-    """Return True for the file of an unfinished recording."""
-    return path.name.endswith(PARTIAL)
-
-
-def holds_unused_calls(path: Path) -> bool:
-    """Return True for a file of calls that an item no longer makes."""
-    return path.name.endswith(UNUSED)
-
-
-def is_cassette(path: Path) -> bool:
-    """Return True for a cassette, as opposed to the files that may be beside it."""
-    return not is_partial(path) and not holds_unused_calls(path)
-
-
-def stem_of(folder: Path, path: Path) -> str:
-    """Return a cassette's path below the folder, without its ending."""
-    name = path.relative_to(folder).as_posix()
-    return name.removesuffix(".yaml").removesuffix(".partial").removesuffix(".unused")
-
-
-def finished_stems(folder: Path) -> list[str]:
-    """Return the stems of all cassettes, without the files that may be beside them."""
-    return [stem_of(folder, path) for path in cassette_files(folder) if is_cassette(path)]
 
 
 def model_folder_of(stem: str) -> str:

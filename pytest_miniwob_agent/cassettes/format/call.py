@@ -9,15 +9,12 @@ from typing import Any
 
 from pytest_miniwob_agent.core.chat import Message
 from pytest_miniwob_agent.core.data import canonical_json
-from pytest_miniwob_agent.core.events import Completion, Origin
+from pytest_miniwob_agent.core.events import OF_TEST, Completion, Origin
 from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.usage import Usage
 from pytest_miniwob_agent.models.apis import CHAT, api_of
 from pytest_miniwob_agent.models.apis.recorded import completion_of
 from pytest_miniwob_agent.pictures.references import digests_in, without_pictures
-
-OF_TEST = Origin("test", 0, 0, {}, "", "")
-"""The origin of a call that a test makes outside of its episode."""
 
 RECORDED_FIELDS = ("object", "model", "system_fingerprint", "choices", "usage")
 """The fields of a chat completion that are stored; the others (ids, times) differ at every call."""
@@ -168,12 +165,6 @@ def usage_of(calls: Iterable[Call], *, estimate: bool = False) -> Usage:
         tokens = call.estimated_tokens if estimate else call.tokens or (0, 0)
         total += Usage(1, *tokens, uncounted=call.tokens is None)
     return total
-
-
-def usage_of_answer(path: str, answer: Any) -> Usage:
-    """Return the usage of one call; its answer may be any JSON or text."""
-    tokens = _tokens(completion_of(path, answer))
-    return Usage(1, *(tokens or (0, 0)), uncounted=tokens is None)
 
 
 def _tokens(completion: Completion) -> tuple[int, int] | None:

@@ -14,13 +14,8 @@ SCHEMA = 1
 """The schema of cassettes."""
 
 _ORIGIN_FIELDS = {
-    "purpose": str,
-    "trial": int,
-    "step": int,
-    "prompts": dict,
-    "actions": str,
-    "page": str,
-}
+    "purpose": str, "trial": int, "step": int, "prompts": dict, "actions": str, "page": str,
+}  # fmt: skip
 
 
 class InvalidCassette(ValueError):
@@ -61,20 +56,18 @@ def _check_interaction(interaction: Any, call: str, keys: tuple[str | int, ...])
     if not isinstance(request, dict) or not isinstance(response, dict):
         raise InvalidCassette(f"{call} lacks its request or its response", *keys)
     path, body = request.get("uri"), request.get("body")
-    if not isinstance(path, str):
-        raise InvalidCassette(f"the path of {call} is not a text", *keys, "request", "uri")
-    if not isinstance(body, dict):
-        raise InvalidCassette(f"the request of {call} has no body", *keys, "request")
+    if not isinstance(path, str) or not isinstance(body, dict):
+        raise InvalidCassette(f"the request of {call} has no uri or no body", *keys, "request")
+    problem = ""
+    where: tuple[str, ...] = ("request", "body")
     if path == CHAT and not _is_list_of(body.get("messages"), dict):
-        raise InvalidCassette(
-            f"the request of {call} has no chat messages", *keys, "request", "body"
-        )
-    if not is_answer(path, response.get("body")):
-        raise InvalidCassette(
-            f"the response of {call} is not an answer of a model", *keys, "response", "body"
-        )
-    if not _is_origin(interaction.get("call", {})):
-        raise InvalidCassette(f"the origin of {call} is not valid", *keys, "call")
+        problem = f"the request of {call} has no chat messages"
+    elif not is_answer(path, response.get("body")):
+        problem, where = f"the response of {call} is not an answer of a model", ("response", "body")
+    elif not _is_origin(interaction.get("call", {})):
+        problem, where = f"the origin of {call} is not valid", ("call",)
+    if problem:
+        raise InvalidCassette(problem, *keys, *where)
 
 
 def _is_origin(data: Any) -> bool:

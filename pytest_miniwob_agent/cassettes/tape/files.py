@@ -28,7 +28,7 @@ from pytest_miniwob_agent.core.text import counted
 
 
 def without(calls: Iterable[Call], others: Iterable[Call]) -> list[Call]:
-    """Return the calls that are not among the others; of equal ones, as many as there are more."""
+    """Return the calls that are not among the others; of equal calls, the surplus."""
     left = Counter(call.content for call in others)
     kept = []
     for call in calls:
@@ -42,36 +42,24 @@ def without(calls: Iterable[Call], others: Iterable[Call]) -> list[Call]:
 class ItemFiles:
     """The files of one item's calls.
 
+    All methods that read raise a `CassetteError` for a damaged file.
+
     Args:
         folder: the cassette folder.
         stem: the item's cassette in it, see `names.stem`.
-        former: the cassette under its name of earlier versions, which is read where there is none
-            under the present name.
     """
 
-    def __init__(self, folder: Path, stem: str, former: Path | None = None) -> None:
+    def __init__(self, folder: Path, stem: str) -> None:
         self._folder = folder
         self.cassette = folder / f"{stem}.yaml"
         self.partial = folder / f"{stem}{PARTIAL}"
         self.unused = folder / f"{stem}{UNUSED}"
-        self._former = former
         self._digest: str | None = None
         self._texts = CallTexts()
 
-    @property
-    def source(self) -> Path:
-        """The file that the recorded calls are read from."""
-        if self._former is not None and self._former.exists() and not self.cassette.exists():
-            return self._former
-        return self.cassette
-
     def read(self) -> list[Call]:
-        """Return the calls of the cassette; none if there is none.
-
-        Raises:
-            CassetteError: a damaged file; also for the methods below.
-        """
-        return read_cassette(self.source) if self.source.exists() else []
+        """Return the calls of the cassette; none if there is none."""
+        return read_cassette(self.cassette) if self.cassette.exists() else []
 
     def read_unused(self) -> list[Call]:
         """Return the unused calls."""
@@ -87,20 +75,11 @@ class ItemFiles:
             all_anew: the mode `all`, which continues its own recordings only.
         """
         self._digest = self._digest_of_cassette()
-        if self._former is not None and not self.partial.exists():
-            former = self._former.with_name(self._former.name.removesuffix(".yaml") + PARTIAL)
-            if former.exists():
-                self.partial.parent.mkdir(parents=True, exist_ok=True)
-                former.replace(self.partial)
         if not self.partial.exists():
             return [], ""
         calls, metadata = load_cassette(self.partial)
         recorded_all = metadata.get("recording") == "all"
-        if "began_from" in metadata:
-            continued = metadata["began_from"] == self._digest
-        else:  # of an earlier version: it copied the cassette, unless it recorded all anew
-            continued = recorded_all or not without(self.read(), calls)
-        if continued:
+        if metadata.get("began_from") == self._digest:
             return (calls if recorded_all or not all_anew else []), ""
         unused = self.read_unused()
         left = without(calls, [*self.read(), *unused])
@@ -115,28 +94,22 @@ class ItemFiles:
         self.partial.unlink()
         return [], remark
 
-    def save(self, calls: Sequence[Call], *, all_anew: bool) -> None:
-        """Write all calls of a recording that goes on; `take_up` comes first.
+    def save(self, calls: Sequence[Call], *, all_anew: bool, rescue: Path | None = None) -> Path:
+        """Write all calls of a recording that goes on, and return the file; `take_up` comes first.
+
+        Args:
+            calls: the calls.
+            all_anew: the mode `all`.
+            rescue: another cassette folder to write below, where this one has no room.
 
         Raises:
             CassetteError: a text in them looks like a key; nothing is written.
             CassetteNotWritten: there is no room, or no permission.
         """
-        self._write_partial(self.partial, calls, all_anew)
-
-    def rescue(self, calls: Sequence[Call], folder: Path, *, all_anew: bool) -> Path:
-        """Write a recording that `save` could not keep below another cassette folder.
-
-        Raises:
-            CassetteNotWritten: there is no room, or no permission.
-        """
-        path = folder / self.partial.relative_to(self._folder)
-        self._write_partial(path, calls, all_anew)
-        return path
-
-    def _write_partial(self, path: Path, calls: Sequence[Call], all_anew: bool) -> None:
+        path = rescue / self.partial.relative_to(self._folder) if rescue else self.partial
         recording = {"recording": "all"} if all_anew else {}
         write_cassette(path, calls, self._texts, began_from=self._digest, **recording)
+        return path
 
     def finish(self, calls: Sequence[Call], unused: Sequence[Call]) -> None:
         """Write the cassette and the unused calls at the end of a recording.

@@ -42,14 +42,6 @@ class Pictures:
         """
         return put_in(body, self.read)
 
-    def of_earlier_version(self, call: Call) -> Call:
-        """Return a call with references where its file has the data itself."""
-        body = self.take_out(call.body)
-        if body is call.body:
-            return call
-        request = Request(call.request.path, body, call.request.normalized)
-        return Call(request, call.answer, call.origin)
-
     def read(self, digest: str) -> bytes:
         """Return a picture.
 

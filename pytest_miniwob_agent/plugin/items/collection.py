@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Generator, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,10 +24,6 @@ MARKER = (
     "on every selected MiniWoB++ task (task names, categories, suites or globs) at every seed; "
     "the test asks for the fixture miniwob_episode"
 )
-
-MANY = 1000
-"""Number of items of a test that are made without garbage collection: all of them are kept, so that
-looking for garbage among them took a third of the time."""
 
 
 class Problem(NamedTuple):
@@ -59,7 +53,8 @@ def cases_of(items: Iterable[pytest.Item]) -> set[Case]:
 
 def limits_of(item: Any) -> Limits:
     """Return the limits of a pytest item that has a case."""
-    problem: Problem = item.callspec.params["miniwob_case"]
+    problem = problem_of(item)
+    assert problem is not None
     return problem.limits
 
 
@@ -84,17 +79,6 @@ def check_marked(items: Iterable[pytest.Item]) -> None:
                 f"{item.nodeid} has a miniwob marker but no miniwob fixture: give it the parameter "
                 "miniwob_episode (a method of a unittest.TestCase can't have one)"
             )
-
-
-@contextmanager
-def garbage_collection_resumed() -> Generator[None]:
-    """Turn garbage collection on again at the end, if `parametrize` turned it off."""
-    enabled = gc.isenabled()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def parametrize(metafunc: pytest.Metafunc) -> None:
@@ -127,8 +111,6 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
     except UsageError as error:
         raise pytest.Collector.CollectError(f"{test}: {error}") from None
     state.selection.offered[test] = [problem.case for problem in problems.values()]
-    if len(problems) >= MANY:
-        gc.disable()
     metafunc.parametrize("miniwob_case", list(problems.values()), ids=list(problems), indirect=True)
 
 

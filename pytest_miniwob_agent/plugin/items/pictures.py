@@ -5,7 +5,7 @@ from __future__ import annotations
 from pytest_miniwob_agent.core.actions import Action
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.observations import Shot
-from pytest_miniwob_agent.core.outcome import Outcome, Picture, Status
+from pytest_miniwob_agent.core.outcome import Picture, Status
 from pytest_miniwob_agent.core.protocols import Observer, Page, Visible
 from pytest_miniwob_agent.plugin.options.settings import Settings
 
@@ -28,9 +28,9 @@ class PictureTaker(Observer):
                 "There are no pictures: the page has no method look(action) that returns a Shot"
             )
 
-    def wanted(self, outcome: Outcome) -> bool:
+    def wanted(self, status: Status | None) -> bool:
         """True if an item is to be replayed for its pictures."""
-        failed = outcome.status in (Status.UNSOLVED, Status.DRIFTED)
+        failed = status in (Status.UNSOLVED, Status.DRIFTED)
         return self._on_failure and self._folder is not None and failed
 
     def before_episode(self, case: Case) -> None:

@@ -4,95 +4,66 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
-from types import NoneType
 from typing import Any
 
 import pytest
 
+from pytest_miniwob_agent.core.data import from_data
 from pytest_miniwob_agent.core.files import display_path
-from pytest_miniwob_agent.core.outcome import Outcome
+from pytest_miniwob_agent.core.outcome import Outcome, Status
 from pytest_miniwob_agent.core.secrets import redact
-from pytest_miniwob_agent.plugin.items.collection import case_of, test_of
-from pytest_miniwob_agent.plugin.items.run import (
-    BODY_PASSED,
-    CASSETTE,
-    OUTCOME,
-    outcome_without_run,
-)
+from pytest_miniwob_agent.plugin.items.collection import case_of
+from pytest_miniwob_agent.plugin.items.run import RUN, ItemRun
 from pytest_miniwob_agent.plugin.options.commands import show_command
 from pytest_miniwob_agent.plugin.options.settings import Settings
 from pytest_miniwob_agent.plugin.run.state import STATE
 
-_SOLVED_IS_FALSE = re.compile(r"^ *\+ +where False = .*\.solved$", re.MULTILINE)
-"""The line of pytest's rewritten assertions that names what was false."""
-
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def forget_earlier_run(item: pytest.Item) -> None:
-    """Forget what an earlier run of the item left: plugins may run an item again."""
-    keys: tuple[pytest.StashKey[Any], ...] = (OUTCOME, CASSETTE, BODY_PASSED)
-    for key in keys:
-        if key in item.stash:
-            del item.stash[key]
-    if case_of(item) is not None:
+def begin_run(item: pytest.Item) -> None:
+    """Begin a run of an item, and forget an earlier one: plugins may run an item again."""
+    case = case_of(item)
+    if case is not None:
+        item.stash[RUN] = ItemRun(item, case)
         item.user_properties[:] = [
             pair for pair in item.user_properties if not pair[0].startswith("miniwob_")
         ]
 
 
 def remember_end(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
-    """Keep how the body of an item's test ended; only a failed check is an end, no other error."""
+    """Keep how the body of an item's test ended; a check that failed is an end, an error is not."""
+    if RUN in item.stash and call.when == "call":
+        if call.excinfo is None:
+            item.stash[RUN].passed = True
+        elif _is_failed_check(call):
+            item.stash[RUN].passed = False
+
+
+def _is_failed_check(call: pytest.CallInfo[None]) -> bool:
     error = call.excinfo.value if call.excinfo else None
-    if call.when == "call" and isinstance(error, (NoneType, AssertionError, pytest.fail.Exception)):
-        item.stash[BODY_PASSED] = error is None
+    return isinstance(error, (AssertionError, pytest.fail.Exception))
 
 
 def attach_outcome(item: pytest.Item, call: pytest.CallInfo[None], report: Any) -> None:
     """Give the item's outcome to its last report of set-up or call, as `report.miniwob`."""
     last = report.when == "call" or (report.when == "setup" and not report.passed)
-    case = case_of(item)
-    if not last or case is None:
+    run = item.stash.get(RUN, None)
+    if run is None or not last:
         return
-    settings = item.config.stash[STATE].settings
-    outcome = item.stash.get(OUTCOME, None)
-    if outcome is None:
-        if not report.failed:
-            return
-        outcome = outcome_without_run(item, case)
-    if report.failed and call.excinfo and outcome.episode is None and not outcome.error:
-        outcome = replace(outcome, error=call.excinfo.typename, message=call.excinfo.exconly())
+    if run.outcome is None and report.failed and call.excinfo:
+        run.fail_without_episode(call.excinfo.value)
+    if run.outcome is None:
+        return
+    outcome = report.miniwob = run.outcome
     if call.excinfo and isinstance(call.excinfo.value, pytest.fail.Exception) and outcome.error:
         _set_reason(report.longrepr, outcome.message.partition("\n")[0], alone=False)
-    outcome = replace(outcome, test=test_of(item))
-    report.miniwob = outcome = _without_secrets(outcome, settings.sent_only_texts)
-    _describe(item, call, report)
+    unsolved = outcome.status is Status.UNSOLVED and _is_failed_check(call)
+    _describe(item, call, report, unsolved=unsolved)
     state = item.config.stash[STATE]
     if state.baseline is not None:
-        state.baseline.apply(item, report, excusable=_only_unsolved(call, outcome))
-
-
-def _only_unsolved(call: pytest.CallInfo[None], outcome: Outcome) -> bool:
-    """True if an item failed for the one reason that its episode is not solved.
-
-    The failure is then that of `assert episode.solved`, with any message, or one whose message
-    begins with `explain()`. Another assertion about the episode, or an error of the test, is not.
-    """
-    episode = outcome.episode
-    if episode is None or outcome.solved or call.excinfo is None:
-        return False
-    reason = call.excinfo.value
-    if not isinstance(reason, (AssertionError, pytest.fail.Exception)):
-        return False
-    text = str(reason)
-    if text.startswith(episode.explain().partition("\n")[0]) or _SOLVED_IS_FALSE.search(text):
-        return True
-    # Where assertions are not rewritten, only the statement says what was asserted.
-    statement = str(call.excinfo.traceback[-1].statement)
-    return "\n" not in text and bool(re.match(r"assert [\w.]+\.solved\s*(,|$)", statement))
+        state.baseline.apply(item, report, excusable=unsolved)
 
 
 def redact_report(item: pytest.Item, report: Any) -> None:
@@ -107,21 +78,9 @@ def redact_report(item: pytest.Item, report: Any) -> None:
         report.sections = redact(report.sections, known)
 
 
-def _without_secrets(outcome: Outcome, known: Sequence[str]) -> Outcome:
-    """Return an outcome without keys; its events were redacted as they happened.
-
-    Texts that go with calls are looked for in messages only: they may be words of any other text.
-    """
-    rest = redact(replace(outcome, episode=None, events=()))
-    return replace(
-        rest,
-        episode=outcome.episode,
-        events=outcome.events,
-        message=redact(rest.message, known),
-    )
-
-
-def _describe(item: pytest.Item, call: pytest.CallInfo[None], report: Any) -> None:
+def _describe(
+    item: pytest.Item, call: pytest.CallInfo[None], report: Any, *, unsolved: bool
+) -> None:
     """Give the report the item's properties, and the transcript where it is asked for.
 
     Where the test only asserts that the episode is solved, the transcript replaces the failure: the
@@ -135,11 +94,6 @@ def _describe(item: pytest.Item, call: pytest.CallInfo[None], report: Any) -> No
     item.user_properties.extend(properties(outcome))
     report.user_properties = list(item.user_properties)
     reason = call.excinfo.value if call.excinfo else None
-    unsolved = (
-        isinstance(reason, (AssertionError, pytest.fail.Exception))
-        and outcome.episode is not None
-        and not outcome.solved
-    )
     if outcome.episode is None or not (unsolved or state.exports):
         return
     text = transcript(outcome.episode, _where_to_see_more(item, outcome, state.settings))
@@ -198,9 +152,9 @@ def deserialize(report: Any) -> Any:
     """Return the report with the outcome as it was before `serialize`."""
     match getattr(report, "miniwob", None):
         case str() as text:
-            report.miniwob = Outcome.from_data(json.loads(text))
+            report.miniwob = from_data(Outcome, json.loads(text))
         case dict() as data:
-            report.miniwob = Outcome.from_data(data)
+            report.miniwob = from_data(Outcome, data)
     return report
 
 

@@ -1,9 +1,12 @@
-"""One item's run: the episode, a second try after a lost browser, and the outcome."""
+"""One run of an item: its recording, its episode, and the outcome, which is made here and once."""
 
 from __future__ import annotations
 
+import traceback
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -17,32 +20,26 @@ from pytest_miniwob_agent.core.errors import (
     Pending,
     PermanentError,
     RecordingStopped,
+    UsageError,
 )
 from pytest_miniwob_agent.core.events import Episode, Event, Origin
 from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.outcome import RECORD_IT, DriftDetails, Outcome, Status
-from pytest_miniwob_agent.core.protocols import Agent, Model, Observer, Page
+from pytest_miniwob_agent.core.protocols import Agent, Model, Normalizer, Observer, Page
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import sanitize_lines
-from pytest_miniwob_agent.plugin.items.collection import limits_of
+from pytest_miniwob_agent.plugin.items.collection import limits_of, test_of
 from pytest_miniwob_agent.plugin.items.pictures import PictureTaker
 from pytest_miniwob_agent.plugin.options.commands import record_item_command
-from pytest_miniwob_agent.plugin.run.state import STATE, settings_of
+from pytest_miniwob_agent.plugin.run.state import STATE
 
 if TYPE_CHECKING:
-    from pytest_miniwob_agent.cassettes.tape.item import ItemCassette
-
-CASSETTE: pytest.StashKey[ItemCassette] = pytest.StashKey()
-"""Key of the cassette in an item's stash."""
+    from pytest_miniwob_agent.cassettes.tape.recording import Recording
+    from pytest_miniwob_agent.models.budget import Budget
+    from pytest_miniwob_agent.models.client import LiveModel
 
 REMARK = "miniwob_remark"
 """Name of the property of an item with a remark on its cassette, shown at the end of the run."""
-
-BODY_PASSED = pytest.StashKey[bool]()
-"""Key in an item's stash: True if the test passed, False if it failed, unset if it broke off."""
-
-OUTCOME = pytest.StashKey[Outcome]()
-"""Key of the outcome in an item's stash."""
 
 
 class _Log(Observer):
@@ -63,155 +60,226 @@ class _Log(Observer):
 
 
 class ItemRun:
-    """Runs an agent on an item's page, and keeps the outcome in the item's stash.
+    """One run of an item; plugins may run an item several times.
 
     Args:
         item: the pytest item.
         case: its case.
-        limits: the trials, actions and model calls that are allowed.
-        agent: the agent.
-        llm: the model, behind the item's cassette or the user's own.
-        environment: the page.
+
+    Attributes:
+        passed: True if the body of the test passed, False if a check failed, None if it broke off.
+        outcome: the outcome, once the episode is over or the item has failed without one.
     """
 
-    def __init__(
-        self,
-        item: pytest.Item,
-        case: Case,
-        limits: Limits,
-        agent: Agent,
-        llm: Model,
-        environment: Page,
-    ) -> None:
-        state = item.config.stash[STATE]
+    def __init__(self, item: pytest.Item, case: Case) -> None:
+        self.passed: bool | None = None
+        self.outcome: Outcome | None = None
         self._item = item
         self._case = case
-        self._limits = limits
-        self._agent = agent
-        self._llm = llm
-        self._environment = environment
-        self._cassette = item.stash.get(CASSETTE, None)
+        self._state = item.config.stash[STATE]
+        self._settings = self._state.settings
+        self._recording: Recording | None = None
         self._log = _Log()
-        self._pictures = PictureTaker(state.settings, environment)
-        self._watcher = state.observe(environment) if state.observe else Observer()
-        self._outcome = Outcome(
-            case=case,
-            agent=agent.name,
-            model=getattr(llm, "model", type(llm).__name__),
-            status=Status.ERROR,
-            params=state.settings.kept_params,
-            limits=limits,
-        )
 
-    def play(self) -> Episode:
-        """Play the episode; a second time, in a new browser, if the browser is lost.
+    @contextmanager
+    def open_model(self, agent: Agent, limits: Limits) -> Iterator[Model]:
+        """Open the item's recording and yield the model behind it; at the end, close the item.
 
         Raises:
-            MiniwobError: the episode broke off, or the cassette has calls that were not made.
+            UsageError: no model is named.
+            CassetteError: see `Recording`.
         """
-        observers = [self._log, self._pictures, self._watcher]
-        try:
-            episode = self._play(observers)
-        except BrowserLost:
-            if self._cassette is None:  # a model of the user's own can't be asked the same again
-                raise
-            # The page starts a new browser; calls that were recorded until now are replayed.
-            episode = self._play(observers)
-        if self._cassette is not None:
-            self._cassette.end_episode(self._limits)
-        self._outcome = replace(
-            self._outcome,
-            status=Status.SOLVED if episode.solved else Status.UNSOLVED,
-            episode=episode,
-        )
-        return episode
+        from pytest_miniwob_agent.cassettes.format.names import stem
+        from pytest_miniwob_agent.cassettes.tape.lock import LOCKS
+        from pytest_miniwob_agent.cassettes.tape.model import RecordedModel
+        from pytest_miniwob_agent.cassettes.tape.recording import Record, Recording
 
-    def _play(self, observers: list[Observer]) -> Episode:
+        settings = self._settings
+        if settings.model is None:
+            raise UsageError(
+                "no model is named: give --miniwob-model, or miniwob_model in the ini file. "
+                f"Recorded ones are folders of {settings.cassettes / agent.name}"
+            )
+        recording = self._recording = Recording(
+            settings.cassettes,
+            stem(agent.name, settings.model, self._case),
+            Record(settings.record),
+            locks=settings.pending.with_name(LOCKS),
+            run=self._state.shared,
+            test=self._item.nodeid,
+            kept_pictures=settings.kept_pictures,
+            normalize=agent.normalize if isinstance(agent, Normalizer) else None,
+        )
+        self._item.user_properties += [(REMARK, remark) for remark in recording.remarks]
+        with closing(recording):
+            budget = self._budget() if recording.live else None
+
+            def connect() -> LiveModel:
+                from pytest_miniwob_agent.models.client import LiveModel
+
+                return LiveModel(
+                    settings.model or "",
+                    settings.llm_params,
+                    base_url=settings.base_url,
+                    key_variable=settings.key_variable,
+                    budget=budget,
+                    on_unusable=recording.add_unusable,
+                )
+
+            params = settings.kept_params
+            with closing(RecordedModel(recording, settings.model, params, connect, budget)) as llm:
+                yield llm
+            recording.finish(limits, passed=self.passed)
+
+    def _budget(self) -> Budget:
+        from pytest_miniwob_agent.models.budget import Budget
+
+        settings = self._settings
+        assert self._state.shared is not None
+        return Budget(
+            self._state.shared,
+            calls=settings.max_calls,
+            cost=settings.max_cost,
+            price=settings.price,
+            concurrency=settings.concurrency,
+        )
+
+    def play(self, agent: Agent, llm: Model, page: Page, limits: Limits) -> Episode:
+        """Play the episode, and make the outcome.
+
+        If the browser is lost, the episode begins again in a new one, once, and the calls that were
+        recorded until then are replayed.
+
+        Raises:
+            pytest.fail.Exception: the run does not show whether the agent solves the item.
+            pytest.skip.Exception: the item waits for a completion or for a larger budget.
+        """
+        pictures = PictureTaker(self._settings, page)
+        observe = self._state.observe
+        watcher = observe(page) if observe else Observer()
+        observers = [self._log, pictures, watcher]
+        result: dict[str, Any] = {}
+        try:
+            try:
+                episode = self._run_episode(agent, llm, page, limits, observers)
+            except BrowserLost:
+                if self._recording is None:  # your own model can't be asked the same again
+                    raise
+                self._recording.rewind()
+                episode = self._run_episode(agent, llm, page, limits, observers)
+            if self._recording is not None:
+                self._recording.end_episode(limits)
+            status = Status.SOLVED if episode.solved else Status.UNSOLVED
+            result = {"status": status, "episode": episode}
+            return episode
+        except MiniwobError as error:
+            result, raised = self._inconclusive(error)
+            raise raised from None
+        except Exception as error:
+            result = _failure(error)
+            raise
+        finally:
+            if pictures.wanted(result.get("status")):
+                self._retake_pictures(pictures, agent, llm, page, limits)
+            result |= {"pictures": tuple(pictures.pictures), "pictures_note": pictures.note}
+            name = getattr(llm, "model", type(llm).__name__)
+            watcher.after_item(self._make_outcome(agent.name, name, limits, **result))
+
+    def _run_episode(
+        self, agent: Agent, llm: Model, page: Page, limits: Limits, observers: list[Observer]
+    ) -> Episode:
         from pytest_miniwob_agent.episode import run_episode
 
-        return run_episode(
-            self._case,
-            self._agent,
-            self._environment,
-            self._llm,
-            self._limits,
-            model=self._outcome.model,
-            observers=[*observers, *([self._cassette] if self._cassette is not None else [])],
+        model = getattr(llm, "model", type(llm).__name__)
+        return run_episode(self._case, agent, page, llm, limits, model=model, observers=observers)
+
+    def fail_without_episode(self, error: BaseException) -> None:
+        """Make the outcome of an item that failed before its episode, or that has none."""
+        settings = self._settings
+        self._make_outcome(
+            settings.agent, settings.model or "", limits_of(self._item), **_failure(error)
         )
 
-    def fail(self, error: MiniwobError) -> NoReturn:
-        """Turn an error into the item's outcome, and into pytest's skip or error."""
+    def _make_outcome(self, agent: str, model: str, limits: Limits, **result: Any) -> Outcome:
+        """Make the outcome without keys; its events were redacted as they happened.
+
+        Texts that go with calls are looked for in messages only: they may be words of any other
+        text.
+        """
+        episode = result.pop("episode", None)
+        recording = self._recording
+        if recording is not None:
+            result |= {
+                "cassette": recording.stem,
+                "replayed": recording.replayed,
+                "recorded": recording.recorded,
+                "unusable": recording.unusable,
+                "left": recording.left,
+            }
+        outcome = redact(
+            Outcome(
+                case=self._case,
+                agent=agent,
+                model=model,
+                status=result.pop("status", Status.ERROR),
+                test=test_of(self._item),
+                params=self._settings.kept_params,
+                prompts=self._log.prompts,
+                limits=limits,
+                message=redact(result.pop("message", ""), self._settings.sent_only_texts),
+                **result,
+            )
+        )
+        events = () if episode is not None else tuple(self._log.events)
+        self.outcome = replace(outcome, episode=episode, events=events)
+        return self.outcome
+
+    def _inconclusive(self, error: MiniwobError) -> tuple[dict[str, Any], BaseException]:
+        """Return the parts of the outcome that an error decides, and pytest's skip or failure."""
+        result: dict[str, Any] = {}
         match error:
             case Pending():
-                request = error.request
-                self._outcome = replace(self._outcome, request=request, status=Status.WAITING)
-                pytest.skip("waiting for a completion")
+                result = {"status": Status.WAITING, "request": error.request}
+                return result, pytest.skip.Exception("waiting for a completion")
             case BudgetReached():
-                self._outcome = replace(self._outcome, status=Status.BUDGET, message=str(error))
-                pytest.skip(f"{error}; run again to continue from here")
+                result = {"status": Status.BUDGET, "message": str(error)}
+                return result, pytest.skip.Exception(f"{error}; run again to continue from here")
             case PermanentError() if self._stops_run(error):
-                self._stop_run("every model call would fail")
+                self._item.session.shouldstop = "every model call would fail"
             case RecordingStopped():
-                self._stop_run(str(error).splitlines()[0])
+                self._item.session.shouldstop = str(error).splitlines()[0]
             case Drift():
-                self._outcome = replace(
-                    self._outcome,
-                    status=Status.DRIFTED,
-                    drift=DriftDetails(str(error), error.causes, error.changes, error.pictures),
-                )
+                drift = DriftDetails(str(error), error.causes, error.changes, error.pictures)
+                result = {"status": Status.DRIFTED, "drift": drift}
         message = str(error)
         if isinstance(error, NotRecorded):
             message = f"{message}{RECORD_IT}{record_item_command(self._item)}"
         message = sanitize_lines(redact(message))
-        self._outcome = replace(self._outcome, error=type(error).__name__, message=message)
-        raise pytest.fail.Exception(message, pytrace=False) from None
+        result |= {"error": type(error).__name__, "message": message}
+        return result, pytest.fail.Exception(message, pytrace=False)
 
     def _stops_run(self, error: PermanentError) -> bool:
         """Return True if an error ends the run; the workers then make no more calls."""
-        state = self._item.config.stash[STATE]
-        if state.shared is None:
+        if self._state.shared is None:
             return False
         from pytest_miniwob_agent.models.budget import Budget
 
-        budget = Budget(state.shared)
+        budget = Budget(self._state.shared)
         if error.of_call and budget.has_succeeded():
             return False
         budget.stop(str(error))
         return True
 
-    def _stop_run(self, reason: str) -> None:
-        """Let this process run no further item, and with pytest-xdist no other one either."""
-        self._item.session.shouldstop = reason
-
-    def close(self) -> None:
-        """Complete the outcome with calls, events and pictures, and keep it."""
-        outcome, cassette = self._outcome, self._cassette
-        outcome = replace(outcome, prompts=self._log.prompts)
-        if outcome.episode is None:
-            outcome = replace(outcome, events=tuple(self._log.events))
-        if cassette is not None:
-            outcome = replace(
-                outcome,
-                cassette=cassette.stem,
-                replayed=cassette.replayed,
-                recorded=cassette.recorded,
-                unusable=cassette.unusable,
-                left=cassette.left,
-            )
-        if self._pictures.wanted(outcome):
-            self._retake_pictures()
-        self._item.stash[OUTCOME] = replace(
-            outcome, pictures=tuple(self._pictures.pictures), pictures_note=self._pictures.note
-        )
-        self._watcher.after_item(outcome)
-
-    def _retake_pictures(self) -> None:
+    def _retake_pictures(
+        self, pictures: PictureTaker, agent: Agent, llm: Model, page: Page, limits: Limits
+    ) -> None:
         """Replay the item for its pictures alone.
 
-        No error of the replay may become the item's, not even one of a user's own agent or page.
+        No error of the replay may become the item's, not even one of your own agent or page.
         """
-        pictures = self._pictures
-        if self._cassette is None:
+        from pytest_miniwob_agent.cassettes.tape.model import RecordedModel
+
+        if not isinstance(llm, RecordedModel):
             pictures.note = (
                 "There are no pictures: this model is not behind a cassette, so that the item "
                 "can't be replayed for them. Run it with --miniwob-trace=on"
@@ -221,8 +289,7 @@ class ItemRun:
         replayed = _Log()
         reason = ""
         try:
-            with self._cassette.replaying():
-                self._play([replayed, pictures])
+            self._run_episode(agent, llm.for_replay(), page, limits, [replayed, pictures])
         except MiniwobError as error:
             reason = f": {error}"
         except Exception as error:  # noqa: BLE001 - agents and pages may be anybody's
@@ -234,14 +301,11 @@ class ItemRun:
             )
 
 
-def outcome_without_run(item: pytest.Item, case: Case) -> Outcome:
-    """Return the outcome of an item that failed before its run began."""
-    settings = settings_of(item.config)
-    return Outcome(
-        case=case,
-        agent=settings.agent,
-        model=settings.model or "",
-        status=Status.ERROR,
-        params=settings.kept_params,
-        limits=limits_of(item),
-    )
+def _failure(error: BaseException) -> dict[str, Any]:
+    """Return the parts of the outcome that an error of another kind decides."""
+    lines = traceback.format_exception_only(error)
+    return {"error": type(error).__name__, "message": "".join(lines).strip()}
+
+
+RUN = pytest.StashKey[ItemRun]()
+"""Key of the present run in an item's stash."""

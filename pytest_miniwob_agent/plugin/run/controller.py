@@ -77,9 +77,8 @@ class Controller:
             except MiniwobError as error:
                 raise pytest.UsageError(str(error)) from None
 
-    @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep an item's outcome, and colour its transcript for the terminal.
+        """Keep an item's outcome.
 
         Plugins such as pytest-rerunfailures may run an item again: its last run counts.
         """
@@ -92,10 +91,6 @@ class Controller:
         key = getattr(report, "worker_id", ""), report.nodeid
         earlier = self._last_runs.get(key)
         self._last_runs[key] = outcome if earlier is None else outcome.after(earlier)
-        if report.failed and outcome.episode is not None:
-            from pytest_miniwob_agent.terminal.transcript import colour_transcript
-
-            colour_transcript(report, outcome.episode)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> Any:
@@ -235,12 +230,11 @@ class Controller:
 
     def _show_episodes(self, terminal: pytest.TerminalReporter, kept: Usage | None) -> None:
         """Show the table, the ledger, and the agent's remark."""
-        from pytest_miniwob_agent.terminal.summary import show_episodes, show_ledger, show_shared
+        from pytest_miniwob_agent.terminal.summary import show_episodes, show_ledger
 
         settings = self._state.settings
         terminal.section("MiniWoB++ episodes")
         show_episodes(terminal, self._outcomes)
-        show_shared(terminal, self._outcomes)
         show_ledger(
             terminal,
             self._outcomes,

@@ -131,12 +131,6 @@ class TestEndings:
         assert actions(episode) == ["click id=1", "click id=1"]
         assert episode.endings[0] is Ending.NO_CHANGE
 
-    def test_the_last_trial_is_not_reflected_upon(self):
-        env = FakeEnvironment("g", ONE, {}, {("start", "click id=1"): -1.0})
-        episode, llm = play(env, ["click id=1"], trials=1)
-        assert not episode.solved
-        assert llm.purposes == ["plan"]
-
 
 MENU = {
     "start": [button(1, "Menu"), button(2, "Help")],
@@ -245,14 +239,6 @@ class TestReflection:
         assert problem in second.removeprefix(first)
 
     def test_a_reflection_that_stays_unreadable_leaves_the_memory_as_it_was(self):
-        env = FakeEnvironment("g", ONE, {}, {
-            ("start", "click id=1"): -1.0, ("start", "click id=2"): 1.0,
-        })  # fmt: skip
-        episode, _ = play(env, ["click id=1", "Try harder.", "Try harder.", "click id=2"])
-        assert reflections(episode) == [(None, None, ())]
-        assert episode.solved_at == 2
-
-    def test_a_sentence_is_asked_for_once_in_an_episode(self):
         env = FakeEnvironment("g", MENU, OPEN, {
             ("open", "click id=3"): -1.0, ("open", "click id=4"): 1.0,
         })  # fmt: skip
@@ -261,8 +247,9 @@ class TestReflection:
             "I do not know.", "I do not know.",
             "click id=1", "click id=4",
         ])  # fmt: skip
+        assert reflections(episode) == [(None, None, ())]
         assert episode.solved_at == 2
-        assert llm.purposes.count("summarise") == 1
+        assert llm.purposes.count("summarise") == 1  # asked once per episode
 
     def test_a_long_trajectory_keeps_the_first_and_the_last_screen_and_the_actions(self):
         screens = {name: [button(1, name * 9000)] for name in "xyz"}

@@ -98,39 +98,30 @@ class TestPlanning:
 
 
 class TestMemory:
-    def test_plain_memory_shows_all_suggestions_and_enforces_none(self):
-        episode, llm = play(
-            quit_page(),
-            [
-                "click id=1", "Opened the menu.", "click id=3",
-                "For action index=1, you should click id=4.",
-                "click id=4",
-                "For action index=0, you should click id=1.",
-                "click id=1", "click id=5",
-            ],
-            memory="plain",
-        )  # fmt: skip
+    def test_plain_memory_shows_its_notes_to_planner_and_reflector_and_enforces_none(self):
+        replies = [
+            "click id=1", "Opened the menu.", "click id=3",
+            "For action index=1, you should click id=4.",
+            "click id=4",
+            "For action index=0, you should click id=1.",
+            "click id=1", "click id=5",
+        ]  # fmt: skip
+        episode, llm = play(quit_page(), replies, memory="plain")
         assert episode.solved_at == 3
-        second, third = prompts(llm, "plan")[-3], prompts(llm, "plan")[-2]
-        assert "For action index=1, you should click id=4 instead of click id=3." in second
-        assert "The next action is number 1." in second
-        assert "For action index=1, you should click id=4 instead of click id=3.\n" in third
-        assert "For action index=0, you should click id=1 instead of click id=1." in third
         assert actions(episode, 3) == ["click id=1", "click id=5"]
-
-    def test_plain_memory_shows_its_notes_to_the_reflector_and_keeps_all_ids(self):
-        again = "For action index=1, you should click id=4."
-        _, llm = play(
-            quit_page(),
-            ["click id=1", "s", "click id=3", again, "click id=3", again, "click id=5"],
-            memory="plain",
-        )
-        first, second = prompts(llm, "reflect")
+        notes = [
+            "For action index=1, you should click id=4 instead of click id=3.",
+            "For action index=0, you should click id=1 instead of click id=1.",
+        ]
+        second, third = prompts(llm, "plan")[-3:-1]
+        assert notes[0] in second
+        assert "The next action is number 1." in second
+        assert "\n".join(notes) in third
+        first, again = prompts(llm, "reflect")
         assert "instead of" not in first
-        assert "For action index=1, you should click id=4 instead of click id=3." in second
-        assert second.index("instead of click id=3") < second.index("Screen index=0")
-        for prompt in (second, prompts(llm, "plan")[-1]):
-            assert '<button id="3" pos="top-left">Save</button>' in prompt
+        assert again.index(notes[0]) < again.index("Screen index=0")
+        for prompt in (again, third, prompts(llm, "plan")[-1]):
+            assert "<button pos=" not in prompt
 
     @pytest.mark.parametrize(
         ("memory", "keeps_id"), [("structured", False), ("unconstrained", True)]

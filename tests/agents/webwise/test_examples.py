@@ -76,14 +76,6 @@ class TestSaving:
         [saved] = read_examples(folder / "pool.jsonl")[0]
         assert saved.task == "click-tab"
 
-    @pytest.mark.parametrize(
-        "text", ["Well done.", "5", "[]", "{}", '{"goal": 1, "stages": 2}', "[" * 100_000]
-    )
-    def test_remarks_that_are_not_examples_are_left_out(self, folder, text):
-        outcomes = [outcome(seed=1, text=text), outcome(seed=2)]
-        summary = WebWISEAgent(save_examples="pool.jsonl").run_finished(outcomes)
-        assert summary == "saved 1 example to pool.jsonl"
-
     def test_without_a_solved_item_the_file_is_left_as_it_was(self, folder):
         (folder / "pool.jsonl").write_text("as before")
         drifted = Outcome(Case("click-tab", "other", 3), None)

@@ -1,0 +1,174 @@
+"""The model of an item: answers calls from the item's recording, or asks a server and records."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_miniwob_agent.cassettes.format.call import Call, Request
+from pytest_miniwob_agent.cassettes.tape.bypass_vcr import bypass_vcr
+from pytest_miniwob_agent.cassettes.tape.recording import Recording
+from pytest_miniwob_agent.core.chat import ModelRequest, ModelResponse
+from pytest_miniwob_agent.core.data import digest
+from pytest_miniwob_agent.core.errors import CassetteError, CassetteNotWritten, RecordingStopped
+from pytest_miniwob_agent.core.events import OF_TEST, Completion, Origin
+from pytest_miniwob_agent.core.files import check_writable, display_path
+from pytest_miniwob_agent.core.secrets import redact
+from pytest_miniwob_agent.models.apis import CHAT, api_of, sse
+from pytest_miniwob_agent.models.apis.recorded import answer_of, completion_of
+from pytest_miniwob_agent.models.budget import Budget
+from pytest_miniwob_agent.models.chat import ChatCalls, completion_in
+from pytest_miniwob_agent.models.unusable import usage_of_answer
+
+if TYPE_CHECKING:
+    from pytest_miniwob_agent.models.client import LiveModel
+
+
+class RecordedModel(ChatCalls):
+    """The model of an item. A call that is on the tape neither needs nor imports a client.
+
+    Args:
+        recording: the item's recording.
+        model: the model's id.
+        params: further parameters of every chat call.
+        connect: makes the client of the server, at the first call that is not on the tape.
+        budget: the budget of the run; None for no limit.
+    """
+
+    def __init__(
+        self,
+        recording: Recording,
+        model: str,
+        params: Mapping[str, Any],
+        connect: Callable[[], LiveModel],
+        budget: Budget | None = None,
+    ) -> None:
+        self.recording = recording
+        self.model = model
+        self.params = params
+        self._connect = connect
+        self._budget = budget
+        self._server: LiveModel | None = None
+        self._mutex = threading.Lock()
+
+    @property
+    def live(self) -> bool:
+        """True if calls that are not recorded go to the server."""
+        return self.recording.live
+
+    def post(self, request: ModelRequest, origin: Origin = OF_TEST) -> ModelResponse:
+        """Answer a request from the recording, or record the server's answer in it.
+
+        Raises:
+            CassetteError: the call is not recorded and may not be made, it holds a key, or its
+                completion could not be written.
+            Pending: the call is not recorded and waits for a completion.
+            MiniwobError: any other that the client of the server raises.
+        """
+        asked = self.recording.request_of(request.path, request.body)
+        with self.recording.making(origin) as number:
+            call = self.recording.play(asked, origin, number)
+            if call is None and not self.recording.live:
+                raise self.recording.missing_call(asked, origin)
+            if call is None:
+                self.recording.check_secrets(asked, origin, request.body)
+                call = self._record(request, asked, origin, number)
+        return _response_of(call)  # the agent gets now exactly what it will get in replay
+
+    def _ask(
+        self, request: ModelRequest, purpose: str, files: Mapping[str, str], text: str | None
+    ) -> Completion:
+        return completion_in(self.post(request), text_only=text is not None)
+
+    def _record(self, request: ModelRequest, asked: Request, origin: Origin, number: int) -> Call:
+        """Ask the server and record its answer.
+
+        Raises:
+            ModelError: it gives no completion.
+            CassetteError: the completion holds a key.
+            RecordingStopped: there is no room for it.
+        """
+        server = self._connected()
+        with bypass_vcr():
+            response = server.post(request, origin)
+        answer = answer_of(asked.path, response.content, response.content_type)
+        usage = usage_of_answer(asked.path, answer)
+        try:
+            call = self.recording.add(asked, answer, origin, number)
+        except CassetteNotWritten as error:
+            self.recording.add_unusable("not written", usage)
+            raise self._stop(error, asked, answer, origin) from None
+        except CassetteError:
+            self.recording.add_unusable("looks like a secret", usage)
+            raise
+        if self._budget is not None:
+            self._budget.add_recorded(usage)
+        return call
+
+    def _connected(self) -> LiveModel:
+        """Return the client of the server, after a check that completions can be kept.
+
+        Raises:
+            CassetteNotWritten: they can't be.
+        """
+        with self._mutex:
+            if self._server is None:
+                path = self.recording.partial_path
+                try:
+                    check_writable(path)
+                except OSError as error:
+                    raise CassetteNotWritten(
+                        "no model call was made, as its completion could not be kept: "
+                        f"{display_path(path)} can't be written: {error}. Make room there, or name "
+                        "another folder with --miniwob-cassettes"
+                    ) from None
+                self._server = self._connect()
+            return self._server
+
+    def _stop(
+        self, error: CassetteNotWritten, asked: Request, answer: Any, origin: Origin
+    ) -> RecordingStopped:
+        """Rescue a completion into a temporary folder, and stop the recording of all workers."""
+        reason = f"a completion that was paid for could not be kept: {error}"
+        if self._budget is not None:
+            self._budget.stop(f"no more model calls are made: {reason}")
+        try:
+            folder = Path(tempfile.mkdtemp(prefix="miniwob-rescued-"))
+            path = self.recording.rescue(asked, answer, origin, folder)
+        except (CassetteNotWritten, OSError) as second:
+            said = completion_of(asked.path, answer)
+            text = "\n".join([said.text, *map(str, said.tool_calls)])
+            return RecordingStopped(
+                f"{reason}. Nor could it be written to a temporary folder ({second}). This is its "
+                f"text:\n{redact(text)}"
+            )
+        return RecordingStopped(
+            f"{reason}. It is in {path} instead: make room, copy the content of {folder} over the "
+            "cassette folder, and run again to continue from there"
+        )
+
+    def for_replay(self) -> RecordedModel:
+        """Return the model of the same recording at its start, which makes no live call."""
+        return RecordedModel(self.recording.for_replay(), self.model, self.params, self._connect)
+
+    def close(self) -> None:
+        """Close the connection to the server."""
+        if self._server is not None:
+            self._server.close()
+
+
+def _response_of(call: Call) -> ModelResponse:
+    """Return the answer of a call in the form that the request asks for."""
+    api, answer = api_of(call.request.path), call.recorded
+    if isinstance(answer, list):
+        return ModelResponse(json.dumps(answer).encode())
+    if not isinstance(answer, str):
+        answer = api.served(answer, digest(call.key))
+        if not call.request.streams:
+            return ModelResponse(json.dumps(answer).encode())
+        answer = sse.write_events(api.events(answer), named=call.request.path != CHAT)
+    return ModelResponse(answer.encode(), sse.CONTENT_TYPE)

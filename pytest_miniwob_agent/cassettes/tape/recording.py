@@ -1,0 +1,419 @@
+"""The recording of one item: its tape, and the files that the tape is read from and kept in.
+
+While an item is being recorded, its calls are in a file beside the cassette (`1000.partial.yaml`),
+which is complete after every call. At the end of the item the cassette is written, and the calls
+that the item did not make are set aside; see `files`. So a recording that is interrupted loses no
+completion and leaves the existing cassette as it was.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_miniwob_agent.cassettes.drift.errors import drift_of_call, drift_of_unused_calls
+from pytest_miniwob_agent.cassettes.format.call import Call, Request, usage_of
+from pytest_miniwob_agent.cassettes.tape.files import ItemFiles, without
+from pytest_miniwob_agent.cassettes.tape.lock import digest_of_path, lock_item
+from pytest_miniwob_agent.cassettes.tape.pictures import Pictures
+from pytest_miniwob_agent.cassettes.tape.tape import Tape
+from pytest_miniwob_agent.core import secrets
+from pytest_miniwob_agent.core.data import changed_parts
+from pytest_miniwob_agent.core.errors import CassetteError, NotRecorded, Pending, UsageError
+from pytest_miniwob_agent.core.events import OF_TEST, Origin
+from pytest_miniwob_agent.core.files import display_path, write_atomically
+from pytest_miniwob_agent.core.limits import Limits
+from pytest_miniwob_agent.core.text import counted
+from pytest_miniwob_agent.core.usage import Usage
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
+
+Normalize = Callable[[dict[str, Any]], Mapping[str, Any]]
+"""An agent's `normalize`: gets a copy of a request's body, returns it as it is to be matched."""
+
+
+class Record(StrEnum):
+    """The modes of recording (`--miniwob-record`)."""
+
+    NONE = "none"
+    ONCE = "once"
+    NEW_EPISODES = "new_episodes"
+    ALL = "all"
+    DEFER = "defer"
+
+
+class Recording:
+    """The recording of one item. Its methods may be called from several threads.
+
+    Until `close`, no other process can record the item.
+
+    Args:
+        folder: the cassette folder.
+        stem: the item's cassette in it, see `names.stem`.
+        mode: the mode of recording.
+        locks: the folder of lock files; None if nothing else can record the item.
+        run: a folder of this run, which its processes share, for what they recorded; None if no
+            other test of the run has the item.
+        test: the id of the test that has the item.
+        kept_pictures: the folder for pictures that no cassette has; None to keep none.
+        normalize: the agent's; None if it has none.
+
+    Attributes:
+        path: the cassette.
+        partial_path: the file of an unfinished recording.
+        remarks: what the user must know about the item's files.
+        tape: the item's calls.
+        writes: True if calls may be added, dropped or changed.
+        live: True if a call that is not recorded may go to the server.
+        unusable: the usage of answers that were paid for and are not recorded, by reason.
+
+    Raises:
+        CassetteError: a file can't be read as a cassette, or this process has it open already.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        stem: str,
+        mode: Record,
+        *,
+        locks: Path | None = None,
+        run: Path | None = None,
+        test: str = "",
+        kept_pictures: Path | None = None,
+        normalize: Normalize | None = None,
+    ) -> None:
+        self._normalize = normalize
+        self._pictures = Pictures(folder, kept_pictures)
+        self._files = ItemFiles(folder, stem)
+        self.path = self._files.cassette
+        self.partial_path = self._files.partial
+        self.stem = stem
+        self.remarks: list[str] = []
+        self.unusable: dict[str, Usage] = {}
+        self._mutex = threading.RLock()
+        self._recorded: list[Call] = []
+        self._episode_ended = False
+        self._tests = _TestsOfRun(run / "recorded" / digest_of_path(self.path)) if run else None
+        self._test = test
+        self._lock: BaseFileLock | None = None
+        if locks is not None and self._may_write(mode):
+            self._lock = lock_item(locks, self.path)
+        try:
+            self._existed = self.path.exists()
+            self._again = self._tests is not None and bool(self._tests.read() - {test})
+            anew = mode is Record.ALL and not self._again
+            self.mode = Record.NEW_EPISODES if mode is Record.ALL and self._again else mode
+            self.writes = self._may_write(self.mode)
+            self.live = self.writes and mode is not Record.DEFER
+            self.tape = self._load(anew)
+        except BaseException:
+            self.close()
+            raise
+
+    def _may_write(self, mode: Record) -> bool:
+        """Return True if a mode allows to write; `once` depends on the files, so ask again."""
+        return mode is not Record.NONE and not (mode is Record.ONCE and self.path.exists())
+
+    def _load(self, anew: bool) -> Tape:
+        """Return the calls to replay: those of an unfinished recording, then the cassette's."""
+        self._stored = [] if anew else self._files.read()
+        self._pictures.check(self._stored, self.path)
+        self._unused: list[Call] = []
+        if not self.writes:
+            return Tape(self._stored, alike=self._pictures.are_alike)
+        partial, remark = self._files.take_up(all_anew=anew)
+        self._pictures.check(partial, self.partial_path)
+        self.remarks += [remark] if remark else []
+        calls = [*partial, *without(self._stored, partial)]
+        unused = without(self._files.read_unused(), calls)
+        if self.mode is Record.ALL:  # asks for everything again, and keeps what it has
+            self._unused, unused = unused, []
+        return Tape(calls, unused, self._pictures.are_alike)
+
+    def close(self) -> None:
+        """Let others record the item."""
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    @property
+    def calls(self) -> Sequence[Call]:
+        """All calls: those of this run in their order, then those that were not made."""
+        return self.tape.calls
+
+    @property
+    def replayed(self) -> Usage:
+        """The calls that were answered from the file."""
+        return usage_of(call for call in self.tape.made if call not in self._recorded)
+
+    @property
+    def recorded(self) -> Usage:
+        """The calls that were answered by a server."""
+        return usage_of(self._recorded)
+
+    @property
+    def left(self) -> Usage:
+        """The episode's recorded calls that were not made, with estimates for missing counts."""
+        return usage_of((call for call in self.tape.left if not call.of_test), estimate=True)
+
+    def rewind(self) -> None:
+        """Replay the episode from the start again, with the calls that are recorded by now."""
+        with self._mutex:
+            self.tape.rewind()
+
+    def for_replay(self) -> Recording:
+        """Return the same recording at its episode's start, which writes nothing."""
+        other = copy.copy(self)
+        other.mode, other.writes, other.live = Record.NONE, False, False
+        other.tape = Tape(self.tape.calls, alike=self._pictures.are_alike)
+        return other
+
+    @contextmanager
+    def making(self, origin: Origin) -> Iterator[int]:
+        """Make one call, whose number in the tape this yields."""
+        with self._mutex:
+            number = self.tape.begin(origin)
+        try:
+            yield number
+        finally:
+            with self._mutex:
+                self.tape.end(number)
+
+    def request_of(self, path: str, body: Any) -> Request:
+        """Return a request as it is matched and stored: normalized, with references to pictures.
+
+        Args:
+            path: that of its API.
+            body: the JSON that is posted.
+
+        Raises:
+            UsageError: the agent's `normalize` can't be used.
+        """
+        request = _normalized(path, body, self._normalize)
+        return replace(request, body=self._pictures.take_out(request.body))
+
+    def play(self, request: Request, origin: Origin = OF_TEST, number: int = 0) -> Call | None:
+        """Return the recorded call that answers a request, or None; each is played once.
+
+        A call whose pictures differ by no more than is tolerated counts if there is no equal one.
+        """
+        with self._mutex:
+            call = self.tape.play(request, number)
+            if call is None:
+                return None
+            self._pictures.keep_others(call.request, request)
+            if self.writes:
+                call.origin = origin
+                if request.normalized != call.request.normalized:
+                    call.request = request
+            return call
+
+    def add(self, request: Request, answer: Any, origin: Origin = OF_TEST, number: int = 0) -> Call:
+        """Record a call that was just made, and write the file.
+
+        Raises:
+            CassetteError: the completion holds a key; nothing of it is kept.
+            CassetteNotWritten: there is no room, or no permission.
+        """
+        call = Call(request, answer, origin)
+        with self._mutex:
+            self._save([*self.tape.made, call, *self.tape.left])
+            self.tape.add(call, number)
+            self._recorded.append(call)
+        return call
+
+    def add_for_next_run(self, request: Request, answer: Any) -> None:
+        """Record a call that the next run will make, and write the file.
+
+        Raises:
+            CassetteError: the completion holds a key; nothing of it is kept.
+        """
+        call = Call(request, answer)
+        with self._mutex:
+            self._save([*self.calls, call])
+            self.tape.left.append(call)
+
+    def _save(self, calls: Sequence[Call], rescue: Path | None = None) -> Path:
+        self._pictures.write(calls, rescue)
+        return self._files.save(calls, all_anew=self.mode is Record.ALL, rescue=rescue)
+
+    def rescue(self, request: Request, answer: Any, origin: Origin, folder: Path) -> Path:
+        """Write the recording, with a call that `add` could not keep, into another folder.
+
+        The folder can be copied over the cassette folder, for the next recording to continue from.
+
+        Raises:
+            CassetteNotWritten: there is no room, or no permission.
+        """
+        with self._mutex:
+            calls = [*self.tape.made, Call(request, answer, origin), *self.tape.left]
+            return self._save(calls, rescue=folder)
+
+    def add_unusable(self, reason: str, usage: Usage) -> None:
+        """Count an answer that was paid for and can't be used."""
+        with self._mutex:
+            self.unusable[reason] = self.unusable.get(reason, Usage()) + usage
+
+    def end_episode(self, limits: Limits) -> None:
+        """End the episode; the test may make further calls, which belong to no trial.
+
+        Calls beyond the run's limits are not drift.
+
+        Raises:
+            Drift: recorded calls of the episode were not made, and the cassette may not be changed.
+        """
+        self._episode_ended = True
+        if not self.writes:
+            self._check_made([call for call in self.tape.left if not call.of_test], limits)
+
+    def finish(self, limits: Limits, *, passed: bool | None = True) -> None:
+        """End the item: write the cassette, without calls that were not made, if that is allowed.
+
+        They are kept beside it, see `files`. Calls beyond the run's limits are not drift; they stay
+        in the cassette, unless other calls were recorded.
+
+        Args:
+            limits: the run's limits.
+            passed: True if the test passed. False if it failed, so that it may not have made all
+                its calls: those outside of the episode stay in the cassette. None if it broke off:
+                without a complete episode, the recording remains unfinished.
+
+        Raises:
+            Drift: recorded calls were not made, and the cassette may not be changed.
+            CassetteError: another test of this run needs the calls that were not made.
+        """
+        if passed is None and not self._episode_ended:
+            return
+        with self._mutex:
+            if self.writes:
+                self._write(limits, bool(passed))
+            elif passed:
+                self._check_made(self.tape.left, limits)
+
+    def _check_made(self, calls: Sequence[Call], limits: Limits) -> None:
+        beyond = self._beyond(limits)
+        if unused := [call for call in calls if call not in beyond]:
+            made = len(self.tape.made)
+            raise drift_of_unused_calls(display_path(self.path), self.calls, made, unused)
+
+    def _beyond(self, limits: Limits) -> list[Call]:
+        """Return the calls that were not made and that the limits do not allow."""
+        return [
+            call
+            for number, call in enumerate(self.tape.left, start=len(self.tape.made) + 1)
+            if number > limits.calls or call.is_beyond(limits)
+        ]
+
+    def _write(self, limits: Limits, passed: bool) -> None:
+        beyond = [] if self._recorded and not self._again else self._beyond(limits)
+        left = self.tape.left
+        stay = [call for call in left if call in beyond or (call.of_test and not passed)]
+        kept = [*self.tape.in_stable_order(), *stay]
+        dropped = [call for call in left if call not in stay]
+        if dropped and self._again:
+            raise CassetteError(
+                f"{display_path(self.path)} holds {counted(len(dropped), 'call')} that another "
+                "test of this run has made and this one has not: tests with the same task, seed, "
+                "agent and model share a cassette, so that they must make the same calls. Give "
+                "one of them other seeds, or an agent of another name"
+            )
+        if set(kept) == set(self._stored):
+            kept = self._stored  # threads may have replayed them in another order
+        self._files.finish(kept, [*self._unused, *self.tape.spare, *dropped])
+        if self._tests is not None:
+            self._tests.add(self._test)
+
+    def has_request(self, id_: str) -> bool:
+        """Return True if the request with this id in a batch file is recorded."""
+        seen: Counter[str] = Counter()
+        for call in [*self.calls, *self.tape.spare]:
+            if id_ == self._request_id(call.key, seen[call.key]):
+                return True
+            seen[call.key] += 1
+        return False
+
+    def _request_id(self, key: str, earlier: int) -> str:
+        """Return the id of a request in a batch file, after so many equal ones in this item."""
+        return f"{self.stem}#{hashlib.sha256(key.encode()).hexdigest()[:16]}-{earlier}"
+
+    def missing_call(self, request: Request, origin: Origin = OF_TEST) -> CassetteError:
+        """Return the error for a call that is not recorded and may not be made.
+
+        Raises:
+            CassetteError: the call would be deferred, but holds a key.
+        """
+        if self.mode is Record.DEFER:
+            self.check_secrets(request, origin)
+            earlier = sum(call.key == request.key for call in self.calls)
+            return Pending(
+                {
+                    "custom_id": self._request_id(request.key, earlier),
+                    "method": "POST",
+                    "url": request.path,
+                    "body": self._pictures.put_in(request.body),
+                }
+            )
+        path = display_path(self.path)
+        if not self._existed:
+            partial = f"; an unfinished recording is in {display_path(self.partial_path)}"
+            return NotRecorded(
+                f"there is no cassette {path}" + (partial if self.partial_path.exists() else "")
+            )
+        made = len(self.tape.made)
+        return drift_of_call(path, request, origin, self.calls, made, self._pictures)
+
+    def check_secrets(self, request: Request, origin: Origin, sent: Any = None) -> None:
+        """Check that a request may leave this machine and be stored.
+
+        Args:
+            request: the request as it is stored.
+            origin: where it is made.
+            sent: its body as it is sent, where that is another one.
+
+        Raises:
+            CassetteError: it holds a key.
+        """
+        if found := secrets.find([request.body, sent] if request.normalized else request.body):
+            where = "" if origin == OF_TEST else f" ({origin})"
+            raise CassetteError(
+                f"the call was not made{where}: its request holds what looks like a secret "
+                f"({found[0].kind}), which would be stored in {self.path}"
+            )
+
+
+class _TestsOfRun:
+    """The ids of the tests of one run that recorded an item; used under the item's lock."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def read(self) -> set[str]:
+        return set(json.loads(self._path.read_text("utf-8"))) if self._path.exists() else set()
+
+    def add(self, test: str) -> None:
+        write_atomically(self._path, json.dumps(sorted(self.read() | {test})))
+
+
+def _normalized(path: str, body: Any, normalize: Normalize | None) -> Request:
+    """Return a request without the ids and the like that a framework makes up."""
+    if normalize is None:
+        return Request(path, body)
+    changed = normalize(copy.deepcopy(body))
+    try:
+        changed = json.loads(json.dumps(changed, allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"the agent's normalize() returns what is not JSON: {error}") from None
+    if not isinstance(changed, dict):
+        raise UsageError("the agent's normalize() must return the body of the request, an object")
+    return Request(path, changed, tuple(changed_parts(body, changed)))

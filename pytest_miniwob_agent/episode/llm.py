@@ -1,0 +1,173 @@
+"""The model as an agent gets it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from pytest_miniwob_agent.core.chat import Message, ModelRequest, ModelResponse, new_messages
+from pytest_miniwob_agent.core.errors import CallLimit, UsageError
+from pytest_miniwob_agent.core.events import Called, Completion, Origin
+from pytest_miniwob_agent.core.limits import Limits
+from pytest_miniwob_agent.core.protocols import HTTPModel, Model
+from pytest_miniwob_agent.episode.trace import Trace
+from pytest_miniwob_agent.models.apis import api_of
+from pytest_miniwob_agent.models.apis.recorded import completion_in as answer_in
+from pytest_miniwob_agent.models.chat import ChatCalls, completion_in
+
+if TYPE_CHECKING:
+    import openai  # noqa: TID251 - for types alone
+
+    from pytest_miniwob_agent.models.server import ModelServer
+
+
+class AgentLLM(ChatCalls):
+    """The model as the agent gets it, whichever way its calls take; several threads may call it."""
+
+    def __init__(self, llm: Model, model: str, limits: Limits, trace: Trace) -> None:
+        self.model = model
+        self.params = llm.params if isinstance(llm, HTTPModel) else {}
+        self._llm = llm
+        self._limits = limits
+        self._trace = trace
+        self._mutex = threading.RLock()
+        self._calls = 0
+        self._conversation: tuple[Message, ...] = ()
+
+    def complete(self, prompt: str, purpose: str) -> Completion:
+        """Answer a prompt; the model may be one that has only this method."""
+        if isinstance(self._llm, HTTPModel) or not isinstance(prompt, str):
+            return super().complete(prompt, purpose)
+        text = str(prompt)
+        with self._call(purpose, getattr(prompt, "files", {})) as (origin, record):
+            completion = self._llm.complete(text, purpose)
+            record(Called(origin.trial, origin.step, purpose, text, completion))
+        return completion
+
+    def _ask(
+        self, request: ModelRequest, purpose: str, files: Mapping[str, str], text: str | None
+    ) -> Completion:
+        model = self._http_model("chat")
+        with self._call(purpose, files) as (origin, record):
+            event_of = self._event_of(request, origin, text)
+            completion = completion_in(model.post(request, origin), text_only=text is not None)
+            record(event_of(completion))
+        return completion
+
+    def post(self, request: ModelRequest) -> ModelResponse:
+        """Answer a request of a client or a framework."""
+        model = self._http_model("client")
+        with self._call(_purpose_of(request), {}) as (origin, record):
+            event_of = self._event_of(request, origin)
+            response = model.post(request, origin)
+            record(event_of(answer_in(request.path, response)))
+        return response
+
+    async def async_post(self, request: ModelRequest) -> ModelResponse:
+        """Answer a request of an asynchronous client.
+
+        Live calls are made in threads, so that several can be under way. Replayed ones are answered
+        at once, so that calls which were begun together are answered in the order they were begun.
+        """
+        model = self._http_model("async_client")
+        with self._call(_purpose_of(request), {}) as (origin, record):
+            event_of = self._event_of(request, origin)
+            if model.live:
+                response = await asyncio.to_thread(model.post, request, origin)
+            else:
+                response = model.post(request, origin)
+            record(event_of(answer_in(request.path, response)))
+        return response
+
+    def _http_model(self, part: str) -> HTTPModel:
+        """Return the model, if it takes more than texts.
+
+        Raises:
+            UsageError: it does not.
+        """
+        if isinstance(self._llm, HTTPModel):
+            return self._llm
+        raise UsageError(
+            f"llm.{part} needs a model that takes requests: {type(self._llm).__name__} has "
+            "only complete(); see HTTPModel for the methods that it lacks"
+        )
+
+    @contextmanager
+    def _call(
+        self, purpose: str, files: Mapping[str, str]
+    ) -> Iterator[tuple[Origin, Callable[[Called], None]]]:
+        """Make one call within the limits, as `Trace.call`."""
+        with self._mutex:
+            if self._trace.error is not None:
+                self._trace.refuse(self._trace.error)
+            if self._calls == self._limits.calls:
+                self._trace.refuse(CallLimit(f"{self._limits.calls} model calls are used up"))
+            self._calls += 1
+        try:
+            with self._trace.call(purpose, files) as call:
+                yield call
+        except BaseException:
+            with self._mutex:
+                self._calls -= 1
+            raise
+
+    def _event_of(
+        self, request: ModelRequest, origin: Origin, text: str | None = None
+    ) -> Callable[[Completion], Called]:
+        """Return what makes the event of a call.
+
+        Its prompt is the text of `complete`, otherwise what is new in the conversation.
+        """
+        place = (origin.trial, origin.step, origin.purpose)
+        if text is not None:
+            return lambda completion: Called(*place, text, completion)
+        api = api_of(request.path)
+        messages = tuple(api.messages(request.body))
+        with self._mutex:
+            known, self._conversation = self._conversation, messages
+        new = new_messages(messages, known)
+        prompt = "\n".join(f"[{message.role}]\n{message}" for message in new)
+        tools = tuple(api.tools(request.body))
+        return lambda completion: Called(*place, prompt, completion, messages, tools)
+
+    @cached_property
+    def client(self) -> openai.OpenAI:
+        """An `openai` client whose requests are calls of the episode."""
+        from pytest_miniwob_agent.models.openai_clients import openai_client
+
+        self._http_model("client")
+        return openai_client(self.post)
+
+    @cached_property
+    def async_client(self) -> openai.AsyncOpenAI:
+        """An asynchronous one."""
+        from pytest_miniwob_agent.models.openai_clients import async_openai_client
+
+        self._http_model("async_client")
+        return async_openai_client(self.async_post)
+
+    @cached_property
+    def _server(self) -> ModelServer:
+        from pytest_miniwob_agent.models.server import ModelServer
+
+        self._http_model("base_url")
+        return ModelServer(self.post)
+
+    @property
+    def base_url(self) -> str:
+        """The address of a server whose requests are calls of the episode."""
+        return self._server.base_url
+
+    def close(self) -> None:
+        """Close the clients and the server that the agent used."""
+        for name in ("client", "_server"):
+            if name in self.__dict__:
+                self.__dict__[name].close()
+
+
+def _purpose_of(request: ModelRequest) -> str:
+    return request.path.rpartition("/")[2] or "call"

@@ -1,0 +1,200 @@
+"""The trace of an episode: events, the place in the episode, errors and limits, pictures."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import NoReturn
+
+from pytest_miniwob_agent.core.actions import Action
+from pytest_miniwob_agent.core.data import canonical_json, to_data
+from pytest_miniwob_agent.core.errors import (
+    CallLimit,
+    LimitReached,
+    MiniwobError,
+    StepLimit,
+    limit_in,
+)
+from pytest_miniwob_agent.core.events import (
+    Acted,
+    Called,
+    Ending,
+    Event,
+    Note,
+    Origin,
+    Reflected,
+    Remark,
+    TrialEnded,
+    TrialStarted,
+)
+from pytest_miniwob_agent.core.observations import Observation, Transition
+from pytest_miniwob_agent.core.protocols import Observer, Page, Remarking, Visible
+from pytest_miniwob_agent.core.secrets import redact
+
+_PATIENCE = 200
+"""How often an agent may go on after errors and limits before it is stopped."""
+
+
+class Stopped(BaseException):
+    """Ends an agent that goes on after errors for ever; no `except Exception` catches it."""
+
+
+class Trace:
+    """Writes down what happens: events, the place in the episode, errors and limits, pictures.
+
+    Attributes:
+        error: the first error of page or model; the episode has ended with it.
+        limit: the limit that ended the present trial, even if the agent ignored it.
+        trial: the present trial, from 1.
+        step: the actions of the trial so far.
+        last: the last transition of the trial; None before the first trial.
+    """
+
+    def __init__(self, page: Page, observers: Sequence[Observer]) -> None:
+        self.error: MiniwobError | None = None
+        self.limit: LimitReached | None = None
+        self.trial = 0
+        self.step = 0
+        self.last: Transition | None = None
+        self._page = page
+        self._observers = observers
+        self._cameras = [observer for observer in observers if observer.wants_pictures]
+        self._events: list[Event | None] = []
+        self._mutex = threading.RLock()
+        self._refusals = 0
+        self._ended = True
+        self._actions = hashlib.sha256()
+        self._seen = hashlib.sha256()
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """All events so far; calls stand in the order in which they were begun."""
+        return tuple(event for event in self._events if event is not None)
+
+    @contextmanager
+    def keeping_errors(self) -> Iterator[None]:
+        """Keep the first error of page or model, and raise it again at everything after it.
+
+        A framework may turn an error into anything: a text for the model, a second try, silence.
+        """
+        if self.error is not None:
+            self.refuse(self.error)
+        try:
+            yield
+        except MiniwobError as error:
+            with self._mutex:
+                self.error = self.error or error
+            raise
+
+    def refuse(self, error: MiniwobError | LimitReached) -> NoReturn:
+        """Raise an error; end an agent that does not stop trying."""
+        if isinstance(error, LimitReached):
+            self.limit = error
+        self._refusals += 1
+        if self._refusals > _PATIENCE:
+            raise Stopped(f"the agent went on after: {error}") from error
+        raise error
+
+    def limit_behind(self, error: BaseException) -> LimitReached | None:
+        """Return the limit that an error of the agent comes from; None for another cause."""
+        return limit_in(error) or (self.limit if isinstance(self.limit, CallLimit) else None)
+
+    def start_trial(self, observation: Observation) -> None:
+        """Begin the next trial."""
+        self.trial += 1
+        if isinstance(self.limit, StepLimit):
+            self.limit = None
+        self.step = 0
+        self.last = Transition(observation)
+        self._ended = False
+        self._actions.update(b"reset\n")
+        self._see(self.last)
+        self._record(TrialStarted(self.trial, observation))
+
+    def act(self, action: Action, transition: Transition) -> None:
+        """Write down an action."""
+        self.last = transition
+        self._actions.update(_bytes(f"{action}\n"))
+        self._see(transition)
+        self._record(Acted(self.trial, self.step, action, transition))
+        self.step += 1
+
+    def read(self, html: str) -> None:
+        """Note that the agent has read the page."""
+        self._seen.update(_bytes(html))
+
+    def _see(self, transition: Transition) -> None:
+        data = to_data(transition)
+        del data["observation"]["focus"]  # not part of the digests in cassettes
+        self._seen.update(_bytes(canonical_json(data)))
+
+    @contextmanager
+    def call(
+        self, purpose: str, files: Mapping[str, str]
+    ) -> Iterator[tuple[Origin, Callable[[Called], None]]]:
+        """Make one call; yields its origin, and what writes it down at the place where it began."""
+        actions, seen = self._actions.hexdigest()[:12], self._seen.hexdigest()[:12]
+        origin = Origin(purpose, self.trial, self.step, files, actions, seen)
+        with self._mutex:
+            place = len(self._events)
+            self._events.append(None)
+
+        def record(event: Called) -> None:
+            with self._mutex:
+                self._record(event, place)
+
+        with self.keeping_errors():
+            for observer in self._observers:
+                observer.before_call(origin)
+            yield origin, record
+
+    def _record(self, event: Event, place: int | None = None) -> None:
+        """Write an event down without keys: it is shown and kept, the agent has the original."""
+        event = redact(event)
+        if place is None:
+            self._events.append(event)
+        else:
+            self._events[place] = event
+        for observer in self._observers:
+            observer.on_event(event)
+        if isinstance(event, TrialStarted | Acted) and isinstance(self._page, Remarking):
+            for text in self._page.remarks():
+                self._record(Remark("page", text, self.trial, self.step))
+
+    def take_picture(self, action: Action | None = None) -> None:
+        """Take a picture, if an observer wants it and there is something to see."""
+        if not self._cameras or not isinstance(self._page, Visible):
+            return
+        if self.last is not None and not self.last.done:
+            shot = self._page.look(action)
+            for observer in self._cameras:
+                observer.on_picture(shot, self.trial, self.step, action)
+
+    def note(self, note: Note) -> None:
+        """Write down what the agent notes."""
+        match note:
+            case TrialEnded(ending, detail):
+                if not self._ended:
+                    self.take_picture()
+                    self._ended = True
+                    self._record(TrialEnded(ending, detail, self.trial))
+            case Reflected(step, action, disabled):
+                self._record(Reflected(step, action, disabled, self.trial))
+            case Remark(what, text):
+                self._record(Remark(what, text, self.trial, self.step))
+
+    def end_trial(self, limit: LimitReached | None = None) -> None:
+        """Note how the trial ended, if the agent did not."""
+        if self.last is None or self._ended:
+            return
+        if self.last.done:
+            ending = Ending.CORRECT if self.last.solved else Ending.FAILED
+        else:
+            ending = Ending.STEP_LIMIT if isinstance(limit, StepLimit) else Ending.INCOMPLETE
+        self.note(TrialEnded(ending, str(limit or "")))
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
