@@ -1,6 +1,6 @@
 """The agent that works by native tool calls (`tools`): the actions are the model's tools.
 
-One conversation a trial. The model calls tools, several in one answer if it likes, and each call's
+A trial is one conversation. The model calls tools, several in one answer if it likes, and each call's
 result says what came of it; below the last result is the screen that the calls led to.
 """
 
