@@ -6,7 +6,7 @@
     ├── UsageError            an option, marker, file or name is invalid
     ├── BrowserError          there is no browser, or it does not start
     │   └── BrowserLost       it crashed or hung during an item
-    ├── PageError             a page of one's own can't be a task: no goal, a wrong reward, ...
+    ├── PageError             a custom page can't be a task: no goal, a wrong reward, ...
     ├── CassetteError         the cassette is missing, or can't be read or written
     │   ├── CassetteNotWritten  there is no room or no permission to write it
     │   ├── NotRecorded       the item was never recorded
@@ -48,7 +48,7 @@ class BrowserLost(BrowserError):
 
 
 class PageError(MiniwobError):
-    """A page of one's own can't be a task; the message names its file and the reason."""
+    """A custom page can't be a task; the message names its file and the reason."""
 
 
 class CassetteError(MiniwobError):

@@ -13,13 +13,8 @@ _PROBE = bytes(65_536)
 def write_atomically(path: Path, content: str | bytes, *, durable: bool = False) -> None:
     """Write a file so that no reader and no crash finds half of it; makes the folder if needed.
 
-    It is written beside its place, then renamed. Half of a surrogate pair, which a page may hold,
-    is written as a backslash escape.
-
-    Args:
-        path: the file.
-        content: all of it.
-        durable: return only once it is on the disk.
+    With `durable`, return only once it is on the disk. Half of a surrogate pair, which a page may
+    hold, is written as a backslash escape.
 
     Raises:
         OSError: the file can't be written; the old one is unchanged.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass
 
 from pytest_miniwob_agent.core.errors import UsageError
 
@@ -22,6 +22,6 @@ class Limits:
     calls: int = 500
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            if getattr(self, each.name) < 1:
-                raise UsageError(f"{each.name} must be at least 1, not {getattr(self, each.name)}")
+        for name, most in asdict(self).items():
+            if most < 1:
+                raise UsageError(f"{name} must be at least 1, not {most}")

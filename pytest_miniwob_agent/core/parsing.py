@@ -112,11 +112,9 @@ _KEY_NAMES = {"RETURN": "ENTER", "ESC": "ESCAPE", "DEL": "DELETE", "SPACEBAR": "
 
 
 def parse_action(line: str, all_actions: bool = False) -> Command:
-    """Parse one action.
+    """Parse one action, such as `1. click id=3`.
 
-    Args:
-        line: the text, such as `1. click id=3`.
-        all_actions: also read the actions beyond the five of the reflective agent's paper.
+    With `all_actions`, those beyond the five of the reflective agent's paper are read, too.
 
     Raises:
         Unreadable: the line is not an action, or lacks more than its element.

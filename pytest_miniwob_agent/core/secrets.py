@@ -49,11 +49,8 @@ class Secret(NamedTuple):
 def find(data: Any, known: Collection[str] = ()) -> list[Secret]:
     """Find the secrets in a text, or in all texts of a mapping, sequence or dataclass.
 
-    A text is searched together with the name that it has, as in `{"x-api-key": "..."}`.
-
-    Args:
-        data: a text, or data that holds texts.
-        known: texts that are secrets whatever their form.
+    A text is searched together with the name that it has, as in `{"x-api-key": "..."}`. `known` are
+    texts that are secrets whatever their form.
     """
     found: list[Secret] = []
     pairs = _known(known)

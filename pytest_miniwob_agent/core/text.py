@@ -46,14 +46,10 @@ def shorten_lines(lines: Sequence[str]) -> list[str]:
 
 
 def section_lines(name: str, text: str, *, full: bool = True) -> list[str]:
-    """The harmless lines of a part of a model's answer: `refusal: ...`.
+    """The harmless lines of one of a completion's `sections`: `refusal: ...`.
 
-    Several lines are indented below the name. A text and tool calls need none.
-
-    Args:
-        name: the part's name, of those in `Completion.sections`.
-        text: the part.
-        full: False shortens long lines, and leaves the middle of many out.
+    Several lines are indented below the name, which texts and tool calls do without. Unless `full`,
+    long lines are shortened, and the middle of many is left out.
     """
     lines = text.splitlines()
     if not full:
@@ -103,10 +99,7 @@ def listed(items: Iterable[str], most: int = 5) -> str:
 def first_items(items: Sequence[str], most: int | None, hint: str = "") -> list[str]:
     """The first items of a list, and the number of the others as a last one: `and 12 more`.
 
-    Args:
-        items: the items.
-        most: the number of items to keep, None for all.
-        hint: a way to see the others, put behind their number.
+    `most` is the number of items to keep, None for all, and `hint` a way to see the others.
     """
     if most is None or len(items) <= most:
         return list(items)

@@ -83,10 +83,8 @@ def _required(action_type: type[Action]) -> list[str]:
 def action_of_call(name: str, arguments: str | Mapping[str, Any]) -> Action:
     """Return the action of a tool call.
 
-    Args:
-        name: the tool's name.
-        arguments: the arguments, or their JSON text, which may be blank where there are none. A
-            null counts as left out where an argument may be left out.
+    The arguments, or their JSON text, may be blank where there are none. A null counts as left out
+    where an argument may be left out.
 
     Raises:
         BadCall: there is no such tool, or the arguments do not keep to its schema.
@@ -118,11 +116,8 @@ def carry_out_call(
 ) -> Transition:
     """Carry out a tool call as `Environment.call` does.
 
-    Args:
-        name: the tool's name.
-        arguments: its arguments, or their JSON text.
-        last: the last transition of the trial, None before the first `reset`.
-        step: carries out the action.
+    `last` is the last transition of the trial, None before the first `reset`, and `step` carries
+    out an action.
 
     Raises:
         RuntimeError: there is no page yet.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+import operator
+from dataclasses import asdict, astuple, dataclass
 from typing import Any
 
 _IMPOSSIBLE = 10**12
@@ -19,14 +20,10 @@ class Usage:
     uncounted: int = 0
 
     def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            *(getattr(self, each.name) + getattr(other, each.name) for each in fields(self))
-        )
+        return Usage(*map(operator.add, astuple(self), astuple(other)))
 
     def __sub__(self, other: Usage) -> Usage:
-        return Usage(
-            *(getattr(self, each.name) - getattr(other, each.name) for each in fields(self))
-        )
+        return Usage(*map(operator.sub, astuple(self), astuple(other)))
 
     @property
     def tokens(self) -> int:

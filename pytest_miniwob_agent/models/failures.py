@@ -28,12 +28,7 @@ _NO_CREDIT = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_a
 
 
 def model_error(text: str, cause: BaseException) -> ModelError:
-    """Return the error of a call, a `PermanentError` if other calls would fail by its cause too.
-
-    Args:
-        text: the message.
-        cause: the error of the client, or of the item's transport.
-    """
+    """Return the error of a call, a `PermanentError` if other calls would fail by its cause too."""
     match cause:
         case PermanentError():
             return PermanentError(text, of_call=cause.of_call)
@@ -73,9 +68,7 @@ def _lacks_credit(error: object) -> bool:
 def advice_on_connection(cause: BaseException, option: str = "--miniwob-base-url") -> str:
     """Return what helps against a failed connection; an empty text if that is not known.
 
-    Args:
-        cause: the error.
-        option: the option that names the server.
+    `option` is the one that names the server.
     """
     if isinstance(cause, httpx2.ProxyError):
         return (
@@ -95,11 +88,6 @@ def advice_on_refusal(error: openai.APIStatusError, model: str, params: Mapping[
     """Return the option that helps against a server's refusal; an empty text if none is known.
 
     Servers name a parameter in the field `param` of their error (OpenAI's form), or only in words.
-
-    Args:
-        error: the refusal.
-        model: the model that was asked for.
-        params: the parameters that were given by the option.
     """
     if error.status_code == 401:
         return "the key is taken from OPENAI_API_KEY"

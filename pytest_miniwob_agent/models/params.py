@@ -83,12 +83,7 @@ def is_server(url: str) -> bool:
 
 
 def shown_url(url: str, omitted: str = "***") -> str:
-    """Return an address whose user and query are omitted.
-
-    Args:
-        url: the address.
-        omitted: stands for what was omitted.
-    """
+    """Return an address with `omitted` in the place of its user and query."""
     parts = _split(url)
     user, _, host = parts.netloc.rpartition("@")
     kept = f"{omitted}@{host}" if user and omitted else host

@@ -21,7 +21,7 @@ def mapping(value: Any) -> Mapping[str, Any]:
 def mappings(value: Any) -> list[Mapping[str, Any]]:
     """Return the mappings in a list, none if it is not one."""
     is_list = isinstance(value, Sequence) and not isinstance(value, str)
-    return [each for each in value if isinstance(each, Mapping)] if is_list else []
+    return [item for item in value if isinstance(item, Mapping)] if is_list else []
 
 
 def text(value: Any) -> str:

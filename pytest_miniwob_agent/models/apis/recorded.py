@@ -13,13 +13,7 @@ from pytest_miniwob_agent.models.apis.registry import OTHER, api_of
 
 
 def answer_of(path: str, content: bytes, content_type: str = "") -> Any:
-    """Return the answer that a response holds, as it is recorded; None if it holds none.
-
-    Args:
-        path: that of the request.
-        content: the body of the response.
-        content_type: its type.
-    """
+    """Return the answer in a response's body, as it is recorded; None if it holds none."""
     try:
         if content_type.partition(";")[0].strip() == sse.CONTENT_TYPE:
             answer: Any = content.decode()

@@ -31,9 +31,9 @@ def write_events(events: Iterable[Mapping[str, Any]], *, named: bool) -> str:
     """Return a stream of events.
 
     Args:
-        events: the data of each.
-        named: True if the `type` of each is also the name of the event, as Responses and Messages
-            have it; otherwise `[DONE]` ends the stream, as in Chat Completions.
+        events: their data.
+        named: name events by their `type`, as Responses and Messages do; otherwise `[DONE]` ends
+            the stream, as in Chat Completions.
     """
     lines = []
     for event in events:
