@@ -73,8 +73,8 @@ def fitting_table(rows: Rows, width: int, least: int = 1, numbers: bool = True) 
 def markdown_table(rows: Rows, numbers: bool = True) -> list[str]:
     """Lay out rows as a Markdown table; the first row is the heading.
 
-    Cells are not escaped, so foreign text must be passed through `escape`. All columns but the first
-    are aligned right if they hold `numbers`.
+    Cells are not escaped: pass foreign text through `escape`. All columns but the first are aligned
+    right if they hold `numbers`.
     """
     if not rows:
         return []
