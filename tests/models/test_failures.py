@@ -87,7 +87,7 @@ def test_refusals_are_permanent_by_status_and_code(status, error, of_call):
 def test_an_address_without_a_scheme_is_refused_before_the_run(record_all):
     result = record_all(solve_menu, url="localhost:8000/v1")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*--miniwob-base-url: give the whole address of a server*"])
+    result.stderr.fnmatch_lines(["*--miniwob-base-url: give the full URL of a server*"])
 
 
 @pytest.mark.parametrize("url", ["http://", "http://[::1", "ftp://h/v1", "http://h:x/v1", "h"])
