@@ -92,8 +92,8 @@ class BatchServer:
     def fail(self, call, how, *, after=False, times=1):
         """Plan a fault for the next calls that begin with `call`, such as `POST /v1/batches`.
 
-        `how`: a status, bytes (as HTML), a dict or list (as JSON), `drop` (the connection), `cut`
-        (the body, in the middle), or a `Gate`. With `after`, the call has its effect first; behind
+        `how`: a status, bytes (as HTML), a dict or list (as JSON), `drop` (the connection), or a
+        `Gate`. With `after`, the call has its effect first; behind
         a gate it has it otherwise when the gate opens.
         """
         if isinstance(how, Gate):
@@ -127,9 +127,9 @@ class BatchServer:
                 status, content = how, {"error": {"message": f"status {how}"}}
             elif isinstance(how, bytes | dict | list):
                 content = how
-            self.send(http, status, content, cut=how == "cut")
+            self.send(http, status, content)
 
-    def send(self, http, status, content, cut=False):
+    def send(self, http, status, content):
         kind = "text/html" if isinstance(content, bytes) else "application/json"
         if isinstance(content, str):
             kind, content = "application/octet-stream", content.encode()
@@ -139,8 +139,7 @@ class BatchServer:
         http.send_header("Content-Length", str(len(data)))
         http.send_header("retry-after-ms", "1")
         http.end_headers()
-        http.wfile.write(data[: len(data) // 2] if cut else data)
-        http.close_connection = http.close_connection or cut
+        http.wfile.write(data)
 
     def answer(self, http, method, path, body):
         """Status and content of a call without faults."""

@@ -18,21 +18,14 @@ from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
 from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.core import actions
 from pytest_miniwob_agent.core.case import Case
-from pytest_miniwob_agent.core.data import digest
 from pytest_miniwob_agent.core.errors import BrowserError, PageError
 from pytest_miniwob_agent.core.observations import Observation, Transition
 from pytest_miniwob_agent.core.protocols import Page, Remarking, Visible
 from pytest_miniwob_agent.pictures.difference import compare
-from pytest_miniwob_agent.pictures.image import decoded, digest_of
 
-STEPS = 12
-"""Number of clicks, texts and keys to try on a case."""
-
-FURTHER_STEPS = 10
-"""Number of other actions to try on it after those."""
-
-POINT_STEPS = 10
-"""Number of actions at points and by the clock to try on a full screen after those."""
+STEPS, FURTHER_STEPS, POINT_STEPS = 12, 10, 10
+"""Numbers of actions to try on a case: clicks, texts and keys, then others, and on a full screen
+those at points and by the clock."""
 
 KEYS = ("TAB", "ARROWDOWN", "ENTER", "SPACE")
 """Keys to press in turn, one after every third action."""
@@ -52,7 +45,6 @@ class Verdict:
         remarks: what the page's author should know.
         pictures: the number of pictures in a pass.
         most: the greatest difference of a colour channel between two passes, of 0 to 255.
-        digest: that of the first pass's pictures.
     """
 
     case: Case
@@ -61,24 +53,22 @@ class Verdict:
     remarks: tuple[str, ...] = ()
     pictures: int = 0
     most: int = 0
-    digest: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """An observation, and the action that led to it."""
+    """A transition, the action that led to it, and with pixels a picture."""
 
     action: str
-    observation: Observation
-    reward: float
-    done: bool
-    error: str | None
+    transition: Transition
     picture: bytes = field(default=b"", compare=False, repr=False)
 
     def lines(self) -> list[str]:
         """The observation as lines to compare."""
-        head = f"after {self.action}: reward {self.reward:g}, done {self.done}, error {self.error}"
-        return [head, f"goal: {self.observation.goal}", *map(str, self.observation.elements)]
+        seen = self.transition
+        head = f"after {self.action}: reward {seen.reward:g}, done {seen.done}, error {seen.error}"
+        shown = seen.observation
+        return [head, f"goal: {shown.goal}", *map(str, shown.elements)]
 
 
 def explore(
@@ -104,8 +94,7 @@ def explore(
     def see(action: str, transition: Transition) -> None:
         look = pixels and not transition.done and isinstance(env, Visible)
         picture = env.look().png if look else b""  # type: ignore[attr-defined]
-        shown, reward, done = transition.observation, transition.reward, transition.done
-        seen.append(Seen(action, shown, reward, done, transition.error, picture))
+        seen.append(Seen(action, transition, picture))
 
     def play(steps: int, choose: Callable[[Observation, int], actions.Action | None]) -> None:
         observation = env.reset(full=full)
@@ -230,7 +219,7 @@ def certify(
                     found[case].errors.append(str(error))
                 if isinstance(page, Remarking):
                     found[case].remarks.update(dict.fromkeys(page.remarks()))
-    return [_verdict(case, found[case], pixels) for case in cases]
+    return [_verdict(case, found[case]) for case in cases]
 
 
 def _wait(chance: random.Random, longest: float) -> None:
@@ -246,7 +235,7 @@ class _Found:
     remarks: dict[str, None] = field(default_factory=dict)
 
 
-def _verdict(case: Case, found: _Found, pixels: bool) -> Verdict:
+def _verdict(case: Case, found: _Found) -> Verdict:
     """Compare what the passes have seen on a case with the first of them."""
     if found.errors:
         return Verdict(case, 0, found.errors[0], tuple(found.remarks))
@@ -254,30 +243,26 @@ def _verdict(case: Case, found: _Found, pixels: bool) -> Verdict:
     differences, most = [], 0
     for name, seen in others:
         for before, after in zip(first, seen, strict=False):
-            if before != after:
-                lines = before.lines(), after.lines()
-                diff = unified_diff(*lines, "first pass", name, n=0, lineterm="")
-                differences.append("\n".join(diff))
-                break
-        else:
-            if len(first) != len(seen):
-                differences.append(f"the passes differ in length ({name})")
-    for name, seen in others if pixels else ():
-        for before, after in zip(first, seen, strict=False):
-            if before.picture == after.picture or not before.picture or not after.picture:
-                continue
-            compared = compare(before.picture, after.picture)
-            most = max(most, compared.most if compared else 0)
-            if compared is None or not compared.tolerated:
-                what = compared or "its size differs"
-                differences.append(f"the picture after {before.action} ({name}): {what}")
-    pictures = [digest_of(decoded(one.picture)) for one in first if one.picture]
-    return Verdict(
-        case,
-        len(first),
-        differences[0] if differences else "",
-        tuple(found.remarks),
-        len(pictures),
-        most,
-        digest(" ".join(pictures)) if pictures else "",
-    )
+            difference, channel = _compare(before, after, name)
+            differences.append(difference)
+            most = max(most, channel)
+        if len(first) != len(seen):
+            differences.append(f"the passes differ in length ({name})")
+    difference = next(filter(None, differences), "")
+    pictures = sum(bool(seen.picture) for seen in first)
+    return Verdict(case, len(first), difference, tuple(found.remarks), pictures, most)
+
+
+def _compare(before: Seen, after: Seen, name: str) -> tuple[str, int]:
+    """The difference of two observations as a text, and the greatest one of a colour channel."""
+    if before != after:
+        lines = before.lines(), after.lines()
+        return "\n".join(unified_diff(*lines, "first pass", name, n=0, lineterm="")), 0
+    if before.picture == after.picture:
+        return "", 0
+    compared = compare(before.picture, after.picture)
+    if compared is not None and compared.tolerated:
+        return "", compared.most
+    what = compared or "its size differs"
+    text = f"the picture after {before.action} ({name}): {what}"
+    return text, compared.most if compared else 0

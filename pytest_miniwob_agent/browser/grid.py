@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import socket
 from collections.abc import Mapping
@@ -70,7 +69,7 @@ class GridStatus(NamedTuple):
 
 
 class GridLauncher:
-    """Opens a session on a Grid, which does not outlive this process (on Linux and macOS).
+    """Opens a session on a Grid, which does not outlive this process.
 
     Args:
         grid: the Grid.
@@ -121,11 +120,10 @@ class GridLauncher:
             raise BrowserError(self._why_none(error)) from None
         self._driver = driver
         client.timeout = Timeout(connect=CONNECT_TIMEOUT, read=timeout + ROUND_TRIP)
-        if hasattr(os, "killpg"):  # not on Windows
-            session = f"{self._grid.url}/session/{driver.session_id}"
-            self._watchdog = SessionWatchdog(
-                session, self._grid.headers, client.ca_certs, self._grid.on_loopback
-            )
+        session = f"{self._grid.url}/session/{driver.session_id}"
+        self._watchdog = SessionWatchdog(
+            session, self._grid.headers, client.ca_certs, self._grid.on_loopback
+        )
         return driver
 
     def connect(self, driver: webdriver.Remote) -> WebSocket:

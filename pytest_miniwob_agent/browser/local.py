@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import socket
 from pathlib import Path
 from urllib.request import ProxyHandler, build_opener
 from xml.sax.saxutils import escape
@@ -44,7 +43,7 @@ _GREY_LETTERS = """
 
 
 class LocalLauncher:
-    """Starts Chromium on this machine. It does not outlive this process (on Linux and macOS).
+    """Starts Chromium on this machine. It does not outlive this process.
 
     Args:
         path: the browser's executable; None looks for one.
@@ -69,15 +68,20 @@ class LocalLauncher:
         options.binary_location = find_browser(self._path, headed=self._headed)
         if not self._headed and not is_shell(options.binary_location):
             options.add_argument("--headless=new")
-        if hasattr(os, "geteuid") and os.geteuid() == 0:
+        if os.geteuid() == 0:
             options.add_argument("--no-sandbox")  # Chromium refuses to sandbox itself for root
 
     def start(self, options: webdriver.ChromeOptions, timeout: float) -> webdriver.Chrome:
         """Start Chromium, as in `Launcher`."""
         driver_path = find_driver(options.binary_location)
-        check_loopback()
+        self._watchdog = Watchdog()
+        fonts = write_font_settings(Path(self._watchdog.folder))
         try:
-            self._service = self._driver_service(driver_path)
+            self._service = webdriver.ChromeService(
+                driver_path,
+                env={**os.environ, "TMPDIR": self._watchdog.folder, "FONTCONFIG_FILE": str(fonts)},
+                popen_kw={"process_group": self._watchdog.group},  # Ctrl-C does not reach it there
+            )
             self._driver = webdriver.Chrome(options=options, service=self._service)
         except (WebDriverException, OSError) as error:
             self.kill()
@@ -89,21 +93,6 @@ class LocalLauncher:
         client = self._driver.command_executor.client_config  # type: ignore[union-attr]
         client.timeout = timeout + 5  # after the driver's own
         return self._driver
-
-    def _driver_service(self, path: str) -> webdriver.ChromeService:
-        """The driver's process, still to be started, in the watchdog's group and folder.
-
-        Ctrl-C does not reach it there.
-        """
-        if not hasattr(os, "killpg"):  # Windows
-            return webdriver.ChromeService(path)
-        self._watchdog = Watchdog()
-        fonts = write_font_settings(Path(self._watchdog.folder))
-        return webdriver.ChromeService(
-            path,
-            env={**os.environ, "TMPDIR": self._watchdog.folder, "FONTCONFIG_FILE": str(fonts)},
-            popen_kw={"process_group": self._watchdog.group},
-        )
 
     def connect(self, driver: webdriver.Remote) -> WebSocket:
         """Open a WebSocket to the browser, as in `Launcher`."""
@@ -128,37 +117,17 @@ class LocalLauncher:
                 with contextlib.suppress(WebDriverException, HTTPError, OSError):
                     driver.quit()
             driver.command_executor.close()  # type: ignore[union-attr]
-        process = None if service is None else service.process
         if watchdog is not None:
             watchdog.end()
-        elif process is not None:
-            process.kill()
+        process = None if service is None else service.process
         if service is not None and process is not None:
-            process.wait()
-            if process.stdin is not None:
-                process.stdin.close()
+            process.communicate()
             # Otherwise the service would try to stop it again when it is collected.
             service.process = None  # type: ignore[assignment]
 
     def explain(self, error: BaseException) -> str:
         """Return the first line of the error."""
         return first_line(error)
-
-
-def check_loopback() -> None:
-    """Check that programs of this machine can talk to each other over TCP, as with the driver.
-
-    Raises:
-        BrowserError: they can't; without this check, the driver would be waited for in vain.
-    """
-    try:
-        with socket.create_server(("127.0.0.1", 0)) as server:
-            socket.create_connection(server.getsockname(), timeout=LOOPBACK_TIMEOUT).close()
-    except OSError as error:
-        raise BrowserError(
-            f"the loopback interface of this machine (127.0.0.1) can't be used: {error}. The "
-            "browser's driver is reached through it: turn it on, on Linux with `ip link set lo up`"
-        ) from None
 
 
 def write_font_settings(folder: Path) -> Path:

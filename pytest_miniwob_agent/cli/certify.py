@@ -84,7 +84,7 @@ def run(options: Namespace) -> int:
         _print(verdict)
     if options.output:
         names = ["observations", "difference"]
-        names += ["pictures", "most", "digest"] if options.pixels else []
+        names += ["pictures", "most"] if options.pixels else []
         found = {
             verdict.case.id: {name: getattr(verdict, name) for name in names}
             for verdict in verdicts

@@ -37,7 +37,7 @@ def p_worse(differences: Sequence[Fraction]) -> float:
 
     If the change did nothing, each item's difference was as likely to have the other sign. The
     p-value is the share of all sign patterns whose sum is as low as the observed one. With one
-    sample an item this is the exact McNemar test, a binomial test of the discordant pairs.
+    sample per item this is the exact McNemar test, a binomial test of the discordant pairs.
     """
     unit = min(math.lcm(*(difference.denominator for difference in differences)), RESOLUTION)
     steps = [round(difference * unit) for difference in differences]

@@ -11,7 +11,6 @@ from typing import Any
 from pytest_miniwob_agent.core.text import first_items, listed, p_value, percent, points
 from pytest_miniwob_agent.results import statistics
 from pytest_miniwob_agent.results.comparison import Comparison, Pair, RateChange, describe
-from pytest_miniwob_agent.results.file import Samples
 from pytest_miniwob_agent.results.gate import Verdict
 from pytest_miniwob_agent.terminal import layout
 from pytest_miniwob_agent.terminal.gate import verdict_data, verdict_lines, verdict_markdown
@@ -98,19 +97,15 @@ class ComparisonView:
                 {
                     "item": pair.item,
                     "change": float(pair.change),
-                    "before": _samples(pair.before),
-                    "after": _samples(pair.after),
+                    "before": [result.to_data() for result in pair.before.results],
+                    "after": [result.to_data() for result in pair.after.results],
                 }
                 for pair in both.pairs
             ],
             "missing": both.missing,
             "new": both.new,
             "unclear": {
-                side: [
-                    {"case": r.case, "outcome": r.outcome, "reason": r.reason}
-                    for r in results.results
-                    if not r.conclusive
-                ]
+                side: [result.to_data() for result in results.results if not result.conclusive]
                 for side, results in (("before", both.baseline), ("after", both.head))
             },
             "calls": both.calls,
@@ -223,15 +218,4 @@ def _change(pairs: tuple[Pair, ...]) -> dict[str, Any] | None:
         "better": len(found.better),
         "p_two_sided": statistics.p_changed(found.matched_differences),
         "p_worse": statistics.p_worse(found.matched_differences),
-    }
-
-
-def _samples(samples: Samples) -> dict[str, Any]:
-    return {
-        "told": samples.conclusive,
-        "solved": samples.solved,
-        "samples": [
-            {"outcome": r.outcome, "solved_at": r.solved_at, "endings": r.endings}
-            for r in samples.results
-        ],
     }

@@ -138,8 +138,8 @@ class _Watch(Observer):
 
     def reset(self, *, full: bool = False) -> Observation:
         __tracebackhide__ = True
-        if self._last is not None and self._last.solved:
-            self._break("it began another trial of a page that it had solved: return instead")
+        solved = self._last is not None and self._last.solved
+        self._need(not solved, "began another trial of a page that it had solved: return instead")
         observation: Observation = self._use("reset", self._env.reset, full=full)
         self._last, self._ended = Transition(observation), False
         return observation
@@ -148,23 +148,21 @@ class _Watch(Observer):
         __tracebackhide__ = True
         self._need_page(f"acted ({action})")
         assert self._last is not None
-        if self._last.done:
-            self._break(
-                f"it acted ({action}) on a page that had judged: a trial is over where the "
-                "transition is `done`, and env.reset() begins another"
-            )
-        if self._ended:
-            self._break(f"it acted ({action}) in a trial that it had noted as ended")
-        if fault := _fault(action):
-            self._break(f"its action {action!r} {fault}")
+        self._need(
+            not self._last.done,
+            f"acted ({action}) on a page that had judged: a trial is over where the transition is "
+            "`done`, and env.reset() begins another",
+        )
+        self._need(not self._ended, f"acted ({action}) in a trial that it had noted as ended")
+        fault = _fault(action)
+        self._need(not fault, f"took the action {action!r}, which {fault}")
         self._last = self._use("step", self._env.step, action)
         return self._last
 
     def call(self, name: str, arguments: str | Mapping[str, Any]) -> Transition:
         __tracebackhide__ = True
         self._need_page(f"called the tool {name!r:.100}")
-        if self._ended:
-            self._break(f"it called {name!r:.100} in a trial that it had noted as ended")
+        self._need(not self._ended, f"called {name!r:.100} in a trial that it had noted as ended")
         self._last = self._use("step", self._env.call, name, arguments)
         return self._last
 
@@ -186,52 +184,51 @@ class _Watch(Observer):
         __tracebackhide__ = True
         self._need_page(f"asked the model (for {purpose!r})")
         self._need_text("purpose", purpose)
-        if not messages:
-            self._break("it asked the model with a conversation that has no messages")
+        self._need(messages, "asked the model with a conversation that has no messages")
         completion: Completion = self._use("complete", self._llm.chat, messages, purpose, **given)
         return completion
 
     def note(self, note: Note) -> None:
         __tracebackhide__ = True
-        if not isinstance(note, Note):
-            self._break(f"it noted {note!r}, which is not a Note of pytest_miniwob_agent")
+        known = isinstance(note, Note)
+        self._need(known, f"noted {note!r}, which is not a Note of pytest_miniwob_agent")
         try:
             json.dumps(to_data(note))
         except (TypeError, ValueError) as error:
-            self._break(f"its note {note!r} can't be written as JSON: {error}")
+            self._need(False, f"noted {note!r}, which can't be written as JSON: {error}")
         if isinstance(note, TrialEnded) and self._last is not None and not self._ended:
             self._ended = True
-            if not isinstance(note.ending, Ending):
-                self._break(
-                    f"it noted {note.ending!r} as the ending of a trial, which is not an Ending"
-                )
+            known = isinstance(note.ending, Ending)
+            self._need(known, f"noted {note.ending!r} as the ending of a trial: not an Ending")
             seen = None
             if self._last.done:
                 seen = Ending.CORRECT if self._last.solved else Ending.FAILED
-            if (note.ending in (Ending.CORRECT, Ending.FAILED) or seen) and note.ending != seen:
-                verdict = f"judged that it was {seen}" if seen else "had not judged"
-                self._break(f"it noted that a trial ended {note.ending}, when the page {verdict}")
+            judged = note.ending in (Ending.CORRECT, Ending.FAILED)
+            verdict = f"judged that it was {seen}" if seen else "had not judged"
+            self._need(
+                note.ending == seen or not (judged or seen),
+                f"noted that a trial ended {note.ending}, when the page {verdict}",
+            )
         self._note(note)
 
     def _need_page(self, what: str) -> None:
         __tracebackhide__ = True
-        if self._last is None:
-            self._break(f"it {what} before there was a page: env.reset() begins each trial")
+        there = self._last is not None
+        self._need(there, f"{what} before there was a page: env.reset() begins each trial")
 
     def _need_text(self, what: str, text: object) -> None:
         __tracebackhide__ = True
-        if not isinstance(text, str) or not text.strip():
-            self._break(f"the {what} of its model call must be a text that is not blank: {text!r}")
+        given = isinstance(text, str) and bool(text.strip())
+        self._need(given, f"made a model call whose {what} is blank or not a text: {text!r}")
 
     def _use(self, what: str, call: Callable[..., Any], *args: Any, **options: Any) -> Any:
         """Make a call of the agent, or raise the error that is due."""
         __tracebackhide__ = True
-        if self.raised is not None:
-            error = type(self.raised).__name__
-            self._break(
-                f"it continued ({what}) after {error}: let the errors of page and model "
-                "pass, they are for the run"
-            )
+        self._need(
+            self.raised is None,
+            f"continued ({what}) after {type(self.raised).__name__}: let the errors of page and "
+            "model pass, they are for the run",
+        )
         self._uses[what] += 1
         try:
             if self._fails is not None and self._fails[:2] == (what, self._uses[what] - 1):
@@ -242,17 +239,19 @@ class _Watch(Observer):
             raise
         except LimitReached as limit:
             self._refused += 1
-            if self._refused > PATIENCE:
-                self._break(
-                    f"it continued after {self._refused} exceptions at a limit ({limit}): let "
-                    "LimitReached pass, or catch StepLimit and begin another trial"
-                )
+            self._need(
+                self._refused <= PATIENCE,
+                f"continued after {self._refused} exceptions at a limit ({limit}): let "
+                "LimitReached pass, or catch StepLimit and begin another trial",
+            )
             raise
 
-    def _break(self, message: str) -> None:
+    def _need(self, kept: object, broken: str) -> None:
+        """Fail the test unless a rule was kept; `broken` says what the agent did."""
         __tracebackhide__ = True
-        self.broken = f"{message}\n{self.circumstances}"
-        pytest.fail(self.broken)
+        if not kept:
+            self.broken = f"it {broken}\n{self.circumstances}"
+            pytest.fail(self.broken)
 
 
 def _fault(action: object) -> str | None:

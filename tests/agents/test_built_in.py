@@ -13,8 +13,14 @@ import pytest_miniwob_agent
 from pytest_miniwob_agent import Completion, Element, ToolCall
 from pytest_miniwob_agent.agents.registry import BUILT_IN, load_agent
 from pytest_miniwob_agent.testing import ScriptedLLM, agent_contract
-from pytest_miniwob_agent.testing.hostile import PIECES
 from pytest_miniwob_agent.testing.watch import Page, play
+
+PIECES = (
+    "click id=", 'enter "', '" to id=', "press ", "For action index=", "clickxpath //", "[@id=",
+    "import os", "for each in ", "def ", "```", "```python\n", *"{}()[]\"'`\n\t:.,=$%\\#012",
+    "9" * 30, "-1", "1e9", "None", "DONE", "\x00", "\ud800", "\u6f22", "\U0001f600",
+)  # fmt: skip
+"""Pieces of generated replies, besides those of prompts."""
 
 REPLIES = ['click id=1\nclickxpath //*[@data-ref="1"]']
 """Replies that make most agents act."""

@@ -20,16 +20,12 @@ FEW = "(pie or autocomplete or collapsible-2) and 1000 or menu-2 and 1001"
 """Selects items with animations, delays and lists, and one that is not solved."""
 
 
-AS_ON_WINDOWS = "import sys; sys.modules['fcntl'] = None; import pytest; sys.exit(pytest.main())"
-"""Runs pytest in a process that can't import `fcntl`."""
-
-
-def replay(folder, *args, start=("-m", "pytest"), **env):
+def replay(folder, *args, **env):
     """Replay the shipped suite in a process of its own; its events, and where it slept."""
     events, slept = folder / "events.json", folder / "slept.txt"
     slept.write_text("")
     result = subprocess.run(
-        [sys.executable, *start, "tests/test_suite.py", "-p", "events_plugin", *args],
+        [sys.executable, "-m", "pytest", "tests/test_suite.py", "-p", "events_plugin", *args],
         cwd=ROOT,
         env={
             **os.environ,
@@ -56,12 +52,12 @@ def selected(request):
 
 @pytest.fixture(scope="module")
 def plain(selected, tmp_path_factory):
-    """A replay in order, in one process, without a window and without `fcntl`."""
+    """A replay in order, in one process and without a window."""
     folder = tmp_path_factory.mktemp("plain")
-    return replay(folder, "-p", "no:randomly", *selected, start=("-c", AS_ON_WINDOWS))
+    return replay(folder, "-p", "no:randomly", *selected)
 
 
-def test_every_item_replays_from_its_cassette_alone_and_without_fcntl(plain, selected):
+def test_every_item_replays_from_its_cassette_alone(plain, selected):
     outcomes, _ = plain
     assert len(outcomes) == (4 if selected else SUITE)
     for outcome, carried in outcomes.values():

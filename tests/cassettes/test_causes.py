@@ -91,6 +91,10 @@ def test_prompt_files_and_pages_are_named_with_their_message():
         ("prompt", "system.txt, see message 4 (tool)"),
         ("page", "message 4 (tool): 2"),
     ]
+    acted = Origin("act", 1, 1, {}, "e" * 12, "c" * 12)
+    assert [(cause.kind, cause.what) for cause in drift(body, origin=acted).causes] == [
+        ("agent", "its actions before this call, see message 4 (tool)")
+    ]
     of_test = Call(Request(CHAT, BODY), completion(), OF_TEST)
     [cause] = drift_of_call(Path("1.yaml"), Request(CHAT, body), OF_TEST, [of_test], 0).causes
     assert cause.what == "message 4 (tool): another text of the test"

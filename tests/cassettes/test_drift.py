@@ -68,69 +68,6 @@ class TestCause:
             ]
         )
 
-    def test_an_agent_that_writes_another_prompt_is_named(self, record):
-        """From the same prompt files and page."""
-        record.makeconftest(
-            FAKE_PAGE
-            + '''
-    from pytest_miniwob_agent.agents.reflective import ReflectiveAgent
-
-    class Shouting(ReflectiveAgent):
-        """Changes the summaries of its actions."""
-
-        def solve(self, env, llm, note):
-            class Loud:
-                def complete(self, prompt, purpose):
-                    files = prompt.files
-                    prompt = type(prompt)(prompt.replace("The menu was", "The menu WAS"))
-                    prompt.files = files
-                    return llm.complete(prompt, purpose)
-            super().solve(env, Loud(), note)
-
-    @pytest.fixture
-    def miniwob_agent():
-        return Shouting()
-'''
-        )
-        self.report(record).fnmatch_lines(
-            [
-                "     1  the agent changed",
-                "  the agent: another text from the same prompt files, actions and page",
-                "- 1. The menu was opened.",
-                "+ 1. The menu WAS opened.",
-            ]
-        )
-
-    def test_an_agent_with_other_actions_before_the_call_is_named(self, record):
-        """The additional action changes nothing that the prompt shows."""
-        record.makeconftest(
-            FAKE_PAGE
-            + """
-    from pytest_miniwob_agent.agents.reflective import ReflectiveAgent
-    from pytest_miniwob_agent import Hold
-
-    class Holding(ReflectiveAgent):
-        def solve(self, env, llm, note):
-            class Page:
-                def reset(self):
-                    env.reset()
-                    return env.step(Hold("CTRL")).observation
-                def step(self, action):
-                    return env.step(action)
-            class Loud:
-                def complete(self, prompt, purpose):
-                    changed = type(prompt)(prompt + " Hurry.")
-                    changed.files = prompt.files
-                    return llm.complete(changed, purpose)
-            super().solve(Page(), Loud(), note)
-
-    @pytest.fixture
-    def miniwob_agent():
-        return Holding()
-"""
-        )
-        self.report(record).fnmatch_lines(["  the agent: its actions before this call"])
-
     def test_changed_parameters_are_named_with_their_values(self, record):
         result = self.report(record, '--miniwob-llm-params={"temperature": 1, "seed": 7}')
         result.fnmatch_lines(
@@ -166,17 +103,6 @@ class TestCause:
         shutil.copytree(cassettes / "m", cassettes / "n")
         self.report(record, "--miniwob-model=n").fnmatch_lines(
             ['  the model or its parameters: model "m", now "n"', "*: --miniwob-model=m"]
-        )
-
-    def test_several_causes_are_all_named(self, changed_prompts):
-        changed_prompts.makeconftest(FAKE_PAGE.replace('"Menu"', '"Open"'))
-        self.report(
-            changed_prompts, "--miniwob-prompts=mine", '--miniwob-llm-params={"temperature": 1}'
-        ).fnmatch_lines(
-            [
-                "     1  the model or its parameters changed: temperature not given, now 1, and "
-                "the prompt text changed: plan.txt, and the page changed"
-            ]
         )
 
     def test_recorded_calls_that_were_not_made_are_listed(self, record):
@@ -249,13 +175,15 @@ class TestSummary:
         assert result.stdout.str().count("What changed") == 2  # not six: five are alike
         result.stdout.fnmatch_lines(["        n-screen-n-step/click-tab-2-hard/2"])
 
-    def test_it_is_shown_with_q_and_without_tracebacks(self, changed_prompts):
-        result = changed_prompts.runpytest("-q", "--tb=no", "--miniwob-prompts=mine")
-        result.stdout.fnmatch_lines(["*MiniWoB++ drift*"])
-
-    def test_removed_lines_are_red_and_added_lines_green(self, changed_prompts):
-        result = changed_prompts.runpytest("--color=yes", "--miniwob-prompts=mine")
-        result.stdout.fnmatch_lines(["*\x1b[[]31m- Done so far:*", "*\x1b[[]32m+ Done until now:*"])
+    def test_it_is_shown_with_q_and_without_tracebacks_in_colours(self, changed_prompts):
+        result = changed_prompts.runpytest("-q", "--tb=no", "--color=yes", "--miniwob-prompts=mine")
+        result.stdout.fnmatch_lines(
+            [
+                "*MiniWoB++ drift*",
+                "*\x1b[[]31m- Done so far:*",
+                "*\x1b[[]32m+ Done until now:*",
+            ]
+        )
 
     def test_the_cost_of_recording_uses_prices_or_is_estimated_from_lengths(self, changed_prompts):
         ini = "[pytest]\nminiwob_model = m\naddopts = -p no:randomly\nminiwob_prompts = mine\n"

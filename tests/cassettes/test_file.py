@@ -84,33 +84,17 @@ TEXTS = st.one_of(
 )
 
 
-FEW, MANY = (
-    settings(
-        max_examples=number,
-        deadline=None,
-        suppress_health_check=[HealthCheck.function_scoped_fixture],
-    )
-    for number in (60, 600)
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
-
-
-@FEW
 @example(prompt="\x85", text="a\u2028b\x85")
 @example(prompt=" \u2029'", text="\x07\n")
 @example(prompt="\t\n", text=" \n\ta\n ")
 @given(prompt=TEXTS, text=TEXTS)
 def test_any_text_is_read_as_it_was_written(tmp_path, prompt, text):
-    check_round_trip(tmp_path / "1.yaml", prompt, text)
-
-
-@pytest.mark.sweep
-@MANY
-@given(prompt=TEXTS, text=TEXTS)
-def test_many_texts_are_read_as_they_were_written(tmp_path, prompt, text):
-    check_round_trip(tmp_path / "1.yaml", prompt, text)
-
-
-def check_round_trip(path, prompt, text):
+    path = tmp_path / "1.yaml"
     write_cassette(path, [make_call(prompt, text), make_call("last")])
     [back, _] = read_cassette(path)
     assert back.key == make_call(prompt, text).key
@@ -214,23 +198,15 @@ def test_a_damaged_cassette_is_an_error_with_file_line_and_hint(tmp_path, text, 
     assert "git checkout" in message
 
 
-def check_truncated(path, lengths):
-    for length in lengths:
+def test_a_truncated_cassette_is_never_read(tmp_path):
+    """At every end of a line, within the last lines, and at some points between."""
+    path = tmp_path / "1.yaml"
+    ends = [index for index, character in enumerate(GOOD) if character == "\n"]
+    lengths = {*ends, *range(0, len(GOOD), 97), *range(len(GOOD) - 20, len(GOOD) - 1)}
+    for length in sorted(lengths - {len(GOOD) - 1}):
         path.write_text(GOOD[:length], encoding="utf-8")
         with pytest.raises(CassetteError):
             read_cassette(path)
-
-
-def test_a_truncated_cassette_is_never_read(tmp_path):
-    """At every end of a line, within the last lines, and at some points between."""
-    ends = [index for index, character in enumerate(GOOD) if character == "\n"]
-    lengths = {*ends, *range(0, len(GOOD), 97), *range(len(GOOD) - 20, len(GOOD) - 1)}
-    check_truncated(tmp_path / "1.yaml", sorted(lengths - {len(GOOD) - 1}))
-
-
-@pytest.mark.sweep
-def test_a_cassette_truncated_anywhere_is_never_read(tmp_path):
-    check_truncated(tmp_path / "1.yaml", range(len(GOOD) - 1))
 
 
 def test_a_cassette_that_is_not_utf8_is_an_error(tmp_path):

@@ -2,12 +2,11 @@
 
 import re
 import shutil
-import subprocess
 
 import pytest
 from projects import FAKE_PAGE, REFLECTIVE_PROMPTS, solve_menu
 
-from pytest_miniwob_agent.results.file import Results, parse_results, read_results
+from pytest_miniwob_agent.results.file import Results, read_results
 
 # One worker makes the recordings that the tests share.
 pytestmark = pytest.mark.xdist_group("baseline")
@@ -321,11 +320,12 @@ class TestMissing:
         "args",
         [
             ["-k", "click-menu-2"],
+            ["-k", "click-menu-2", "-n2"],
             ["--miniwob-seeds=1"],
             [f"TEST::test_solves[{MENU}]"],
             ["--deselect", f"TEST::test_solves[{MENU}]"],
         ],
-        ids=["-k", "seeds", "named", "deselect"],
+        ids=["-k", "workers", "seeds", "named", "deselect"],
     )
     def test_items_that_are_left_out_on_purpose_need_not_run(self, baseline, run, project, args):
         name = next(project.path.glob("test_*.py")).name
@@ -333,15 +333,6 @@ class TestMissing:
         result = run("--miniwob-baseline=base.jsonl", *args)
         assert result.ret == pytest.ExitCode.OK
         result.stdout.fnmatch_lines(["gate items: passed", "*left out on purpose: *"])
-
-    def test_workers_send_the_controller_what_they_left_out(self, baseline, run, project):
-        result = run(
-            "--miniwob-baseline=base.jsonl", "--miniwob-results=part.jsonl", "-n2",
-            "-k", "click-menu-2",
-        )  # fmt: skip
-        assert result.ret == pytest.ExitCode.OK
-        result.stdout.fnmatch_lines(["gate items: passed", "*left out on purpose: *"])
-        assert read_results(project.path / "part.jsonl").partial == ("10 items deselected",)
 
     def test_a_run_of_other_tests_is_not_judged(self, baseline, run, project):
         project.makepyfile(test_other="def test_other(): pass")
@@ -410,27 +401,6 @@ class TestSettings:
         # No trial failed, so reflect.txt was not used; it is as it was.
         result.stdout.no_fnmatch_line("*reflect.txt*")
 
-    def test_all_items_are_named_with_v(self, project, monkeypatch):
-        project.makeconftest(
-            FAKE_PAGE
-            + """
-    import os
-    from pytest_miniwob_agent.testing import ScriptedLLM
-
-    @pytest.fixture
-    def miniwob_llm():
-        return ScriptedLLM(["click id=1", "Opened the menu.", f"click id={os.environ['LAST']}"])
-"""
-        )
-        args = ["--miniwob-seeds=1-4", "--miniwob-trials=1"]
-        monkeypatch.setenv("LAST", "2")
-        project.runpytest(*args, "--miniwob-results=base.jsonl").assert_outcomes(passed=24)
-        monkeypatch.setenv("LAST", "3")
-        args += ["--miniwob-baseline=base.jsonl", "--miniwob-gate=paired"]
-        short, whole = (project.runpytest(*args, verbosity) for verbosity in ("-q", "-v"))
-        assert "    and 4 more (all with -v)" in short.outlines
-        whole.stdout.no_fnmatch_line("*(all with -v)")
-
     def test_the_first_run_of_all_writes_its_own_baseline(self, baseline, run, project):
         new = project.path / "new.jsonl"
         args = ["--miniwob-baseline=new.jsonl", "--miniwob-results=new.jsonl"]
@@ -454,23 +424,6 @@ class TestSettings:
         result = run(*args)
         assert result.ret == pytest.ExitCode.USAGE_ERROR
         result.stderr.fnmatch_lines([message])
-
-    def test_a_baseline_is_read_as_it_was_at_a_commit(self, baseline, run, project, monkeypatch):
-        for name in ("GIT_AUTHOR", "GIT_COMMITTER"):
-            monkeypatch.setenv(f"{name}_NAME", "a")
-            monkeypatch.setenv(f"{name}_EMAIL", "a@example.com")
-        for command in (
-            ["init", "-q", "-b", "main"],
-            ["add", "base.jsonl"],
-            ["commit", "-qm", "x"],
-        ):
-            subprocess.run(["git", *command], cwd=project.path, check=True)
-        baseline.write_text(
-            parse_results(baseline.read_text(), "x").text().replace("unsolved", "?")
-        )
-        run("--miniwob-baseline=git:main:base.jsonl").assert_outcomes(passed=11, xfailed=1)
-        project.makeini("[pytest]\nminiwob_model = m\nminiwob_baseline = base.jsonl\n")
-        run("--miniwob-baseline=git:main").assert_outcomes(passed=11, xfailed=1)
 
 
 def test_github_gets_a_summary_and_annotations(baseline, run, project, monkeypatch):

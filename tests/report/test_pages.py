@@ -66,12 +66,9 @@ def test_an_item_without_a_result_shows_the_reason_and_how_to_get_pictures(windo
     assert window.texts(".reason pre") == ["no disk"]
 
 
-def test_the_address_of_an_item_that_is_missing_shows_an_error(window, made):
+def test_a_missing_item_and_an_unfinished_report_say_so(window, made, tmp_path):
     window.open(made, "#/item/../../etc")
     assert window.texts("#trouble") == ["There is no item ../../etc in this report."]
-
-
-def test_an_unfinished_report_says_so(window, tmp_path):
     Report(tmp_path).prepare()
     window.open(tmp_path)
     assert "has not finished" in window.find("#trouble").text

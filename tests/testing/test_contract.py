@@ -26,6 +26,22 @@ TOOLS = tools_of([Click])
 CLICK = Completion("", tool_calls=(ToolCall("1", "click", '{"element": 1}'),))
 
 
+ACT = "its_good_replies_make_it_act"
+JUDGED = "a_trial_is_over_when_the_page_has_judged"
+ERRORS = "errors_of_page_and_model_pass"
+
+WRONG = {}
+"""The test that each wrong agent fails, and a part of the message."""
+
+
+def fails(test, message):
+    def note(agent):
+        WRONG[agent] = test, message
+        return agent
+
+    return note
+
+
 class Good:
     """Clicks what the model says; each wrong agent differs from it in one point."""
 
@@ -58,75 +74,90 @@ class Good:
         return env.step(Click(id))
 
 
+@fails("it_is_an_agent", "lacks a `name`")
 class Nameless:
     def solve(self, env, llm, note):
         env.reset()
 
 
+@fails("its_name_can_be_a_folder", "its name is '../good'")
 class NamedLikeAPath(Good):
     name = "../good"
 
 
+@fails("its_name_can_be_a_folder", "and then 'good-0.")
 class NamedByChance(Good):
     def __init__(self):
         self.name = f"good-{random.random()}"
 
 
+@fails(ACT, "it took no action")
 class CannotReadTheReplies(Good):
     def ask(self, seen, llm):
         return super().ask(seen, llm).replace("click", "tap")
 
 
+@fails(ACT, "without a trial")
 class DoesNothing(Good):
     def solve(self, env, llm, note):
         pass
 
 
+@fails(ACT, "asked the model (for 'plan') before there was")
 class AsksBeforeTheReset(Good):
     def solve(self, env, llm, note):
         self.ask(type("Nothing", (), {"goal": "begin"}), llm)
 
 
+@fails(ACT, "it acted (click id=1) before there was a page")
 class ActsBeforeTheReset(Good):
     def solve(self, env, llm, note):
         self.act(env, 1)
 
 
+@fails(ACT, "it read the page before there was a page")
 class ReadsHtmlBeforeTheReset(Good):
     def solve(self, env, llm, note):
         env.html()
 
 
+@fails(ACT, "is not an action of")
 class ActsWithText(Good):
     def act(self, env, id):
         return env.step(f"click id={id}")
 
 
+@fails(ACT, "has a wrong element")
 class ActsWithTextIds(Good):
     def act(self, env, id):
         return env.step(Click(str(id)))
 
 
+@fails(ACT, "presses none of ENTER, TAB")
 class PressesAnUnknownKey(Good):
     def act(self, env, id):
         return env.step(Press("SUBMIT"))
 
 
+@fails(ACT, "whose prompt is blank or not a text: ' '")
 class AsksABlankPrompt(Good):
     def ask(self, seen, llm):
         return llm.complete(" ", "plan").text
 
 
+@fails(ACT, "whose purpose is blank or not a text: None")
 class AsksWithoutAPurpose(Good):
     def ask(self, seen, llm):
         return llm.complete("?", None).text
 
 
+@fails(JUDGED, "on a page that had judged")
 class ActsAfterTheEnd(Good):
     def stage(self, *given):
         return super().stage(*given) and self.act(given[1], 1) and "lost"
 
 
+@fails(JUDGED, "on a page that had judged")
 class ActsAfterTheEndAndCatchesTheFailure(Good):
     def stage(self, *given):
         done = super().stage(*given)
@@ -136,11 +167,13 @@ class ActsAfterTheEndAndCatchesTheFailure(Good):
         return done
 
 
+@fails(JUDGED, "it began another trial of a page that it had solved")
 class RepeatsASolvedPage(Good):
     def over(self, done):
         return False
 
 
+@fails(JUDGED, "ended correct, when the page judged that it was failed")
 class NotesSuccessAlways(Good):
     def stage(self, seen, env, llm, note):
         if done := super().stage(seen, env, llm, note):
@@ -148,6 +181,7 @@ class NotesSuccessAlways(Good):
         return done
 
 
+@fails(JUDGED, "ended incomplete, when the page judged that it was")
 class NotesIncompleteAlways(Good):
     def stage(self, seen, env, llm, note):
         if done := super().stage(seen, env, llm, note):
@@ -155,30 +189,35 @@ class NotesIncompleteAlways(Good):
         return done
 
 
+@fails(ACT, "noted 'gave up' as the ending of a trial")
 class NotesAnUnknownEnding(Good):
     def stage(self, seen, env, llm, note):
         note(TrialEnded("gave up"))
         return "lost"
 
 
+@fails(ACT, "that it had noted as ended")
 class ActsAfterItsNote(Good):
     def stage(self, seen, env, llm, note):
         note(TrialEnded(Ending.INCOMPLETE))
         return super().stage(seen, env, llm, note)
 
 
+@fails(ACT, "which is not a Note of")
 class NotesAText(Good):
     def stage(self, seen, env, llm, note):
         note("I see " + seen.goal)
         return super().stage(seen, env, llm, note)
 
 
+@fails(ACT, "can't be written as JSON")
 class NotesObjects(Good):
     def stage(self, seen, env, llm, note):
         note(Reflected(0, object()))
         return super().stage(seen, env, llm, note)
 
 
+@fails("it_accepts_that_a_limit_is_reached", "it continued after 11 exceptions at a limit")
 class RepeatsItsActionAtTheLimit(Good):
     def act(self, env, id):
         while True:
@@ -188,6 +227,7 @@ class RepeatsItsActionAtTheLimit(Good):
                 pass
 
 
+@fails("it_accepts_that_a_limit_is_reached", "(1 model calls are used up)")
 class RepeatsItsCallForever(Good):
     def ask(self, seen, llm):
         while True:
@@ -195,12 +235,14 @@ class RepeatsItsCallForever(Good):
                 return super().ask(seen, llm)
 
 
+@fails(ERRORS, "it caught BrowserLost, which is for the run")
 class CatchesEveryError(Good):
     def solve(self, env, llm, note):
         with contextlib.suppress(Exception):
             super().solve(env, llm, note)
 
 
+@fails(ERRORS, "it continued (complete) after ModelError")
 class RetriesAfterAnError(Good):
     def ask(self, seen, llm):
         try:
@@ -209,6 +251,7 @@ class RetriesAfterAnError(Good):
             return super().ask(seen, llm)
 
 
+@fails(ERRORS, "the page is gone")
 class RaisesAnErrorOfAnotherType(Good):
     def act(self, env, id):
         try:
@@ -217,6 +260,7 @@ class RaisesAnErrorOfAnotherType(Good):
             raise RuntimeError("the page is gone") from error
 
 
+@fails(ERRORS, "the model is gone")
 class RaisesANewError(Good):
     def ask(self, seen, llm):
         try:
@@ -225,6 +269,7 @@ class RaisesANewError(Good):
             raise type(error)("the model is gone") from None
 
 
+@fails(ERRORS, "it continued (reset) after BrowserLost")
 class ContinuesWithoutTheHtml(Good):
     def stage(self, seen, env, llm, note):
         try:
@@ -234,11 +279,16 @@ class ContinuesWithoutTheHtml(Good):
         return super().stage(seen, env, llm, note)
 
 
+@fails("equal_replies_give_equal_episodes", "two new instances of it played differently (good rep")
 class AsksRandomPrompts(Good):
     def ask(self, seen, llm):
         return llm.complete(f"How to {seen.goal}? {random.random()}", "plan").text
 
 
+@fails(
+    "it_keeps_nothing_from_one_episode_to_the_next",
+    "after it had played before (good replies, on a page that never judges): event",
+)
 class KeepsItsHistory(Good):
     def __init__(self):
         self.before = []
@@ -248,28 +298,33 @@ class KeepsItsHistory(Good):
         return llm.complete(f"How to {seen.goal}? Before: {self.before}", "plan").text
 
 
+@fails("no_page_breaks_it", "tuple index out of range\nPlayed with a page with nothing on it. ")
 class NeedsAnElement(Good):
     def ask(self, seen, llm):
         return llm.complete(f"How to {seen.goal} on {seen.elements[0]}?", "plan").text
 
 
+@fails("no_page_breaks_it", "surrogates not allowed")
 class NeedsPlainText(Good):
     def ask(self, seen, llm):
         return llm.complete(seen.goal.encode().decode() + "?", "plan").text
 
 
+@fails("no_reply_breaks_it", "a page that never judges. The model's last reply was ''")
 class NeedsAnId(Good):
     def ask(self, seen, llm):
         reply = super().ask(seen, llm)
         return f"click id={int(reply.split('id=')[1])}"
 
 
+@fails("no_reply_breaks_it", "Exceeds the limit")
 class ReadsAnyNumber(Good):
     def ask(self, seen, llm):
         numbers = re.findall("[0-9]+", super().ask(seen, llm))
         return "".join(f"click id={int(each)}" for each in numbers)
 
 
+@fails("it_runs_no_code_of_a_reply", "a program in a reply was run, and made a file")
 class RunsPrograms(Good):
     def ask(self, seen, llm):
         reply = super().ask(seen, llm)
@@ -344,117 +399,19 @@ class AsynchronousWithStreams(WithTools):
         return completion.tool_calls
 
 
+@fails(
+    "no_tool_call_breaks_it",
+    "Played with a call with nothing in the answer to every call, on a page that",
+)
 class TrustsTheArguments(WithTools):
     def act(self, env, call):
         return env.step(Click(json.loads(call.arguments)["element"]))
 
 
+@fails(ACT, "a conversation that has no messages")
 class AsksWithoutMessages(WithTools):
     def ask(self, llm):
         return llm.chat([], "act", tools=TOOLS).tool_calls
-
-
-WRONG = {
-    Nameless: ("it_is_an_agent", "lacks a `name`"),
-    NamedLikeAPath: ("its_name_can_be_a_folder", "its name is '../good'"),
-    NamedByChance: ("its_name_can_be_a_folder", "and then 'good-0."),
-    CannotReadTheReplies: ("its_good_replies_make_it_act", "it took no action"),
-    DoesNothing: ("its_good_replies_make_it_act", "without a trial"),
-    AsksBeforeTheReset: (
-        "its_good_replies_make_it_act",
-        "asked the model (for 'plan') before there was",
-    ),
-    ActsBeforeTheReset: (
-        "its_good_replies_make_it_act",
-        "it acted (click id=1) before there was a page",
-    ),
-    ReadsHtmlBeforeTheReset: (
-        "its_good_replies_make_it_act",
-        "it read the page before there was a page",
-    ),
-    ActsWithText: ("its_good_replies_make_it_act", "is not an action of"),
-    ActsWithTextIds: ("its_good_replies_make_it_act", "has a wrong element"),
-    PressesAnUnknownKey: ("its_good_replies_make_it_act", "presses none of ENTER, TAB"),
-    AsksABlankPrompt: (
-        "its_good_replies_make_it_act",
-        "the prompt of its model call must be a text that is not blank: ' '",
-    ),
-    AsksWithoutAPurpose: (
-        "its_good_replies_make_it_act",
-        "the purpose of its model call must be a text that is not blank: None",
-    ),
-    ActsAfterTheEnd: ("a_trial_is_over_when_the_page_has_judged", "on a page that had judged"),
-    ActsAfterTheEndAndCatchesTheFailure: (
-        "a_trial_is_over_when_the_page_has_judged",
-        "on a page that had judged",
-    ),
-    RepeatsASolvedPage: (
-        "a_trial_is_over_when_the_page_has_judged",
-        "it began another trial of a page that it had solved",
-    ),
-    NotesSuccessAlways: (
-        "a_trial_is_over_when_the_page_has_judged",
-        "ended correct, when the page judged that it was failed",
-    ),
-    NotesIncompleteAlways: (
-        "a_trial_is_over_when_the_page_has_judged",
-        "ended incomplete, when the page judged that it was",
-    ),
-    NotesAnUnknownEnding: (
-        "its_good_replies_make_it_act",
-        "noted 'gave up' as the ending of a trial",
-    ),
-    ActsAfterItsNote: ("its_good_replies_make_it_act", "that it had noted as ended"),
-    NotesAText: ("its_good_replies_make_it_act", "which is not a Note of"),
-    NotesObjects: ("its_good_replies_make_it_act", "can't be written as JSON"),
-    RepeatsItsActionAtTheLimit: (
-        "it_accepts_that_a_limit_is_reached",
-        "it continued after 11 exceptions at a limit",
-    ),
-    RepeatsItsCallForever: ("it_accepts_that_a_limit_is_reached", "(1 model calls are used up)"),
-    CatchesEveryError: (
-        "errors_of_page_and_model_pass",
-        "it caught BrowserLost, which is for the run",
-    ),
-    RetriesAfterAnError: (
-        "errors_of_page_and_model_pass",
-        "it continued (complete) after ModelError",
-    ),
-    RaisesAnErrorOfAnotherType: ("errors_of_page_and_model_pass", "the page is gone"),
-    RaisesANewError: ("errors_of_page_and_model_pass", "the model is gone"),
-    ContinuesWithoutTheHtml: (
-        "errors_of_page_and_model_pass",
-        "it continued (reset) after BrowserLost",
-    ),
-    AsksRandomPrompts: (
-        "equal_replies_give_equal_episodes",
-        "two new instances of it played differently (good rep",
-    ),
-    KeepsItsHistory: (
-        "it_keeps_nothing_from_one_episode_to_the_next",
-        "it played differently after it had played before (good replies, on a page that never "
-        "judges): event 2",
-    ),
-    NeedsAnElement: (
-        "no_page_breaks_it",
-        "tuple index out of range\nPlayed with a page with nothing on it. ",
-    ),
-    NeedsPlainText: ("no_page_breaks_it", "surrogates not allowed"),
-    NeedsAnId: (
-        "no_reply_breaks_it",
-        "Played with the reply 'nothing' to every call, on a page that never judges. The model's "
-        "last reply was ''",
-    ),
-    ReadsAnyNumber: ("no_reply_breaks_it", "Exceeds the limit"),
-    RunsPrograms: ("it_runs_no_code_of_a_reply", "a program in a reply was run, and made a file"),
-    TrustsTheArguments: (
-        "no_tool_call_breaks_it",
-        "Played with a call with nothing in the answer to every call, on a page that judges with "
-        "reward -1. The model's last reply was '' 'click()'",
-    ),
-    AsksWithoutMessages: ("its_good_replies_make_it_act", "a conversation that has no messages"),
-}
-"""The test that each wrong agent fails, and a part of the message."""
 
 
 def contract_tests(agent):
