@@ -85,29 +85,12 @@ def _call_of(interaction: Mapping[str, Any]) -> Call:
     )
 
 
-class CallTexts:
-    """The YAML texts of calls; a file that grows call by call makes each text once."""
-
-    def __init__(self) -> None:
-        self._known: dict[Call, tuple[Request, Origin | None, str]] = {}
-
-    def of(self, call: Call) -> str:
-        """Return the text of a call, a new one if its request or origin has been replaced."""
-        known = self._known.get(call)
-        if known is None or known[0] is not call.request or known[1] != call.origin:
-            known = self._known[call] = (call.request, call.origin, _dump_call(call))
-        return known[2]
-
-
-def write_cassette(
-    path: Path, calls: Sequence[Call], texts: CallTexts | None = None, **metadata: Any
-) -> None:
+def write_cassette(path: Path, calls: Sequence[Call], **metadata: Any) -> None:
     """Write a cassette atomically.
 
     Args:
         path: the file.
         calls: its calls, in order.
-        texts: the texts of calls that were written before.
         metadata: further keys of the file.
 
     Raises:
@@ -122,19 +105,26 @@ def write_cassette(
                 f"{path} was not written: call {number} holds what looks like a secret "
                 f"({found[0].kind})"
             )
-    text = dump_cassette(calls, texts, **metadata)
+    text = dump_cassette(calls, **metadata)
     try:
         write_atomically(path, text, durable=True)  # it may be the only copy of what was paid for
     except OSError as error:
         raise CassetteNotWritten(f"{display_path(path)} can't be written: {error}") from None
 
 
-def dump_cassette(calls: Sequence[Call], texts: CallTexts | None = None, **metadata: Any) -> str:
+def dump_cassette(calls: Sequence[Call], **metadata: Any) -> str:
     """Return the text of a cassette; the arguments are those of `write_cassette`."""
-    texts = texts or CallTexts()
     head = dump({"version": 1, "schema": SCHEMA, **metadata})
-    interactions = "\n" + "".join(map(texts.of, calls)) if calls else " []\n"
+    interactions = "\n" + "".join(map(_text_of, calls)) if calls else " []\n"
     return f"{head}interactions:{interactions}{END}"
+
+
+def _text_of(call: Call) -> str:
+    """Return the text of a call; it is made once, as a file grows call by call."""
+    known = call.written
+    if known is None or known[0] is not call.request or known[1] != call.origin:
+        known = call.written = (call.request, call.origin, _dump_call(call))
+    return known[2]
 
 
 def _dump_call(call: Call) -> str:
