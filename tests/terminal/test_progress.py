@@ -159,8 +159,13 @@ def test_workers_on_a_real_terminal_show_the_same_figures(
     check_figures(screen)
 
 
-@pytest.mark.parametrize("option", ["-q", "-s"])
-def test_no_figures_where_little_or_other_output_is_wanted(run, recording, option):
+@pytest.mark.parametrize(
+    ("term", "option"), [("xterm", "-q"), ("xterm", "-s"), ("dumb", "--strict-markers")]
+)
+def test_no_figures_where_they_are_not_wanted_or_can_not_be_redrawn(
+    run, recording, monkeypatch, term, option
+):
+    monkeypatch.setenv("TERM", term)
     screen = run(*recording, "-k", "click-menu-2", option)
     assert "2 passed" in screen.text()
     assert not screen.seen
@@ -172,10 +177,3 @@ def test_no_figures_where_there_is_no_terminal(project, chat_server, recording):
     result.assert_outcomes(passed=2, deselected=10)
     assert "\x1b" not in result.stdout.str()
     result.stdout.no_fnmatch_line("*calls recorded*")
-
-
-def test_no_figures_on_a_terminal_that_can_not_be_redrawn(run, recording, monkeypatch):
-    monkeypatch.setenv("TERM", "dumb")
-    screen = run(*recording, "-k", "click-menu-2")
-    assert "2 passed" in screen.text()
-    assert not screen.seen

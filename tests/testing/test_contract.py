@@ -181,14 +181,6 @@ class NotesSuccessAlways(Good):
         return done
 
 
-@fails(JUDGED, "ended incomplete, when the page judged that it was")
-class NotesIncompleteAlways(Good):
-    def stage(self, seen, env, llm, note):
-        if done := super().stage(seen, env, llm, note):
-            note(TrialEnded(Ending.INCOMPLETE))
-        return done
-
-
 @fails(ACT, "noted 'gave up' as the ending of a trial")
 class NotesAnUnknownEnding(Good):
     def stage(self, seen, env, llm, note):
@@ -260,15 +252,6 @@ class RaisesAnErrorOfAnotherType(Good):
             raise RuntimeError("the page is gone") from error
 
 
-@fails(ERRORS, "the model is gone")
-class RaisesANewError(Good):
-    def ask(self, seen, llm):
-        try:
-            return super().ask(seen, llm)
-        except MiniwobError as error:
-            raise type(error)("the model is gone") from None
-
-
 @fails(ERRORS, "it continued (reset) after BrowserLost")
 class ContinuesWithoutTheHtml(Good):
     def stage(self, seen, env, llm, note):
@@ -304,24 +287,11 @@ class NeedsAnElement(Good):
         return llm.complete(f"How to {seen.goal} on {seen.elements[0]}?", "plan").text
 
 
-@fails("no_page_breaks_it", "surrogates not allowed")
-class NeedsPlainText(Good):
-    def ask(self, seen, llm):
-        return llm.complete(seen.goal.encode().decode() + "?", "plan").text
-
-
 @fails("no_reply_breaks_it", "a page that never judges. The model's last reply was ''")
 class NeedsAnId(Good):
     def ask(self, seen, llm):
         reply = super().ask(seen, llm)
         return f"click id={int(reply.split('id=')[1])}"
-
-
-@fails("no_reply_breaks_it", "Exceeds the limit")
-class ReadsAnyNumber(Good):
-    def ask(self, seen, llm):
-        numbers = re.findall("[0-9]+", super().ask(seen, llm))
-        return "".join(f"click id={int(each)}" for each in numbers)
 
 
 @fails("it_runs_no_code_of_a_reply", "a program in a reply was run, and made a file")
