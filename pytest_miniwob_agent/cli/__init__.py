@@ -36,7 +36,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name in COMMANDS:
         import_module(f"{__name__}.{name.replace('-', '_')}").add(commands)
-    options = parser.parse_args(arguments)
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    end = given.index("--") if "--" in given else len(given)
+    options = parser.parse_args(given[:end])
+    if hasattr(options, "pytest_args"):  # argparse takes none behind an option
+        options.pytest_args += given[end + 1 :]
     try:
         status: int = options.run(options)
     except MiniwobError as error:

@@ -26,7 +26,7 @@ from pytest_miniwob_agent.tasks.catalogue import OTHER
 if TYPE_CHECKING:
     from pytest_miniwob_agent.browser.grid_address import Grid
     from pytest_miniwob_agent.browser.process import Browser
-    from pytest_miniwob_agent.plugin.inner import Collected
+    from pytest_miniwob_agent.plugin.inner import Collector
 
 PACKAGE = "pytest-miniwob-agent"
 
@@ -232,7 +232,7 @@ def _version(program: str) -> str:
     return match[0] if match else f"of unknown version: {printed}"
 
 
-def check_cassettes(collected: Collected) -> Iterator[Check]:
+def check_cassettes(collected: Collector) -> Iterator[Check]:
     """Check the cassettes of the items that pytest collects here."""
     from pytest_miniwob_agent.cassettes.folder.lint import lint_folder
     from pytest_miniwob_agent.plugin.inner import NO_ITEMS

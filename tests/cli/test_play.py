@@ -66,7 +66,7 @@ class Terminal:
                 return
             self.press(keys)
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(3)
+                self._process.wait(10)
 
     def end(self):
         """Return the exit status, after all output."""
@@ -171,7 +171,7 @@ def test_without_a_display_it_is_an_error(call, monkeypatch):
     assert "there is no display (DISPLAY is not set)" in err
 
 
-def test_a_page_that_can_not_be_watched_is_an_error(recorded, call, in_process, monkeypatch):
+def test_a_page_that_can_not_be_watched_is_an_error(recorded, call, monkeypatch):
     monkeypatch.setenv("DISPLAY", ":0")
     status, _, err = call("play", "click-menu-2/1", "--auto", "1")
     assert status == 2

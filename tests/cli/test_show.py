@@ -77,7 +77,6 @@ class TestInItsOwnProcess:
         assert shown.stdout.count("=== trial") == 2
 
 
-@pytest.mark.usefixtures("in_process")
 class TestItem:
     @pytest.mark.parametrize("name", ["case id", "pytest's id"])
     def test_an_item_can_be_named_by_its_ids(self, recorded, call, name):
@@ -115,7 +114,6 @@ class TestItem:
         assert "nothing_of_that_name" in err
 
 
-@pytest.mark.usefixtures("in_process")
 class TestReplay:
     def test_an_unsolved_item_has_a_result(self, project, chat_server, call):
         chat_server.reply = lambda prompt: "click id=3" if ">Save" in prompt else "click id=1"

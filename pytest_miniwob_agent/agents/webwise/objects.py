@@ -196,9 +196,15 @@ def _object(element: html.HtmlElement) -> Object:
         state["value"] = element.get("value", "")
     elif tag == "textarea":
         state["value"] = element.text or ""
-    for name, attribute in (("dom_id", "id"), ("classes", "class"), ("placeholder",) * 2):
-        state[name] = _squeeze(element.get(attribute, ""))
-    return Object(_ref(element), tag, _text(element), **state)
+    return Object(
+        _ref(element),
+        tag,
+        _text(element),
+        dom_id=_squeeze(element.get("id", "")),
+        classes=_squeeze(element.get("class", "")),
+        placeholder=_squeeze(element.get("placeholder", "")),
+        **state,
+    )
 
 
 def _ref(element: html.HtmlElement) -> int | None:
