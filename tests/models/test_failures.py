@@ -84,12 +84,6 @@ def test_refusals_are_permanent_by_status_and_code(status, error, of_call):
     assert getattr(model_error("again", found), "of_call", None) is of_call
 
 
-def test_an_address_without_a_scheme_is_refused_before_the_run(record_all):
-    result = record_all(solve_menu, url="localhost:8000/v1")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*--miniwob-base-url: give the whole address of a server*"])
-
-
 @pytest.mark.parametrize("url", ["http://", "http://[::1", "ftp://h/v1", "http://h:x/v1", "h"])
 def test_an_address_has_a_scheme_and_a_host(url):
     assert not is_server(url)

@@ -12,7 +12,6 @@ from pytest_miniwob_agent.cassettes.folder.stems import (
     UNUSED,
     CassetteFile,
     Used,
-    case_of,
     cassette_files,
     model_folder_of,
     stray_files,
@@ -103,8 +102,5 @@ def unchecked_folders(used: Used) -> dict[str, int]:
 
     It is unknown which of them other runs use.
     """
-    stems = [file.stem for file in cassette_files(used.folder)]
-    of_cases = {model_folder_of(stem) for stem in stems if case_of(stem) in used.cases}
-    counts = Counter(map(model_folder_of, stems))
-    checked = used.model_folders | of_cases
-    return {folder: count for folder, count in counts.items() if folder not in checked}
+    counts = Counter(model_folder_of(file.stem) for file in cassette_files(used.folder))
+    return {name: count for name, count in counts.items() if name not in used.model_folders}
