@@ -1,4 +1,4 @@
-"""Folders of pages of one's own: their tasks and categories, and names that can't be."""
+"""Folders of custom pages: their tasks and categories, and names that can't be."""
 
 from pathlib import Path
 
