@@ -82,7 +82,9 @@ def test_what_is_sent_only_is_neither_stored_nor_shown(one_item, chat_server, ad
         record="none",
     )  # fmt: skip
     missing.assert_outcomes(errors=1)
-    missing.stdout.fnmatch_lines(["*Record it with: pytest *'--miniwob-llm-params={*temperature*: 0}'*"])
+    missing.stdout.fnmatch_lines(
+        ["*Record it with: pytest *'--miniwob-llm-params={*temperature*: 0}'*"]
+    )
 
     everything = stored_in(one_item) + "".join(
         str(result.stdout) + str(result.stderr) for result in (recorded, replayed, missing)
