@@ -141,10 +141,7 @@ class Outcome:
 
     @property
     def message_of_cause(self) -> str:
-        """The message in the words that all items with its cause share.
-
-        It lacks the item's own names, and the command that records the item.
-        """
+        """The message without the item's own names, as all items with its cause share it."""
         message = self.message.partition(RECORD_IT)[0]
         return message.replace(f"{self.case.task}/{self.case.sample}", "…")
 
@@ -166,7 +163,7 @@ class Outcome:
     def after(self, earlier: Outcome) -> Outcome:
         """Return this outcome with the calls that an earlier run of the item recorded, too.
 
-        Those that this run replayed were paid for just now, and count as recorded alone.
+        Those that this run replayed count as recorded alone.
         """
         again = earlier.recorded
         if again.calls > self.replayed.calls:

@@ -243,7 +243,8 @@ class Collector:
         state = session.config.stash[STATE]
         stems = set(state.cassettes_of(state.selection.cases))
         deselected = stems.difference(state.cassettes_of(cases_of(session.items)))
-        self.used = Used(state.settings.cassettes, sorted(stems), sorted(deselected))
+        folder = state.settings.cassettes
+        self.used = Used(folder, sorted(stems), sorted(deselected))
         self.problem = ""
 
 

@@ -12,14 +12,13 @@ from pytest_miniwob_agent.cassettes.folder.stems import (
     UNUSED,
     CassetteFile,
     Used,
-    case_of,
     cassette_files,
     model_folder_of,
     stray_files,
 )
 from pytest_miniwob_agent.cassettes.format.call import Call
 from pytest_miniwob_agent.cassettes.format.file import read_cassette
-from pytest_miniwob_agent.cassettes.format.validation import line_of
+from pytest_miniwob_agent.cassettes.format.validation import line_of_call
 from pytest_miniwob_agent.cassettes.tape.pictures import read_picture, unused_pictures
 from pytest_miniwob_agent.core import secrets
 from pytest_miniwob_agent.core.errors import CassetteError
@@ -87,7 +86,7 @@ def _find_leaks(text: str, calls: Sequence[Call]) -> list[tuple[int, str]]:
     """
     found = [(1, secret) for secret in secrets.find(text)]
     for index, call in enumerate(calls):
-        start = line_of(text, ("interactions", index)) or 1
+        start = line_of_call(text, index)
         found += [(start, secret) for secret in secrets.find((call.body, call.answer))]
     leaks = set()
     for start, secret in found:
@@ -103,8 +102,5 @@ def unchecked_folders(used: Used) -> dict[str, int]:
 
     It is unknown which of them other runs use.
     """
-    stems = [file.stem for file in cassette_files(used.folder)]
-    of_cases = {model_folder_of(stem) for stem in stems if case_of(stem) in used.cases}
-    counts = Counter(map(model_folder_of, stems))
-    checked = used.model_folders | of_cases
-    return {folder: count for folder, count in counts.items() if folder not in checked}
+    counts = Counter(model_folder_of(file.stem) for file in cassette_files(used.folder))
+    return {name: count for name, count in counts.items() if name not in used.model_folders}

@@ -59,7 +59,6 @@ class Recording:
         mode: the mode of recording.
         locks: the folder of lock files; None if nothing else can record the item.
         run: a folder that the processes of this run share; None if no other test has the item.
-        test: the id of the test.
         kept_pictures: the folder for pictures that no cassette has; None to keep none.
         normalize: the agent's; None if it has none.
 
@@ -84,7 +83,6 @@ class Recording:
         *,
         locks: Path | None = None,
         run: Path | None = None,
-        test: str = "",
         kept_pictures: Path | None = None,
         normalize: Normalize | None = None,
     ) -> None:
@@ -99,19 +97,17 @@ class Recording:
         self._mutex = threading.RLock()
         self._recorded: list[Call] = []
         self._episode_ended = False
-        self._tests_file = run and run / "recorded" / digest_of_path(self.path)
-        self._test = test
+        self._recorded_in_run = run and run / "recorded" / digest_of_path(self.path)
         self._lock: BaseFileLock | None = None
         if locks is not None and self._may_write(mode):
             self._lock = lock_item(locks, self.path)
         try:
             self._existed = self.path.exists()
-            self._again = bool(self._tests_of_run() - {test})
-            anew = mode is Record.ALL and not self._again
+            self._again = self._recorded_in_run is not None and self._recorded_in_run.exists()
             self.mode = Record.NEW_EPISODES if mode is Record.ALL and self._again else mode
             self.writes = self._may_write(self.mode)
             self.live = self.writes and mode is not Record.DEFER
-            self.tape = self._load(anew)
+            self.tape = self._load()
         except BaseException:
             self.close()
             raise
@@ -120,8 +116,9 @@ class Recording:
         """Return True if a mode allows to write; `once` depends on the files, so ask again."""
         return mode is not Record.NONE and not (mode is Record.ONCE and self.path.exists())
 
-    def _load(self, anew: bool) -> Tape:
+    def _load(self) -> Tape:
         """Return the calls to replay: those of an unfinished recording, then the cassette's."""
+        anew = self.mode is Record.ALL
         self._stored = [] if anew else self._files.read()
         self._unused: list[Call] = []
         if not self.writes:
@@ -130,7 +127,7 @@ class Recording:
         self.remarks += [remark] if remark else []
         calls = [*partial, *without(self._stored, partial)]
         unused = without(self._files.read_unused(), calls)
-        if self.mode is Record.ALL:  # asks for everything again, and keeps what it has
+        if anew:  # asks for everything again, and keeps what it has
             self._unused, unused = unused, []
         return Tape(calls, unused, self._pictures.are_alike)
 
@@ -308,14 +305,8 @@ class Recording:
         if set(kept) == set(self._stored):
             kept = self._stored  # threads may have replayed them in another order
         self._files.finish(kept, [*self._unused, *self.tape.spare, *dropped])
-        if self._tests_file is not None:
-            tests = self._tests_of_run() | {self._test}
-            write_atomically(self._tests_file, json.dumps(sorted(tests)))
-
-    def _tests_of_run(self) -> set[str]:
-        """Return the tests of this run that have recorded the item."""
-        file = self._tests_file
-        return set(json.loads(file.read_text("utf-8"))) if file and file.exists() else set()
+        if self._recorded_in_run is not None:
+            write_atomically(self._recorded_in_run, "")
 
     def has_request(self, id_: str) -> bool:
         """Return True if the request with this id in a batch file is recorded."""

@@ -125,34 +125,6 @@ def solve(prompt):
     return QUIT if "click-menu-2 1\n" in prompt else SAVE
 
 
-def test_a_pool_is_shown_in_a_run_and_named_when_it_causes_drift(project, chat_server):
-    pool = project.path / "pool.jsonl"
-    pool.write_text(
-        "".join(
-            json.dumps({"task": task, **json.loads(GOOD)}) + "\n"
-            for task in ("click-menu-2", "click-tab-2")
-        )
-    )
-    prompts = []
-    chat_server.reply = lambda prompt: prompts.append(prompt) or solve(prompt)
-    args = [
-        "--miniwob-agent=webwise", '--miniwob-agent-params={"examples": "pool.jsonl"}',
-        "--miniwob-seeds=5", "-k", "click-menu-2 or click-tab-2/",
-    ]  # fmt: skip
-    result = project.runpytest(
-        *args, "--miniwob-record=once", f"--miniwob-base-url={chat_server.url}"
-    )
-    result.assert_outcomes(passed=2, deselected=4)
-    assert len(prompts) == 4
-    assert all("by yourself" in prompt for prompt in prompts)
-    assert (project.path / "cassettes" / "webwise-auto-context").is_dir()
-
-    pool.write_text(pool.read_text().replace('"p"', '"q"'))
-    result = project.runpytest(*args)
-    assert result.parseoutcomes() == {"drifted": 2, "deselected": 4}
-    result.stdout.fnmatch_lines(["*pool.jsonl*"])
-
-
 MENU_TEST = """
     import pytest
 
@@ -179,17 +151,3 @@ def test_a_run_saves_its_examples_with_workers_as_without(project, chat_server):
     pool.unlink()
     project.runpytest(*args, "-n", "2")
     assert pool.read_bytes() == first
-
-
-def test_examples_that_can_t_be_written_fail_the_run_and_nothing_else(project, chat_server):
-    chat_server.reply = solve
-    (project.path / "afile").write_text("")
-    result = project.runpytest(
-        "--miniwob-agent=webwise", "-k", "click-tab-2/", "--miniwob-record=once", "-q",
-        '--miniwob-agent-params={"save_examples": "afile/pool.jsonl"}',
-        f"--miniwob-base-url={chat_server.url}", "--miniwob-results=results.jsonl",
-    )  # fmt: skip
-    result.assert_outcomes(passed=2, deselected=10)
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.fnmatch_lines(["*save_examples '*pool.jsonl' can't be written: *"])
-    assert (project.path / "results.jsonl").exists()
