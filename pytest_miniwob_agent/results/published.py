@@ -136,7 +136,7 @@ class Paper:
         """Tables 10 to 12, by category or group: the run's and the published rates of tasks."""
         return {
             group: [
-                {"category": items[0].results[0].category, "task": task, "items": len(items)}
+                {"task": task, "items": len(items)}
                 | {f"T={t}": float(_rate(items, t)) for t in self.trials}
                 | self.rates.get(task, {})
                 for task, items in tasks.items()

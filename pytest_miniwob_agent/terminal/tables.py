@@ -1,12 +1,9 @@
-"""The tables of `miniwob-agent tables`, the paper's, as text, Markdown, JSON and CSV."""
+"""The tables of `miniwob-agent tables`, the paper's, as text, Markdown and JSON."""
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 from pytest_miniwob_agent.core.text import counted, listed, p_value, percent, sanitize_line
@@ -48,7 +45,7 @@ _FORMATS: dict[str, Callable[[float], str]] = {
 
 @dataclass(frozen=True)
 class Tables:
-    """The paper's tables for a run, as text, Markdown, JSON and CSV."""
+    """The paper's tables for a run, as text, Markdown and JSON."""
 
     paper: Paper
 
@@ -64,18 +61,6 @@ class Tables:
             "reward": "any" if self.paper.any_reward else "full",
             **tables,
         }
-
-    def csv(self) -> str:
-        """Completion as CSV, with the same columns as the published figures."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(["category", "task", "system", "setting", "completion_rate"])
-        system = f"{self._name('agent')} ({self._name('model')})"
-        for row in chain.from_iterable(self.paper.completion.values()):
-            for setting in self._trials:
-                cells = row["category"], row["task"], system, setting, f"{row[setting]:.4g}"
-                writer.writerow(map(sanitize_line, cells))
-        return text.getvalue()
 
     def text(self, width: int = 80) -> str:
         """Text for a terminal of `width` columns, with a few of the published systems."""
@@ -110,7 +95,7 @@ class Tables:
         """The cells of a table, with its heading; of completion only some systems, if given."""
         columns = {column: column for row in table.rows for column in row}
         if table.name == "completion":
-            del columns["category"], columns["items"]
+            del columns["items"]
             if systems is not None:
                 columns = {name: name for name in ("task", *self._trials)} | dict(systems)
             else:

@@ -144,24 +144,11 @@ PLACES = {
     "reflection": "#/item/n-screen-n-step/click-pie/7/2/0",
     "drift": "#/item/1-screen-1-step/click-test/1000",
 }
-FEW = {
-    (1280, "light"): ("overview", "reflection"),
-    (390, "dark"): ("overview", "typing", "drift"),
-}
-"""Window and theme of a desk and a phone, and pages that together have every part."""
 
 
 @pytest.mark.parametrize(
     ("width", "theme", "names"),
-    [
-        *((width, theme, names) for (width, theme), names in FEW.items()),
-        *(
-            pytest.param(width, theme, tuple(PLACES), marks=pytest.mark.sweep)
-            for width in (1280, 390)
-            for theme in ("light", "dark")
-        ),
-    ],
-    ids=lambda value: "-".join(value) if isinstance(value, tuple) else str(value),
+    [(1280, "light", ("overview", "reflection")), (390, "dark", ("overview", "typing", "drift"))],
 )
 def test_an_accessibility_checker_finds_nothing(window, made, width, theme, names):
     window.look_like(width, theme)
