@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import UnionType
-from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
 
 from pytest_miniwob_agent.core.actions import KEYS, MODIFIERS, Action, Hold, Press, Release
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.data import to_data
-from pytest_miniwob_agent.core.errors import LimitReached, MiniwobError
+from pytest_miniwob_agent.core.errors import LimitReached
 from pytest_miniwob_agent.core.events import (
     Called,
     Completion,
@@ -37,17 +36,6 @@ EPISODE = Limits(trials=3, steps=4, calls=40)
 """The limits of an episode of the contract."""
 
 BUTTONS = (Element(1, "button", "ONE", x=20, y=20), Element(2, "button", "TWO", x=80, y=20))
-
-
-class Failure(NamedTuple):
-    """An error of page or model at one use of a method, numbered from 0.
-
-    Methods are `reset`, `step`, `html`, `complete` (or `chat`), and `reply` of the model itself.
-    """
-
-    method: str
-    use: int
-    error: MiniwobError
 
 
 class ContractPage(FakeEnvironment):
@@ -93,17 +81,12 @@ class _Watch(Observer):
     Args:
         agent: the agent.
         situation: what the agent is played with, for the message of a failure.
-        fails: an error to raise in place of the page or the model.
     """
 
-    def __init__(self, agent: Agent, situation: str, fails: Failure | None) -> None:
+    def __init__(self, agent: Agent, situation: str) -> None:
         self.name = agent.name
-        self._fails = fails
-        self._uses = Counter[str]()
         self.broken: str | None = None
         """The rule that was broken, also if the agent caught the failure."""
-        self.raised: MiniwobError | None = None
-        """The error of page or model, once it was raised."""
         self._situation = situation
         self._agent = agent
         self._answer: Completion | None = None
@@ -140,7 +123,7 @@ class _Watch(Observer):
         __tracebackhide__ = True
         solved = self._last is not None and self._last.solved
         self._need(not solved, "began another trial of a page that it had solved: return instead")
-        observation: Observation = self._use("reset", self._env.reset, full=full)
+        observation: Observation = self._use(self._env.reset, full=full)
         self._last, self._ended = Transition(observation), False
         return observation
 
@@ -156,20 +139,20 @@ class _Watch(Observer):
         self._need(not self._ended, f"acted ({action}) in a trial that it had noted as ended")
         fault = _fault(action)
         self._need(not fault, f"took the action {action!r}, which {fault}")
-        self._last = self._use("step", self._env.step, action)
+        self._last = self._use(self._env.step, action)
         return self._last
 
     def call(self, name: str, arguments: str | Mapping[str, Any]) -> Transition:
         __tracebackhide__ = True
         self._need_page(f"called the tool {name!r:.100}")
         self._need(not self._ended, f"called {name!r:.100} in a trial that it had noted as ended")
-        self._last = self._use("step", self._env.call, name, arguments)
+        self._last = self._use(self._env.call, name, arguments)
         return self._last
 
     def html(self) -> str:
         __tracebackhide__ = True
         self._need_page("read the page")
-        html: str = self._use("html", self._env.html)
+        html: str = self._use(self._env.html)
         return html
 
     def complete(self, prompt: str, purpose: str) -> Completion:
@@ -177,7 +160,7 @@ class _Watch(Observer):
         self._need_page(f"asked the model (for {purpose!r})")
         self._need_text("prompt", prompt)
         self._need_text("purpose", purpose)
-        completion: Completion = self._use("complete", self._llm.complete, prompt, purpose)
+        completion: Completion = self._use(self._llm.complete, prompt, purpose)
         return completion
 
     def chat(self, messages: Sequence[Any], purpose: str, **given: Any) -> Completion:
@@ -185,7 +168,7 @@ class _Watch(Observer):
         self._need_page(f"asked the model (for {purpose!r})")
         self._need_text("purpose", purpose)
         self._need(messages, "asked the model with a conversation that has no messages")
-        completion: Completion = self._use("complete", self._llm.chat, messages, purpose, **given)
+        completion: Completion = self._use(self._llm.chat, messages, purpose, **given)
         return completion
 
     def note(self, note: Note) -> None:
@@ -221,22 +204,11 @@ class _Watch(Observer):
         given = isinstance(text, str) and bool(text.strip())
         self._need(given, f"made a model call whose {what} is blank or not a text: {text!r}")
 
-    def _use(self, what: str, call: Callable[..., Any], *args: Any, **options: Any) -> Any:
-        """Make a call of the agent, or raise the error that is due."""
+    def _use(self, call: Callable[..., Any], *args: Any, **options: Any) -> Any:
+        """Make a call of the agent, unless it is over a limit again and again."""
         __tracebackhide__ = True
-        self._need(
-            self.raised is None,
-            f"continued ({what}) after {type(self.raised).__name__}: let the errors of page and "
-            "model pass, they are for the run",
-        )
-        self._uses[what] += 1
         try:
-            if self._fails is not None and self._fails[:2] == (what, self._uses[what] - 1):
-                raise self._fails.error
             return call(*args, **options)
-        except MiniwobError as error:
-            self.raised = error
-            raise
         except LimitReached as limit:
             self._refused += 1
             self._need(
@@ -282,11 +254,8 @@ def play(
     model: HTTPModel,
     limits: Limits = EPISODE,
     situation: str = "",
-    fails: Failure | None = None,
 ) -> Episode:
     """Play an episode; a broken rule, or an exception of the agent, fails the test.
-
-    An error that page or model raise must pass through.
 
     Args:
         agent: the agent.
@@ -294,19 +263,15 @@ def play(
         model: the model.
         limits: the limits of the episode.
         situation: what is played with, for the message of a failure.
-        fails: an error to raise in place of the page or the model.
     """
     __tracebackhide__ = True
-    watch = _Watch(agent, situation, fails)
+    watch = _Watch(agent, situation)
     case = Case("contract", "other", 0)
     try:
         episode = run_episode(case, watch, page, model, limits, model="scripted", observers=[watch])
     except Exception as error:
         error.add_note(watch.circumstances)
         raise
-    if watch.broken is None and watch.raised is not None:
-        caught = type(watch.raised).__name__
-        pytest.fail(f"it caught {caught}, which is for the run: let it pass\n{watch.circumstances}")
     if watch.broken is not None:
         pytest.fail(watch.broken)
     if not episode.trials:

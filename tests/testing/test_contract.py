@@ -12,7 +12,6 @@ from pytest_miniwob_agent import (
     Completion,
     Ending,
     LimitReached,
-    MiniwobError,
     Press,
     Reflected,
     ToolCall,
@@ -28,7 +27,6 @@ CLICK = Completion("", tool_calls=(ToolCall("1", "click", '{"element": 1}'),))
 
 ACT = "its_good_replies_make_it_act"
 JUDGED = "a_trial_is_over_when_the_page_has_judged"
-ERRORS = "errors_of_page_and_model_pass"
 
 WRONG = {}
 """The test that each wrong agent fails, and a part of the message."""
@@ -227,41 +225,6 @@ class RepeatsItsCallForever(Good):
                 return super().ask(seen, llm)
 
 
-@fails(ERRORS, "it caught BrowserLost, which is for the run")
-class CatchesEveryError(Good):
-    def solve(self, env, llm, note):
-        with contextlib.suppress(Exception):
-            super().solve(env, llm, note)
-
-
-@fails(ERRORS, "it continued (complete) after ModelError")
-class RetriesAfterAnError(Good):
-    def ask(self, seen, llm):
-        try:
-            return super().ask(seen, llm)
-        except MiniwobError:
-            return super().ask(seen, llm)
-
-
-@fails(ERRORS, "the page is gone")
-class RaisesAnErrorOfAnotherType(Good):
-    def act(self, env, id):
-        try:
-            return super().act(env, id)
-        except MiniwobError as error:
-            raise RuntimeError("the page is gone") from error
-
-
-@fails(ERRORS, "it continued (reset) after BrowserLost")
-class ContinuesWithoutTheHtml(Good):
-    def stage(self, seen, env, llm, note):
-        try:
-            env.html()
-        except MiniwobError:
-            return "lost"
-        return super().stage(seen, env, llm, note)
-
-
 @fails("equal_replies_give_equal_episodes", "two new instances of it played differently (good rep")
 class AsksRandomPrompts(Good):
     def ask(self, seen, llm):
@@ -420,7 +383,6 @@ class TestAnAgentWithTools(agent_contract(WithTools, [CLICK])):
         "its_good_replies_make_it_act",
         "a_trial_is_over_when_the_page_has_judged",
         "it_accepts_that_a_limit_is_reached",
-        "errors_of_page_and_model_pass",
         pytest.param("no_tool_call_breaks_it", marks=pytest.mark.sweep),
     ],
 )
