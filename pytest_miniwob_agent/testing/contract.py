@@ -1,7 +1,7 @@
 """The contract of agents, as a class of tests that pytest collects.
 
-Most rules are checked while the agent plays (`watch.play`), so that a broken one fails at the
-agent's own line. The tests differ in pages, replies, limits and errors; a failure names its own.
+Each test plays many episodes (`rules.play`), which differ in pages, replies and limits; a failure
+names its own.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pytest_miniwob_agent.testing.hostile import (
     PROGRAMS,
     hostile_answers,
 )
-from pytest_miniwob_agent.testing.watch import EPISODE, ContractPage, play
+from pytest_miniwob_agent.testing.rules import EPISODE, ContractPage, play
 
 Reply = str | Completion
 """A text, or a completion with tool calls."""
@@ -87,7 +87,7 @@ class AgentContract:
                 self.play(situation, ContractPage(reward, after))
 
     def test_it_accepts_that_a_limit_is_reached(self) -> None:
-        """It does not ask again for what it was refused."""
+        """A limit may be reached at any action or call."""
         for name, limits in LIMITS.items():
             for reward in (None, -1.0):
                 self.play(
@@ -156,7 +156,7 @@ class AgentContract:
         limits: Limits = EPISODE,
         agent: Agent | None = None,
     ) -> Episode:
-        """Call `watch.play`, by default with a page that never judges and good replies."""
+        """Call `rules.play`, by default with a page that never judges and good replies."""
         __tracebackhide__ = True
         return play(
             agent or self.make(), page or ContractPage(), model or self.model(), limits, situation
