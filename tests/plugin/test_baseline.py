@@ -267,7 +267,7 @@ class TestItems:
             [
                 "gate items: passed",
                 f"  not in the baseline: {OTHER_MENU}",
-                "XFAIL *click-menu-2/2*the baseline does not have it, so that it decides nothing*",
+                "XFAIL *click-menu-2/2*the baseline does not have it, so it decides nothing*",
             ]
         )
 
