@@ -30,7 +30,7 @@ from pytest_miniwob_agent.testing.hostile import (
     PROGRAMS,
     hostile_answers,
 )
-from pytest_miniwob_agent.testing.watch import EPISODE, Failure, Page, play
+from pytest_miniwob_agent.testing.watch import EPISODE, ContractPage, Failure, play
 
 Reply = str | Completion
 """A text, or a completion with tool calls."""
@@ -102,13 +102,15 @@ class AgentContract:
         for reward in (-1.0, 0.0, 0.5, 1.0):
             for after in (1, 2):
                 situation = f"a page that judges after {after} actions with reward {reward:g}"
-                self.play(situation, Page(reward, after))
+                self.play(situation, ContractPage(reward, after))
 
     def test_it_accepts_that_a_limit_is_reached(self) -> None:
         """It does not ask again for what it was refused."""
         for name, limits in LIMITS.items():
             for reward in (None, -1.0):
-                self.play(f"limits: {name}, on {_page(reward)}", Page(reward), limits=limits)
+                self.play(
+                    f"limits: {name}, on {_page(reward)}", ContractPage(reward), limits=limits
+                )
 
     def test_errors_of_page_and_model_pass(self) -> None:
         """Each error, raised at any use of the method, reaches the run."""
@@ -118,7 +120,7 @@ class AgentContract:
                 fails = Failure(method, use, error)
                 situation = f"{name}, at use {use + 1} of {method}()"
                 try:
-                    self.play(situation, Page(-1.0), self.model(fails=fails), fails=fails)
+                    self.play(situation, ContractPage(-1.0), self.model(fails=fails), fails=fails)
                 except type(error) as passed:
                     if passed is not error:
                         raise
@@ -138,7 +140,7 @@ class AgentContract:
         """Texts and elements of any kind may be on it."""
         for name, (goal, elements) in PAGES.items():
             for reward in (None, -1.0):
-                self.play(f"a page with {name}", Page(reward, 2, goal, elements))
+                self.play(f"a page with {name}", ContractPage(reward, 2, goal, elements))
 
     def test_no_reply_breaks_it(self) -> None:
         """Each hostile reply at every call, and mixed with good ones."""
@@ -146,7 +148,9 @@ class AgentContract:
             for calls, turns in TURNS.items():
                 for reward in (None, -1.0):
                     situation = f"the reply {name!r} to {calls}, on {_page(reward)}"
-                    if not self.play(situation, Page(reward), self.model(reply, turns)).steps:
+                    if not self.play(
+                        situation, ContractPage(reward), self.model(reply, turns)
+                    ).steps:
                         break  # a page on which it does not act pays no reward
 
     def test_no_tool_call_breaks_it(self) -> None:
@@ -162,7 +166,7 @@ class AgentContract:
             ):
                 situation = f"{name} in the answer to {turns}, on {_page(reward)}"
                 model = self.model(answer, TURNS[turns])
-                self.play(situation, Page(reward), model, FEW_CALLS)
+                self.play(situation, ContractPage(reward), model, FEW_CALLS)
 
     def test_it_runs_no_code_of_a_reply(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -180,7 +184,7 @@ class AgentContract:
     def play(
         self,
         situation: str,
-        page: Page | None = None,
+        page: ContractPage | None = None,
         model: ScriptedLLM | None = None,
         limits: Limits = EPISODE,
         agent: Agent | None = None,
@@ -189,7 +193,12 @@ class AgentContract:
         """Call `watch.play`, by default with a page that never judges and good replies."""
         __tracebackhide__ = True
         return play(
-            agent or self.make(), page or Page(), model or self.model(), limits, situation, fails
+            agent or self.make(),
+            page or ContractPage(),
+            model or self.model(),
+            limits,
+            situation,
+            fails,
         )
 
     def model(
@@ -218,7 +227,7 @@ class AgentContract:
             situation = f"{name or 'good replies'}, on {_page(reward)}"
             hostile = HOSTILE.get(name, "")
             first, second = (
-                self.play(situation, Page(reward), self.model(hostile, turns), agent=make())
+                self.play(situation, ContractPage(reward), self.model(hostile, turns), agent=make())
                 for _ in range(2)
             )
             _compare(first, second, f"{message} ({situation})")

@@ -50,7 +50,7 @@ class Failure(NamedTuple):
     error: MiniwobError
 
 
-class Page(FakeEnvironment):
+class ContractPage(FakeEnvironment):
     """A page that shows another screen after each action, and judges after some.
 
     Any action will do, as agents differ in theirs, except one that names a missing element.
@@ -278,7 +278,7 @@ def _fits(value: object, hint: Any) -> bool:
 
 def play(
     agent: Agent,
-    page: Page,
+    page: ContractPage,
     model: HTTPModel,
     limits: Limits = EPISODE,
     situation: str = "",

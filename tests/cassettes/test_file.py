@@ -133,8 +133,8 @@ def line_of(text):
     return GOOD[: GOOD.index(text)].count("\n") + 1
 
 
-BODY, ANSWER = line_of("body:"), line_of("body:\n      model: m\n      choices")
 REQUEST, LAST = line_of("  request:"), GOOD.count("\n")
+CALL = line_of("- call:")
 
 
 @pytest.mark.parametrize(
@@ -151,31 +151,31 @@ REQUEST, LAST = line_of("  request:"), GOOD.count("\n")
         ("interactions: &a [*a]", None, "it is not plain data"),
         ("interactions: !!python/name:os.system x", None, "it is not plain data"),
         ("a: 1", None, "it has no list of interactions"),
-        (replaced("version: 1", "version: 2"), 1, "its version is 2 instead of 1"),
-        (replaced("schema: 1", "schema: 7"), 2, "its schema is 7 instead of 1"),
+        (replaced("version: 1", "version: 2"), None, "its version is 2 instead of 1"),
+        (replaced("schema: 1", "schema: 7"), None, "its schema is 7 instead of 1"),
         (replaced("schema: 1\n", ""), None, "its schema is None instead of 1"),
-        (f"{HEAD}interactions: []\n...\n", 3, "it holds no calls"),
-        (f"{HEAD}interactions:\n- 1\n", 4, "call 1 must be a mapping"),
+        (f"{HEAD}interactions: []\n...\n", None, "it holds no calls"),
+        (f"{HEAD}interactions:\n- 1\n", 4, "call 1 is not a mapping"),
         (f"{HEAD}interactions:\n- request: {{}}\n", 4, "lacks its request or its response"),
         (
             replaced("    uri: /v1/chat/completions\n", ""),
-            REQUEST,
-            "the request of call 1 has no uri",
+            CALL,
+            "call 1 has no uri or no body",
         ),
         (replaced("step: 0", "step: 2026-01-01"), None, "it is not plain data"),
-        (replaced("messages:", "massages:"), BODY, "the request of call 1 has no chat messages"),
+        (replaced("messages:", "massages:"), CALL, "call 1 has no chat messages"),
         (
             replaced("choices:", "choice:"),
-            ANSWER,
-            "the response of call 1 is not an answer of a model",
+            CALL,
+            "call 1 has a response that is not an answer of a model",
         ),
         (
             replaced("content: click id=1", "content: 7"),
-            ANSWER,
+            CALL,
             "is not an answer of a model",
         ),
-        (replaced("purpose: plan", "porpoise: plan"), 4, "the origin of call 1 is not valid"),
-        (replaced("trial: 1", "trial: one"), 4, "the origin of call 1 is not valid"),
+        (replaced("purpose: plan", "porpoise: plan"), CALL, "call 1 has no valid origin"),
+        (replaced("trial: 1", "trial: one"), CALL, "call 1 has no valid origin"),
         (GOOD[:-4], LAST - 1, "it is truncated"),
         (GOOD[: GOOD.rindex("id=1")], LAST - 1, "it is truncated"),
         (replaced("  request:", "<<<<<<< HEAD\n  request:"), REQUEST, "git conflict"),

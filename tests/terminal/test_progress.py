@@ -1,13 +1,6 @@
 """The line of figures while a run records, on a terminal that the test plays."""
 
-import os
-import pty
 import re
-import struct
-import subprocess
-import sys
-import termios
-from fcntl import ioctl
 
 import _pytest.capture
 import pytest
@@ -132,31 +125,10 @@ def without_figures(text):
     return [line.strip() for line in lines if not line.startswith(("model calls", "tokens", "mon"))]
 
 
-def test_workers_on_a_real_terminal_show_the_same_figures(
-    project, chat_server, recording, monkeypatch
-):
-    chat_server.reply = solve_menu
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.delenv("COLUMNS", raising=False)
-    ours, theirs = pty.openpty()
-    ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", HEIGHT, WIDTH, 0, 0))
-    process = subprocess.Popen(
-        [sys.executable, "-m", "pytest", *recording, *OPTIONS, "-n2"],
-        cwd=project.path, stdout=theirs, stderr=theirs,
-    )  # fmt: skip
-    os.close(theirs)
-    data = b""
-    try:
-        while piece := os.read(ours, 65536):
-            data += piece
-    except OSError:  # the other end is closed
-        pass
-    os.close(ours)
-    assert process.wait() == 0
-    assert data.count(b"recording 12 items: at most 6,000 model calls") == 1
-    screen = Screen()
-    screen.feed(data.decode())
+def test_workers_show_the_same_figures(run, recording):
+    screen = run(*recording, *OPTIONS, "-n2")
     check_figures(screen)
+    assert screen.text().count("recording 12 items: at most 6,000 model calls") == 1
 
 
 @pytest.mark.parametrize(

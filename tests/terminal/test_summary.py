@@ -297,7 +297,7 @@ def test_no_text_of_a_page_or_a_model_moves_the_cursor(project, run, chat_server
 
     chat_server.reply = reply
     result = run(workers, "-v")
-    assert result.parseoutcomes() == {"failed": 2, "errors": 1}
+    assert {"failed": 2, "errors": 1}.items() <= result.parseoutcomes().items()
     assert between(result, "____", "all of it")
     assert not HOSTILE.search(result.stdout.str())
 

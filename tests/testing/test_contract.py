@@ -360,11 +360,11 @@ class AsynchronousWithStreams(WithTools):
         async for chunk in await llm.async_client.chat.completions.create(
             model=llm.model, messages=self.messages, tools=TOOLS, stream=True
         ):
-            for part in [part for each in chunk.choices for part in each.delta.tool_calls or ()]:
+            for part in [part for one in chunk.choices for part in one.delta.tool_calls or ()]:
                 call = calls.setdefault(part.index, {"id": part.id, "name": "", "arguments": ""})
                 call["name"] += part.function.name or ""
                 call["arguments"] += part.function.arguments or ""
-        completion = Completion("", tool_calls=tuple(ToolCall(**each) for each in calls.values()))
+        completion = Completion("", tool_calls=tuple(ToolCall(**call) for call in calls.values()))
         self.messages.append(completion.message)
         return completion.tool_calls
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import ast
 import inspect
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NoReturn, cast
 
 from pytest_miniwob_agent.agents.webwise.functions import (
@@ -218,7 +218,10 @@ class _Run:
             case ast.Tuple(elts=elements):
                 return tuple(self._value(element) for element in elements)
             case ast.Dict(keys=keys, values=values):
-                return self._dict(filter(None, keys), values)
+                result: dict[Any, Any] = {}
+                for key, item in zip(filter(None, keys), values, strict=True):
+                    self._set(result, self._value(key), self._value(item))
+                return result
             case ast.ListComp() | ast.GeneratorExp():
                 return self._comprehension(node.elt, node.generators)
             case ast.JoinedStr(values=parts):
@@ -242,14 +245,6 @@ class _Run:
             case ast.Subscript(value=holder, slice=index):
                 return self._entry(self._value(holder), self._index(index))
         raise ProgramError("a slice can't be used here", self._line)
-
-    def _dict(self, keys: Iterable[ast.expr], values: list[ast.expr]) -> dict[Any, Any]:
-        result: dict[Any, Any] = {}
-        for key, value in zip(keys, values, strict=True):
-            name = self._value(key)
-            self._read(name)
-            self._apply(operator.setitem, result, name, self._value(value))
-        return result
 
     def _comprehension(self, element: ast.expr, loops: list[ast.comprehension]) -> list[Any]:
         outside = dict(self.variables)

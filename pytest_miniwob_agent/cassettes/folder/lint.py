@@ -18,7 +18,7 @@ from pytest_miniwob_agent.cassettes.folder.stems import (
 )
 from pytest_miniwob_agent.cassettes.format.call import Call
 from pytest_miniwob_agent.cassettes.format.file import read_cassette
-from pytest_miniwob_agent.cassettes.format.validation import line_of
+from pytest_miniwob_agent.cassettes.format.validation import line_of_call
 from pytest_miniwob_agent.cassettes.tape.pictures import read_picture, unused_pictures
 from pytest_miniwob_agent.core import secrets
 from pytest_miniwob_agent.core.errors import CassetteError
@@ -86,7 +86,7 @@ def _find_leaks(text: str, calls: Sequence[Call]) -> list[tuple[int, str]]:
     """
     found = [(1, secret) for secret in secrets.find(text)]
     for index, call in enumerate(calls):
-        start = line_of(text, ("interactions", index)) or 1
+        start = line_of_call(text, index)
         found += [(start, secret) for secret in secrets.find((call.body, call.answer))]
     leaks = set()
     for start, secret in found:

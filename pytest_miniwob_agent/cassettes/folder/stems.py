@@ -85,10 +85,7 @@ def stray_files(folder: Path) -> list[Path]:
 def find_cassette(folder: Path, case: str, used: Callable[[], Collection[str]]) -> Path:
     """Return the cassette of a case: an item's id, task and seed, a stem, or the file itself.
 
-    Args:
-        folder: the cassette folder.
-        case: the case.
-        used: returns the stems that decide where several agents or models have the case.
+    If several agents or models have the case, the stems that `used` returns decide.
 
     Raises:
         UsageError: there is none, or several agents or models have one.

@@ -20,8 +20,7 @@ from pytest_miniwob_agent.cassettes.format.validation import (
     SCHEMA,
     InvalidCassette,
     check_cassette,
-    line_at,
-    line_of,
+    line_of_call,
 )
 from pytest_miniwob_agent.core import secrets
 from pytest_miniwob_agent.core.data import to_data
@@ -54,8 +53,10 @@ def load_cassette(path: Path) -> tuple[list[Call], dict[str, Any]]:
         raise _damaged(path, None, f"it is not UTF-8 ({error.reason})") from None
     if not text.strip():
         raise _damaged(path, None, "it is empty")
+    line: int | None
     if match := _CONFLICT.search(text):
-        raise _damaged(path, line_at(text, match.start()), "a git conflict is not resolved")
+        line = text.count("\n", 0, match.start()) + 1
+        raise _damaged(path, line, "a git conflict is not resolved")
     try:
         data = parse(text)
         check_cassette(data)
@@ -67,7 +68,8 @@ def load_cassette(path: Path) -> tuple[list[Call], dict[str, Any]]:
         problem = " ".join(str(error).split())
         raise _damaged(path, None, f"it is not valid YAML ({problem})") from None
     except InvalidCassette as invalid:
-        raise _damaged(path, line_of(text, invalid.keys), invalid.problem) from None
+        line = None if invalid.call is None else line_of_call(text, invalid.call)
+        raise _damaged(path, line, str(invalid)) from None
     if not text.endswith("\n" + END):
         lines = text.count("\n") + (not text.endswith("\n"))
         raise _damaged(path, lines, "it is truncated: the end marker (...) is missing")
