@@ -54,7 +54,7 @@ class NativeInput:
 
     Args:
         action: the action to carry out.
-        browser: the browser; `Hold` and `Release` change the keys that are down in it.
+        browser: the browser.
         points: the points to click of the elements on the page, by id; None where unknown.
         slow: True to make every move of a drag a part, so that time can pass between them.
 
@@ -129,6 +129,19 @@ class NativeInput:
             case actions.Follow(element, seconds):
                 _check_time(seconds)
                 self._click(element, times=0)
+            case actions.Select():
+                self._select(self.action)
+            case actions.Scroll(element, pixels):
+                _require(
+                    0 < abs(pixels) <= MAX_PIXELS, f"a wheel can't be turned by {pixels} pixels"
+                )
+                self.gesture.move(self._point(element))
+                self.gesture.scroll(round(pixels))
+            case _:
+                self._add_keys()
+
+    def _add_keys(self) -> None:
+        match self.action:
             case actions.Enter(text, element):
                 _check_typable(text)
                 self._click(element)
@@ -149,14 +162,6 @@ class NativeInput:
                 _require(key in self._held, f"{key} is not held")
                 self.gesture.keys.key_up(KEY_CODES[key])
                 self._held.remove(key)
-            case actions.Select():
-                self._select(self.action)
-            case actions.Scroll(element, pixels):
-                _require(
-                    0 < abs(pixels) <= MAX_PIXELS, f"a wheel can't be turned by {pixels} pixels"
-                )
-                self.gesture.move(self._point(element))
-                self.gesture.scroll(round(pixels))
             case actions.Choose(option, element):
                 found = self._aim("option", element, option)
                 self.gesture.move(found["point"])
