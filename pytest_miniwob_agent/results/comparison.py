@@ -47,7 +47,7 @@ class Pair:
 
     @property
     def touched(self) -> bool:
-        """True if a sample ran otherwise than before, or with another set-up, in any way."""
+        """True if a sample ran in any way differently from before, or with another set-up."""
         before, after = self.before.results, self.after.results
         return before != after and list(map(_course, before)) != list(map(_course, after))
 

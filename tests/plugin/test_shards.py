@@ -111,7 +111,7 @@ class TestSplits:
         assert "it has --miniwob-trials 1 (not 2)" in output.err
         commit(suite)
         run_shard(suite, 2, 2)
-        assert "1.jsonl (shard 1 of 2) is not of the suite of" in merge(2, capsys)[1].err
+        assert "1.jsonl (shard 1 of 2) does not belong to the suite of" in merge(2, capsys)[1].err
 
     def test_a_shard_without_items_passes_and_can_be_joined(self, suite, capsys):
         arguments = ["-k", "click-menu-2/1", "--miniwob-report"]
@@ -150,7 +150,7 @@ class TestReports:
         Path("none").mkdir()
         for folders, message in (
             (["r1"], "missing of 2 shards: 2; run what is missing"),
-            (["r1", "whole"], "whole is not of a shard: "),
+            (["r1", "whole"], "whole does not come from a shard: "),
             (["r1", "none"], "there is no none/data/index.js: name the folder of a report"),
             (["r1", "r1"], "shard 1 of 2 is given twice"),
             (["r1", "r"], "r is one of the reports that are to be merged"),
