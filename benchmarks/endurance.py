@@ -22,7 +22,7 @@ from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
 from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.tasks.catalogue import CATEGORIES
-from pytest_miniwob_agent.tasks.selection import select_tasks
+from pytest_miniwob_agent.tasks.selectors import select_tasks
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 

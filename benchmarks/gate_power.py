@@ -106,7 +106,7 @@ def paired(before: Run, after: Run, categories: NDArray[np.int64]) -> tuple[bool
     """The decision of the gate `paired`: whether it is red, and whether it passes."""
     samples = before.shape[1]
     change = after.sum(1) - before.sum(1)
-    parts = [change[categories == each] for each in range(categories.max() + 1)]
+    parts = [change[categories == category] for category in range(categories.max() + 1)]
     red = _smallest_p(samples, tuple(tuple(part[part != 0].tolist()) for part in parts)) <= ALPHA
     return red, not red and _interval(before, after)[0] > -MARGIN
 
@@ -143,7 +143,7 @@ def paired_shares(
 ) -> tuple[float, float]:
     """The shares of changes for which `paired` is red, and for which it passes."""
     spread = category_of(size, categories)
-    found = [paired(*each, spread) for each in changes_of(suite, size, drop, count)]
+    found = [paired(*change, spread) for change in changes_of(suite, size, drop, count)]
     return sum(red for red, _ in found) / count, sum(passed for _, passed in found) / count
 
 
@@ -191,7 +191,7 @@ def false_alarms(rule: str, suite: Suite, size: int, count: int) -> list[float]:
             red[number] += failed
             if RULES[rule](baseline, head, failed):
                 baseline = head
-    return [each / count for each in red]
+    return [number / count for number in red]
 
 
 def number_of(changes: int, drop: int) -> int:
@@ -225,8 +225,8 @@ def other_rows(changes: int) -> Iterator[Sequence[object]]:
             red = []
             for drop in DROPS:
                 count = number_of(changes, drop)
-                found = [other_gates(*each) for each in changes_of(suite, size, drop, count)]
-                red.append([sum(each) / count for each in zip(*found, strict=True)])
+                found = [other_gates(*change) for change in changes_of(suite, size, drop, count)]
+                red.append([sum(kinds) / count for kinds in zip(*found, strict=True)])
             yield name, size, *map(_percents, zip(*red, strict=True))
 
 
@@ -242,11 +242,11 @@ def sample_rows(changes: int) -> Iterator[Sequence[object]]:
 
 def baseline_rows(changes: int) -> Iterator[Sequence[object]]:
     """Rows of the table `baselines`."""
-    yield "next baseline", "suite", "items", *(f"change {each}" for each in (1, 2, 5, SERIES))
+    yield "next baseline", "suite", "items", *(f"change {number}" for number in (1, 2, 5, SERIES))
     for rule in RULES:
         for name in ("restless", "hard"):
             red = false_alarms(rule, SUITES[name], 100, changes)
-            shown = (red[each - 1] for each in (1, 2, 5, SERIES))
+            shown = (red[number - 1] for number in (1, 2, 5, SERIES))
             yield rule, name, 100, *(f"{100 * share:.1f}" for share in shown)
 
 

@@ -137,7 +137,7 @@ def main() -> None:
         took, found = replay(options.suite, options.k, options.n, *remote_args)
         times["there"].append(took)
         different |= {item for item in expected if expected[item] != found.get(item)}
-    local, remote = (statistics.median(each) for each in times.values())
+    local, remote = (statistics.median(seconds) for seconds in times.values())
     print(
         f"ratio {remote / local:.2f}: {local:.1f} s here, {remote:.1f} s on the Grid, "
         f"{options.n} workers"

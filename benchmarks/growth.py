@@ -73,7 +73,7 @@ def trial(browser: Browser, actions: int) -> float:
     """Seconds that a trial with that many clicks takes, from the load of its page on."""
     begin = time.perf_counter()
     env = MiniwobEnvironment(browser, Case("click-checkboxes-large", "1-screen-n-step", 1000))
-    boxes = [each.id for each in env.reset().elements if each.tag == "input_checkbox"]
+    boxes = [box.id for box in env.reset().elements if box.tag == "input_checkbox"]
     for number in range(actions):
         box = boxes[number % len(boxes)]
         assert box is not None

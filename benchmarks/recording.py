@@ -254,7 +254,7 @@ def measure(workers: int, arguments: list[str], server: Server, seconds: float) 
 
 
 def median_of(samples: list[Sample], name: str, kind: str) -> float:
-    return float(statistics.median(getattr(each, name)[kind] for each in samples))
+    return float(statistics.median(getattr(sample, name)[kind] for sample in samples))
 
 
 def show(name: str, figures: Figures, latency: float) -> None:

@@ -144,7 +144,7 @@ class Watch:
 
 
 def plain_options() -> webdriver.ChromeOptions:
-    """Options of a script of one's own: a whole Chromium, and what it needs to start here."""
+    """Options of your own script: a whole Chromium, and what it needs to start here."""
     options = webdriver.ChromeOptions()
     options.binary_location = find_browser(headed=True)
     for switch in ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=800,720"):
@@ -213,13 +213,13 @@ def report(rounds: list[Times], bares: list[float], equals: list[float]) -> None
     first = rounds[0]
     items, pages = len(first.items), len(first.pages)
     actions = sum(len(page.inputs) for page in first.pages)
-    ours = statistics.median(sum(each.items.values()) for each in rounds)
+    ours = statistics.median(sum(round_.items.values()) for round_ in rounds)
     plain, equal = statistics.median(bares), statistics.median(equals)
     print(f"ratio {ours / plain:.2f}    {ours / equal:.2f} to the same loop in our browser")
     print(f"{items} items, {pages} page loads, {actions} actions; {len(rounds)} rounds")
     print(f"  replay           {ours:7.2f} s  {1000 * ours / items:6.0f} ms an item")
     for part in ("browser", "model and cassette", "agent", "pytest"):
-        seconds = statistics.median(each.parts[part] for each in rounds)
+        seconds = statistics.median(round_.parts[part] for round_ in rounds)
         print(f"    {part:<26}{seconds:7.2f} s  {100 * seconds / ours:5.1f} %")
     for name, seconds in (("bare selenium", plain), ("in our browser", equal)):
         print(f"  {name:<16} {seconds:7.2f} s  {1000 * seconds / items:6.0f} ms an item")
@@ -228,7 +228,7 @@ def report(rounds: list[Times], bares: list[float], equals: list[float]) -> None
         loads[page.case.id].append(len(page.inputs))
     single = {case: counts[0] for case, counts in loads.items() if len(counts) == 1}
     if len(set(single.values())) > 1:
-        costs = [statistics.median(each.items[case] for each in rounds) for case in single]
+        costs = [statistics.median(round_.items[case] for round_ in rounds) for case in single]
         per_action, fixed = statistics.linear_regression(list(single.values()), costs)
         print(
             f"  an item of one trial: {1000 * fixed:.0f} ms + {1000 * per_action:.0f} ms an action"

@@ -55,6 +55,40 @@ collected by default. `miniwob-agent cassettes lint` and `prune` count their ite
 """
 
 
+EXAMPLES = {
+    "model": "gpt-5",
+    "base_url": "http://127.0.0.1:8000/v1",
+    "key_variable": "MY_GATEWAY_KEY",
+    "llm_params": '{"temperature": 0}',
+    "agent": "rci",
+    "agent_params": '{"planning": "iterative"}',
+    "prompts": "prompts",
+    "seeds": "1000-1004,7",
+    "trials": "3",
+    "steps": "20",
+    "repeats": "4",
+    "pages": "tests/pages",
+    "record": "new_episodes",
+    "cassettes": "recordings",
+    "answers": ".miniwob/answers.jsonl",
+    "max_calls": "50",
+    "max_cost": "2.50",
+    "prices": "gpt-5 1.25 10",
+    "concurrency": "8",
+    "results": "results.jsonl",
+    "baseline": "git:main",
+    "gate": "paired",
+    "shard": "2/5",
+    "report": "report",
+    "trace": "on",
+    "browser": "/opt/chromium/chrome",
+    "remote": "http://127.0.0.1:4444",
+    "capabilities": '{"browserVersion": "156"}',
+    "serve": "runner.internal:8800",
+}
+"""A value of each option, by its field."""
+
+
 def render() -> str:
     """Return the page."""
     lines = [INTRODUCTION]
@@ -68,7 +102,7 @@ def _section(option: Option) -> Iterator[str]:
     """Yield the lines on one option."""
     yield from (f"### `{option.name}`", "")
     yield from (*_description(option.help), "")
-    value = option.example
+    value = EXAMPLES.get(option.key, "")
     written = f"'{value}'" if set(value) & set(' {"') else value
     argument = option.name if option.flag else f"{option.name}={written}"
     example = f"Example: `{argument}`; in the ini file `{option.ini} = {_toml(option)}`."
@@ -81,7 +115,7 @@ def _toml(option: Option) -> str:
     """Return the example as it is written in `[tool.pytest]`."""
     if option.flag:
         return "true"
-    value = option.example
+    value = EXAMPLES[option.key]
     text = value if re.fullmatch(r"\d+(\.\d+)?", value) else f'"{value}"'
     if '"' in value:
         text = f"'{value}'"

@@ -1,4 +1,4 @@
-"""A check-out in three pages of one's own, `pages/shop/`, at three seeds."""
+"""A check-out in three custom pages, `pages/shop/`, at three seeds."""
 
 import pytest
 

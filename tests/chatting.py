@@ -13,7 +13,7 @@ CHATTING = """
     PARAMS = {}
 
     def screen(observation):
-        return "The screen: " + ", ".join(each.text for each in observation.elements)
+        return "The screen: " + ", ".join(element.text for element in observation.elements)
 
     class Chatting:
         name = "chatting"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from pytest_miniwob_agent.core.errors import UsageError
@@ -37,11 +37,9 @@ def check_integer(name: str, value: Any, least: int, most: int) -> int:
     return value
 
 
-def variant_name(agent: str, differences: Mapping[str, bool]) -> str:
-    """Name a variant of an agent, as its folder of cassettes is called.
+def variant_name(agent: str, *parts: str | bool) -> str:
+    """Name a variant of an agent by what differs; its folder of cassettes is called so.
 
-    Args:
-        agent: the name of the agent as it is by default.
-        differences: for each part of the name, whether the variant differs in it.
+    A part that is empty or False does not differ.
     """
-    return "-".join([agent, *(part for part, differs in differences.items() if differs)])
+    return "-".join([agent, *(str(part) for part in parts if part)])

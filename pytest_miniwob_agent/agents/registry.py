@@ -117,16 +117,12 @@ def _find_installed(name: str) -> str:
             f"no agent is called {name!r}" + nearest(name, known)
             + f": give one of {', '.join(known)} or package.module:Class"
         )  # fmt: skip
-    package, target = found[0]
+    target = found[0][1]
     if len(found) > 1:
         packages = ", ".join(f"{package} ({value})" for package, value in found)
         raise UsageError(
             f"more than one package has an agent {name!r}: {packages}; name the class itself, as "
             f"in --miniwob-agent={target}, or uninstall one"
-        )
-    if ":" not in target:
-        raise UsageError(
-            f"agent {name!r}: the entry point of {package} is {target}, without a :Class"
         )
     return target
 

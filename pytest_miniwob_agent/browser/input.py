@@ -25,7 +25,7 @@ DRAG_MOVES = 10
 """Moves of the mouse from the start of a drag to its end. Pages recognise a drag by the first, and
 sort dragged elements by the others."""
 
-KEY_CODES = {
+KEY_CODES: dict[str, str] = {
     **{name: getattr(Keys, name) for name in ("ENTER", "TAB", "SPACE", "ESCAPE", "BACKSPACE")},
     **{name: getattr(Keys, name) for name in ("DELETE", "HOME", "END")},
     **{f"ARROW{way}": getattr(Keys, f"ARROW_{way}") for way in ("UP", "DOWN", "LEFT", "RIGHT")},
@@ -54,7 +54,7 @@ class NativeInput:
 
     Args:
         action: the action to carry out.
-        browser: the browser; `Hold` and `Release` change the keys that are down in it.
+        browser: the browser.
         points: the points to click of the elements on the page, by id; None where unknown.
         slow: True to make every move of a drag a part, so that time can pass between them.
 
@@ -100,11 +100,9 @@ class NativeInput:
 
     def _check(self) -> None:
         for id_ in actions.elements_of(self.action):
-            if id_ not in self._points:
-                raise _Impossible(f"there is no element with id={id_} on the screen")
-        with_keys = actions.Select | actions.Choose | actions.Copy | actions.Paste
-        if self._held and isinstance(self.action, with_keys):
-            raise _Impossible(f"release {' and '.join(sorted(self._held))} first")
+            _require(id_ in self._points, f"there is no element with id={id_} on the screen")
+        if isinstance(self.action, actions.Select | actions.Choose | actions.Copy | actions.Paste):
+            _require(not self._held, f"release {' and '.join(sorted(self._held))} first")
 
     def _add(self) -> None:
         match self.action:
@@ -122,14 +120,28 @@ class NativeInput:
             case actions.HoverAt(point):
                 self.gesture.move(self._inside(point))
             case actions.DragFrom(drag_points):
-                if not 2 <= len(drag_points) <= MAX_POINTS:
-                    raise _Impossible(f"a drag has 2 to {MAX_POINTS} points")
+                _require(
+                    2 <= len(drag_points) <= MAX_POINTS, f"a drag has 2 to {MAX_POINTS} points"
+                )
                 self._drag_along([self._inside(point) for point in drag_points])
             case actions.Wait(seconds):
                 _check_time(seconds)
             case actions.Follow(element, seconds):
                 _check_time(seconds)
                 self._click(element, times=0)
+            case actions.Select():
+                self._select(self.action)
+            case actions.Scroll(element, pixels):
+                _require(
+                    0 < abs(pixels) <= MAX_PIXELS, f"a wheel can't be turned by {pixels} pixels"
+                )
+                self.gesture.move(self._point(element))
+                self.gesture.scroll(round(pixels))
+            case _:
+                self._add_keys()
+
+    def _add_keys(self) -> None:
+        match self.action:
             case actions.Enter(text, element):
                 _check_typable(text)
                 self._click(element)
@@ -137,15 +149,19 @@ class NativeInput:
             case actions.Type(text):
                 _check_typable(text)
                 self.gesture.keys.send_keys(text)
-            case actions.Press() | actions.Hold() | actions.Release():
-                self._use_key(self.action)
-            case actions.Select():
-                self._select(self.action)
-            case actions.Scroll(element, pixels):
-                if not 0 < abs(pixels) <= MAX_PIXELS:
-                    raise _Impossible(f"a wheel can't be turned by {pixels} pixels")
-                self.gesture.move(self._point(element))
-                self.gesture.scroll(round(pixels))
+            case actions.Press(key, times):
+                _require(
+                    1 <= times <= MAX_PRESSES,
+                    f"a key can be pressed 1 to {MAX_PRESSES} times, not {times}",
+                )
+                self.gesture.keys.send_keys(_code_of(key) * times)
+            case actions.Hold(key):
+                self.gesture.keys.key_down(_code_of(key))
+                self._held.add(key)
+            case actions.Release(key):
+                _require(key in self._held, f"{key} is not held")
+                self.gesture.keys.key_up(KEY_CODES[key])
+                self._held.remove(key)
             case actions.Choose(option, element):
                 found = self._aim("option", element, option)
                 self.gesture.move(found["point"])
@@ -153,56 +169,31 @@ class NativeInput:
                 down = Keys.ARROW_DOWN * found["down"]
                 self.gesture.keys.send_keys(Keys.HOME + down + Keys.ENTER)
             case actions.Copy():
-                if not self._ask("marked"):
-                    raise _Impossible("no text is selected")
+                _require(self._ask("marked"), "no text is selected")
                 self._press_with(Keys.CONTROL, "c")
             case actions.Paste():
-                if not self._ask("copied"):
-                    raise _Impossible("nothing was copied")
+                _require(self._ask("copied"), "nothing was copied")
                 self._press_with(Keys.CONTROL, "v")
 
     def _click(self, element: int, at: actions.Place | None = None, times: int = 1) -> None:
         self.gesture.move(self._point(element, at))
         self.gesture.click(times)
 
-    def _use_key(self, action: actions.Press | actions.Hold | actions.Release) -> None:
-        key = action.key
-        if not isinstance(action, actions.Release) and key not in KEY_CODES:
-            raise _Impossible(f"there is no key {sanitize_line(key)}")
-        match action:
-            case actions.Press(times=times):
-                if not 1 <= times <= MAX_PRESSES:
-                    raise _Impossible(f"a key can be pressed 1 to {MAX_PRESSES} times, not {times}")
-                self.gesture.keys.send_keys(KEY_CODES[key] * times)
-            case actions.Hold():
-                self._held.add(key)
-                self.gesture.keys.key_down(KEY_CODES[key])
-            case actions.Release():
-                if key not in self._held:
-                    raise _Impossible(f"{key} is not held")
-                self._held.remove(key)
-                self.gesture.keys.key_up(KEY_CODES[key])
-
     def _drag(self, drag: actions.Drag) -> None:
-        if not all(_is_near(place) for place in (drag.at, drag.end) if place is not None):
-            raise _Impossible("a drag can't begin or end there")
-        places = [[drag.element, drag.at]]
+        places = (place for place in (drag.at, drag.end) if place is not None)
+        _require(all(map(_is_near, places)), "a drag can't begin or end there")
         if drag.to is not None:
-            places.append([drag.to, drag.end])
-        found = self._aim("aim", places)
-        x, y = found[0]
-        if drag.to is not None:
-            end_x, end_y = found[1]
+            start, end = self._aim("aim", [[drag.element, drag.at], [drag.to, drag.end]])
         else:
-            right, down = drag.end or (0, 0)
-            end_x, end_y = round(x + right), round(y + down)
+            [start] = self._aim("aim", [[drag.element, drag.at]])
+            end = [round(at + by) for at, by in zip(start, drag.end or (0, 0), strict=True)]
         width, height = VIEWPORT
-        if not (0 <= end_x < width and 0 <= end_y < height):
-            raise _Impossible(
-                f"the drag would end outside the page's {width} x {height} pixels: it begins at "
-                f"{x},{y}"
-            )
-        self._drag_along([(x, y), (end_x, end_y)])
+        _require(
+            0 <= end[0] < width and 0 <= end[1] < height,
+            f"the drag would end outside the page's {width} x {height} pixels: it begins at "
+            f"{start[0]},{start[1]}",
+        )
+        self._drag_along([start, end])
 
     def _drag_along(self, points: Sequence[Sequence[int]]) -> None:
         self.gesture.move(points[0])
@@ -223,10 +214,10 @@ class NativeInput:
         """The whole pixel of a point of the page."""
         width, height = VIEWPORT
         x, y = point
-        if not (0 <= x < width and 0 <= y < height):
-            raise _Impossible(
-                f"the point {x:g},{y:g} is outside the page's {width} x {height} pixels"
-            )
+        _require(
+            0 <= x < width and 0 <= y < height,
+            f"the point {x:g},{y:g} is outside the page's {width} x {height} pixels",
+        )
         return [int(x), int(y)]
 
     def _select(self, select: actions.Select) -> None:
@@ -237,10 +228,10 @@ class NativeInput:
             self.gesture.move(found["end"])
             self.gesture.release()
             return
-        if found.get("skip", 0) + found.get("take", 0) > MAX_TEXT:
-            raise _Impossible(
-                f"only the first {MAX_TEXT} characters of a field can be selected in part"
-            )
+        _require(
+            found.get("skip", 0) + found.get("take", 0) <= MAX_TEXT,
+            f"only the first {MAX_TEXT} characters of a field can be selected in part",
+        )
         self.gesture.move(found["point"])
         self.gesture.click()
         if select.text is None:
@@ -253,12 +244,10 @@ class NativeInput:
     def _point(self, id_: int, at: actions.Place | None = None) -> list[int]:
         """The point of an element, or of a place in it, which is scrolled into sight."""
         if at is None:
-            point: list[int] | None = self._points[id_] or self._ask("reach", id_)
-            if not point:
-                raise _Impossible(f"the element with id={id_} can't be brought into sight")
-            return point
-        if not _is_near(at):
-            raise _Impossible(f"there is no such place in the element with id={id_}")
+            point = self._points[id_] or self._ask("reach", id_)
+            _require(point, f"the element with id={id_} can't be brought into sight")
+            return list(point)
+        _require(_is_near(at), f"there is no such place in the element with id={id_}")
         return list(self._aim("aim", [[id_, at]])[0])
 
     def _aim(self, name: str, *values: Any) -> Any:
@@ -281,18 +270,30 @@ class NativeInput:
         self.gesture.keys.key_down(modifier).send_keys(keys).key_up(modifier)
 
 
+def _require(possible: Any, otherwise: str) -> None:
+    """Raise an error as `_Impossible` unless the action is possible."""
+    if not possible:
+        raise _Impossible(otherwise)
+
+
 def _is_near(place: actions.Place) -> bool:
     """True for numbers that are neither NaN nor far beyond a page's edges."""
     return all(abs(number) <= MAX_PIXELS for number in place)
 
 
+def _code_of(key: str) -> str:
+    _require(key in KEY_CODES, f"there is no key {sanitize_line(key)}")
+    return KEY_CODES[key]
+
+
 def _check_time(seconds: float) -> None:
-    if not 0 < seconds <= MAX_SECONDS:
-        raise _Impossible(f"time can pass for up to {MAX_SECONDS} seconds, not for {seconds:g}")
+    _require(
+        0 < seconds <= MAX_SECONDS,
+        f"time can pass for up to {MAX_SECONDS} seconds, not for {seconds:g}",
+    )
 
 
 def _check_typable(text: str) -> None:
-    if len(text) > MAX_TEXT:
-        raise _Impossible(f"a text can have {MAX_TEXT} characters, not {len(text)}")
+    _require(len(text) <= MAX_TEXT, f"a text can have {MAX_TEXT} characters, not {len(text)}")
     if match := _UNTYPABLE.search(text):
         raise _Impossible(f"no key types the character U+{ord(match[0]):04X}")

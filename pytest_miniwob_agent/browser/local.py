@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import socket
 from pathlib import Path
 from urllib.request import ProxyHandler, build_opener
 from xml.sax.saxutils import escape
@@ -75,7 +74,6 @@ class LocalLauncher:
     def start(self, options: webdriver.ChromeOptions, timeout: float) -> webdriver.Chrome:
         """Start Chromium, as in `Launcher`."""
         driver_path = find_driver(options.binary_location)
-        check_loopback()
         self._watchdog = Watchdog()
         fonts = write_font_settings(Path(self._watchdog.folder))
         try:
@@ -130,22 +128,6 @@ class LocalLauncher:
     def explain(self, error: BaseException) -> str:
         """Return the first line of the error."""
         return first_line(error)
-
-
-def check_loopback() -> None:
-    """Check that programs of this machine can talk to each other over TCP, as with the driver.
-
-    Raises:
-        BrowserError: they can't; without this check, the driver would be waited for in vain.
-    """
-    try:
-        with socket.create_server(("127.0.0.1", 0)) as server:
-            socket.create_connection(server.getsockname(), timeout=LOOPBACK_TIMEOUT).close()
-    except OSError as error:
-        raise BrowserError(
-            f"the loopback interface of this machine (127.0.0.1) can't be used: {error}. The "
-            "browser's driver is reached through it: turn it on, on Linux with `ip link set lo up`"
-        ) from None
 
 
 def write_font_settings(folder: Path) -> Path:

@@ -12,7 +12,7 @@ from selenium import webdriver
 from selenium.common.exceptions import JavascriptException, WebDriverException
 
 from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
-from pytest_miniwob_agent.browser.pages import OWN_ORIGIN, own_page_url
+from pytest_miniwob_agent.browser.pages import own_page_url
 from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import BrowserLost, PageError
@@ -95,7 +95,7 @@ class OwnPageEnvironment(MiniwobEnvironment):
                 function, values = "read", (False,)
 
     def _leave(self) -> None:
-        """Leave nothing of the pages to the next trial or item: neither storage nor windows."""
+        """Leave neither windows nor what is handed over to the next trial or item."""
         driver = self._browser.driver
         first, *others = driver.window_handles
         for window in others:
@@ -103,7 +103,6 @@ class OwnPageEnvironment(MiniwobEnvironment):
             driver.close()
             driver.switch_to.window(first)
         self._browser.call("(() => window.miniwobAgent?.forget?.())")
-        self._browser.clear_storage(OWN_ORIGIN)
 
     def _await_next_page(self) -> bool:
         """Wait for the page that is about to come; True if the trial has begun on it."""

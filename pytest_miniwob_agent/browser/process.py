@@ -20,7 +20,7 @@ from pytest_miniwob_agent.browser.gestures import Gesture
 from pytest_miniwob_agent.browser.launcher import Launcher
 from pytest_miniwob_agent.browser.local import LocalLauncher
 from pytest_miniwob_agent.browser.page import page_script
-from pytest_miniwob_agent.browser.pages import HOST, ORIGIN, OWN_HOST, PageServer
+from pytest_miniwob_agent.browser.pages import HOST, ORIGIN, OWN_HOST, OWN_ORIGIN, PageServer
 from pytest_miniwob_agent.browser.switches import chromium_options
 from pytest_miniwob_agent.core.errors import BrowserLost
 
@@ -80,7 +80,7 @@ class Browser:
         self._devtools: DevTools | None = None
         self._used = False  # since the pointer was taken away
         self.before_next_page: Callable[[], None] | None = None
-        """Called once, before the next page is loaded."""
+        """Called once by a page of your own, before the next page is loaded."""
         self.held: set[str] = set()
         """Names of the keys that are down."""
 
@@ -154,10 +154,11 @@ class Browser:
 
         The next page's own script clears the storage of the session (page/storage.js).
         """
+        commands = [_clearing(ORIGIN)]
         if self.before_next_page is not None:
             self.before_next_page()
             self.before_next_page = None
-        commands = [_clearing(ORIGIN)]
+            commands.append(_clearing(OWN_ORIGIN))
         if self._used:
             self._used = False
             # With `RenderDocument` off, the next page would know where the pointer is. A button is
@@ -166,17 +167,10 @@ class Browser:
             commands.append(("Input.dispatchMouseEvent", beside))
         self.devtools.send(*commands)
 
-    def clear_storage(self, origin: str) -> None:
-        """Remove what the pages of an origin have stored."""
-        self.devtools.send(_clearing(origin))
-
     def clicks_what_reinserts_itself(self) -> bool:
         """True if a click lands on an element that inserts itself again under the pointer.
 
         It does not where the browser sends `BOUNDARY_EVENTS` and has no switch for them.
-
-        Raises:
-            BrowserLost: the browser crashed or the page hangs.
         """
         with self.guard("clicking an element that inserts itself again") as driver:
             driver.get(f"data:text/html,{quote(_REINSERTED)}")

@@ -1,4 +1,14 @@
-"""The command `miniwob-agent`: a module for each of its commands."""
+"""The command `miniwob-agent`.
+
+- `show` and `play`: one recorded item, in the terminal or in a window.
+- `cassettes` and `batch`: recorded calls, and calls that wait for a Batch API.
+- `results`, `report`, `compare` and `tables`: what runs have written.
+- `tasks` and `certify`: the tasks, and whether their pages are deterministic.
+- `new_task` and `open`: your own pages.
+- `prompts`: copies of an agent's prompts.
+- `doctor`: what a run needs.
+- `arguments`, `display` and `progress`: what several commands share.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +17,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from pytest_miniwob_agent.cli.help import Parser
+from pytest_miniwob_agent.cli.arguments import Parser
 from pytest_miniwob_agent.core.errors import MiniwobError
 from pytest_miniwob_agent.core.secrets import redact
 
@@ -17,9 +27,8 @@ COMMANDS = (
 )  # fmt: skip
 """The modules of the commands, in the order of `--help`.
 
-Each has a function `add(commands)` that adds its parser, with its function as the default of `run`.
-It imports what the command needs when it runs, so that `--help` does not wait for a browser's
-driver, an HTTP client or SciPy to be imported.
+The function `add(commands)` of each adds its parser, with its function as the default of `run`.
+What only that function needs is imported there, so that `--help` is fast.
 """
 
 
@@ -36,7 +45,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name in COMMANDS:
         import_module(f"{__name__}.{name.replace('-', '_')}").add(commands)
-    options = parser.parse_args(arguments)
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    end = given.index("--") if "--" in given else len(given)
+    options = parser.parse_args(given[:end])
+    if hasattr(options, "pytest_args"):  # argparse takes none behind an option
+        options.pytest_args += given[end + 1 :]
     try:
         status: int = options.run(options)
     except MiniwobError as error:

@@ -1,11 +1,12 @@
-"""Arguments that several commands have."""
+"""Arguments that several commands have, and the form of their help."""
 
 from __future__ import annotations
 
 import argparse
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pytest_miniwob_agent.tasks.suites import SUITES
 
@@ -15,8 +16,28 @@ if TYPE_CHECKING:
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
+class _HelpFormatter(argparse.HelpFormatter):
+    """Breaks no option at a hyphen, and keeps paragraphs and indented lines."""
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return "\n\n".join(
+            part if part.startswith(" ") else "\n".join(self._split_lines(part, width))
+            for part in text.rstrip().split("\n\n")
+        )
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose help, and that of its commands, can be copied from."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"formatter_class": _HelpFormatter, **options})
+
+
 def add_selectors(parser: argparse.ArgumentParser) -> None:
-    """Add the tasks to work on, as `selectors`, and the folders of own pages among them."""
+    """Add the tasks to work on, as `selectors`, and the folders of custom pages."""
     parser.add_argument(
         "selectors",
         nargs="*",
@@ -28,7 +49,7 @@ def add_selectors(parser: argparse.ArgumentParser) -> None:
 
 
 def add_pages(parser: argparse.ArgumentParser) -> None:
-    """Add folders of pages of one's own, as `pages`."""
+    """Add folders of custom pages, as `pages`."""
     parser.add_argument(
         "--pages",
         action="append",
@@ -40,7 +61,7 @@ def add_pages(parser: argparse.ArgumentParser) -> None:
 
 
 def catalogue_of(options: argparse.Namespace) -> Catalogue:
-    """The catalogue that a command works on.
+    """Return the catalogue that a command works on.
 
     Raises:
         UsageError: a folder has no pages, or a page's name is not valid or taken.
@@ -52,7 +73,7 @@ def catalogue_of(options: argparse.Namespace) -> Catalogue:
 
 
 def selectors_of(options: argparse.Namespace, catalogue: Catalogue) -> list[str]:
-    """The selectors of a command, or what it works on by default."""
+    """Return the selectors of a command, or what it works on by default."""
     if options.selectors:
         return list(options.selectors)
     return catalogue.own_tasks if options.pages else ["all"]

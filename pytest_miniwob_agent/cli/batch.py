@@ -19,7 +19,8 @@ Have the calls of deferred recording answered by a provider's Batch API.
                                        .miniwob/pending.jsonl
   miniwob-agent batch submit           submits them to the provider
   miniwob-agent batch status --wait    waits until they are answered
-  miniwob-agent batch fetch            downloads the answers to .miniwob/answers.jsonl
+  miniwob-agent batch fetch            downloads the answers to
+                                       .miniwob/answers.jsonl
   pytest --miniwob-record=defer --miniwob-answers=.miniwob/answers.jsonl
                                        records them, and writes the next calls
 

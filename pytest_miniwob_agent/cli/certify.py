@@ -60,7 +60,7 @@ def run(options: Namespace) -> int:
     from pytest_miniwob_agent.browser.installed import is_shell
     from pytest_miniwob_agent.browser.own_environment import open_environment
     from pytest_miniwob_agent.browser.process import Browser
-    from pytest_miniwob_agent.tasks.selection import parse_seeds, select_cases
+    from pytest_miniwob_agent.tasks.selectors import parse_seeds, select_cases
 
     catalogue = catalogue_of(options)
     selectors = selectors_of(options, catalogue)

@@ -5,10 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import re
-import shutil
 import subprocess
-import sys
-import textwrap
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -26,7 +23,7 @@ from pytest_miniwob_agent.tasks.catalogue import OTHER
 if TYPE_CHECKING:
     from pytest_miniwob_agent.browser.grid_address import Grid
     from pytest_miniwob_agent.browser.process import Browser
-    from pytest_miniwob_agent.plugin.inner import Collected
+    from pytest_miniwob_agent.plugin.inner import Collector
 
 PACKAGE = "pytest-miniwob-agent"
 
@@ -40,24 +37,10 @@ class Check:
     fix: str = ""
     note: bool = False
 
-    def lines(self, width: int) -> list[str]:
-        """Return the lines that show it, of at most `width` columns unless words are longer."""
+    def __str__(self) -> str:
         word = "note" if self.note else "WRONG" if self.fix else "ok"
-        parts = [(f"{word:<6}{self.what:<22}", sanitize_line(redact(self.found)))]
-        if self.fix:
-            parts.append((f"{'':<28}-> ", sanitize_line(redact(self.fix))))
-        return [
-            line
-            for head, text in parts
-            for line in textwrap.wrap(
-                text,
-                width,
-                initial_indent=head,
-                subsequent_indent=" " * len(head),
-                break_long_words=False,
-                break_on_hyphens=False,
-            )
-        ]
+        line = f"{word:<6}{self.what:<22}{sanitize_line(redact(self.found))}"
+        return f"{line}\n{'':<28}-> {sanitize_line(redact(self.fix))}" if self.fix else line
 
 
 def add(commands: Commands) -> None:
@@ -80,9 +63,8 @@ def add(commands: Commands) -> None:
 def run(options: Namespace) -> int:
     """Print the checks; return 1 if something must be fixed."""
     problems = 0
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 10**6
     for check in examine(options.browser, options.pytest_args):
-        print("\n".join(check.lines(width)), flush=True)
+        print(check, flush=True)
         problems += bool(check.fix and not check.note)
     print(f"{problems or 'nothing'} to fix")
     return 1 if problems else 0
@@ -232,7 +214,7 @@ def _version(program: str) -> str:
     return match[0] if match else f"of unknown version: {printed}"
 
 
-def check_cassettes(collected: Collected) -> Iterator[Check]:
+def check_cassettes(collected: Collector) -> Iterator[Check]:
     """Check the cassettes of the items that pytest collects here."""
     from pytest_miniwob_agent.cassettes.folder.lint import lint_folder
     from pytest_miniwob_agent.plugin.inner import NO_ITEMS

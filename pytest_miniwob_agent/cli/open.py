@@ -55,7 +55,7 @@ def run(options: Namespace) -> int:
     from pytest_miniwob_agent.browser.own_environment import open_environment
     from pytest_miniwob_agent.browser.process import Browser
     from pytest_miniwob_agent.core.case import Case
-    from pytest_miniwob_agent.tasks.selection import select_tasks
+    from pytest_miniwob_agent.tasks.selectors import select_tasks
 
     check_display("open", "`miniwob-agent certify` needs none")
     catalogue = catalogue_of(options)

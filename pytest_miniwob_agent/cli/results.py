@@ -28,13 +28,14 @@ def add(commands: Commands) -> None:
 
 def add_merge_step(commands: Commands, noun: str, description: str) -> ArgumentParser:
     """Add a command with the step `merge`, and return the parser of that step."""
-    summary = f"join the {noun} of shards"
+    things = noun.removesuffix("s") + "s"
+    summary = f"join the {things} of shards"
     steps = commands.add_parser(
         noun, help=summary, description=f"{summary.capitalize()}."
     ).add_subparsers(required=True, metavar="STEP", dest="step")
     parser: ArgumentParser = steps.add_parser("merge", help=summary, description=description)
     parser.add_argument(
-        "shards", nargs="+", type=Path, metavar="PATH", help=f"the {noun} of each shard"
+        "shards", nargs="+", type=Path, metavar="PATH", help="what each shard wrote"
     )
     parser.add_argument(
         "-o", "--output", required=True, type=Path, metavar="PATH", help="what to write"

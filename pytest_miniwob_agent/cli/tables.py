@@ -27,7 +27,7 @@ def add(commands: Commands) -> None:
         help="the reward from which a trial counts as solved: full = 1, as everywhere else; any = "
         "above 0, as in the paper's code, which pays for partial solutions (default: %(default)s)",
     )
-    add_format(parser, ["text", "markdown", "json", "csv"])
+    add_format(parser, ["text", "markdown", "json"])
     parser.set_defaults(run=run)
 
 
@@ -43,8 +43,6 @@ def run(options: Namespace) -> int:
     tables = Tables(paper)
     if options.format == "json":
         sys.stdout.write(json.dumps(tables.data(), indent=1) + "\n")
-    elif options.format == "csv":
-        sys.stdout.write(tables.csv())
     elif options.format == "markdown":
         sys.stdout.write(tables.markdown())
     else:

@@ -59,9 +59,9 @@ class CassetteError(MiniwobError):
 class Cause:
     """A reason why calls differ from the recorded ones.
 
-    `kind` is one of `prompt`, `page`, `agent`, `tools`, `api`, `model`, `rest` (recorded calls were
-    not made) and `unknown`; `what` names the prompt files, the messages, the elements, the tools,
-    the parameters or the calls.
+    `kind` is one of `prompt`, `page`, `agent`, `tools`, `api`, `model` and `rest` (recorded calls
+    were not made); `what` names the prompt files, the messages, the elements, the tools, the
+    parameters or the calls.
     """
 
     kind: str

@@ -27,14 +27,12 @@ _ORDINARY_ENDS = ("stop", "tool_calls", "function_call", "completed", "end_turn"
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A model's answer. Token counts are None where the server did not say.
+    """A model's answer. What the server did not say is None.
 
-    `model` and `system_fingerprint` name what really answered, as the server says: of the model
-    that was asked for, an exact version, and the configuration behind it; None where it says none.
-
-    `text` is empty where the model only calls tools. `finish_reason` is the server's word for why
-    the answer ends, `reasoning` the model's thoughts where the server sends them, `refusal` its
-    reason not to answer, and `others` are further choices, where more than one was asked for.
+    `model` and `system_fingerprint` name the version and the configuration that answered. `text` is
+    empty where the model only calls tools. `finish_reason` is the server's word for why the answer
+    ends, `reasoning` are the model's thoughts, `refusal` is its reason not to answer, and `others`
+    are further choices, where more than one was asked for.
     """
 
     text: str
@@ -66,11 +64,7 @@ class Completion:
 
     @property
     def sections(self) -> list[tuple[str, str]]:
-        """The parts of the answer for people to read: their names and their texts.
-
-        The names are `text` and `calls`, and where an answer has them `reasoning`, `refusal`,
-        `finish reason`, unless that is an ordinary one, and `choice 2` and so on.
-        """
+        """The parts of the answer for people to read: pairs of a name and a text."""
         calls = "\n".join(map(str, self.tool_calls))
         end = "" if self.finish_reason in _ORDINARY_ENDS else self.finish_reason
         found = [
@@ -87,10 +81,7 @@ class Completion:
         return [(name, text) for name, text in found if text]
 
     def includes(self, message: Message) -> bool:
-        """Return True if a message of a request only repeats parts of this answer.
-
-        The ids of its tool calls may be others.
-        """
+        """Return True if a message only repeats parts of this answer; ids of calls may differ."""
         if message.role == "reasoning":
             return message.text == self.reasoning
         said = {(call.name, call.arguments) for call in self.tool_calls}
@@ -101,15 +92,9 @@ class Completion:
 def unseen_messages(
     messages: Sequence[Message], before: Sequence[Message], answer: Completion
 ) -> tuple[Message, ...]:
-    """Return the messages of a request that a reader of the call before has not seen.
-
-    Args:
-        messages: all messages of the request.
-        before: those of the request before.
-        answer: the answer to that one.
-    """
+    """Return the messages that are neither in the request before nor in its answer."""
     new = new_messages(messages, before)
-    return tuple(each for each in new if not answer.includes(each))
+    return tuple(message for message in new if not answer.includes(message))
 
 
 class Ending(StrEnum):
@@ -128,9 +113,8 @@ class Ending(StrEnum):
 class Origin:
     """The place of a model call in its episode, and what its prompt was made of.
 
-    `trial` and `step` are those of `Called`. `prompts` are the digests of the prompt files that its
-    text was made of, by file name; `actions` and `page` digest all actions of the episode so far,
-    and all that was seen of the page.
+    `prompts` are the digests of the prompt files of its text, by file name; `actions` and `page`
+    digest all actions of the episode so far, and all that was seen of the page.
     """
 
     purpose: str
@@ -270,10 +254,7 @@ class Episode:
 
     @property
     def rewards(self) -> tuple[float, ...]:
-        """The raw reward of each trial; 0 where the page did not judge.
-
-        Above 0 is what the reflective agent's paper counted as correct.
-        """
+        """The raw reward of each trial; 0 where the page did not judge."""
         judged = {e.trial: float(e.transition.reward) for e in self._of(Acted) if e.transition.done}
         return tuple(judged.get(event.trial, 0.0) for event in self._of(TrialStarted))
 
@@ -327,8 +308,7 @@ class Episode:
     def explain(self) -> str:
         """Describe the episode in a few lines: the verdict, the goal, the last trial's actions.
 
-        Of the trials before it there are the endings and the reflections. Long texts are shortened
-        in the middle, and control characters of pages and models are left out.
+        Of earlier trials there are the endings and the reflections. Long texts are shortened.
         """
         if self.solved:
             verdict = f"solved in trial {self.solved_at}"

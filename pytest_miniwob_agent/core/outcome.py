@@ -80,31 +80,23 @@ class Picture:
 class Outcome:
     """Outcome of an item, as it travels with pytest's report of it.
 
-    Args:
-        case: the item's case.
-        agent: the agent's name.
-        model: the model's id.
+    Attributes:
         test: the node id of the item's test, without the case.
         status: whether the item is solved, or why that is unknown.
-        params: the parameters that went with every model call, without those that are never kept,
-            such as headers.
+        params: the parameters of every model call, without those that are never kept.
         prompts: the digest of each prompt file that was used, by file name.
-        limits: the trials, actions and model calls that the item was allowed.
         episode: the episode; None unless the status is conclusive.
         events: the events of an episode that broke off.
         error: the name of the exception of an item that drifted or failed with an error.
         message: the reason for which the item is inconclusive.
-        drift: the details of a drift.
         request: the model call that waits for a completion, as a line of a batch file.
         cassette: the item's cassette below the cassette folder, without its ending.
         replayed: the calls that were answered from the cassette.
         recorded: the calls that were answered by a server.
-        unusable: what answers took that were paid for and are not recorded, by the reason.
+        unusable: the usage of answers that were paid for and are not recorded, by reason.
         left: the recorded calls that were not made.
-        change: how the item changed against the baseline.
         earlier: the item in the baseline; None if that lacks it, or there is none.
-        pictures: the pictures of the item in the report's folder.
-        pictures_note: a remark on the pictures that their reader must know.
+        pictures: the pictures of the item in the report's folder; `pictures_note` is a remark.
     """
 
     case: Case
@@ -149,10 +141,7 @@ class Outcome:
 
     @property
     def message_of_cause(self) -> str:
-        """The message in the words that all items with its cause share.
-
-        It lacks the item's own names, and the command that records the item.
-        """
+        """The message without the item's own names, as all items with its cause share it."""
         message = self.message.partition(RECORD_IT)[0]
         return message.replace(f"{self.case.task}/{self.case.sample}", "…")
 
@@ -174,7 +163,7 @@ class Outcome:
     def after(self, earlier: Outcome) -> Outcome:
         """Return this outcome with the calls that an earlier run of the item recorded, too.
 
-        Those that this run replayed were paid for just now, and count as recorded alone.
+        Those that this run replayed count as recorded alone.
         """
         again = earlier.recorded
         if again.calls > self.replayed.calls:

@@ -71,39 +71,33 @@ _ALL_VERBS = (
 VERB = re.compile(rf"\b({_VERBS})\b", re.I)
 ANY_VERB = re.compile(rf"\b({_ALL_VERBS})\b", re.I)
 ID = re.compile(r"\bid(?:\s*+(?:[=:]|is)|\s)\s*+[\"'#]?(\d+)|#(\d+)\b", re.I)
-_BARE_ID = re.compile(r"click(?:\s+on)?\s+(\d+)\s*", re.I)
-_ENTER = re.compile(r"(?:enter|type)\s+(?:the\s+text\s+)?([\"'])(.*)\1(.*)", re.I)
-_PRESS = re.compile(
-    r"press\s++(?:the\s++)?[\"']?([a-z_ ]{1,99}?)[\"']?(?:\s++keys?)?"
+
+# What stands behind the verb of a line.
+_FIRST = re.compile(r"wait(?=\d)|double[ -]?click\b|[a-z]+\b", re.I)
+_BARE_ID = re.compile(r"(?:\s+on)?\s+(\d+)\s*", re.I)
+_QUOTED = re.compile(r"\s+(?:the\s+(?:text|option)\s+)?([\"'])(.*)\1(.*)", re.I)
+_UNQUOTED = re.compile(r"\s+(?:(?:all|whole|the|text|of|in)\s+)*((?:id\b|#).*)", re.I)
+_KEY = re.compile(
+    r"\s++(?:the\s++)?[\"']?([a-z_ ]{1,99}?)[\"']?(?:\s++keys?)?"
     r"(?:\s*+(?:[x\u00d7*]\s*+)?(\d++)(?:\s*+times)?)?",
     re.I,
 )
-_MODIFY = re.compile(
-    r"(hold|release)\s+(?:down\s+)?(?:the\s+)?[\"']?([a-z]+)[\"']?(?:\s+key)?", re.I
-)
+_MODIFIER = re.compile(r"\s+(?:down\s+)?(?:the\s+)?[\"']?([a-z]+)[\"']?(?:\s+key)?", re.I)
 _NUMBER = r"([+-]?\d+(?:\.\d+)?)(?:\s*px)?"
 _PAIR = rf"\(?\s*+{_NUMBER}\s*+,\s*+{_NUMBER}"
+_PAIRS = re.compile(_PAIR)
 _AT = re.compile(rf"\bat\s++{_PAIR}", re.I)
 _BY = re.compile(rf"\bby\s++{_PAIR}", re.I)
-_POINT = re.compile(r"(double[\s-]?click|click|hover)\b(.*)", re.I)
-_DRAG = re.compile(r"drag\b(.*?)(?:\b(?:in|on)?to\b(.*))?", re.I)
-_SELECT = re.compile(
-    r"select\s+(?:the\s+text\s+)?([\"'])(.*)\1(.*)"
-    r"|select\s+(?:(?:all|whole|the|text|of|in)\s+)*((?:id\b|#).*)",
-    re.I,
+_POINT = re.compile(
+    rf"\s*+(?:on\s++)?(?:at\s++)?(?:the\s++)?(?:point\s++|position\s++)?{_PAIR}\s*+\)?\s*+", re.I
 )
-_CHOOSE = re.compile(r"choose\s+(?:the\s+option\s+)?([\"'])(.*)\1(.*)", re.I)
-_SCROLL = re.compile(rf"scroll\b(.*?)(?:\bby\s+)?{_NUMBER}(.*)", re.I)
-_CLIPBOARD = re.compile(r"(copy|paste)(?:\s+(?:it|the\s+(?:\w+\s+)?(?:text|selection)))?", re.I)
-_ALONE = rf"\s*+(?:on\s++)?(?:at\s++)?(?:the\s++)?(?:point\s++|position\s++)?{_PAIR}\s*+\)?"
-_POINT_ALONE = re.compile(rf"(click|hover)\b{_ALONE}\s*+", re.I)
-_DRAG_FROM = re.compile(
-    rf"drag\s++(?:from\s++)?{_PAIR}\s*+\)?(?:\s*+\bto\s++{_PAIR}\s*+\)?)++\s*+", re.I
-)
-_PAIRS = re.compile(_PAIR)
+_PATH = re.compile(rf"\s++(?:from\s++)?{_PAIR}\s*+\)?(?:\s*+\bto\s++{_PAIR}\s*+\)?)++\s*+", re.I)
+_DRAG = re.compile(r"(.*?)(?:\b(?:in|on)?to\b(.*))?", re.I)
+_SCROLL = re.compile(rf"(.*?)(?:\bby\s+)?{_NUMBER}(.*)", re.I)
+_SELECTION = re.compile(r"(?:\s+(?:it|the\s+(?:\w+\s+)?(?:text|selection)))?", re.I)
 _TIME = r"(\d{1,9}+(?:\.\d{1,9}+)?|\.\d{1,9}+)\s*+(ms|milliseconds?|s|secs?|seconds?)?\s*+"
-_WAIT = re.compile(rf"wait\s*+(?:for\s++)?(?:about\s++)?{_TIME}", re.I)
-_FOLLOW = re.compile(rf"follow\b(.*?)(?:\bfor\s++)?{_TIME}", re.I)
+_WAIT = re.compile(rf"\s*+(?:for\s++)?(?:about\s++)?{_TIME}", re.I)
+_FOLLOW = re.compile(rf".*?(?:\bfor\s++)?{_TIME}", re.I)
 _KEY_NAMES = {"RETURN": "ENTER", "ESC": "ESCAPE", "DEL": "DELETE", "SPACEBAR": "SPACE"} | {
     name: f"ARROW{way}"
     for way in ("UP", "DOWN", "LEFT", "RIGHT")
@@ -120,9 +114,14 @@ def parse_action(line: str, all_actions: bool = False) -> Command:
         Unreadable: the line is not an action, or lacks more than its element.
     """
     plain = strip_marks(line.translate(_QUOTES)).rstrip(" .,;!`*")
-    command = _parse_further(plain) if all_actions else None
-    if command := command or _parse_paper(plain):
-        return command
+    if first := _FIRST.match(plain):
+        verb, rest = first[0].lower(), plain[first.end() :]
+        further = _parse_further(verb, rest) if all_actions else None
+        if parsed := further or _parse_paper(verb, rest):
+            action, where = parsed
+            if not callable(action):
+                return Command(plain, lambda _: action, action)
+            return Command(plain, action, action(id_of(where)) if where else None)
     raise Unreadable(f"not an action: {quote(line)}")
 
 
@@ -135,100 +134,88 @@ def quote(text: str) -> str:
     return repr(text if len(text) <= 200 else text[:200] + "...")
 
 
-def _parse_paper(plain: str) -> Command | None:
-    """One of the paper's actions, or None."""
-    verb = plain.partition(" ")[0].lower()
-    if verb == "click":
-        match = ID.search(plain) or _BARE_ID.fullmatch(plain)
-        return _command(plain, Click, match)
-    if match := _ENTER.match(plain):
-        return _command(plain, partial(Enter, match[2]), ID.search(match[3]))
-    if match := _PRESS.fullmatch(plain):
-        key = re.sub(r"[\s_]", "", match[1]).upper()
-        key = _KEY_NAMES.get(key, key)
-        if key in KEYS:
-            return _whole(plain, Press(key, _integer(match[2] or "1")))
-    if match := _MODIFY.fullmatch(plain):
-        key = match[2].upper().replace("CONTROL", "CTRL")
-        if key in MODIFIERS:
-            return _whole(plain, (Hold if match[1].lower() == "hold" else Release)(key))
+_Parsed = tuple[Action | Callable[[int], Action], re.Match[str] | None] | None
+"""An action and None, or what makes it of its element and the match of the element's id."""
+
+
+def _parse_paper(verb: str, rest: str) -> _Parsed:
+    """Read one of the paper's actions."""
+    match verb:
+        case "click" if not rest or rest.startswith(" "):
+            return Click, ID.search(rest) or _BARE_ID.fullmatch(rest)
+        case "enter" | "type":
+            if match := _QUOTED.match(rest):
+                return partial(Enter, match[2]), ID.search(match[3])
+        case "press":
+            if match := _KEY.fullmatch(rest):
+                key = re.sub(r"[\s_]", "", match[1]).upper()
+                key = _KEY_NAMES.get(key, key)
+                return (Press(key, _integer(match[2] or "1")), None) if key in KEYS else None
+        case "hold" | "release":
+            if match := _MODIFIER.fullmatch(rest):
+                key = match[1].upper().replace("CONTROL", "CTRL")
+                action = Hold if verb == "hold" else Release
+                return (action(key), None) if key in MODIFIERS else None
     return None
 
 
-def _parse_further(plain: str) -> Command | None:
-    """One of the other actions, or a click at a place, or None."""
-    if action := _parse_point_or_time(plain):
-        return action
-    if match := _POINT.match(plain):
-        place = _place(_AT, match[2])
-        where = ID.search(match[2])
-        verb = match[1].lower()
-        if verb == "hover":
-            return _command(plain, partial(Hover, at=place), where)
-        if verb != "click":
-            return _command(plain, partial(DoubleClick, at=place), where)
-        return _command(plain, partial(Click, at=place), where) if place else None
-    if match := _DRAG.fullmatch(plain):
+def _parse_further(verb: str, rest: str) -> _Parsed:
+    """Read one of the other actions, or a click at a place."""
+    where, at = ID.search(rest), _place(_AT, rest)
+    numbers = ID.sub(" ", rest)
+    match verb:
+        case "click" | "hover" if point := _POINT.fullmatch(rest):
+            return (ClickAt if verb == "click" else HoverAt)(_pair(point)), None
+        case "click":
+            return (partial(Click, at=at), where) if at else None
+        case "hover":
+            return partial(Hover, at=at), where
+        case "drag" if _PATH.fullmatch(rest):
+            return DragFrom(tuple(map(_pair, _PAIRS.finditer(rest)))), None
+        case "drag":
+            return _parse_drag(rest)
+        case "select":
+            if match := _QUOTED.match(rest):
+                return partial(Select, text=match[2]), ID.search(match[3])
+            if match := _UNQUOTED.match(rest):
+                return Select, ID.search(match[1])
+        case "choose":
+            if match := _QUOTED.match(rest):
+                return partial(Choose, match[2]), ID.search(match[3])
+        case "scroll":
+            if match := _SCROLL.fullmatch(numbers):
+                pixels = round(_decimal(match[2]))
+                up = re.search(r"\bup\b", match[1] + match[3], re.I)
+                return partial(Scroll, pixels=-abs(pixels) if up else pixels), where
+        case "copy" | "paste" if _SELECTION.fullmatch(rest):
+            return (Copy() if verb == "copy" else Paste()), None
+        case "wait":
+            if match := _WAIT.fullmatch(rest):
+                return Wait(_seconds(match)), None
+        case "follow":
+            if match := _FOLLOW.fullmatch(numbers):
+                return partial(Follow, seconds=_seconds(match)), where
+        case "double click" | "double-click" | "doubleclick":
+            return partial(DoubleClick, at=at), where
+    return None
+
+
+def _parse_drag(rest: str) -> _Parsed:
+    if match := _DRAG.fullmatch(rest):
         start, end = match[1], match[2] or ""
         element, to = ID.search(start), ID.search(end)
-        way = _place(_BY, plain)
+        at, way = _place(_AT, start), _place(_BY, rest)
         if element and to:
-            return _whole(
-                plain,
-                Drag(id_of(element), id_of(to), _place(_AT, start), _place(_AT, end)),
-            )
+            return Drag(id_of(element), id_of(to), at, _place(_AT, end)), None
         if element and way:
-            return _whole(plain, Drag(id_of(element), at=_place(_AT, start), end=way))
-    if match := _SELECT.match(plain):
-        where = ID.search(match[3] if match[1] else match[4])
-        return _command(plain, partial(Select, text=match[2]), where)
-    if match := _CHOOSE.match(plain):
-        return _command(plain, partial(Choose, match[2]), ID.search(match[3]))
-    if match := _SCROLL.fullmatch(ID.sub(" ", plain)):
-        pixels = round(_decimal(match[2]))
-        if re.search(r"\bup\b", match[1] + match[3], re.I):
-            pixels = -abs(pixels)
-        return _command(plain, partial(Scroll, pixels=pixels), ID.search(plain))
-    if match := _CLIPBOARD.fullmatch(plain):
-        return _whole(plain, Copy() if match[1].lower() == "copy" else Paste())
+            return Drag(id_of(element), at=at, end=way), None
     return None
-
-
-def _parse_point_or_time(plain: str) -> Command | None:
-    """An action at a point of the page, or one that lets time pass, or None."""
-    if match := _POINT_ALONE.fullmatch(plain):
-        point = _decimal(match[2]), _decimal(match[3])
-        return _whole(plain, (ClickAt if match[1].lower() == "click" else HoverAt)(point))
-    if _DRAG_FROM.fullmatch(plain):
-        pairs = _PAIRS.findall(plain)
-        return _whole(plain, DragFrom(tuple((_decimal(x), _decimal(y)) for x, y in pairs)))
-    if match := _WAIT.fullmatch(plain):
-        return _whole(plain, Wait(_time(match[1], match[2])))
-    if match := _FOLLOW.fullmatch(ID.sub(" ", plain)):
-        seconds = _time(match[2], match[3])
-        return _command(plain, partial(Follow, seconds=seconds), ID.search(plain))
-    return None
-
-
-def _time(digits: str, unit: str | None) -> float:
-    """The seconds of a number and its unit, to the millisecond."""
-    number = _decimal(digits)
-    return round(number / 1000 if (unit or "s").lower().startswith("m") else number, 3)
 
 
 def strip_marks(line: str) -> str:
     """The line without the bullets, numbers and code marks before an action."""
     lead = _LEAD.match(line)
     return line[lead.end() :] if lead else line
-
-
-def _command(line: str, on: Callable[[int], Action], where: re.Match[str] | None) -> Command:
-    return Command(line, on, on(id_of(where)) if where else None)
-
-
-def _whole(line: str, action: Action) -> Command:
-    """The command of a complete action."""
-    return Command(line, lambda _: action, action)
 
 
 def id_of(match: re.Match[str]) -> int:
@@ -238,7 +225,17 @@ def id_of(match: re.Match[str]) -> int:
 
 def _place(form: re.Pattern[str], text: str) -> Place | None:
     match = form.search(text)
-    return (_decimal(match[1]), _decimal(match[2])) if match else None
+    return _pair(match) if match else None
+
+
+def _pair(match: re.Match[str]) -> Place:
+    return _decimal(match[1]), _decimal(match[2])
+
+
+def _seconds(match: re.Match[str]) -> float:
+    """The seconds of a number and its unit, to the millisecond."""
+    number = _decimal(match[1])
+    return round(number / 1000 if (match[2] or "s").lower().startswith("m") else number, 3)
 
 
 def _integer(digits: str) -> int:

@@ -34,8 +34,8 @@ class Page(Protocol):
     def html(self) -> str:
         """Return the visible page as HTML; empty once the page has judged.
 
-        It has visible elements only, with the attributes that tell a reader something: `value`,
-        `checked` and `selected` as they are now, and as `data-ref` the id that actions take.
+        Elements have the attributes that tell a reader something: `value`, `checked` and `selected`
+        as they are now, and as `data-ref` the id that actions take.
         """
         ...
 
@@ -44,10 +44,10 @@ class Environment(Page, Protocol):
     """A `Page` as an agent gets it: it also takes tool calls of a model."""
 
     def call(self, name: str, arguments: str | Mapping[str, Any]) -> Transition:
-        """Carry out a tool call: the action of that name (`core.tools.action_of_call`).
+        """Carry out a tool call: the action of that name (`action_of_call`).
 
-        A bad call is a `Transition` with an `error` for the model; it is not an action. After the
-        page has judged every call is one.
+        A bad call, and any call after the page has judged, is a `Transition` with an `error` for
+        the model; it is not an action.
         """
         ...
 
@@ -65,15 +65,11 @@ class Visible(Protocol):
         rulers: bool = False,
         whole: bool = False,
     ) -> Shot:
-        """Take a picture of the page, which shows the task's area and all elements beyond it.
-
-        Taking a picture must not change the behaviour of the page. Marks and rulers are drawn on
-        the picture and not in the page; with any of them, or enlarged, it has no metadata.
+        """Take a picture of the task's area and all elements beyond it; the page must not notice.
 
         Args:
             action: the action that is to come; the picture says where its points are.
-            marks: ids of elements; those that show get a frame and their id beside them, but for
-                mere text between elements.
+            marks: ids of elements; those that show get a frame and their id, but for mere text.
             zoom: the side of the square that shows one pixel of the page; less where a side of
                 the picture would have more than 1,500 pixels.
             rulers: True for rulers at its left and its top, which count the page's pixels.
@@ -112,16 +108,15 @@ class ChatModel(Model, Protocol):
         response_format: Any = None,
         **params: Any,
     ) -> Completion:
-        """Answer a conversation.
+        """Answer a conversation; all arguments have the Chat Completions form.
 
         Args:
-            messages: in the Chat Completions form: mappings such as
-                `{"role": "user", "content": "..."}`, or openai's own types.
+            messages: mappings such as `{"role": "user", "content": "..."}`, or openai's own types.
             purpose: what the call is for.
-            tools: the functions that the model may call, in the Chat Completions form.
+            tools: the functions that the model may call.
             tool_choice: which of them it must call.
             response_format: the form of the answer, such as `{"type": "json_object"}`.
-            params: further parameters of the request.
+            params: further parameters, which replace those of the run.
 
         Raises:
             TypeError: the messages are not a list of messages.
@@ -133,7 +128,8 @@ class ChatModel(Model, Protocol):
 class HTTPModel(Model, Protocol):
     """A language model that takes requests as they go over HTTP, so that any client can use it.
 
-    With `run_episode`, all calls of an agent go through `post`.
+    `params` are further parameters of every Chat Completions request, and `live` is True if answers
+    may take long. In an episode, all calls of an agent go through `post`.
     """
 
     @property
@@ -142,13 +138,11 @@ class HTTPModel(Model, Protocol):
         ...
 
     @property
-    def params(self) -> Mapping[str, Any]:
-        """Further parameters of every Chat Completions request, such as `temperature`."""
+    def params(self) -> Mapping[str, Any]:  # noqa: D102
         ...
 
     @property
-    def live(self) -> bool:
-        """True if its answers may take long."""
+    def live(self) -> bool:  # noqa: D102
         ...
 
     def post(self, request: ModelRequest, origin: Origin) -> ModelResponse:
@@ -159,9 +153,8 @@ class HTTPModel(Model, Protocol):
 class LLM(ChatModel, Protocol):
     """The language model as an agent gets it, whatever way its calls take.
 
-    All calls are counted, limited, recorded and replayed alike. An error of one, such as drift, is
-    raised again by every later call and action, and ends the item, whatever a framework makes of
-    it.
+    All calls are counted, limited, recorded and replayed alike. After an error of one, such as
+    drift, every later call and action raises it again, and it ends the item.
     """
 
     @property
@@ -176,12 +169,12 @@ class LLM(ChatModel, Protocol):
 
     @property
     def async_client(self) -> openai.AsyncOpenAI:
-        """The asynchronous one."""
+        """The asynchronous client."""
         ...
 
     @property
     def base_url(self) -> str:
-        """The address of a server of the item's own, for frameworks; it ends in `/v1`.
+        """The address of the item's own server, for frameworks; it ends in `/v1`.
 
         It takes any JSON that is posted, with any key.
         """
@@ -192,7 +185,7 @@ class LLM(ChatModel, Protocol):
 class Agent(Protocol):
     """Something that works on a page through a model. `name` is the folder of its cassettes.
 
-    An agent may also have the methods of a `RunObserver` and an `ActionCounter`.
+    An agent may also be a `RunObserver`, an `ActionCounter` or a `Normalizer`.
     """
 
     name: str
@@ -239,9 +232,9 @@ class Normalizer(Protocol):
     """An optional part of an `Agent`: leaves out of requests what differs at every run."""
 
     def normalize(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Return a request's body as it is matched and stored.
+        """Return a request's body as it is matched and stored; it is sent as it was.
 
-        It is for ids and the like that a framework makes up; the request is sent as it was.
+        It is for ids and the like that a framework makes up.
         """
         ...
 

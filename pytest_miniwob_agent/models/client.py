@@ -25,7 +25,6 @@ from pytest_miniwob_agent.models.budget import Budget, Payment
 from pytest_miniwob_agent.models.failures import (
     advice_on_connection,
     advice_on_refusal,
-    forbid_retry,
     is_hopeless,
     model_error,
 )
@@ -92,7 +91,7 @@ class LiveModel:
 
     Args:
         model: the model's id.
-        params: the parameters of the option; those that are sent but never kept go with every call.
+        params: the parameters of the option; headers and the query go with every call.
         base_url: the server; None leaves it to `OPENAI_BASE_URL` or the client's default.
         retries: how often a refused or dropped call is sent again, with the client's own back-off.
         key_variable: the environment variable with the key; None for that of the API.
@@ -100,7 +99,7 @@ class LiveModel:
         on_unusable: counts answers that were paid for and can't be used.
 
     Raises:
-        UsageError: the client does not know a parameter, or the environment has no valid proxy.
+        UsageError: the client does not know a parameter, or a variable for proxies is not valid.
     """
 
     def __init__(
@@ -135,10 +134,10 @@ class LiveModel:
     def post(self, request: ModelRequest, origin: Origin) -> ModelResponse:
         """Send a request of any API to the server, and return its answer as a whole.
 
+        A call is repeated only if no answer arrived, as each answer may have been paid for.
+
         Raises:
-            ModelError: the server can't be reached, refuses the call, or its answer holds no
-                completion. The call is repeated only if no answer arrived, as each answer may have
-                been paid for.
+            ModelError: the server can't be reached, refuses the call, or gives no completion.
             UsageError: there is no key for the server.
             BudgetReached: the run may make no more calls.
             RecordingStopped: a completion could not be kept, here or in another worker.
@@ -264,5 +263,4 @@ class _Attempts(httpx2.BaseTransport):
             raise PermanentError(
                 f"redirects calls to {address}; name that server with --miniwob-base-url"
             )
-        forbid_retry(response)
         return response

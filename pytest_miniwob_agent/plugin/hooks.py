@@ -62,12 +62,6 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     session.config.stash[STATE].selection.to_run = collection.cases_of(session.items)
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Send the controller what this worker selected."""
-    session.config.stash[STATE].selection.send(session.config)
-
-
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Begin a run of the item."""
@@ -103,3 +97,9 @@ def pytest_report_teststatus(report: Any) -> tuple[str, str, Any] | None:
     """Map outcomes to status letters."""
     outcome: Outcome | None = getattr(report, "miniwob", None)
     return statuses.letter(report.outcome, outcome) if outcome is not None else None
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Send the controller what this worker selected."""
+    session.config.stash[STATE].selection.send(session.config)

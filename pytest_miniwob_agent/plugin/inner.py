@@ -1,31 +1,25 @@
-"""Pytest inside a command: a run in a process of its own, which reports to the command.
+"""Pytest inside a command: a run with one more plugin, and without its output.
 
-The module is a plugin of that inner run (`-p pytest_miniwob_agent.plugin.inner`), and it has the
-functions that start one: `replay` and `collect`. The two processes talk through a pair of sockets,
-in lines of JSON: the kind of a message, and its data.
+`replay` runs one item for `miniwob-agent show` and `play`; `collect` finds out what the items of a
+run use, for `cassettes` and `doctor`.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
+import io
 import os
-import socket
-import subprocess
 import sys
-import tempfile
-from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pytest_miniwob_agent.browser.grid_address import Grid, HostPort, read_grid
+from pytest_miniwob_agent.browser.grid_address import Grid
 from pytest_miniwob_agent.cassettes.folder.stems import Used
 from pytest_miniwob_agent.core.actions import Action
 from pytest_miniwob_agent.core.case import Case
-from pytest_miniwob_agent.core.data import from_data, to_data
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.events import Event
 from pytest_miniwob_agent.core.observations import Shot
@@ -37,70 +31,20 @@ from pytest_miniwob_agent.plugin.options.project_folder import suite_files
 from pytest_miniwob_agent.plugin.options.reading import read_settings
 from pytest_miniwob_agent.plugin.run.state import STATE
 
-_SETUP = "MINIWOB_INNER"
-"""Variable with what the inner run is to do, and the socket to report to."""
-
 NO_ITEMS = (
     "no item here uses a cassette: run this where your tests are, or name them after --; and name "
     "a model, in the ini file (miniwob_model) or with -- --miniwob-model=ID"
 )
 
 
-class _Channel:
-    """One end of the connection between the two processes."""
-
-    def __init__(self, end: socket.socket) -> None:
-        self._end = end
-        self._lines = end.makefile("r", encoding="utf-8")
-
-    def send(self, kind: str, data: Any = None) -> None:
-        """Send a message.
-
-        Raises:
-            BrokenPipeError: the other process is gone.
-        """
-        self._end.sendall(json.dumps([kind, data]).encode() + b"\n")
-
-    def receive(self) -> tuple[str, Any] | None:
-        """Return the next message; None if the other process is gone."""
-        line = self._lines.readline()
-        return tuple(json.loads(line)) if line else None
-
-    def close(self) -> None:
-        """Close the connection."""
-        self._lines.close()
-        self._end.close()
-
-
-@dataclass(slots=True)
-class _InnerRun:
-    channel: _Channel
-    output: str = ""
-    """What pytest printed, once the run is over."""
-
-
-@contextlib.contextmanager
-def _inner_run(args: Sequence[str], **setup: Any) -> Generator[_InnerRun]:
-    """Run `pytest ARGS` in a process of its own; the end of the block waits for its end."""
-    outer_end, inner_end = socket.socketpair()
-    run = _InnerRun(_Channel(outer_end))
-    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
-        with inner_end:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "pytest", "-p", __name__, *args],
-                env={**os.environ, _SETUP: json.dumps({**setup, "socket": inner_end.fileno()})},
-                pass_fds=[inner_end.fileno()],
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-            )
-        try:
-            yield run
-        finally:
-            run.channel.close()  # the inner run ends, if it has not yet
-            process.wait()
-            output.seek(0)
-            run.output = output.read().rstrip()
+def _run(plugin: object, args: Sequence[str]) -> str:
+    """Run pytest with a plugin; return its output."""
+    sys.path.insert(0, os.getcwd())  # as `python -m pytest` does
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
+        # This package is imported already, which pytest warns of.
+        pytest.main(["-s", "-Wignore::pytest.PytestAssertRewriteWarning", *args], plugins=[plugin])
+    return output.getvalue().rstrip()
 
 
 def replay(
@@ -126,104 +70,157 @@ def replay(
         UsageError: no item has this id, or more than one, or pytest can't run it; the message has
             its output.
     """
-    complete = False
-    with _inner_run(args, job="replay", case=case, watched=step is not None, slowmo=slowmo) as run:
-        while message := run.channel.receive():
-            match message:
-                case "error", text:
-                    raise UsageError(text)
-                case "episode", id_:
-                    observer.before_episode(Case.from_id(id_))
-                case "event", data:
-                    observer.on_event(from_data(Event, data))
-                case "outcome", data:
-                    complete = True
-                    observer.after_item(from_data(Outcome, data))
-                case "next", data:
-                    assert step is not None
-                    go_on = step(data if isinstance(data, str) else from_data(Action, data))
-                    complete = complete or not go_on
-                    with contextlib.suppress(BrokenPipeError):  # the run is over
-                        run.channel.send("go" if go_on else "stop")
-    if not complete:
-        raise UsageError(f"pytest can't run the item:\n{run.output}")
+    player = _Player(case, observer, step, slowmo)
+    output = _run(player, args)
+    if player.failure is not None:
+        raise player.failure
+    if not player.complete:
+        raise UsageError(f"pytest can't run the item:\n{output}")
 
 
-@dataclass(frozen=True, slots=True)
-class Collected:
-    """The cassettes, the key and the Grid that a pytest run would use.
+_LEFT_OUT = ("results", "baseline", "gate", "report", "trace", "answers")
+"""Our options that write, judge, or belong to recording."""
+
+_OTHERS: dict[str, Any] = {
+    "numprocesses": None, "dist": "no", "tx": [],
+    "xmlpath": None, "htmlpath": None, "json_report": False, "allure_report_dir": None,
+}  # fmt: skip
+"""Options of other plugins that would run the item elsewhere, or overwrite the reports of a run."""
+
+
+class _Player(Observer):
+    """Plugin of a run that replays one item, and follows its episode."""
+
+    def __init__(
+        self,
+        case: str,
+        observer: Observer,
+        step: Callable[[Action | str], bool] | None,
+        slowmo: int | None,
+    ) -> None:
+        self._case, self._observer, self._step, self._slowmo = case, observer, step, slowmo
+        self._stdout = sys.stdout
+        self.wants_pictures = step is not None  # before each action, with the pointer in place
+        self.complete = False
+        self.failure: BaseException | None = None
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_cmdline_main(self, config: pytest.Config) -> Generator[None, Any, Any]:
+        """Leave out what a run does besides running an item, before plugins prepare for it."""
+        for name, value in _OTHERS.items():
+            if hasattr(config.option, name):
+                setattr(config.option, name, value)
+        for name in _LEFT_OUT:
+            setattr(config.option, f"miniwob_{name}", "")
+        config.option.miniwob_record = "none"
+        return (yield)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_configure(self, config: pytest.Config) -> None:
+        state = config.stash[STATE]
+        state.observe, state.slowmo = self.observe, self._slowmo
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(
+        self, session: pytest.Session, items: list[pytest.Item]
+    ) -> None:
+        """Leave the one item that is meant."""
+        ids = {item.nodeid: case.id for item in items if (case := case_of(item)) is not None}
+        found = [
+            name
+            for name, id_ in ids.items()
+            if name == self._case or f"/{id_}".endswith(f"/{self._case}")
+        ]
+        items[:] = [item for item in items if [item.nodeid] == found]
+        if session.testsfailed or len(found) == 1:  # a failure is in pytest's output
+            return
+        if not ids:
+            text = "no MiniWoB++ item here: run this where your tests are, or name them after --"
+        elif found:
+            text = f"{len(found)} items are called {self._case}; name one: {listed(found)}"
+        else:
+            text = f"no item here is called {self._case}"
+            text += nearest(self._case, sorted(set(ids.values())))
+            text += "; name other tests, seeds or options after --, as you would run them"
+        self.failure = UsageError(text)
+
+    def observe(self, environment: Page) -> Observer:
+        """Follow the item's run."""
+        with self._in_command():
+            if self.wants_pictures and not isinstance(environment, Visible):
+                raise UsageError(
+                    f"the page of {self._case} is not in a browser, so there is nothing to see: "
+                    "`miniwob-agent show` prints the episode"
+                )
+        return self
+
+    def before_episode(self, case: Case) -> None:
+        with self._in_command():
+            self._observer.before_episode(case)
+
+    def on_event(self, event: Event) -> None:
+        with self._in_command():
+            self._observer.on_event(event)
+
+    def on_picture(self, shot: Shot, trial: int, step: int, action: Action | None) -> None:
+        self._wait(action or "trial")
+
+    def after_item(self, outcome: Outcome) -> None:
+        if self.wants_pictures:  # the window stays open until the user has seen the end
+            self._wait("episode")
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if (outcome := getattr(report, "miniwob", None)) is not None:
+            self.complete = True
+            with self._in_command():
+                self._observer.after_item(outcome)
+
+    def _wait(self, following: Action | str) -> None:
+        """Wait until the user lets the replay go on; end the run if not."""
+        assert self._step is not None
+        with self._in_command():
+            go_on = self._step(following)
+        if not go_on:
+            self.complete = True
+            pytest.exit("the user quits")
+
+    @contextlib.contextmanager
+    def _in_command(self) -> Iterator[None]:
+        """Let the command print to its own output; what fails there ends the run."""
+        if self.failure is None:
+            try:
+                with contextlib.redirect_stdout(self._stdout):
+                    yield
+            except (UsageError, BrokenPipeError, KeyboardInterrupt) as error:
+                self.failure = error
+        if self.failure is not None:
+            pytest.exit("the command ends")
+
+
+class Collector:
+    """Plugin of a run that only collects.
 
     Attributes:
-        used: the cassettes of its items; also of items that are deselected, or of `miniwob_suites`
-            alone.
+        used: the cassettes of the run's items; those of `miniwob_suites` count as deselected.
         key_variable: the environment variable that an option names for the key.
         grid: the Grid that the run opens its browsers on; None for this machine.
         problem: why the items can't be collected, with pytest's output; empty if they can.
     """
 
-    used: Used = field(default_factory=lambda: Used(Path(), ()))
-    key_variable: str | None = None
-    grid: Grid | None = None
-    problem: str = ""
-
-
-def collect(args: Sequence[str]) -> Collected:
-    """Return what `pytest ARGS` would use."""
-    found: dict[str, Any] = {}
-    with _inner_run(["--collect-only", "-qq", *args], job="collect") as run:
-        while message := run.channel.receive():
-            match message:
-                case "settings", (variable, address, capabilities, serve):
-                    found["key_variable"] = variable
-                    if address:
-                        place = HostPort(*serve) if serve else None
-                        found["grid"] = read_grid(address, capabilities, place)
-                case "cassettes", (folder, stems, deselected):
-                    found["used"] = Used(Path(folder), stems, deselected)
-    if "used" not in found:
-        found["problem"] = f"pytest can't collect the items:\n{run.output}"
-    return Collected(**found)
-
-
-def used_cassettes(args: Sequence[str]) -> Used:
-    """Return the cassettes that the items of `pytest ARGS` use.
-
-    Raises:
-        UsageError: pytest can't collect the items, or none of them uses a cassette.
-    """
-    collected = collect(args)
-    if collected.problem:
-        raise UsageError(collected.problem)
-    if not collected.used.stems:
-        raise UsageError(NO_ITEMS)
-    return collected.used
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_cmdline_main(config: pytest.Config) -> Generator[None, Any, Any]:
-    """Prepare the inner run for its job, before any other plugin prepares for a run."""
-    setup = json.loads(os.environ[_SETUP])
-    channel = _Channel(socket.socket(fileno=setup["socket"]))
-    config.add_cleanup(channel.close)
-    plugin = _Collector(channel) if setup["job"] == "collect" else _Player(channel, setup)
-    plugin.prepare(config)
-    config.pluginmanager.register(plugin, "miniwob-inner")
-    return (yield)
-
-
-class _Collector:
-    """Reports the settings of a run, and the cassettes that its items use."""
-
-    def __init__(self, channel: _Channel) -> None:
-        self._channel = channel
+    def __init__(self) -> None:
+        self.used = Used(Path(), ())
+        self.key_variable: str | None = None
+        self.grid: Grid | None = None
+        self.problem = "pytest can't collect the items:\n"
         self._suites: list[Path] = []
 
-    def prepare(self, config: pytest.Config) -> None:
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_cmdline_main(self, config: pytest.Config) -> None:
+        """Read the settings, also of a run that can't collect its items."""
         config.option.lf = False  # which leaves out files without an item that failed
         with contextlib.suppress(UsageError):  # pytest reports it later
             settings = read_settings(config)
-            data = [settings.key_variable, settings.remote, settings.capabilities, settings.serve]
-            self._channel.send("settings", data)
+            self.key_variable, self.grid = settings.key_variable, settings.grid
 
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self, config: pytest.Config) -> None:
@@ -239,120 +236,35 @@ class _Collector:
         items[:] = [item for item in items if item.path not in self._suites]
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Find the cassettes of all items that tests offer, and of those that are selected."""
         if session.testsfailed:
             return
         state = session.config.stash[STATE]
         stems = set(state.cassettes_of(state.selection.cases))
         deselected = stems.difference(state.cassettes_of(cases_of(session.items)))
-        folder = str(state.settings.cassettes)
-        self._channel.send("cassettes", [folder, sorted(stems), sorted(deselected)])
+        folder = state.settings.cassettes
+        self.used = Used(folder, sorted(stems), sorted(deselected))
+        self.problem = ""
 
 
-_LEFT_OUT = ("results", "baseline", "gate", "report", "trace", "answers")
-"""Our options that write, judge, or belong to recording."""
+def collect(args: Sequence[str]) -> Collector:
+    """Return what `pytest ARGS` would use."""
+    collector = Collector()
+    output = _run(collector, ["--collect-only", "-qq", *args])
+    if collector.problem:
+        collector.problem += output
+    return collector
 
-_OTHERS: dict[str, Any] = {
-    "numprocesses": None, "dist": "no", "tx": [],
-    "xmlpath": None, "htmlpath": None, "json_report": False, "allure_report_dir": None,
-}  # fmt: skip
-"""Options of other plugins that would run the item elsewhere, or overwrite the reports of a run."""
 
+def used_cassettes(args: Sequence[str]) -> Used:
+    """Return the cassettes that the items of `pytest ARGS` use.
 
-class _Player(Observer):
-    """Replays one item, and reports its episode."""
-
-    def __init__(self, channel: _Channel, setup: dict[str, Any]) -> None:
-        self._channel = channel
-        self._connected = True
-        self._case: str = setup["case"]
-        self._slowmo: int | None = setup["slowmo"]
-        self.wants_pictures = setup["watched"]  # one before each action, with the pointer in place
-
-    def prepare(self, config: pytest.Config) -> None:
-        """Leave out what a run does besides running an item."""
-        for name, value in _OTHERS.items():
-            if hasattr(config.option, name):
-                setattr(config.option, name, value)
-        for name in _LEFT_OUT:
-            setattr(config.option, f"miniwob_{name}", "")
-        config.option.miniwob_record = "none"
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_configure(self, config: pytest.Config) -> None:
-        state = config.stash[STATE]
-        state.observe, state.slowmo = self.observe, self._slowmo
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Leave the one item that is meant."""
-        ids = {item.nodeid: case.id for item in items if (case := case_of(item)) is not None}
-        found = [
-            name
-            for name, id_ in ids.items()
-            if name == self._case or f"/{id_}".endswith(f"/{self._case}")
-        ]
-        if not ids:
-            self._send(
-                "error",
-                "no MiniWoB++ item here: run this where your tests are, or name them after --",
-            )
-        elif not found:
-            self._send(
-                "error",
-                f"no item here is called {self._case}"
-                + nearest(self._case, sorted(set(ids.values())))
-                + "; name other tests, seeds or options after --, as you would run them",
-            )
-        elif len(found) > 1:
-            self._send(
-                "error", f"{len(found)} items are called {self._case}; name one: {listed(found)}"
-            )
-        items[:] = [item for item in items if [item.nodeid] == found]
-
-    def observe(self, environment: Page) -> Observer:
-        """Follow the item's run."""
-        if self.wants_pictures and not isinstance(environment, Visible):
-            self._send(
-                "error",
-                f"the page of {self._case} is not in a browser, so there is nothing to see: "
-                "`miniwob-agent show` prints the episode",
-            )
-            self._leave()
-        return self
-
-    def before_episode(self, case: Case) -> None:
-        self._send("episode", case.id)
-
-    def on_event(self, event: Event) -> None:
-        self._send("event", to_data(event))
-
-    def on_picture(self, shot: Shot, trial: int, step: int, action: Action | None) -> None:
-        self._wait(action or "trial")
-
-    def after_item(self, outcome: Outcome) -> None:
-        """Leave the window open until the user has seen the end."""
-        if self.wants_pictures:
-            self._wait("episode")
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if (outcome := getattr(report, "miniwob", None)) is not None:
-            self._send("outcome", outcome.to_data())
-
-    def _send(self, kind: str, data: Any) -> None:
-        """Send a message; end the run, fixtures included, if the outer process is gone."""
-        if not self._connected:
-            return
-        try:
-            self._channel.send(kind, data)
-        except BrokenPipeError:
-            self._leave()
-
-    def _wait(self, following: Action | str) -> None:
-        """Send what follows, and wait until it may be done."""
-        self._send("next", to_data(following))
-        if self._connected and self._channel.receive() != ("go", None):
-            self._leave()
-
-    def _leave(self) -> None:
-        self._connected = False
-        pytest.exit("the outer process is gone")
+    Raises:
+        UsageError: pytest can't collect the items, or none of them uses a cassette.
+    """
+    collected = collect(args)
+    if collected.problem:
+        raise UsageError(collected.problem)
+    if not collected.used.stems:
+        raise UsageError(NO_ITEMS)
+    return collected.used

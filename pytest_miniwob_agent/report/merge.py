@@ -32,9 +32,7 @@ def merge_reports(folders: Sequence[Path], target: Report) -> int:
     shards = []
     for folder, index in zip(folders, indexes, strict=True):
         if index.get("unfinished"):
-            raise UsageError(
-                f"{folder} was not finished, as its run was ended: run the shard again"
-            )
+            raise UsageError(f"{folder} is unfinished, as its run was stopped: run the shard again")
         shard = Shard.from_data(index["shard"], str(folder)) if "shard" in index else None
         shards.append((str(folder), shard))
     check_shards(shards)

@@ -15,7 +15,7 @@ from itertools import groupby
 from pytest_miniwob_agent.core.data import canonical_json
 from pytest_miniwob_agent.core.text import counted
 from pytest_miniwob_agent.results import statistics
-from pytest_miniwob_agent.results.file import Result, Results, Samples
+from pytest_miniwob_agent.results.file import Result, Results, Samples, add_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Pair:
 
     @property
     def touched(self) -> bool:
-        """True if a sample ran otherwise than before, or with another set-up, in any way."""
+        """True if a sample ran in any way differently from before, or with another set-up."""
         before, after = self.before.results, self.after.results
         return before != after and list(map(_course, before)) != list(map(_course, after))
 
@@ -264,11 +264,13 @@ class Comparison:
     @property
     def calls(self) -> dict[str, dict[str, int]]:
         """Number of model calls over the pairs, `before` and `after`: by purpose, and `all`."""
-        counts = {side: Counter[str]() for side in ("before", "after")}
+        found = {}
         for side, results in self._compared.items():
+            counts = Counter[str]()
             for result in results:
-                counts[side].update(result.calls)
-        return {side: {"all": c.total(), **dict(sorted(c.items()))} for side, c in counts.items()}
+                counts.update(result.calls)
+            found[side] = {"all": counts.total(), **dict(sorted(counts.items()))}
+        return found
 
     @property
     def tokens(self) -> dict[str, dict[str, int | None]]:
@@ -278,9 +280,8 @@ class Comparison:
         """
         return {
             side: {
-                name: None if None in counts else sum(filter(None, counts))
+                name: add_tokens(result.tokens[name] for result in results)
                 for name in ("prompt", "completion")
-                for counts in [[result.tokens[name] for result in results]]
             }
             for side, results in self._compared.items()
         }

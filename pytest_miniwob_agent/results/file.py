@@ -178,6 +178,16 @@ class Results:
             raise UsageError(f"{path} can't be written: {error}") from None
 
 
+def add_tokens(counts: Iterable[int | None]) -> int | None:
+    """Return the sum of numbers of tokens, None if one is not known."""
+    total = 0
+    for count in counts:
+        if count is None:
+            return None
+        total += count
+    return total
+
+
 def one_per_case(results: Iterable[Result]) -> tuple[Result, ...]:
     """Return one result per case; several tests may run the same case, if with the same result.
 

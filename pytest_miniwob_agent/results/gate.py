@@ -239,7 +239,7 @@ def _notes(both: Comparison, left_out: Sequence[str]) -> list[str]:
     notes = []
     if baseline.partial:
         notes.append(
-            f"the baseline is of a partial run ({', '.join(baseline.partial)}); items that it does "
+            f"the baseline comes from a partial run ({', '.join(baseline.partial)}); items it does "
             "not have are not judged"
         )
     if left_out:
@@ -320,7 +320,7 @@ def _doubt(whole: RateChange, p: float, gate: Gate) -> list[Reason]:
         return [Reason("undecided", text, hint=_to_decide(whole, gate))]
     if touched < fewest and whole.difference < 0:
         text = (
-            f"{_counts(whole)}, but only {counted(touched, 'item')} ran otherwise than in the "
+            f"{_counts(whole)}, but only {counted(touched, 'item')} ran differently from the "
             f"baseline: fewer than {fewest} can't give a p-value of {gate.alpha:g}"
         )
         hint = f"run more seeds, so that {fewest} items or more meet the change"

@@ -1,14 +1,15 @@
 """A run's figures in the form of the reflective agent's paper, with the published ones.
 
-Completion by trials (tables 10 to 12), means (tables 5 and 6), the significance of more trials
-(tables 7 and 13) and the planner calls that staging saves (table 8). A run of RCI or WebWISE is
-tabulated by the suite of its own paper. The published figures are in the folder `data`.
+Completion by trials (tables 10 to 12), the significance of more trials (tables 7 and 13) and the
+planner calls that staging saves (table 8). A run of RCI or WebWISE is tabulated by the suite of its
+own paper. The published figures are in the folder `data`.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -29,6 +30,8 @@ PAPER = "reflective-agent (PaLM 2 L)"
 SIGNIFICANCE, PLANNING = "n-screen-n-step", "1-screen-n-step"
 """The categories whose tasks the paper's tables 13 and 8 list one by one."""
 
+PAPERS = {"paper": PAPER, "rci": "the paper's RCI", "webwise": "the paper's WebWISE"}
+"""The system of each paper, by the suite of the run's agent."""
 
 FUNCTIONS = {
     "1": "1 function",
@@ -46,6 +49,19 @@ def published(name: str) -> list[dict[str, str]]:
     """The rows of a file of published figures."""
     text = (Path(__file__).with_name("data") / name).read_text(encoding="utf-8")
     return list(csv.DictReader(io.StringIO(text)))
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a run; a row holds values by column, a rate as a float from 0 to 1.
+
+    `name` is the table's key in JSON, which tables of several categories share.
+    """
+
+    name: str
+    title: str
+    remark: str
+    rows: list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -116,122 +132,140 @@ class Paper:
         return found
 
     @cached_property
-    def completion(self) -> list[dict[str, Any]]:
-        """Tables 10 to 12: completion by task and number of trials, and the published figures."""
-        return [
-            {
-                "group": group,
-                "category": items[0].results[0].category,
-                "task": task,
-                "items": len(items),
-                "completion": {f"T={t}": float(_rate(items, t)) for t in self.trials},
-                "published": self.rates.get(task, {}),
-            }
+    def completion(self) -> dict[str, list[dict[str, Any]]]:
+        """Tables 10 to 12, by category or group: the run's and the published rates of tasks."""
+        return {
+            group: [
+                {"task": task, "items": len(items)}
+                | {f"T={t}": float(_rate(items, t)) for t in self.trials}
+                | self.rates.get(task, {})
+                for task, items in tasks.items()
+            ]
             for group, tasks in self.items.items()
-            for task, items in tasks.items()
-        ]
-
-    def systems(self) -> list[dict[str, Any]]:
-        """Mean completion by category and published system, over the tasks that both have."""
-        rows = []
-        for category in self.items:
-            tasks = [row for row in self.completion if row["group"] == category]
-            for system in dict.fromkeys(name for row in tasks for name in row["published"]):
-                shared = [row for row in tasks if system in row["published"]]
-                means = {
-                    f"T={t}": _mean([row["completion"][f"T={t}"] for row in shared])
-                    for t in self.trials
-                }
-                rows.append(
-                    {
-                        "category": category,
-                        "system": system,
-                        "shared_tasks": len(shared),
-                        "published": _mean([row["published"][system] for row in shared]),
-                        "completion": means,
-                    }
-                )
-        return rows
-
-    def functions(self) -> list[dict[str, Any]]:
-        """WebWISE's tables 2 and 3: completion by number of functions; empty for other agents."""
-        if self.suite != "webwise":
-            return []
-        systems: dict[str, dict[str, float]] = {}
-        if ours := {
-            group: _mean([float(_rate(items, 1)) for items in self.items[name].values()])
-            for group, name in FUNCTIONS.items()
-            if name in self.items
-        }:
-            systems["this run"] = ours
-        for row in published("functions.csv"):
-            rates = systems.setdefault(_system(row), {})
-            rates[row["functions"]] = float(row["completion_rate"])
-        return [{"system": name, "completion": rates} for name, rates in systems.items()]
-
-    def significance(self) -> list[dict[str, Any]]:
-        """Tables 7 and 13: the significance of more trials, by category and by task.
-
-        The exact test and McNemar's chi-square are one-tailed, the t-test two-tailed.
-        """
-        given = {
-            (row["what"], int(row["from_trials"]), int(row["to_trials"])): row["p_value"]
-            for row in published("pvalues.csv")
         }
-        groups = [
-            (category, [samples for items in tasks.values() for samples in items], pair)
-            for category, tasks in self.items.items()
-            for pair in ((1, 3), (3, 5), (1, 5))
-        ]
-        last = (1, self.trials[-1])
-        groups += [(task, items, last) for task, items in self.items.get(SIGNIFICANCE, {}).items()]
-        rows = []
-        for what, items, (few, more) in groups:
-            if few == more or not {few, more} <= set(self.trials):
-                continue
-            gains = [_within(samples, more) - _within(samples, few) for samples in items]
-            paper = given.get((what, few, more))
-            rows.append(
-                {
-                    "what": what,
-                    "kind": "category" if what in self.items else "task",
-                    "items": len(items),
-                    "from_trials": few,
-                    "to_trials": more,
-                    "from_solved": float(_rate(items, few) * len(items)),
-                    "to_solved": float(_rate(items, more) * len(items)),
-                    "p_exact": statistics.p_worse([-gain for gain in gains]),
-                    "p_chi_square": statistics.matched_chi_square(gains),
-                    "p_t": statistics.paired_t(gains),
-                    "p_published": float(paper) if paper else None,
-                }
-            )
-        return rows
 
-    def planning(self) -> list[dict[str, Any]]:
+    @cached_property
+    def tables(self) -> list[Table]:
+        """The tables that have rows."""
+        tables = [
+            *map(self._completion, self.items),
+            *map(self._systems, self.items),
+            self._functions(),
+            *self._significance(),
+            *self._planning(),
+        ]
+        return [table for table in tables if table.rows]
+
+    def _completion(self, group: str) -> Table:
+        rows = self.completion[group]
+        counts = sorted({row["items"] for row in rows})
+        range_ = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
+        remark = f"Percent of {range_} items per task; with * {PAPERS[self.suite]}."
+        return Table("completion", f"Completion, {group}", remark, rows)
+
+    def _systems(self, group: str) -> Table:
+        tasks = self.completion[group]
+        rows = []
+        for system in dict.fromkeys(s for row in tasks for s in self.rates.get(row["task"], {})):
+            shared = [row for row in tasks if system in row]
+            means = {f"T={t}": _mean([row[f"T={t}"] for row in shared]) for t in self.trials}
+            mean = _mean([row[system] for row in shared])
+            rows.append({"system": system, "tasks": len(shared), "published": mean} | means)
+        remark = (
+            "Mean over the tasks that both have, in percent. Other seeds, screens and models: no "
+            "ranking."
+        )
+        return Table("systems", f"Systems, {group}", remark, rows)
+
+    def _functions(self) -> Table:
+        """WebWISE's tables 2 and 3; without rows for other agents."""
+        systems: dict[str, dict[str, Any]] = {}
+        if self.suite == "webwise":
+            systems["this run"] = {"system": "this run"} | {
+                group: _mean([float(_rate(items, 1)) for items in self.items[name].values()])
+                for group, name in FUNCTIONS.items()
+                if name in self.items
+            }
+            for row in published("functions.csv"):
+                rates = systems.setdefault(_system(row), {"system": _system(row)})
+                rates[row["functions"]] = float(row["completion_rate"])
+        remark = (
+            "WebWISE's tables 2 and 3: percent of the tasks whose solution calls 1, 2, 3 to 6 or a "
+            "variable number of functions; k is the number of examples."
+        )
+        return Table("functions", "By number of functions", remark, list(systems.values()))
+
+    def _significance(self) -> list[Table]:
+        """Tables 7 and 13: the significance of more trials, by category and by task."""
+        given = {
+            (row["what"], int(row["from_trials"]), int(row["to_trials"])): float(row["p_value"])
+            for row in published("pvalues.csv")
+            if row["p_value"]
+        }
+        groups = {
+            "category": [
+                (category, [samples for items in tasks.values() for samples in items], pair)
+                for category, tasks in self.items.items()
+                for pair in ((1, 3), (3, 5), (1, 5))
+            ],
+            "task": [
+                (task, items, (1, self.trials[-1]))
+                for task, items in self.items.get(SIGNIFICANCE, {}).items()
+            ],
+        }
+        remark = (
+            "Items solved with few and with more trials; one-tailed p by the exact test and by "
+            "McNemar's chi-square, two-tailed by the t-test; the p that the paper prints."
+        )
+        tables = []
+        for kind, tests in groups.items():
+            rows = [
+                {kind: what}
+                | ({"trials": f"{few} to {more}"} if kind == "category" else {})
+                | _test(items, few, more)
+                | {"printed": given.get((what, few, more))}
+                for what, items, (few, more) in tests
+                if few < more and {few, more} <= set(self.trials)
+            ]
+            title = f"Are more trials better? By {kind}"
+            if kind == "task":
+                title += f", 1 to {self.trials[-1]}"
+            tables.append(Table(f"significance_by_{kind}", title, remark, rows))
+        return tables
+
+    def _planning(self) -> list[Table]:
         """Table 8: planner calls made, and those needed with one call for each action.
 
-        `first` counts the samples that were solved in their first trial, `all` every sample with
-        all of its trials. Empty for an agent without stages: one that makes no fewer calls than
-        it takes actions.
+        None for an agent without stages: one that makes no fewer calls than it takes actions.
         """
-        if (_planned(self.conclusive)["saved"] or 0) <= 0:
+        actions, calls = _planned(self.conclusive)
+        if calls >= actions:
             return []
         groups = {task: [items] for task, items in self.items.get(PLANNING, {}).items()}
         groups |= {category: list(tasks.values()) for category, tasks in self.items.items()}
         given = published("planning.csv")
-        rows = []
-        for what, tasks in groups.items():
-            every = [result for items in tasks for samples in items for result in samples.results]
-            parts = {"first": [result for result in every if result.solved_at == 1], "all": every}
-            row: dict[str, Any] = {part: _planned(results) for part, results in parts.items()}
-            row["published"] = [
-                {p: _saving(int(r[f"{p}_iterative"]), int(r[f"{p}_staged"])) for p in parts}
-                for r in given
-                if r["task"] == what
-            ]
-            rows.append({"what": what} | row)
-        return rows
+        remark = (
+            "Actions (one call per action, without staging), calls that choose actions, and "
+            "percent saved; the paper's savings are in the last column."
+        )
+        tables = []
+        for part, title in (("first", "solved in the first trial"), ("all", "all trials")):
+            rows = []
+            for what, tasks in groups.items():
+                results = [r for items in tasks for samples in items for r in samples.results]
+                actions, calls = _planned(
+                    [result for result in results if part == "all" or result.solved_at == 1]
+                )
+                printed = [
+                    f"{100 - 100 * int(row[f'{part}_staged']) / int(row[f'{part}_iterative']):.0f}"
+                    for row in given
+                    if row["task"] == what
+                ]
+                saved = 1 - calls / actions if actions else None
+                row = {"what": what, "actions": actions, "calls": calls, "saved": saved}
+                rows.append(row | {"paper": ", ".join(printed)})
+            tables.append(Table(f"planning_{part}", f"Planner calls, {title}", remark, rows))
+        return tables
 
 
 def _system(row: dict[str, str]) -> str:
@@ -259,16 +293,24 @@ def _mean(rates: Sequence[float]) -> float:
     return sum(rates) / len(rates)
 
 
-def _planned(results: Sequence[Result]) -> dict[str, Any]:
-    staged = sum(
-        count
-        for result in results
-        for purpose, count in result.calls.items()
-        if purpose not in NOT_CHOOSING
-    )
-    return _saving(sum(result.steps for result in results), staged)
+def _test(items: Sequence[Samples], few: int, more: int) -> dict[str, float | None]:
+    """Items solved with both numbers of trials, and p-values if more trials solved more."""
+    gains = [_within(samples, more) - _within(samples, few) for samples in items]
+    gained = any(gains)
+    return {
+        "few": float(_rate(items, few) * len(items)),
+        "more": float(_rate(items, more) * len(items)),
+        "of": len(items),
+        "exact": statistics.p_worse([-gain for gain in gains]) if gained else None,
+        "chi²": statistics.matched_chi_square(gains) if gained else None,
+        "t-test": statistics.paired_t(gains) if gained else None,
+    }
 
 
-def _saving(iterative: int, staged: int) -> dict[str, Any]:
-    saved = 1 - staged / iterative if iterative else None
-    return {"iterative": iterative, "staged": staged, "saved": saved}
+def _planned(results: Sequence[Result]) -> tuple[int, int]:
+    """The number of actions, and of the calls that chose them."""
+    calls = Counter[str]()
+    for result in results:
+        calls.update(result.calls)
+    choosing = calls.total() - sum(calls[purpose] for purpose in NOT_CHOOSING)
+    return sum(result.steps for result in results), choosing

@@ -77,7 +77,7 @@ def check_shards(sources: Sequence[tuple[str, Shard | None]]) -> list[Shard]:
     """Check that these are the shards of one suite, all of them, each once; return them.
 
     Args:
-        sources: the file or folder of each shard, and its head; None if that is not of a shard.
+        sources: the file or folder of each shard, and its head; None if it comes from a whole run.
 
     Raises:
         UsageError: they are not; the message names the shard and says what to do.
@@ -86,15 +86,15 @@ def check_shards(sources: Sequence[tuple[str, Shard | None]]) -> list[Shard]:
     for source, shard in sources:
         if shard is None:
             raise UsageError(
-                f"{source} is not of a shard: its run had neither --splits and --group of "
+                f"{source} does not come from a shard: its run had neither --splits and --group of "
                 "pytest-split nor --miniwob-shard. Merge what shards wrote; a whole run needs no "
                 "merge"
             )
         _, first = next(iter(known.values()), (source, shard))
         if difference := shard.difference(first):
             raise UsageError(
-                f"{source} ({shard}) is not of the suite of {first}: it has {difference}; run "
-                "those that differ again, like the others"
+                f"{source} ({shard}) does not belong to the suite of {first}: it has "
+                f"{difference}; run those that differ again, like the others"
             )
         if shard.number in known:
             raise UsageError(

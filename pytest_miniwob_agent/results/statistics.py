@@ -37,7 +37,7 @@ def p_worse(differences: Sequence[Fraction]) -> float:
 
     If the change did nothing, each item's difference was as likely to have the other sign. The
     p-value is the share of all sign patterns whose sum is as low as the observed one. With one
-    sample an item this is the exact McNemar test, a binomial test of the discordant pairs.
+    sample per item this is the exact McNemar test, a binomial test of the discordant pairs.
     """
     unit = min(math.lcm(*(difference.denominator for difference in differences)), RESOLUTION)
     steps = [round(difference * unit) for difference in differences]
@@ -217,7 +217,11 @@ def fewest_changes(alpha: float) -> int:
     return math.ceil(math.log2(1 / alpha) - 1e-9)
 
 
-def needed_items(drop: float, moved: float, alpha: float = 0.05, power: float = 0.8) -> int:
+POWER = 0.8
+"""The chance with which a number of items is to decide."""
+
+
+def needed_items(drop: float, moved: float, alpha: float = 0.05) -> int:
     """Approximate number of items that the one-sided paired test needs to show a drop.
 
     R. J. Connor (1987), Biometrics 43, 207-211.
@@ -227,10 +231,9 @@ def needed_items(drop: float, moved: float, alpha: float = 0.05, power: float = 
         moved: the mean square of the items' differences: with one sample per item, the share of the
             items that change, either way. Taken as `drop` if it is smaller.
         alpha: the level of the test.
-        power: the chance of detecting the drop.
     """
     moved = max(drop, moved)
-    z_alpha, z_power = NORMAL.inv_cdf(1 - alpha), NORMAL.inv_cdf(power)
+    z_alpha, z_power = NORMAL.inv_cdf(1 - alpha), NORMAL.inv_cdf(POWER)
     reach = z_alpha * math.sqrt(moved) + z_power * math.sqrt(moved - drop**2)
     return max(math.ceil((reach / drop) ** 2), math.ceil(fewest_changes(alpha) / moved))
 
@@ -240,10 +243,8 @@ def fewest_items(margin: float) -> int:
     return math.floor(NORMAL.inv_cdf(0.975) ** 2 * (1 - margin) / margin) + 1
 
 
-def deciding_items(
-    difference: float, moved: float, margin: float, alpha: float = 0.05, power: float = 0.8
-) -> int:
-    """Approximate number of items that show a loss, or rule out one of `margin`.
+def deciding_items(difference: float, moved: float, margin: float, alpha: float = 0.05) -> int:
+    """Approximate number of items that show a loss at level `alpha`, or rule out one of `margin`.
 
     Args:
         difference: the true difference of the rates, estimated by the observed one.
@@ -251,13 +252,12 @@ def deciding_items(
             show that none ever changes.
         margin: the loss to rule out by the 95 % interval.
         alpha: the level of the test that shows a loss.
-        power: the chance that the one or the other succeeds.
     """
     moved = max(moved, 0.05, difference**2)
     counts = []
     if difference < 0:
-        counts.append(needed_items(-difference, moved, alpha, power))
+        counts.append(needed_items(-difference, moved, alpha))
     if difference > -margin:
-        reach = (NORMAL.inv_cdf(0.975) + NORMAL.inv_cdf(power)) * math.sqrt(moved - difference**2)
+        reach = (NORMAL.inv_cdf(0.975) + NORMAL.inv_cdf(POWER)) * math.sqrt(moved - difference**2)
         counts.append(max(math.ceil((reach / (margin + difference)) ** 2), fewest_items(margin)))
     return min(counts)

@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_miniwob_agent.tasks.catalogue import task_fact
 from pytest_miniwob_agent.tasks.pages import Catalogue
-from pytest_miniwob_agent.tasks.selection import select_tasks
+from pytest_miniwob_agent.tasks.selectors import select_tasks
 from pytest_miniwob_agent.tasks.suites import suites_of
 
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from pytest_miniwob_agent.core.text import first_items, listed, p_value, percent, points
 from pytest_miniwob_agent.results import statistics
-from pytest_miniwob_agent.results.comparison import Comparison, Pair, RateChange, describe
-from pytest_miniwob_agent.results.file import Samples
+from pytest_miniwob_agent.results.comparison import Comparison, Pair, RateChange
 from pytest_miniwob_agent.results.gate import Verdict
 from pytest_miniwob_agent.terminal import layout
-from pytest_miniwob_agent.terminal.gate import verdict_data, verdict_lines, verdict_markdown
+from pytest_miniwob_agent.terminal.gate import verdict_data, verdict_lines
+
+LISTED = 100
+"""The most items that are listed as worse, and as better."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +48,8 @@ class ComparisonView:
         for title, pairs in zip(("worse", "better"), self.changed, strict=True):
             if pairs:
                 lines += ["", f"{title} ({len(pairs)})"]
-                for pair in pairs:
-                    lines += layout.wrap(str(pair), width, 2)
+                for line in first_items(list(map(str, pairs)), LISTED):
+                    lines += layout.wrap(line, width, 2)
         lines.append("")
         for name, value in self._remarks():
             lines += layout.wrap(f"{name}: {value}", width)
@@ -55,31 +57,13 @@ class ComparisonView:
             lines += ["", *verdict_lines(self.verdict, width, most=5, changes=False)]
         return "\n".join(lines) + "\n"
 
-    def markdown(self, most: int = 100) -> str:
-        """Markdown for a comment on a pull request or a job's summary; lists name `most` items."""
+    def markdown(self) -> str:
+        """Markdown for a comment on a pull request or a job's summary: the text, as code."""
         lines = ["### MiniWoB++ results", ""]
         if self.verdict:
-            # The items that got worse have a table of their own below.
-            lines += [*verdict_markdown(self.verdict, most), ""]
-        head = ("", "before", "after")
-        named = [(layout.escape(row[0]), *map(layout.cell, row[1:])) for row in self.both.setup]
-        lines += [*layout.markdown_table([head, *named]), ""]
-        for text in self.both.warnings:
-            lines += ["> [!WARNING]", f"> {layout.escape(text)}", ""]
-        lines += [*layout.markdown_table(_first_escaped(self._rates())), ""]
-        if rows := self._repeats(self.both):
-            lines += [*layout.markdown_table(_first_escaped(rows)), ""]
-        for title, pairs in zip(("Worse", "Better"), self.changed, strict=True):
-            if pairs:
-                rows = [("item", "before", "after")]
-                for pair in pairs[:most]:
-                    sides = describe(pair.before), describe(pair.after)
-                    rows.append((layout.cell(pair.item), *map(layout.cell, sides)))
-                lines += [f"#### {title} ({len(pairs)})", "", *layout.markdown_table(rows), ""]
-                if pairs[most:]:
-                    lines += [first_items([pair.item for pair in pairs], most)[-1], ""]
-        lines += [f"- {name}: {layout.escape(value)}" for name, value in self._remarks()]
-        return "\n".join(lines).rstrip() + "\n"
+            lines += [f"Gate `{self.verdict.gate}`: **{self.verdict.decision}**", ""]
+        text = self.text(100).replace("`", "'")  # nothing in it can end the block
+        return "\n".join([*lines, f"```\n{text}```\n"])
 
     def data(self) -> dict[str, Any]:
         """The whole comparison in plain JSON types."""
@@ -98,19 +82,15 @@ class ComparisonView:
                 {
                     "item": pair.item,
                     "change": float(pair.change),
-                    "before": _samples(pair.before),
-                    "after": _samples(pair.after),
+                    "before": [result.to_data() for result in pair.before.results],
+                    "after": [result.to_data() for result in pair.after.results],
                 }
                 for pair in both.pairs
             ],
             "missing": both.missing,
             "new": both.new,
             "unclear": {
-                side: [
-                    {"case": r.case, "outcome": r.outcome, "reason": r.reason}
-                    for r in results.results
-                    if not r.conclusive
-                ]
+                side: [result.to_data() for result in results.results if not result.conclusive]
                 for side, results in (("before", both.baseline), ("after", both.head))
             },
             "calls": both.calls,
@@ -200,11 +180,6 @@ def _rate(rate: float, interval: tuple[float, float]) -> str:
     return f"{percent(rate)} ({100 * interval[0]:.0f}–{100 * interval[1]:.0f})"
 
 
-def _first_escaped(rows: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    head, *body = rows
-    return [head, *((layout.escape(row[0]), *row[1:]) for row in body)]
-
-
 def _number(value: int | None) -> str:
     return "unknown" if value is None else f"{value:,}"
 
@@ -223,15 +198,4 @@ def _change(pairs: tuple[Pair, ...]) -> dict[str, Any] | None:
         "better": len(found.better),
         "p_two_sided": statistics.p_changed(found.matched_differences),
         "p_worse": statistics.p_worse(found.matched_differences),
-    }
-
-
-def _samples(samples: Samples) -> dict[str, Any]:
-    return {
-        "told": samples.conclusive,
-        "solved": samples.solved,
-        "samples": [
-            {"outcome": r.outcome, "solved_at": r.solved_at, "endings": r.endings}
-            for r in samples.results
-        ],
     }

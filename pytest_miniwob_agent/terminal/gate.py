@@ -1,4 +1,4 @@
-"""A gate's verdict as text, Markdown and JSON."""
+"""A gate's verdict as text and JSON."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_miniwob_agent.core.text import counted, first_items
 from pytest_miniwob_agent.results.gate import Verdict
-from pytest_miniwob_agent.terminal.layout import cell, escape, wrap
+from pytest_miniwob_agent.terminal.layout import wrap
 
 if TYPE_CHECKING:
     import pytest
@@ -57,25 +57,6 @@ def verdict_lines(
         if changes and others:
             lines += wrap(f"{counted(len(others), 'item')} {text}", width, 2)
             add_list(others)
-    return lines
-
-
-def verdict_markdown(verdict: Verdict, most: int) -> list[str]:
-    """Lay out a verdict as Markdown, with at most `most` items per list.
-
-    The items that got worse are left out: the comparison has a table of them.
-    """
-    word = verdict.decision if verdict.passed else f"**{verdict.decision}**"
-    lines = [f"Gate `{verdict.gate}`: {word}"]
-    if verdict.reasons or verdict.notes:
-        lines.append("")
-    for reason in verdict.reasons:
-        lines.append(f"- {escape(reason.text)}")
-        details = () if reason.kind == "regressed" else reason.details
-        lines += [f"  - {line}" for line in first_items(list(map(cell, details)), most)]
-        if reason.hint:
-            lines.append(f"  - → {escape(reason.hint)}")
-    lines += [f"- {escape(note)}" for note in verdict.notes]
     return lines
 
 

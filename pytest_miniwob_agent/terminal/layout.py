@@ -22,12 +22,6 @@ def escape(text: object) -> str:
     return re.sub(r"(&#(?:64|35);)(?=\w)", r"\1<!-- -->", inert)
 
 
-def cell(text: object) -> str:
-    """Escape text for Markdown and format it as code."""
-    inside = escape(text)
-    return f"<code>{inside}</code>" if inside else ""
-
-
 def wrap(text: str, width: int, indent: int = 0) -> list[str]:
     """Wrap a text into lines of at most `width` columns.
 
@@ -79,8 +73,8 @@ def fitting_table(rows: Rows, width: int, least: int = 1, numbers: bool = True) 
 def markdown_table(rows: Rows, numbers: bool = True) -> list[str]:
     """Lay out rows as a Markdown table; the first row is the heading.
 
-    Cells are not escaped, so foreign text must be passed through `cell`. All columns but the first
-    are aligned right if they hold `numbers`.
+    Cells are not escaped: pass foreign text through `escape`. All columns but the first are aligned
+    right if they hold `numbers`.
     """
     if not rows:
         return []

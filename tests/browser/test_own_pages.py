@@ -1,4 +1,4 @@
-"""Pages of one's own in a real Chromium: their contract, sites of several pages, their faults."""
+"""Your own pages in a real Chromium: their contract, sites of several pages, their faults."""
 
 import re
 from textwrap import dedent
@@ -81,7 +81,7 @@ class TestDeclaredTask:
 
     def test_setup_has_the_seed_random_numbers_and_all_the_time_it_needs(self, pages):
         body = """
-            <p id="query">a field of one's own</p><p id="shown"></p>
+            <p id="query">a field of its own</p><p id="shown"></p>
             <script type="module">
               window.task = {
                 goal: "Look.",
@@ -99,7 +99,7 @@ class TestDeclaredTask:
         seen = [pages.show(body, seed)[1] for seed in (7, 7, 8)]
         assert seen[0] == seen[1] != seen[2]
         shown, *others = texts(seen[0])
-        assert shown == "a field of one's own"
+        assert shown == "a field of its own"
         assert re.fullmatch(r"7,x,0\.\d+,[0-9a-f-]{36}", others[0])
 
     def test_what_a_request_brings_is_on_the_screen_after_the_action(self, pages):

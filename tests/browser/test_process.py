@@ -276,14 +276,3 @@ def test_a_run_that_is_ended_leaves_no_process_and_no_file_and_keeps_what_is_rec
     cassettes = list(pytester.path.glob("cassettes/reflective/m/click-menu-2/*.yaml"))
     assert len(cassettes) == (1 if workers == "-n0" else 2), log.read_text()
     assert "click id=1" in cassettes[0].read_text(encoding="utf-8")
-
-
-def test_a_machine_without_loopback_is_an_error_before_the_driver_is_waited_for(monkeypatch):
-    """The system's answer where the interface is down, as in a new network namespace."""
-
-    def connect(*args, **kwargs):
-        raise OSError(101, "Network is unreachable")
-
-    monkeypatch.setattr("socket.create_connection", connect)
-    with pytest.raises(BrowserError, match=r"the loopback interface .* `ip link set lo up`$"):
-        _ = Browser().driver

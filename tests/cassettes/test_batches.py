@@ -70,14 +70,14 @@ def answers(folder):
 
 @pytest.fixture
 def batch(capsys):
-    """Call `miniwob-agent batch`: exit code, what it printed, and its error line."""
+    """Call `miniwob-agent batch`, which exits with a code; what it prints, or its error line."""
 
-    def batch(*arguments):
+    def batch(*arguments, code=0):
         capsys.readouterr()
-        code = main(["batch", *arguments])
+        assert main(["batch", *arguments]) == code
         out, err = capsys.readouterr()
         assert KEY not in out + err
-        return code, out, err
+        return err if code == 2 else out
 
     return batch
 
@@ -105,10 +105,9 @@ def test_rounds_of_batches_record_a_suite(project, server, batch, monkeypatch):
         if not (project.path / ".miniwob/pending.jsonl").exists():
             break
         rounds += 1
-        assert batch("submit")[0] == 0
-        assert batch("status", "--wait")[0] == 0
-        code, out, _ = batch("fetch")
-        assert code == 0
+        batch("submit")
+        batch("status", "--wait")
+        out = batch("fetch")
         next_command = out.splitlines()[-1].partition("next: pytest ")[2]
         extra = next_command.split()[1:]
         assert extra == ["--miniwob-answers=.miniwob/answers.jsonl"]
@@ -121,8 +120,7 @@ def test_rounds_of_batches_record_a_suite(project, server, batch, monkeypatch):
     result = project.runpytest()
     result.assert_outcomes(passed=items)
     result.stdout.fnmatch_lines([f"model calls: {items * 3} replayed, 0 recorded"])
-    code, out, _ = batch("submit")
-    assert code == 0
+    out = batch("submit")
     assert "`pytest --miniwob-record=defer` writes it" in out
 
 
@@ -131,8 +129,7 @@ def test_the_waiting_requests_are_uploaded_sorted_under_the_digest_of_their_cont
 ):
     requests = [request(2), request(1)]
     write(folder, *requests)
-    code, out, _ = batch("submit")
-    assert (code, out) == (0, "batch_1  2 requests for m, submitted\n")
+    assert batch("submit") == "batch_1  2 requests for m, submitted\n"
     [file] = server.files.values()
     assert server.requests(file["id"]) == [requests[1], requests[0]]
     digest = hashlib.sha256(file["content"].encode()).hexdigest()[:32]
@@ -143,14 +140,13 @@ def test_no_request_is_submitted_twice(folder, server, batch):
     server.auto = False
     first = write(folder, request(1), request(2))
     batch("submit")
-    code, out, _ = batch("submit")
-    assert code == 0
+    out = batch("submit")
     assert out == ("nothing to submit\n2 requests in flight: `miniwob-agent batch status --wait`\n")
     second = write(folder, request(1), request(2), request(3))
-    _, out, _ = batch("submit")
+    out = batch("submit")
     assert out.startswith("batch_2  1 request for m, submitted\n")
     server.work("batch_1")
-    _, out, _ = batch("submit")  # takes what is answered
+    out = batch("submit")  # takes what is answered
     assert out.splitlines() == [
         "batch_1  completed  2 answers, 0 errors",
         "nothing to submit",
@@ -161,13 +157,12 @@ def test_no_request_is_submitted_twice(folder, server, batch):
     assert set(answers(folder)) == set(first)
     server.work("batch_2")
     before = (folder / ".miniwob/answers.jsonl").read_text(encoding="utf-8")
-    assert batch("fetch")[0] == 0
+    batch("fetch")
     assert set(answers(folder)) == set(second)
     after = (folder / ".miniwob/answers.jsonl").read_text(encoding="utf-8")
     assert after.startswith(before)
     calls = len(server.calls)
-    code, out, _ = batch("fetch")
-    assert code == 0
+    out = batch("fetch")
     assert out.startswith("3 requests answered. next: pytest ")
     assert len(server.calls) == calls
     assert (folder / ".miniwob/answers.jsonl").read_text(encoding="utf-8") == after
@@ -182,7 +177,7 @@ def test_answers_are_found_on_the_server_again_by_whoever_has_the_same_requests(
     batch("submit")
     write(folder, *(request(n, f"m{n}") for n in range(6)))
     server.batches["batch_3"]["created_at"] -= KEPT
-    _, out, _ = batch("submit")
+    out = batch("submit")
     assert out.count("  completed  1 answer, 0 errors") == 4
     again = server.batches["batch_6"]["input_file_id"], server.batches["batch_7"]["input_file_id"]
     assert "file-3" in again  # the file is uploaded once
@@ -190,15 +185,14 @@ def test_answers_are_found_on_the_server_again_by_whoever_has_the_same_requests(
     assert sum(server.submitted.values()) == 7
     server.files.clear()  # as if they were deleted at the provider, to get other answers
     (folder / ".miniwob/answers.jsonl").unlink()
-    assert batch("submit")[1].count("submitted\n") == 6
+    assert batch("submit").count("submitted\n") == 6
 
 
 def test_an_answer_with_a_key_is_not_kept_and_asked_for_again(folder, server, batch):
     first, second = write(folder, request(1), request(2))
     server.reply = lambda prompt: f"line\n{LEAK}" if "prompt 2" in prompt else "DONE"
-    assert batch("submit")[0] == 0
-    code, out, _ = batch("fetch")
-    assert code == 1
+    batch("submit")
+    out = batch("fetch", code=1)
     assert "its completion holds what looks like a secret (GitHub token), and is not kept" in out
     assert "1 request failed: `miniwob-agent batch submit` submits them again\n" in out
     assert answers(folder) == {first: "DONE"}
@@ -206,7 +200,7 @@ def test_an_answer_with_a_key_is_not_kept_and_asked_for_again(folder, server, ba
         assert LEAK not in (path.read_text() if path.is_file() else "")
     server.reply = lambda prompt: "LATER"
     batch("submit")
-    assert batch("fetch")[0] == 0
+    batch("fetch")
     assert answers(folder) == {first: "DONE", second: "LATER"}
 
 
@@ -234,10 +228,10 @@ def test_a_killed_submit_is_continued_without_submitting_twice(
     if grown:
         ids = write(folder, request(1), request(2), request(3))
 
-    assert batch("submit")[0] == 0
+    batch("submit")
     assert server.submitted == dict.fromkeys(ids, 1)
     assert len(server.files) == len({file["filename"] for file in server.files.values()})
-    assert batch("fetch")[0] == 0
+    batch("fetch")
     assert set(answers(folder)) == set(ids)
 
 
@@ -259,12 +253,11 @@ def test_a_batch_is_found_again_after_its_connection_broke(folder, server, batch
     """The client would repeat the call by itself and make a second batch."""
     ids = write(folder, request(1))
     server.fail("POST /v1/batches", "drop", after=True)
-    code, _, err = batch("submit")
-    assert code == 2
+    err = batch("submit", code=2)
     assert err.startswith(f"miniwob-agent: {server.url} can't be reached: ")
     assert err.endswith("; `miniwob-agent batch submit` continues from there\n")
     server.auto = False
-    assert batch("submit")[1].startswith("nothing to submit\n1 request in flight")
+    assert batch("submit").startswith("nothing to submit\n1 request in flight")
     assert server.submitted == dict.fromkeys(ids, 1)
 
 
@@ -288,13 +281,11 @@ def test_requests_answered_by_errors_are_submitted_again(folder, server, batch):
     server.reply = lambda prompt: "DONE" if "0" in prompt else {"message": "too\nlong"}
     ids = write(folder, *(request(n) for n in range(8)))
     batch("submit")
-    code, out, _ = batch("status", "--wait")
-    assert code == 1
+    out = batch("status", "--wait", code=1)
     assert out == (
         "batch_1  completed  1 completed, 7 failed, 8 in all\nnext: miniwob-agent batch fetch\n"
     )
-    code, out, _ = batch("fetch")
-    assert code == 1
+    out = batch("fetch", code=1)
     lines = out.splitlines()
     assert lines[0] == "batch_1  completed  1 answer, 7 errors"
     assert lines[1] == f"  {ids[1]}: too long"
@@ -303,8 +294,8 @@ def test_requests_answered_by_errors_are_submitted_again(folder, server, batch):
         "7 requests failed: `miniwob-agent batch submit` submits them again",
     ]
     server.reply = lambda prompt: "LATER"
-    assert "\nbatch_2  7 requests for m, submitted\n" in batch("submit")[1]
-    assert batch("fetch")[0] == 0
+    assert "\nbatch_2  7 requests for m, submitted\n" in batch("submit")
+    batch("fetch")
     assert answers(folder) == {ids[0]: "DONE"} | dict.fromkeys(ids[1:], "LATER")
 
 
@@ -313,12 +304,11 @@ def test_the_answers_of_an_incomplete_batch_are_kept(folder, server, batch):
     ids = write(folder, *(request(n) for n in range(3)))
     batch("submit")
     server.work("batch_1", "expired", upto=2)
-    assert batch("status")[0] == 1
-    code, out, _ = batch("fetch")
-    assert code == 1
+    batch("status", code=1)
+    out = batch("fetch", code=1)
     assert f"  {ids[2]}: The batch was expired.\n" in out
     assert set(answers(folder)) == set(ids[:2])
-    assert "batch_2  1 request for m, submitted" in batch("submit")[1]
+    assert "batch_2  1 request for m, submitted" in batch("submit")
     assert server.submitted == {ids[0]: 1, ids[1]: 1, ids[2]: 2}
 
 
@@ -328,17 +318,15 @@ def test_requests_of_a_failed_batch_are_submitted_again_once(folder, server, bat
     ids = write(folder, request(1))
     batch("submit")
     server.refuse("batch_1", "enqueued token limit reached")
-    code, out, _ = batch("status")
-    assert code == 1
+    out = batch("status", code=1)
     assert "batch_1  failed  0 completed, 0 failed, 1 in all: enqueued token limit reached" in out
-    code, out, _ = batch("fetch")
-    assert code == 1
+    out = batch("fetch", code=1)
     assert "batch_1  failed  0 answers, 1 error: enqueued token limit reached" in out
-    assert "batch_2  1 request for m, submitted\n" in batch("submit")[1]
-    assert "1 request in flight" in batch("submit")[1]
+    assert "batch_2  1 request for m, submitted\n" in batch("submit")
+    assert "1 request in flight" in batch("submit")
     assert len(server.files) == 1
     server.work("batch_2")
-    assert batch("fetch")[0] == 0
+    batch("fetch")
     assert set(answers(folder)) == set(ids)
 
 
@@ -350,12 +338,11 @@ def test_requests_without_a_completion_are_submitted_again(folder, server, batch
     server.work("batch_1")
     server.work("batch_2")
     del server.files["file-3"]
-    code, out, _ = batch("fetch")
-    assert code == 1
+    out = batch("fetch", code=1)
     assert f"  {first}: no answer came back\n" in out
     assert f"  {second}: answered with no chat completion that has a text" in out
     assert not (folder / ".miniwob/answers.jsonl").exists()
-    assert batch("submit")[1].count("submitted\n") == 2
+    assert batch("submit").count("submitted\n") == 2
 
 
 def test_status_shows_each_batch_on_a_line(folder, server, batch):
@@ -367,12 +354,10 @@ def test_status_shows_each_batch_on_a_line(folder, server, batch):
     server.work("batch_2")
     write(folder, request(1), request(2, "n"), request(3, "o"), request(4))
     assert batch("status") == (
-        0,
         "batch_2  completed  1 completed, 0 failed, 1 in all\n"
         "batch_3  in_progress  0 completed, 0 failed, 1 in all\n"
         "1 request not submitted: `miniwob-agent batch submit`\n"
-        "next: miniwob-agent batch fetch\n",
-        "",
+        "next: miniwob-agent batch fetch\n"
     )
 
 
@@ -384,7 +369,7 @@ def test_a_step_closes_its_connection(folder, server, batch, how):
         server.fail("POST /v1/files", how)
     gc.disable()
     try:
-        batch("submit")
+        batch("submit", code=2 if how else 0)
         assert server.calls
         assert server.wait_until_left()
     finally:
@@ -424,14 +409,13 @@ def test_waiting_can_be_interrupted_with_ctrl_c(folder, server, batch):
     assert process.returncode in (130, -signal.SIGINT)
     assert err == "interrupted; nothing is lost, run it again to continue\n"
     server.work("batch_1")
-    assert batch("fetch")[0] == 0
+    batch("fetch")
     assert set(answers(folder)) == set(ids)
 
 
 @pytest.mark.parametrize("step", ["submit", "status", "fetch"])
 def test_a_step_without_a_batch_file_says_how_to_get_one(folder, batch, step):
-    code, out, _ = batch(step)
-    assert code == 0
+    out = batch(step)
     assert out.startswith("no request is pending in .miniwob/pending.jsonl; `pytest ")
     assert list(folder.iterdir()) == []
 
@@ -442,10 +426,9 @@ def test_the_answers_are_beside_the_named_batch_file(folder, server, batch):
     option = "--pending=my files/pending.jsonl"
     batch("submit", option)
     named = "--pending='my files/pending.jsonl'"
-    _, out, _ = batch("status", option, f"--base-url={server.url}")
+    out = batch("status", option, f"--base-url={server.url}")
     assert out.endswith(f"next: miniwob-agent batch fetch {named} --base-url={server.url}\n")
-    code, out, _ = batch("fetch", option)
-    assert code == 0
+    out = batch("fetch", option)
     assert out.endswith("--miniwob-answers='my files/answers.jsonl'\n")
     assert (folder / "my files/answers.jsonl").exists()
 
@@ -482,14 +465,13 @@ def test_every_error_is_one_line_and_submit_continues(folder, server, batch, cal
         if "content" in call and not isinstance(how, int):
             continue  # any other content is one of a file
         server.fail(call, how, times=6)
-        code, _, err = batch("submit")
-        assert code == 2, name
+        err = batch("submit", code=2)
         assert err.startswith(f"miniwob-agent: {server.url} "), name
         assert text in err, name
         assert err.count("\n") == 1, name
         server.faults.clear()
-    assert batch("submit")[0] == 0
-    assert batch("fetch")[0] == 0
+    batch("submit")
+    batch("fetch")
     assert set(answers(folder)) == set(ids)
     assert server.submitted == dict.fromkeys(ids, 1)
 
@@ -500,8 +482,7 @@ def test_truncated_answers_are_an_error_and_change_no_file(folder, server, batch
     server.work("batch_1")
     server.files["file-2"]["content"] = server.files["file-2"]["content"][:-20]
     before = files_of(folder)
-    code, _, err = batch("fetch")
-    assert code == 2
+    err = batch("fetch", code=2)
     assert err == "miniwob-agent: file-2, line 2, is not an answer of a batch file\n"
     assert files_of(folder) == before
 
@@ -523,8 +504,7 @@ def test_a_key_or_an_address_that_is_not_valid_is_an_error(
     monkeypatch.setenv("OPENAI_API_KEY", key)
     if url is not None:
         monkeypatch.setenv("OPENAI_BASE_URL", url)
-    code, _, err = batch("submit")
-    assert code == 2
+    err = batch("submit", code=2)
     assert message in err
 
 
@@ -539,7 +519,7 @@ def test_a_server_that_does_not_listen_is_an_error(folder, server, batch):
         pytest.raises(ModelError, match=r"can't be reached: .*refused"),
     ):
         batches.submit()
-    assert batch("submit")[0] == 0
+    batch("submit")
 
 
 @pytest.mark.parametrize("name", ["pending.jsonl", "answers.jsonl"])
@@ -547,8 +527,7 @@ def test_a_damaged_file_is_an_error_and_nothing_is_submitted(folder, server, bat
     write(folder, request(1))
     (folder / ".miniwob" / name).write_text("garbage\n")
     before = files_of(folder)
-    code, _, err = batch("submit")
-    assert code == 2
+    err = batch("submit", code=2)
     assert name in err
     assert files_of(folder) == before
     assert not server.submitted
@@ -557,10 +536,9 @@ def test_a_damaged_file_is_an_error_and_nothing_is_submitted(folder, server, bat
 def test_a_request_with_a_key_is_not_submitted(folder, server, batch):
     """Of a file that a person wrote."""
     write(folder, request(1), request(2, prompt=f"line\n{LEAK}"))
-    code, out, err = batch("submit")
-    assert code == 2
+    err = batch("submit", code=2)
     assert "click-tab/2#0123-0 holds what looks like a secret (GitHub token): nothing was" in err
-    assert LEAK not in out + err
+    assert LEAK not in err
     assert not server.submitted
 
 
@@ -570,11 +548,9 @@ def test_each_path_gets_a_batch_of_its_own_and_nothing_is_streamed(folder, serve
     responses |= {"url": "/v1/responses", "body": {"model": "m", "input": "prompt", "stream": True}}
     server.auto = False
     write(folder, chat, responses)
-    code, out, _ = batch("submit")
-    assert (code, out) == (
-        0,
+    assert batch("submit") == (
         "batch_1  1 request for m, submitted\n"
-        "batch_2  1 request for m at /v1/responses, submitted\n",
+        "batch_2  1 request for m at /v1/responses, submitted\n"
     )  # fmt: skip
     assert [made["endpoint"] for made in server.batches.values()] == [
         chat["url"], responses["url"],
@@ -583,7 +559,6 @@ def test_each_path_gets_a_batch_of_its_own_and_nothing_is_streamed(folder, serve
 
 def test_a_path_that_the_batch_api_has_not_is_an_error(folder, server, batch):
     write(folder, request(1) | {"url": "/v1/messages"})
-    code, _, err = batch("submit")
-    assert code == 2
+    err = batch("submit", code=2)
     assert "is a request to /v1/messages, which the Batch API does not take" in err
     assert server.batches == {}

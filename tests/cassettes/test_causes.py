@@ -34,7 +34,7 @@ def changed(body, place, value):
 
 def drift(body, *, path=CHAT, origin=ORIGIN, calls=()):
     """The drift of a request, against these bodies or the one above."""
-    recorded = [Call(Request(CHAT, each), completion(), ORIGIN) for each in calls or [BODY]]
+    recorded = [Call(Request(CHAT, asked), completion(), ORIGIN) for asked in calls or [BODY]]
     return drift_of_call(Path("1.yaml"), Request(path, body), origin, recorded, 0)
 
 
@@ -87,7 +87,7 @@ def test_the_lines_that_changed_are_shown_below_their_message():
 def test_prompt_files_and_pages_are_named_with_their_message():
     body = changed(BODY, ("messages", 3, "content"), "one\n2\nthree")
     origin = Origin("act", 1, 1, {"system.txt": "0" * 12}, "a" * 12, "c" * 12)
-    assert [(each.kind, each.what) for each in drift(body, origin=origin).causes] == [
+    assert [(cause.kind, cause.what) for cause in drift(body, origin=origin).causes] == [
         ("prompt", "system.txt, see message 4 (tool)"),
         ("page", "message 4 (tool): 2"),
     ]
@@ -103,7 +103,7 @@ def test_prompt_files_and_pages_are_named_with_their_message():
 def test_tools_and_messages_are_both_named():
     body = changed(BODY, ("messages", 0, "content"), "Be slow.")
     causes = drift(changed(body, ("tools", 1), None)).causes
-    assert [each.what for each in causes] == [
+    assert [cause.what for cause in causes] == [
         "the tool enter: removed", f"message 1 (system): {TEXT}",
     ]  # fmt: skip
 

@@ -156,30 +156,22 @@ def recorded(recording):
     return recording
 
 
-@moments(2, 1)
-def test_a_killed_recording_of_a_changed_prompt_leaves_the_cassette_alone(recorded, number):
-    """Both plans are requested again, the summary between them is replayed."""
-    text = (
-        Path(pytest_miniwob_agent.__file__)
-        .parent.joinpath("agents/reflective/prompts/plan.txt")
-        .read_text()
-    )
-    folder = recorded.project.mkdir("prompts")
-    (folder / "plan.txt").write_text(f"{text}\nBe quick.\n")
-    check_cassette_survives(recorded, number, 2, NEW, f"--miniwob-prompts={folder}")
-
-
 @moments(2, 1, 3)
-def test_a_killed_recording_of_all_calls_leaves_the_cassette_alone(recorded, number):
-    check_cassette_survives(recorded, number, 3, "--miniwob-record=all", reply=solve_in_other_words)
-
-
-def check_cassette_survives(recorded, number, calls, *args, reply=solve_menu):
+@pytest.mark.parametrize("changed", [True, False], ids=["a changed prompt", "all calls"])
+def test_a_killed_recording_leaves_the_cassette_alone(recorded, number, changed):
+    """Of a changed prompt both plans are requested again; the summary between is replayed."""
+    if changed:
+        file = Path(pytest_miniwob_agent.__file__).parent / "agents/reflective/prompts/plan.txt"
+        folder = recorded.project.mkdir("prompts")
+        (folder / "plan.txt").write_text(f"{file.read_text()}\nBe quick.\n")
+        args, reply, calls = (NEW, f"--miniwob-prompts={folder}"), solve_menu, 2
+    else:
+        args, reply, calls = ("--miniwob-record=all",), solve_in_other_words, 3
     before = recorded.tree()
     expected, needed = undisturbed(recorded, *args, passed=1, reply=reply)
     assert needed == calls
     assert expected != before
-    recorded.kill(signal.SIGKILL, number, *args, reply=reply)
+    recorded.kill(signal.SIGKILL, min(number, calls), *args, reply=reply)
     after = recorded.tree()
     assert {name: after[name] for name in before} == before
     calls_in(after, recorded.project)

@@ -235,4 +235,4 @@ def test_workers_share_one_batch_file(project):
     result.stdout.fnmatch_lines(["miniwob answers: 2 completions recorded"])
     second = answer_pending(project)
     assert len(second) == 2
-    assert {each["custom_id"] for each in first}.isdisjoint(each["custom_id"] for each in second)
+    assert {line["custom_id"] for line in first}.isdisjoint(line["custom_id"] for line in second)

@@ -1,28 +1,27 @@
-"""Fixtures of the commands that replay an item: a recorded project, and inner runs in process."""
+"""Fixtures of the commands: a recorded project, and calls in its folder."""
 
-import contextlib
-import io
-import json
-import os
 import shutil
-import socket
-import sys
 
 import pytest
+from _pytest.pytester import SysModulesSnapshot, SysPathsSnapshot
 from shown_episode import click_quit_first
 
 from pytest_miniwob_agent.cli import main
-from pytest_miniwob_agent.plugin import inner
 
 
 @pytest.fixture
-def call(project, capsys, monkeypatch):
+def call(project, capsys, monkeypatch, loaded_modules):
     """Call the command in the project's folder; returns its status and output."""
     monkeypatch.chdir(project.path)
 
     def call(*args):
         capsys.readouterr()
-        status = main(args)
+        modules, paths = SysModulesSnapshot(), SysPathsSnapshot()
+        try:
+            status = main(args)
+        finally:
+            modules.restore()
+            paths.restore()
         captured = capsys.readouterr()
         return status, captured.out, captured.err
 
@@ -42,30 +41,3 @@ def recorded(project, chat_server, recordings):
     ).assert_outcomes(passed=1, deselected=11)
     shutil.copytree(cassettes, template)
     return project
-
-
-@pytest.fixture
-def in_process(pytester, monkeypatch):
-    """Make the inner run of `show` in this process, to its end before its messages are read."""
-
-    class Run:
-        def __init__(self, command, *, env, stdout, **_):
-            assert command[:3] == [sys.executable, "-m", "pytest"]
-            setup = json.loads(env["MINIWOB_INNER"])
-            number = setup["socket"]
-            ours = socket.socket(fileno=os.dup(number))
-            setup["socket"] = os.dup(number)
-            monkeypatch.setenv("MINIWOB_INNER", json.dumps(setup))
-            with (
-                contextlib.redirect_stdout(io.StringIO()),
-                contextlib.redirect_stderr(io.StringIO()),
-            ):
-                result = pytester.runpytest_inprocess(*command[3:])
-            stdout.write(f"{result.stdout}\n{result.stderr}")
-            ours.shutdown(socket.SHUT_RDWR)  # as at the end of a process
-            ours.close()
-
-        def wait(self):
-            return 0
-
-    monkeypatch.setattr(inner.subprocess, "Popen", Run)

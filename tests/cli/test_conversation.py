@@ -40,7 +40,7 @@ answered by: m-2026-01-01
 
 
 @pytest.fixture
-def chatting(project, chat_server, in_process):
+def chatting(project, chat_server):
     """A recorded project whose agent calls tools."""
     project.makeconftest(FAKE_PAGE + CHATTING)
     click_save(chat_server)

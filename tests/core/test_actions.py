@@ -30,7 +30,7 @@ def test_the_elements_of_an_action_are_those_that_it_names():
 
 
 def test_times_are_written_to_the_millisecond():
-    assert [str(Wait(each)) for each in (3.0, 0.25, 0.1234)] == [
+    assert [str(Wait(seconds)) for seconds in (3.0, 0.25, 0.1234)] == [
         "wait 3 s",
         "wait 0.25 s",
         "wait 0.123 s",
@@ -40,4 +40,4 @@ def test_times_are_written_to_the_millisecond():
 def test_an_element_as_data_lacks_details_that_it_does_not_have():
     plain, full = Element(1, "a"), Element(1, "a", details=(("box", "0,0,9,9"),))
     assert "details" not in to_data(plain)
-    assert [from_data(Element, to_data(each)) for each in (plain, full)] == [plain, full]
+    assert [from_data(Element, to_data(element)) for element in (plain, full)] == [plain, full]

@@ -4,117 +4,82 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_miniwob_agent.core.actions import (
-    Choose,
-    Click,
-    ClickAt,
-    Copy,
-    DoubleClick,
-    Drag,
-    DragFrom,
-    Enter,
-    Follow,
-    Hold,
-    Hover,
-    HoverAt,
-    Paste,
-    Press,
-    Release,
-    Scroll,
-    Select,
-    Wait,
-)
 from pytest_miniwob_agent.core.parsing import ANY_VERB, Unreadable, parse_action
 
-
-@pytest.mark.parametrize(
-    ("line", "action"),
-    [
-        ("click id=6", Click(6)),
-        ("Click ID=6.", Click(6)),
-        ("1. click id=6", Click(6)),
-        ("2) click on id 6", Click(6)),
-        ("- `click id=6`", Click(6)),
-        ("* **click id=6**", Click(6)),
-        ("Step 3: click id = 6;", Click(6)),
-        ("click #6", Click(6)),
-        ("click 6", Click(6)),
-        ('click the "Submit" button (id=6)', Click(6)),
-        ('click id="6"', Click(6)),
-        ('enter "text" to id=10', Enter("text", 10)),
-        ("enter \u201ctext\u201d to id=10", Enter("text", 10)),
-        ('Type "say "hi"" into id=10', Enter('say "hi"', 10)),
-        ('enter "a to id=3" to id=10', Enter("a to id=3", 10)),
-        ("enter 'text' in id=10", Enter("text", 10)),
-        ('enter "" to id=10', Enter("", 10)),
-        ('enter "end." to id=10', Enter("end.", 10)),
-        ("press ARROWDOWN x 3", Press("ARROWDOWN", 3)),
-        ("press arrow down x3", Press("ARROWDOWN", 3)),
-        ("Press Down Arrow 3 times", Press("ARROWDOWN", 3)),
-        ("press ARROWUP \u00d7 2", Press("ARROWUP", 2)),
-        ("press ENTER", Press("ENTER")),
-        ("press the Return key", Press("ENTER")),
-        ("hold CTRL", Hold("CTRL")),
-        ("Hold down the Control key", Hold("CTRL")),
-        ("release ctrl", Release("CTRL")),
+PAPER = {
+    "click id=6": [
+        "click id=6", "Click ID=6.", "1. click id=6", "2) click on id 6", "- `click id=6`",
+        "* **click id=6**", "Step 3: click id = 6;", "click #6", "click 6",
+        'click the "Submit" button (id=6)', 'click id="6"',
     ],
-)
-def test_one_of_the_five_actions_is_read_leniently(line, action):
-    assert parse_action(line).action == action
+    'enter "text" to id=10': [
+        'enter "text" to id=10', "enter \u201ctext\u201d to id=10", "enter 'text' in id=10",
+    ],
+    'enter "say "hi"" to id=10': ['Type "say "hi"" into id=10'],
+    'enter "a to id=3" to id=10': ['enter "a to id=3" to id=10'],
+    'enter "" to id=10': ['enter "" to id=10'],
+    'enter "end." to id=10': ['enter "end." to id=10'],
+    "press ARROWDOWN x 3": [
+        "press ARROWDOWN x 3", "press arrow down x3", "Press Down Arrow 3 times",
+    ],
+    "press ARROWUP x 2": ["press ARROWUP \xd7 2"],
+    "press ENTER": ["press ENTER", "press the Return key"],
+    "hold CTRL": ["hold CTRL", "Hold down the Control key"],
+    "release CTRL": ["release ctrl"],
+}  # fmt: skip
+"""Lines in the form of actions, and how models write them."""
 
 
-FURTHER = [
-    ("click at 40,120", ClickAt((40, 120))),
-    ("2. Click at the point (40.5, 120).", ClickAt((40.5, 120))),
-    ("click id=6 at 10,20", Click(6, (10, 20))),
-    ("Click on id=6 at (10, 20.5).", Click(6, (10, 20.5))),
-    ("double click id=6", DoubleClick(6)),
-    ("1. Double-click id=6 at 3,4", DoubleClick(6, (3, 4))),
-    ("hover id=6", Hover(6)),
-    ("hover over id=6 at 3px, 4px", Hover(6, (3, 4))),
-    ("drag id=1 to id=2", Drag(1, 2)),
-    ("drag id=1 at 1,2 to id=2 at 3,4", Drag(1, 2, (1, 2), (3, 4))),
-    ("`drag id=1 onto id=2`", Drag(1, 2)),
-    ("drag id=1 by 30,-5", Drag(1, end=(30, -5))),
-    ("drag id=1 at 1,2 by -30.5,0", Drag(1, at=(1, 2), end=(-30.5, 0))),
-    ('select "some text" in id=6', Select(6, "some text")),
-    ('select the text \u201csay "hi"\u201d in id=6', Select(6, 'say "hi"')),
-    ("select id=6", Select(6)),
-    ("Select all the text of id=6", Select(6)),
-    ("scroll id=6 by 100", Scroll(6, 100)),
-    ("scroll id=6 by -100", Scroll(6, -100)),
-    ("scroll up id=6 by 100 pixels", Scroll(6, -100)),
-    ("scroll id=6 down 100px", Scroll(6, 100)),
-    ('choose "France" in id=6', Choose("France", 6)),
-    ('choose the option "a in id=3" from id=6', Choose("a in id=3", 6)),
-    ("copy", Copy()),
-    ("Copy the selected text.", Copy()),
-    ("paste", Paste()),
-    ("paste it", Paste()),
-    ("hover at 40,120", HoverAt((40, 120))),
-    ("drag from 10,20 to 90,20", DragFrom(((10, 20), (90, 20)))),
-    ("Drag from (10, 20) to (90, 20) to (50,60)", DragFrom(((10, 20), (90, 20), (50, 60)))),
-    ("wait 3 s", Wait(3)),
-    ("Wait for 0.25 seconds.", Wait(0.25)),
-    ("wait 500 ms", Wait(0.5)),
-    ("follow id=4 for 5 s", Follow(4, 5)),
-    ("follow the circle id=4 for 2.5 seconds", Follow(4, 2.5)),
-    ("click id=6", Click(6)),
-    ('enter "text" to id=10', Enter("text", 10)),
-    ("press ENTER", Press("ENTER")),
-]
+@pytest.mark.parametrize(("action", "lines"), PAPER.items())
+def test_one_of_the_five_actions_is_read_leniently(action, lines):
+    for line in lines:
+        assert str(parse_action(line).action) == action
 
 
-@pytest.mark.parametrize(("line", "action"), FURTHER)
-def test_a_further_action_is_read_with_all_actions(line, action):
-    assert parse_action(line, all_actions=True).action == action
-    assert parse_action(str(action), all_actions=True).action == action
+FURTHER = {
+    "click at 40,120": ["click at 40,120"],
+    "click at 40.5,120": ["2. Click at the point (40.5, 120)."],
+    "click id=6 at 10,20": ["click id=6 at 10,20"],
+    "click id=6 at 10,20.5": ["Click on id=6 at (10, 20.5)."],
+    "double click id=6": ["double click id=6"],
+    "double click id=6 at 3,4": ["1. Double-click id=6 at 3,4"],
+    "hover id=6": ["hover id=6"],
+    "hover id=6 at 3,4": ["hover over id=6 at 3px, 4px"],
+    "drag id=1 to id=2": ["drag id=1 to id=2", "`drag id=1 onto id=2`"],
+    "drag id=1 at 1,2 to id=2 at 3,4": ["drag id=1 at 1,2 to id=2 at 3,4"],
+    "drag id=1 by 30,-5": ["drag id=1 by 30,-5"],
+    "drag id=1 at 1,2 by -30.5,0": ["drag id=1 at 1,2 by -30.5,0"],
+    'select "some text" in id=6': ['select "some text" in id=6'],
+    'select "say "hi"" in id=6': ['select the text \u201csay "hi"\u201d in id=6'],
+    "select id=6": ["select id=6", "Select all the text of id=6"],
+    "scroll id=6 by 100": ["scroll id=6 by 100", "scroll id=6 down 100px"],
+    "scroll id=6 by -100": ["scroll id=6 by -100", "scroll up id=6 by 100 pixels"],
+    'choose "France" in id=6': ['choose "France" in id=6'],
+    'choose "a in id=3" in id=6': ['choose the option "a in id=3" from id=6'],
+    "copy": ["copy", "Copy the selected text."],
+    "paste": ["paste", "paste it"],
+    "hover at 40,120": ["hover at 40,120"],
+    "drag from 10,20 to 90,20": ["drag from 10,20 to 90,20"],
+    "drag from 10,20 to 90,20 to 50,60": ["Drag from (10, 20) to (90, 20) to (50,60)"],
+    "wait 3 s": ["wait 3 s"],
+    "wait 0.25 s": ["Wait for 0.25 seconds."],
+    "wait 0.5 s": ["wait 500 ms"],
+    "follow id=4 for 5 s": ["follow id=4 for 5 s"],
+    "follow id=4 for 2.5 s": ["follow the circle id=4 for 2.5 seconds"],
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("line", [line for line, action in FURTHER[4:-3]])
-def test_a_further_action_is_unreadable_without_all_actions(line):
-    with pytest.raises(Unreadable):
-        parse_action(line)
+@pytest.mark.parametrize(("action", "lines"), [*FURTHER.items(), ("press ENTER", ["press ENTER"])])
+def test_a_further_action_is_read_with_all_actions(action, lines):
+    for line in [*lines, action]:
+        assert str(parse_action(line, all_actions=True).action) == action
+
+
+@pytest.mark.parametrize("action", [action for action in FURTHER if not action.startswith("click")])
+def test_a_further_action_is_unreadable_without_all_actions(action):
+    for line in FURTHER[action]:
+        with pytest.raises(Unreadable):
+            parse_action(line)
 
 
 @pytest.mark.parametrize(
@@ -134,19 +99,19 @@ def test_a_further_action_that_lacks_more_than_its_element_is_unreadable(line):
 @pytest.mark.parametrize(
     ("line", "action"),
     [
-        ("click the map at 3,4", Click(4, (3, 4))),
-        ("hover the menu", Hover(4)),
-        ("double click the word", DoubleClick(4)),
-        ('select "word"', Select(4, "word")),
-        ('choose "France"', Choose("France", 4)),
-        ("scroll the list by 50", Scroll(4, 50)),
-        ("follow the circle for 5 s", Follow(4, 5)),
+        ("click the map at 3,4", "click id=4 at 3,4"),
+        ("hover the menu", "hover id=4"),
+        ("double click the word", "double click id=4"),
+        ('select "word"', 'select "word" in id=4'),
+        ('choose "France"', 'choose "France" in id=4'),
+        ("scroll the list by 50", "scroll id=4 by 50"),
+        ("follow the circle for 5 s", "follow id=4 for 5 s"),
     ],
 )
 def test_a_further_action_without_its_element_can_be_given_one(line, action):
     command = parse_action(line, all_actions=True)
     assert command.action is None
-    assert command.on(4) == action
+    assert str(command.on(4)) == action
 
 
 def test_prose_about_waiting_is_not_taken_for_an_action():
@@ -198,7 +163,7 @@ def test_a_line_that_lacks_more_than_its_element_is_unreadable(line):
 def test_an_action_without_its_element_can_be_given_one():
     command = parse_action('enter "rome" to the search field')
     assert command.action is None
-    assert command.on(4) == Enter("rome", 4)
+    assert str(command.on(4)) == 'enter "rome" to id=4'
     for line in ("click", "click the Submit button"):
         assert parse_action(line).action is None
-        assert parse_action(line).on(4) == Click(4)
+        assert str(parse_action(line).on(4)) == "click id=4"

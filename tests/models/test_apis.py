@@ -19,7 +19,7 @@ CALLS = st.builds(
     st.text("abc123", min_size=1, max_size=5),
     st.sampled_from(["click", "enter"]),
     st.dictionaries(TEXTS, TEXTS | st.integers(), max_size=2).map(
-        lambda each: json.dumps(each, ensure_ascii=False)
+        lambda arguments: json.dumps(arguments, ensure_ascii=False)
     ),
 )
 COUNTS = st.none() | st.integers(0, 9)
@@ -43,10 +43,10 @@ def test_a_stream_of_an_answer_adds_up_to_the_answer(path, said):
     ends = {"usage"} if path == "/v1/messages" else {"id", "created"}  # zero counts; not in chunks
     for name in answer.keys() - (ends if path != "/v1/responses" else set()):
         assert collected[name] == answer[name], name
-    for each in (completion_of(path, answer), completion_of(path, stream)):
-        assert (each.text, each.tool_calls, each.model) == (said.text, said.tool_calls, "m")
+    for read in (completion_of(path, answer), completion_of(path, stream)):
+        assert (read.text, read.tool_calls, read.model) == (said.text, said.tool_calls, "m")
         if path != "/v1/messages":
-            assert each.completion_tokens == said.completion_tokens
+            assert read.completion_tokens == said.completion_tokens
 
 
 @pytest.mark.parametrize("path", APIS)

@@ -35,7 +35,7 @@ AGENTS = '''
                 for call in answer.tool_calls:
                     transition = env.call(call.name, call.arguments)
                     done = transition.done
-                    text = str([each.text for each in transition.observation.elements])
+                    text = str([element.text for element in transition.observation.elements])
                     messages.append({"role": "tool", "tool_call_id": call.id, "content": text})
 
     class MadeUp:
@@ -187,7 +187,7 @@ def test_a_conversation_with_tools_is_recorded_and_replayed(agents):
     first, second = agents.calls("chat")
     assert agents.file("chat").read_text().startswith("version: 1\nschema: 1\n")
     assert first["call"]["purpose"] == "act"
-    assert [each["role"] for each in second["request"]["body"]["messages"]] == [
+    assert [message["role"] for message in second["request"]["body"]["messages"]] == [
         "user", "assistant", "tool",
     ]  # fmt: skip
     assert second["request"]["body"]["temperature"] == 0

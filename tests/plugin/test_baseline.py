@@ -2,12 +2,11 @@
 
 import re
 import shutil
-import subprocess
 
 import pytest
 from projects import FAKE_PAGE, REFLECTIVE_PROMPTS, solve_menu
 
-from pytest_miniwob_agent.results.file import Results, parse_results, read_results
+from pytest_miniwob_agent.results.file import Results, read_results
 
 # One worker makes the recordings that the tests share.
 pytestmark = pytest.mark.xdist_group("baseline")
@@ -157,37 +156,6 @@ class TestResults:
         run("--miniwob-results=two.jsonl")
         assert (project.path / "two.jsonl").read_bytes() == baseline.read_bytes()
 
-    def test_an_item_with_two_results_is_an_error(self, run, project):
-        project.makeconftest(
-            FAKE_PAGE
-            + """
-    from pytest_miniwob_agent.testing import ScriptedLLM
-
-    @pytest.fixture
-    def miniwob_llm(request):
-        last = "click id=3" if "fails" in request.node.name else "click id=2"
-        return ScriptedLLM(["click id=1", "Opened the menu.", last])
-"""
-        )
-        project.makepyfile(
-            """
-            import pytest
-
-            @pytest.mark.miniwob("click-menu-2", seeds=[1], trials=1)
-            def test_solves(miniwob_episode): pass
-
-            @pytest.mark.miniwob("click-menu-2", seeds=[1], trials=1)
-            def test_fails(miniwob_episode): pass
-            """
-        )
-        result = project.runpytest("--miniwob-results=two.jsonl")
-        result.assert_outcomes(passed=2)
-        assert result.ret == pytest.ExitCode.TESTS_FAILED
-        result.stdout.fnmatch_lines(
-            ["*MiniWoB++ results*", f"{MENU} was run more than once, with different results*"]
-        )
-        assert not (project.path / "two.jsonl").exists()
-
 
 class TestItems:
     """The gate that fails for every item that is no longer solved."""
@@ -240,12 +208,9 @@ class TestItems:
 
     def test_an_error_of_the_test_itself_is_not_expected(self, baseline, run, project):
         bodies = {
-            "bare": "assert miniwob_episode.solved",
-            "message": "assert miniwob_episode.solved, 'not solved'",
+            "assertion": "assert miniwob_episode.solved, 'not solved'",
             "explained": "pytest.fail(miniwob_episode.explain())",
-            "steps": "assert miniwob_episode.steps == 99, 'steps'",
             "undefined": "undefined",
-            "other": "pytest.fail('other')",
         }
         (path,) = project.path.glob("test_*.py")
         path.write_text(
@@ -257,9 +222,8 @@ class TestItems:
             )
         )
         result = run("--miniwob-baseline=base.jsonl", "-rxf")
-        result.assert_outcomes(xfailed=3, failed=3)
-        for name, word in zip(bodies, ["XFAIL"] * 3 + ["FAILED"] * 3, strict=True):
-            result.stdout.fnmatch_lines([f"{word} {path.name}::test_{name}*"])
+        result.assert_outcomes(xfailed=2, failed=1)
+        result.stdout.fnmatch_lines([f"FAILED {path.name}::test_undefined*"])
 
     def test_a_new_item_that_is_not_solved_does_not_fail_the_run(self, baseline, run):
         results = read_results(baseline).results
@@ -272,7 +236,7 @@ class TestItems:
             [
                 "gate items: passed",
                 f"  not in the baseline: {OTHER_MENU}",
-                "XFAIL *click-menu-2/2*the baseline does not have it, so that it decides nothing*",
+                "XFAIL *click-menu-2/2*the baseline does not have it, so it decides nothing*",
             ]
         )
 
@@ -321,11 +285,12 @@ class TestMissing:
         "args",
         [
             ["-k", "click-menu-2"],
+            ["-k", "click-menu-2", "-n2"],
             ["--miniwob-seeds=1"],
             [f"TEST::test_solves[{MENU}]"],
             ["--deselect", f"TEST::test_solves[{MENU}]"],
         ],
-        ids=["-k", "seeds", "named", "deselect"],
+        ids=["-k", "workers", "seeds", "named", "deselect"],
     )
     def test_items_that_are_left_out_on_purpose_need_not_run(self, baseline, run, project, args):
         name = next(project.path.glob("test_*.py")).name
@@ -333,15 +298,6 @@ class TestMissing:
         result = run("--miniwob-baseline=base.jsonl", *args)
         assert result.ret == pytest.ExitCode.OK
         result.stdout.fnmatch_lines(["gate items: passed", "*left out on purpose: *"])
-
-    def test_workers_send_the_controller_what_they_left_out(self, baseline, run, project):
-        result = run(
-            "--miniwob-baseline=base.jsonl", "--miniwob-results=part.jsonl", "-n2",
-            "-k", "click-menu-2",
-        )  # fmt: skip
-        assert result.ret == pytest.ExitCode.OK
-        result.stdout.fnmatch_lines(["gate items: passed", "*left out on purpose: *"])
-        assert read_results(project.path / "part.jsonl").partial == ("10 items deselected",)
 
     def test_a_run_of_other_tests_is_not_judged(self, baseline, run, project):
         project.makepyfile(test_other="def test_other(): pass")
@@ -410,27 +366,6 @@ class TestSettings:
         # No trial failed, so reflect.txt was not used; it is as it was.
         result.stdout.no_fnmatch_line("*reflect.txt*")
 
-    def test_all_items_are_named_with_v(self, project, monkeypatch):
-        project.makeconftest(
-            FAKE_PAGE
-            + """
-    import os
-    from pytest_miniwob_agent.testing import ScriptedLLM
-
-    @pytest.fixture
-    def miniwob_llm():
-        return ScriptedLLM(["click id=1", "Opened the menu.", f"click id={os.environ['LAST']}"])
-"""
-        )
-        args = ["--miniwob-seeds=1-4", "--miniwob-trials=1"]
-        monkeypatch.setenv("LAST", "2")
-        project.runpytest(*args, "--miniwob-results=base.jsonl").assert_outcomes(passed=24)
-        monkeypatch.setenv("LAST", "3")
-        args += ["--miniwob-baseline=base.jsonl", "--miniwob-gate=paired"]
-        short, whole = (project.runpytest(*args, verbosity) for verbosity in ("-q", "-v"))
-        assert "    and 4 more (all with -v)" in short.outlines
-        whole.stdout.no_fnmatch_line("*(all with -v)")
-
     def test_the_first_run_of_all_writes_its_own_baseline(self, baseline, run, project):
         new = project.path / "new.jsonl"
         args = ["--miniwob-baseline=new.jsonl", "--miniwob-results=new.jsonl"]
@@ -455,23 +390,6 @@ class TestSettings:
         assert result.ret == pytest.ExitCode.USAGE_ERROR
         result.stderr.fnmatch_lines([message])
 
-    def test_a_baseline_is_read_as_it_was_at_a_commit(self, baseline, run, project, monkeypatch):
-        for name in ("GIT_AUTHOR", "GIT_COMMITTER"):
-            monkeypatch.setenv(f"{name}_NAME", "a")
-            monkeypatch.setenv(f"{name}_EMAIL", "a@example.com")
-        for command in (
-            ["init", "-q", "-b", "main"],
-            ["add", "base.jsonl"],
-            ["commit", "-qm", "x"],
-        ):
-            subprocess.run(["git", *command], cwd=project.path, check=True)
-        baseline.write_text(
-            parse_results(baseline.read_text(), "x").text().replace("unsolved", "?")
-        )
-        run("--miniwob-baseline=git:main:base.jsonl").assert_outcomes(passed=11, xfailed=1)
-        project.makeini("[pytest]\nminiwob_model = m\nminiwob_baseline = base.jsonl\n")
-        run("--miniwob-baseline=git:main").assert_outcomes(passed=11, xfailed=1)
-
 
 def test_github_gets_a_summary_and_annotations(baseline, run, project, monkeypatch):
     summary = project.path / "summary.md"
@@ -480,7 +398,7 @@ def test_github_gets_a_summary_and_annotations(baseline, run, project, monkeypat
     result = run("--miniwob-baseline=base.jsonl", lost=["click-menu-2 1", "click-menu-2 2"])
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert "Gate `items`: **failed**" in summary.read_text()
-    assert "<code>base.jsonl</code>" in summary.read_text()
+    assert "results: base.jsonl" in summary.read_text()
     result.stderr.fnmatch_lines([f"::error title=MiniWoB++ regression::{MENU}*"])
 
 

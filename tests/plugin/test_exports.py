@@ -115,7 +115,7 @@ def test_of_an_item_that_runs_again_the_last_run_is_reported(record):
     result = record.runpytest("--junitxml=junit.xml", "-k", "click-menu-2")
     result.assert_outcomes(passed=1, errors=1)
     cases = {
-        case.get("name")[-2]: [each.get("name") for each in case.iter("property")]
+        case.get("name")[-2]: [pair.get("name") for pair in case.iter("property")]
         for case in ElementTree.parse(record.path / "junit.xml").iter("testcase")
     }
     assert sorted(cases["1"]) == sorted(set(cases["1"]))
@@ -130,7 +130,7 @@ def check_junit(path):
         for case in ElementTree.parse(path).iter("testcase")
     }
     found = {
-        seed: {each.get("name"): each.get("value") for each in case.iter("property")}
+        seed: {pair.get("name"): pair.get("value") for pair in case.iter("property")}
         for seed, case in cases.items()
     }
     assert found["1"] == {
@@ -179,7 +179,7 @@ def check_allure(folder):
     """Check the attachments of both items; return the statuses of the items."""
     tests = [json.loads(file.read_text("utf-8")) for file in folder.glob("*-result.json")]
     for test in tests:
-        attached = {each["name"]: folder / each["source"] for each in test["attachments"]}
+        attached = {file["name"]: folder / file["source"] for file in test["attachments"]}
         check_transcript(attached["transcript"].read_bytes(), test["name"])
         assert attached["last screen"].read_bytes() == base64.b64decode(PNG)
     return sorted(test["status"] for test in tests)

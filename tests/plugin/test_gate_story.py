@@ -17,9 +17,6 @@ from projects import solve_menu
 import pytest_miniwob_agent
 from pytest_miniwob_agent.results.file import read_results
 
-# One worker makes the recording that the tests share.
-pytestmark = pytest.mark.xdist_group("gate-story")
-
 PLAN = (
     Path(pytest_miniwob_agent.__file__)
     .parent.joinpath("agents/reflective/prompts/plan.txt")
@@ -89,26 +86,14 @@ def unsolved(path):
     return {result.case for result in read_results(path).results if not result.solved}
 
 
-@pytest.fixture(scope="module")
-def recorded(tmp_path_factory):
-    """A folder for the recorded suite, which the first test fills and the others copy."""
-    return tmp_path_factory.mktemp("recorded") / "suite"
-
-
 @pytest.fixture
-def story(project, chat_server, monkeypatch, recorded):
+def story(project, chat_server, monkeypatch):
     """The project with its recorded suite and baseline, committed on main; the model is running."""
     for name in ("GIT_AUTHOR", "GIT_COMMITTER"):
         monkeypatch.setenv(f"{name}_NAME", "a")
         monkeypatch.setenv(f"{name}_EMAIL", "a@example.com")
     chat_server.reply = answer
-    story = Story(project, chat_server)
-    if recorded.exists():
-        shutil.copytree(recorded, project.path, dirs_exist_ok=True)
-    else:
-        story.set_up()
-        shutil.copytree(project.path, recorded)
-    return story
+    return Story(project, chat_server)
 
 
 class Story:
@@ -120,9 +105,6 @@ class Story:
         self.plan = project.path / "prompts" / "plan.txt"
         for path in project.path.glob("test_*.py"):
             path.unlink()
-
-    def set_up(self):
-        """Record the suite and commit it with its baseline."""
         self.project.makepyfile(test_of_mine=SUITE)
         self.project.makeini(INI)
         self.plan.parent.mkdir()

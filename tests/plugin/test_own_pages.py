@@ -1,4 +1,4 @@
-"""Pages of one's own in pytest runs: the option, the ini file, the marker, workers, and reports."""
+"""Custom pages in pytest runs: the option, the ini file, the marker, workers, and reports."""
 
 import json
 

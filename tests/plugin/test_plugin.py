@@ -3,7 +3,6 @@
 import json
 import os
 
-import pytest
 from projects import FAKE_PAGE, solve_menu
 
 from pytest_miniwob_agent.core.data import from_data
@@ -58,11 +57,7 @@ class TestOutcomes:
         alone = outcomes()
         assert len(alone) == 12
         assert outcomes("-n2", "--dist=loadgroup") == alone
-
-    def test_the_report_carries_the_outcome(self, record):
-        record.makeconftest(FAKE_PAGE + KEEP_REPORTS)
-        record.runpytest("-k", "click-menu-2/1")
-        [line] = (record.path / "outcomes.jsonl").read_text().splitlines()
+        [line] = [line for line in alone if "click-menu-2/1]" in line]
         _, kind, data = json.loads(line)
         assert kind == "Outcome"
         outcome = from_data(Outcome, data)
@@ -134,31 +129,10 @@ class TestOutcomes:
         result.assert_outcomes(passed=5, errors=1)
         result.stdout.fnmatch_lines(["*click-menu-2/1.yaml:1: not a * cassette: a git conflict*"])
 
-    def test_last_failed_and_first_failure(self, record):
-        for seed in (1, 2):
-            (record.path / f"cassettes/reflective/m/click-menu-2/{seed}.yaml").unlink()
-        record.runpytest("-p", "cacheprovider").assert_outcomes(passed=10, errors=2)
-        record.runpytest("-p", "cacheprovider", "--lf").assert_outcomes(errors=2)
-        record.runpytest("-x").assert_outcomes(errors=1)
-
-    @pytest.mark.parametrize("args", [[], ["--miniwob-model="]], ids=["no model", "empty model"])
-    def test_a_run_without_a_model_says_how_to_name_one(self, project, args):
-        if not args:
-            project.makeini("[pytest]\n")
-        result = project.runpytest("-k", "click-menu-2/1", *args)
+    def test_a_run_without_a_model_says_how_to_name_one(self, project):
+        result = project.runpytest("-k", "click-menu-2/1", "--miniwob-model=")
         result.assert_outcomes(errors=1)
         result.stdout.fnmatch_lines(["*no model is named: give --miniwob-model*"])
-
-    def test_recording_needs_a_key_or_a_server(self, project):
-        result = project.runpytest("--miniwob-record=all", "-k", "click-menu-2/1")
-        result.assert_outcomes(errors=1)
-        result.stdout.fnmatch_lines(["*calling a model needs OPENAI_API_KEY*"])
-
-    def test_a_server_that_refuses_is_an_error(self, project, chat_server):
-        chat_server.reply = lambda prompt: 401
-        result = record_one(project, chat_server)
-        result.assert_outcomes(errors=1)
-        result.stdout.fnmatch_lines(["*refused the call*401*"])
 
     def test_an_agent_with_a_bug_is_an_error_of_its_item(self, project):
         project.makeconftest(
@@ -265,19 +239,6 @@ class TestSettings:
         result = project.runpytest("--miniwob-agent=my_agent:Stubborn")
         result.assert_outcomes(passed=12)
 
-    def test_fixtures_can_be_overridden(self, project):
-        project.makeconftest(
-            FAKE_PAGE
-            + """
-    from pytest_miniwob_agent.testing import ScriptedLLM
-
-    @pytest.fixture
-    def miniwob_llm():
-        return ScriptedLLM(["click id=1", "Opened the menu.", "click id=2"])
-"""
-        )
-        project.runpytest().assert_outcomes(passed=12)
-
 
 def test_the_command_that_records_an_item_works_from_where_it_is_shown(project, monkeypatch):
     """In another folder, and with what the item is run with."""
@@ -288,11 +249,11 @@ def test_the_command_that_records_an_item_works_from_where_it_is_shown(project, 
     below = project.mkdir("below")
     monkeypatch.chdir(below)
     result = project.runpytest(
-        "../tests", "-k", "click-menu-2/1", "-c", "../other.ini", "-ominiwob_model=n", "-p", "no:x",
+        "../tests", "-k", "click-menu-2/1", "-c", "../other.ini", "-ominiwob_model=n",
     )  # fmt: skip
     result.stdout.fnmatch_lines(
         [
             "Record it with: pytest '../tests/test_x.py::test_solves?n-screen-n-step/*-2/1]' "
-            "-c ../other.ini -o miniwob_model=n -p no:x --miniwob-record=new_episodes"
+            "-c ../other.ini -o miniwob_model=n --miniwob-record=new_episodes"
         ]
     )

@@ -38,19 +38,6 @@ def test_cassettes_lie_in_the_working_directory_without_an_ini_file(beside, chat
     assert not recorded_files(beside)
 
 
-def test_an_ini_file_that_pytest_overlooks_is_an_error_that_names_the_form(beside):
-    result = beside.runpytest("--miniwob-prompts", "../prompts")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*pytest did not read tox.ini, *: write --miniwob-prompts=VALUE"])
-    result = beside.runpytest("--miniwob-prompts=../prompts", "--collect-only")
-    assert result.ret == pytest.ExitCode.OK
-    result.stdout.fnmatch_lines(["miniwob cassettes: cassettes"])
-
-    (beside.mine / "prompts").mkdir()  # for which pytest does read it
-    result = beside.runpytest("--miniwob-prompts", "prompts", "--collect-only")
-    assert result.ret == pytest.ExitCode.OK
-
-
 SUITE = """
     import pytest
 

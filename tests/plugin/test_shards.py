@@ -1,6 +1,5 @@
 """Runs of shards, split by the real pytest-split, and what is joined from them."""
 
-import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -14,8 +13,6 @@ from pytest_miniwob_agent.results.file import read_results
 
 # One worker makes the recording that the tests share.
 pytestmark = pytest.mark.xdist_group("shards")
-
-LEAST = "--splitting-algorithm=least_duration"
 
 
 @pytest.fixture
@@ -53,22 +50,22 @@ def run(suite, *arguments):
     return suite.runpytest("--miniwob-trials=1", *arguments)
 
 
-def run_shard(suite, group, splits, *arguments, least=True):
+def run_shard(suite, group, splits, *arguments):
     return run(
         suite,
         f"--splits={splits}",
         f"--group={group}",
-        *([LEAST] if least else []),
+        "--splitting-algorithm=least_duration",
         f"--miniwob-results={group}.jsonl",
         *arguments,
     )
 
 
-def merge(splits, capsys, *more):
+def merge(splits, capsys):
     """Merge the results of all shards, the last one first; the status and the output."""
     capsys.readouterr()
     names = [f"{group}.jsonl" for group in range(splits, 0, -1)]
-    return main(["results", "merge", *names, *more, "-o", "all.jsonl"]), capsys.readouterr()
+    return main(["results", "merge", *names, "-o", "all.jsonl"]), capsys.readouterr()
 
 
 class TestSplits:
@@ -106,35 +103,15 @@ class TestSplits:
         of_whole["data/index.js"] = of_whole["data/index.js"].replace(decided, b'"gate":null')
         assert content(Path("r")) == of_whole  # which `compare` judges
 
-    def test_items_that_are_deselected_are_not_those_of_other_shards(self, suite, capsys):
-        for group in (1, 2):
-            run_shard(suite, group, 2, "-k", "not click-menu-2")
-        assert merge(2, capsys)[0] == 0
-        results = read_results("all.jsonl")
-        assert (len(results.results), results.partial) == (10, ("2 items deselected",))
-
-    def test_shards_of_another_split_commit_or_limit_are_errors_that_name_them(self, suite, capsys):
-        run_shard(suite, 2, 2, least=False)
-        run(suite, "--miniwob-results=whole.jsonl")
-        test = next(Path().glob("test_*.py"))
-        durations = {
-            f"{test}::test_solves[{result.case}]": 100
-            if result.case.endswith("click-menu-2/1")
-            else 1
-            for result in read_results("whole.jsonl").results
-        }
-        Path(".test_durations").write_text(json.dumps(durations))
-        run_shard(suite, 1, 2, least=False)
-        status, output = merge(2, capsys)
-        assert status == 2
-        assert "--splitting-algorithm=least_duration" in output.err
-        assert not Path("all.jsonl").exists()
+    def test_shards_of_another_commit_or_limit_are_errors_that_name_them(self, suite, capsys):
         run_shard(suite, 1, 2)
         run_shard(suite, 2, 2, "--miniwob-trials=2")
-        assert "it has --miniwob-trials 1 (not 2)" in merge(2, capsys)[1].err
+        status, output = merge(2, capsys)
+        assert (status, Path("all.jsonl").exists()) == (2, False)
+        assert "it has --miniwob-trials 1 (not 2)" in output.err
         commit(suite)
         run_shard(suite, 2, 2)
-        assert "1.jsonl (shard 1 of 2) is not of the suite of" in merge(2, capsys)[1].err
+        assert "1.jsonl (shard 1 of 2) does not belong to the suite of" in merge(2, capsys)[1].err
 
     def test_a_shard_without_items_passes_and_can_be_joined(self, suite, capsys):
         arguments = ["-k", "click-menu-2/1", "--miniwob-report"]
@@ -173,7 +150,7 @@ class TestReports:
         Path("none").mkdir()
         for folders, message in (
             (["r1"], "missing of 2 shards: 2; run what is missing"),
-            (["r1", "whole"], "whole is not of a shard: "),
+            (["r1", "whole"], "whole does not come from a shard: "),
             (["r1", "none"], "there is no none/data/index.js: name the folder of a report"),
             (["r1", "r1"], "shard 1 of 2 is given twice"),
             (["r1", "r"], "r is one of the reports that are to be merged"),

@@ -66,12 +66,9 @@ def test_an_item_without_a_result_shows_the_reason_and_how_to_get_pictures(windo
     assert window.texts(".reason pre") == ["no disk"]
 
 
-def test_the_address_of_an_item_that_is_missing_shows_an_error(window, made):
+def test_a_missing_item_and_an_unfinished_report_say_so(window, made, tmp_path):
     window.open(made, "#/item/../../etc")
     assert window.texts("#trouble") == ["There is no item ../../etc in this report."]
-
-
-def test_an_unfinished_report_says_so(window, tmp_path):
     Report(tmp_path).prepare()
     window.open(tmp_path)
     assert "has not finished" in window.find("#trouble").text
@@ -147,24 +144,11 @@ PLACES = {
     "reflection": "#/item/n-screen-n-step/click-pie/7/2/0",
     "drift": "#/item/1-screen-1-step/click-test/1000",
 }
-FEW = {
-    (1280, "light"): ("overview", "reflection"),
-    (390, "dark"): ("overview", "typing", "drift"),
-}
-"""Window and theme of a desk and a phone, and pages that together have every part."""
 
 
 @pytest.mark.parametrize(
     ("width", "theme", "names"),
-    [
-        *((width, theme, names) for (width, theme), names in FEW.items()),
-        *(
-            pytest.param(width, theme, tuple(PLACES), marks=pytest.mark.sweep)
-            for width in (1280, 390)
-            for theme in ("light", "dark")
-        ),
-    ],
-    ids=lambda value: "-".join(value) if isinstance(value, tuple) else str(value),
+    [(1280, "light", ("overview", "reflection")), (390, "dark", ("overview", "typing", "drift"))],
 )
 def test_an_accessibility_checker_finds_nothing(window, made, width, theme, names):
     window.look_like(width, theme)

@@ -132,8 +132,8 @@ class TestInconclusiveItems:
         verdict = judge(run_of("+", partial=["9 items deselected"]), run_of("++"), Gate())
         assert verdict.passed
         assert verdict.notes[0] == (
-            "the baseline is of a partial run (9 items deselected); items that it does not "
-            "have are not judged"
+            "the baseline comes from a partial run (9 items deselected); items it does not have "
+            "are not judged"
         )
 
     def test_items_inconclusive_in_the_baseline_are_only_noted(self):
@@ -296,7 +296,7 @@ class TestInconclusiveVerdict:
         base = run_of("+" * 200)
         verdict = judge(base, run_of("+" * 196 + "----"), Gate.parse("paired"))
         assert verdict.reasons[0].text == (
-            "4 worse, 0 better, but only 4 items ran otherwise than in the baseline: fewer than 5 "
+            "4 worse, 0 better, but only 4 items ran differently from the baseline: fewer than 5 "
             "can't give a p-value of 0.05"
         )
         assert judge(base, changed("+" * 196 + "----"), Gate.parse("paired")).passed

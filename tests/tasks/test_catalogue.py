@@ -15,7 +15,7 @@ from pytest_miniwob_agent.tasks.catalogue import (
     page_path,
     task_facts,
 )
-from pytest_miniwob_agent.tasks.selection import parse_seeds, select_cases, select_tasks
+from pytest_miniwob_agent.tasks.selectors import parse_seeds, select_cases, select_tasks
 from pytest_miniwob_agent.tasks.suites import SUITES, suites_of
 
 

@@ -1,4 +1,4 @@
-"""Folders of pages of one's own: their tasks and categories, and names that can't be."""
+"""Folders of custom pages: their tasks and categories, and names that can't be."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import pytest
 
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.tasks.pages import Catalogue
-from pytest_miniwob_agent.tasks.selection import select_cases, select_tasks
+from pytest_miniwob_agent.tasks.selectors import select_cases, select_tasks
 from pytest_miniwob_agent.tasks.suites import suites_of
 
 

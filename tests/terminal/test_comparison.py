@@ -1,21 +1,16 @@
 """`miniwob-agent compare` as text, Markdown and JSON."""
 
-import html
 import json
-import re
 import subprocess
 
-import lxml.html
 import pytest
 from made_results import HOSTILE, after, before, make_result
 
 from pytest_miniwob_agent.cli import main
 from pytest_miniwob_agent.core.outcome import Status
-from pytest_miniwob_agent.core.text import sanitize_line
 from pytest_miniwob_agent.results.comparison import Comparison
 from pytest_miniwob_agent.results.file import Results
 from pytest_miniwob_agent.results.gate import Gate, judge
-from pytest_miniwob_agent.terminal import layout
 from pytest_miniwob_agent.terminal.comparison import ComparisonView
 
 
@@ -152,10 +147,6 @@ class TestWarnings:
         ]
         main(["compare", "old.jsonl", "new.jsonl", "--format", "json"])
         assert json.loads(capsys.readouterr().out)["warnings"] == texts
-        main(["compare", "old.jsonl", "new.jsonl", "--format", "markdown"])
-        printed = capsys.readouterr().out
-        assert printed.count("> [!WARNING]\n> ") == 3
-        assert "> limits: 5 trials, " in html.unescape(printed)
 
     def test_what_is_unknown_or_was_asked_of_another_model_is_not_warned_of(self):
         known = [make_result(seed, **VERSIONS) for seed in (1, 2)]
@@ -230,9 +221,8 @@ def test_json_has_rates_items_tokens_and_the_gate(files, capsys):
     assert data["items"][-1]["item"] == "n-screen-n-step/click-pie/9"
     (lost,) = [each for each in data["items"] if each["item"] == "n-screen-n-step/click-pie/5"]
     assert lost["change"] == -1
-    assert lost["after"]["samples"] == [
-        {"outcome": "unsolved", "solved_at": None, "endings": ["cycle", "cycle", "failed"]}
-    ]
+    (sample,) = lost["after"]
+    assert (sample["outcome"], sample["endings"]) == ("unsolved", ["cycle", "cycle", "failed"])
     assert data["tokens"]["after"] == {"prompt": None, "completion": 600}
     assert data["gate"]["passed"] is False
     assert data["gate"]["reasons"][0]["kind"] == "regressed"
@@ -246,18 +236,6 @@ def test_json_has_rates_items_tokens_and_the_gate(files, capsys):
     assert "items would decide" in reason["hint"]
 
 
-def tables_of(markdown):
-    """The cells of every table, as GitHub splits them: at pipes that are not escaped."""
-    tables, last = [], ""
-    for line in markdown.splitlines():
-        if line.startswith("|"):
-            if not last.startswith("|"):
-                tables.append([])
-            tables[-1].append([cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]])
-        last = line
-    return tables
-
-
 def test_no_line_of_text_is_a_workflow_command():
     base = Results(
         (make_result(0, task=HOSTILE), make_result(1, task="x " + "y" * 57 + "::stop-commands::t"))
@@ -269,52 +247,14 @@ def test_no_line_of_text_is_a_workflow_command():
         assert "\x1b" not in text
 
 
-class TestMarkdown:
-    def test_tables_follow_a_blank_line_and_have_equal_rows(self, files, capsys):
-        arguments = ["compare", "old.jsonl", "new.jsonl", "--format", "markdown"]
-        assert main([*arguments, "--gate", "items"]) == 1
-        text = capsys.readouterr().out
-        assert text.startswith(
-            "### MiniWoB++ results\n\nGate `items`: **failed**\n\n- 2 items solved"
-        )
-        setup, rates, worse, better = tables_of(text)
-        assert setup[0] == ["", "before", "after"]
-        assert rates[0] == ["", "items", "before", "after", "points", "p"]
-        assert rates[1] == [":--", *["--:"] * 5]
-        assert rates[2][:3] == ["whole", "30", "93.3 (79–98)"]
-        assert [row[0] for row in worse[2:]] == [
-            "<code>n-screen-n-step/click-pie/5</code>",
-            "<code>n-screen-n-step/click-pie/6</code>",
-        ]
-        assert better[2][2] == "<code>solved in trial 1</code>"
-        for table in (setup, rates, worse, better):
-            assert len({len(row) for row in table}) == 1
-        # A blank line before each table, or it is none.
-        lines = text.splitlines()
-        for number, line in enumerate(lines):
-            if line.startswith("|") and not lines[number - 1].startswith("|"):
-                assert lines[number - 1] == ""
-
-    def test_hostile_text_is_escaped(self):
-        names = {"task": HOSTILE, "model": HOSTILE, "prompts": {HOSTILE: "x"}}
-        base = Results((make_result(0, **names), make_result(1, **names)))
-        lost = make_result(0, False, task=HOSTILE)
-        error = {"outcome": Status.ERROR, "solved_at": None, "reason": HOSTILE}
-        head = Results((lost, make_result(1, task=HOSTILE, **error)), (HOSTILE,))
-        text = ComparisonView(Comparison(base, head), judge(base, head, Gate())).markdown()
-        for table in tables_of(text):
-            assert len({len(row) for row in table}) == 1
-        assert "\x1b" not in text
-        assert "\r" not in text
-        text.encode()
-        assert not re.search(
-            r"@someone|(?<!&)#1|&#64;someone|&#35;1|\[l\]|http:|<img|`<|_x_|a\|b", text
-        )
-        assert text.count("a&#124;b&#96;&#60;img src=x&#62;&#96;") >= 4
-        # A browser shows what was there, less what moves cursors and ends lines.
-        node = lxml.html.fromstring(f"<p>{layout.escape(HOSTILE)}</p>")
-        shown = node.text_content()
-        assert shown == sanitize_line(HOSTILE)
-        assert [each.tag for each in node] == [lxml.html.etree.Comment] * 2
-        assert node[0].tail.startswith("someone")  # separated from the sign that would mention him
-        assert shown.startswith("a|b`<img src=x>` : :error::gone %0A @someone #1 _x_ [l](http://e)")
+def test_markdown_is_the_text_as_a_block_of_code_that_nothing_ends():
+    names = {"task": HOSTILE, "model": "```\n# x", "prompts": {HOSTILE: "x"}}
+    base = Results((make_result(0, **names), make_result(1, **names)))
+    head = Results((make_result(0, False, task=HOSTILE), make_result(1, task=HOSTILE)))
+    view = ComparisonView(Comparison(base, head), judge(base, head, Gate()))
+    text = view.markdown()
+    assert text.startswith("### MiniWoB++ results\n\nGate `items`: **failed**\n\n```\nresults: ")
+    assert text.endswith("again\n```\n")
+    assert text.count("```") == 2
+    assert "\x1b" not in text
+    text.encode()

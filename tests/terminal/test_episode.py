@@ -101,17 +101,14 @@ def test_an_unsolved_episode_ends_with_its_best_reward(capsys):
     assert out.endswith("\nnot solved, best reward -1: reflective with m\n")
 
 
-def test_an_impossible_action_is_printed_with_its_error_and_an_unchanged_screen_as_such(capsys):
+def test_errors_remarks_and_reflections_that_can_not_be_read_are_printed(capsys):
     impossible = Acted(1, 0, Click(7), Transition(SCREEN, error="there is no element with id=7"))
-    assert printed(capsys, TrialStarted(1, SCREEN), impossible).endswith(
+    remark = Remark("vote", "id=2\nid=3", 1, 0)
+    out = printed(capsys, TrialStarted(1, SCREEN), impossible, remark, Reflected(None, None, (), 1))
+    assert out.endswith(
         "\naction 0: click id=7\n  impossible: there is no element with id=7\nscreen: as before\n"
+        "\nvote:\n    id=2\n    id=3\nreflection: could not be read\n"
     )
-
-
-def test_remarks_and_reflections_that_can_not_be_read_are_printed(capsys):
-    assert printed(
-        capsys, Remark("vote", "id=2\nid=3", 1, 0), Reflected(None, None, (), 1)
-    ) == ("\nvote:\n    id=2\n    id=3\nreflection: could not be read\n")  # fmt: skip
 
 
 @pytest.mark.parametrize(

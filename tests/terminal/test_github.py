@@ -48,8 +48,8 @@ class TestAnnotations:
             "::warning title=MiniWoB++ gate is inconclusive::2 worse, 1 better: no change for"
         )
         text = summary.read_text()
-        assert "Gate `paired:0.05`: **inconclusive**\n\n- 2 worse, 1 better" in text
-        assert "  - → about 175 items would decide" in text
+        assert "Gate `paired:0.05`: **inconclusive**\n\n```\nresults: " in text
+        assert "  -> about 175 items would decide" in text
 
     def test_at_most_as_many_as_github_shows_are_written(self):
         head = Results(tuple(make_result(seed, False) for seed in range(20)))

@@ -1,13 +1,6 @@
 """The line of figures while a run records, on a terminal that the test plays."""
 
-import os
-import pty
 import re
-import struct
-import subprocess
-import sys
-import termios
-from fcntl import ioctl
 
 import _pytest.capture
 import pytest
@@ -132,35 +125,19 @@ def without_figures(text):
     return [line.strip() for line in lines if not line.startswith(("model calls", "tokens", "mon"))]
 
 
-def test_workers_on_a_real_terminal_show_the_same_figures(
-    project, chat_server, recording, monkeypatch
-):
-    chat_server.reply = solve_menu
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.delenv("COLUMNS", raising=False)
-    ours, theirs = pty.openpty()
-    ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", HEIGHT, WIDTH, 0, 0))
-    process = subprocess.Popen(
-        [sys.executable, "-m", "pytest", *recording, *OPTIONS, "-n2"],
-        cwd=project.path, stdout=theirs, stderr=theirs,
-    )  # fmt: skip
-    os.close(theirs)
-    data = b""
-    try:
-        while piece := os.read(ours, 65536):
-            data += piece
-    except OSError:  # the other end is closed
-        pass
-    os.close(ours)
-    assert process.wait() == 0
-    assert data.count(b"recording 12 items: at most 6,000 model calls") == 1
-    screen = Screen()
-    screen.feed(data.decode())
+def test_workers_show_the_same_figures(run, recording):
+    screen = run(*recording, *OPTIONS, "-n2")
     check_figures(screen)
+    assert screen.text().count("recording 12 items: at most 6,000 model calls") == 1
 
 
-@pytest.mark.parametrize("option", ["-q", "-s"])
-def test_no_figures_where_little_or_other_output_is_wanted(run, recording, option):
+@pytest.mark.parametrize(
+    ("term", "option"), [("xterm", "-q"), ("xterm", "-s"), ("dumb", "--strict-markers")]
+)
+def test_no_figures_where_they_are_not_wanted_or_can_not_be_redrawn(
+    run, recording, monkeypatch, term, option
+):
+    monkeypatch.setenv("TERM", term)
     screen = run(*recording, "-k", "click-menu-2", option)
     assert "2 passed" in screen.text()
     assert not screen.seen
@@ -172,10 +149,3 @@ def test_no_figures_where_there_is_no_terminal(project, chat_server, recording):
     result.assert_outcomes(passed=2, deselected=10)
     assert "\x1b" not in result.stdout.str()
     result.stdout.no_fnmatch_line("*calls recorded*")
-
-
-def test_no_figures_on_a_terminal_that_can_not_be_redrawn(run, recording, monkeypatch):
-    monkeypatch.setenv("TERM", "dumb")
-    screen = run(*recording, "-k", "click-menu-2")
-    assert "2 passed" in screen.text()
-    assert not screen.seen

@@ -282,18 +282,8 @@ EVIL_PAGE = FAKE_PAGE.replace('"Menu"', f'"Menu{EVIL}"').replace(
 )
 
 
-def test_no_text_of_a_page_or_a_model_moves_the_cursor(project, run, chat_server):
-    project.makeconftest(EVIL_PAGE)
-    assert between(run(), "____", "all of it")  # unsolved
-    for reply in ("\x1b[2J\u202e\n::error::", {"choices": [], "id": "\x1b[2J\u202e"}):
-        chat_server.reply = lambda prompt, reply=reply: reply
-        result = run("--miniwob-record=all", "-v")  # an exception, and an error
-        assert not HOSTILE.search(result.stdout.str())
-    result = run("--miniwob-record=none")
-    assert not HOSTILE.search(result.stdout.str())
-
-
-def test_no_text_that_a_worker_sends_moves_the_cursor(project, run, chat_server):
+@pytest.mark.parametrize("workers", ["-n0", "-n1"])
+def test_no_text_of_a_page_or_a_model_moves_the_cursor(project, run, chat_server, workers):
     """An unsolved item, one with an exception, and an error."""
     project.makeconftest(EVIL_PAGE)
     solve = chat_server.reply
@@ -306,8 +296,8 @@ def test_no_text_that_a_worker_sends_moves_the_cursor(project, run, chat_server)
         return solve(prompt)
 
     chat_server.reply = reply
-    result = run("-n1", "-v")
-    assert result.parseoutcomes() == {"failed": 2, "errors": 1}
+    result = run(workers, "-v")
+    assert {"failed": 2, "errors": 1}.items() <= result.parseoutcomes().items()
     assert between(result, "____", "all of it")
     assert not HOSTILE.search(result.stdout.str())
 

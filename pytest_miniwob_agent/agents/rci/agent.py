@@ -65,11 +65,9 @@ class RCIAgent:
         self.exemplars = _read_exemplars(exemplars, task)
         self.name = variant_name(
             "rci",
-            {
-                "few-shot": exemplars != "none",
-                f"critiques-{critiques}": critiques != 1,
-                f"without-{without}": without != "none",
-            },
+            exemplars != "none" and "few-shot",
+            critiques != 1 and f"critiques-{critiques}",
+            without != "none" and f"without-{without}",
         )
 
     def solve(self, env: Environment, llm: LLM, note: Callable[[Note], None]) -> None:

@@ -57,12 +57,10 @@ class ReflectiveAgent:
         self.prompts = Prompts(Path(__file__).with_name("prompts"), prompts)
         self.name = variant_name(
             "reflective",
-            {
-                f"{screen}-screen": screen != "compact",
-                planning: planning != "staged",
-                f"{memory}-memory": memory != "structured",
-                "all-actions": self.all_actions,
-            },
+            screen != "compact" and f"{screen}-screen",
+            planning != "staged" and planning,
+            memory != "structured" and f"{memory}-memory",
+            self.all_actions and "all-actions",
         )
 
     def solve(self, env: Environment, llm: LLM, note: Callable[[Note], None]) -> None:

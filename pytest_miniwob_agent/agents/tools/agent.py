@@ -1,7 +1,7 @@
-"""The agent that works by native tool calls (`tools`): the actions are the model's tools.
+"""The agent that works by native tool calls: the actions are the model's tools.
 
-One conversation a trial. The model calls tools, several in one answer if it likes, and each call's
-result says what came of it; below the last result is the screen that the calls led to.
+A trial is one conversation. The model calls tools, several in one answer if it likes. The result of
+each call says what came of it, and below the last result is the screen that the calls led to.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ class ToolsAgent:
         without = () if self._full_screen else FULL_SCREEN_ACTIONS
         offered = [action for action in get_args(Action) if action not in without]
         self.tools = tools_of(offered if all_actions else PAPER_ACTIONS)
-        parts = {"full-screen": self._full_screen, "all-actions": all_actions}
-        self.name = variant_name("tools", parts)
+        screen_part = self._full_screen and "full-screen"
+        self.name = variant_name("tools", screen_part, all_actions and "all-actions")
 
     def solve(self, env: Environment, llm: LLM, note: Callable[[Note], None]) -> None:
         """Play trials until the page is solved or the trials are used up."""

@@ -44,11 +44,14 @@ PROGRAMS = 10
 PROGRAM_LIMIT = 2_000
 """Characters of an earlier program that are shown again."""
 
+ERROR_LIMIT = 300
+"""Characters of a program's error."""
+
 _FENCED = re.compile(r"```[^\n`]*\n(.*?)(?:```|\Z)", re.S)
 
-EXAMPLES = ("none", "built-in")
 OBJECTS = {"filtered": "", "whole": "whole-dom", "none": "instruction-only"}
-"""What is shown of the page, and its part of the agent's name (5)."""
+EXAMPLES = {"none": "", "built-in": "1-shot"}
+"""What is shown of the page (5) and of examples, each with its part of the agent's name."""
 
 
 class WebWISEAgent:
@@ -92,15 +95,9 @@ class WebWISEAgent:
         self.zero_shot = examples == "none"
         self.examples = self._examples(examples, task)
         self._saved = None if save_examples is None else _check_saved(save_examples, examples)
-        self.name = variant_name(
-            "webwise",
-            {
-                "single-step": self.single,
-                OBJECTS[objects]: objects != "filtered",
-                "1-shot": examples == "built-in",
-                "auto-context": examples not in EXAMPLES,
-            },
-        )
+        single = self.single and "single-step"
+        shots = EXAMPLES.get(examples, "auto-context")
+        self.name = variant_name("webwise", single, OBJECTS[objects], shots)
 
     def solve(self, env: Environment, llm: LLM, note: Callable[[Note], None]) -> None:
         """Write and run programs until the page judges or there have been enough of them."""
@@ -127,7 +124,7 @@ class WebWISEAgent:
     def _examples(self, source: str, task: str) -> Prompt:
         """Fill in the part of the prompt with the task's examples; empty where there are none."""
         if source == "none":
-            return Prompt.joined(())
+            return Prompt()
         path, name = Path(source), "own-example"
         if source == "built-in":
             path, name = Path(__file__).with_name("prompts") / "examples.jsonl", "example"
@@ -139,7 +136,7 @@ class WebWISEAgent:
         examples, text = read_examples(path)
         filled = [self._example(name, example) for example in examples if example.task == task]
         if not filled:
-            return Prompt.joined(())
+            return Prompt()
         shown = Prompt.joined(filled)
         shown.files = {**shown.files, path.name: digest(text)}
         frame = "examples-instruction-only" if self.objects == "none" else "examples"
@@ -237,7 +234,7 @@ class _Trial:
             program = program_in(reply)
             interpret(program, self._page.functions)
         except ProgramError as failure:
-            error = " ".join(legal(str(failure)).split())
+            error = " ".join(legal(str(failure)).split())[:ERROR_LIMIT]
         except PageJudged as end:
             judged = end.args[0]
         return _Attempt(objects, program, self._page.actions - before, error, judged)

@@ -86,7 +86,9 @@ def write_examples(path: Path, outcomes: Iterable[Outcome]) -> int:
     kept = [example for examples in by_task.values() for example in list(examples)[:PER_TASK]]
     if kept:
         try:
-            write_atomically(path, "".join(f"{canonical_json(to_data(one))}\n" for one in kept))
+            write_atomically(
+                path, "".join(f"{canonical_json(to_data(example))}\n" for example in kept)
+            )
         except OSError as error:
             raise UsageError(
                 f"--miniwob-agent-params: save_examples {str(path)!r} can't be written: {error}"

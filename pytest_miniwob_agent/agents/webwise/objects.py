@@ -104,7 +104,7 @@ def read_objects(page: str, *, whole: bool = False) -> tuple[Object, ...]:
 
 def render_objects(objects: Iterable[Object], flags: Mapping[int | None, str] | None = None) -> str:
     """List objects, one per line; `flags` are marks by ref, such as `clicked`."""
-    lines = [_line(one, (flags or {}).get(one.ref, "")) for one in objects]
+    lines = [_line(obj, (flags or {}).get(obj.ref, "")) for obj in objects]
     if len(lines) > MAX_OBJECTS:
         lines[MAX_OBJECTS:] = [f"... and {len(lines) - MAX_OBJECTS} more"]
     return "\n".join(lines) or "(none)"
@@ -116,14 +116,14 @@ def find_objects(objects: Iterable[Object], kind: str, name: str) -> list[Object
     Equal names go before those that differ in case and spaces, and these before names that only
     contain the given one. An empty name fits every object.
     """
-    fitting = [one for one in objects if _plain(kind) in map(_plain, one.kinds)]
+    fitting = [obj for obj in objects if _plain(kind) in map(_plain, obj.kinds)]
     plain = _plain(name)
     if not plain:
         return fitting
     return (
-        [one for one in fitting if name in one.names]
-        or [one for one in fitting if plain in map(_plain, one.names)]
-        or [one for one in fitting if any(plain in _plain(other) for other in one.names)]
+        [obj for obj in fitting if name in obj.names]
+        or [obj for obj in fitting if plain in map(_plain, obj.names)]
+        or [obj for obj in fitting if any(plain in _plain(other) for other in obj.names)]
     )
 
 
@@ -131,20 +131,20 @@ def _plain(text: str) -> str:
     return _squeeze(text).casefold()
 
 
-def _line(one: Object, flag: str) -> str:
-    parts = [one.tag]
-    if one.text:
-        parts.append(_quote(one.text))
+def _line(obj: Object, flag: str) -> str:
+    parts = [obj.tag]
+    if obj.text:
+        parts.append(_quote(obj.text))
     attributes = {
-        "id": one.dom_id or None,
-        "class": one.classes or None,
-        "placeholder": one.placeholder or None,
-        "value": one.value,
+        "id": obj.dom_id or None,
+        "class": obj.classes or None,
+        "placeholder": obj.placeholder or None,
+        "value": obj.value,
     }
     parts += [f"{name}={_quote(value)}" for name, value in attributes.items() if value is not None]
-    if one.checked is not None:
-        word = "selected" if one.tag == "option" else "checked"
-        parts.append(f"{word}={'yes' if one.checked else 'no'}")
+    if obj.checked is not None:
+        word = "selected" if obj.tag == "option" else "checked"
+        parts.append(f"{word}={'yes' if obj.checked else 'no'}")
     if flag:
         parts.append(f"[{flag}]")
     return " ".join(parts)
@@ -196,9 +196,15 @@ def _object(element: html.HtmlElement) -> Object:
         state["value"] = element.get("value", "")
     elif tag == "textarea":
         state["value"] = element.text or ""
-    for name, attribute in (("dom_id", "id"), ("classes", "class"), ("placeholder",) * 2):
-        state[name] = _squeeze(element.get(attribute, ""))
-    return Object(_ref(element), tag, _text(element), **state)
+    return Object(
+        _ref(element),
+        tag,
+        _text(element),
+        dom_id=_squeeze(element.get("id", "")),
+        classes=_squeeze(element.get("class", "")),
+        placeholder=_squeeze(element.get("placeholder", "")),
+        **state,
+    )
 
 
 def _ref(element: html.HtmlElement) -> int | None:

@@ -99,7 +99,7 @@ class ProgramPage:
         if self._just_clicked and tag in _FIELDS_WITH_PARTS:  # the click was on any of its parts
             self._act(Press("ARROWLEFT", 3))
         elif self._just_clicked and text.strip("\n"):
-            values = [one.value for one in self._objects if one.ref == ref and one.value]
+            values = [obj.value for obj in self._objects if obj.ref == ref and obj.value]
             if values:
                 self._act(Press("END"))
                 self._act(Press("BACKSPACE", min(len(values[0]), MAX_CLEARED)))
@@ -110,11 +110,11 @@ class ProgramPage:
     def _scroll(self, text: Any) -> None:
         """Check that an object has the text; actions scroll to their objects by themselves."""
         text = _argument("scroll", text)
-        if not any(text.casefold() in one.text.casefold() for one in self._objects):
+        if not any(text.casefold() in obj.text.casefold() for obj in self._objects):
             raise ProgramError(f"there is no text {text!r} among the objects")
 
     def _list_objects(self) -> list[dict[str, str | bool]]:
-        return [one.to_data() for one in self._objects]
+        return [obj.to_data() for obj in self._objects]
 
     def _act(self, action: Action, called: str = "") -> None:
         transition = self._env.step(action)

@@ -59,11 +59,7 @@ def parse_answers(text: str, name: str) -> dict[str, Line]:
 def keep_answers(
     pending: Path, requests: Mapping[str, Line], lines: Mapping[str, Line]
 ) -> dict[str, str]:
-    """Add the completions among the answers to some requests to `answers.jsonl`.
-
-    Returns:
-        The errors of the other requests, by id.
-    """
+    """Add completions to `answers.jsonl`; return the errors of the other requests by id."""
     answers: dict[str, Line] = {}
     errors: dict[str, str] = {}
     for id_, request in requests.items():
@@ -106,13 +102,9 @@ def _completion(answer: Line, request: Request) -> Any:
 
 
 def take_answers(answers: Path, pending: Path, cassettes: Path) -> str:
-    """Record the completions of an answer file in the cassettes that wait for them.
+    """Record the completions of an answer file; return lines on what was recorded.
 
-    A request whose answer can't be used keeps waiting; taking the same file twice records nothing
-    twice.
-
-    Returns:
-        What was recorded, and a line for each answer that can't be used.
+    A request whose answer can't be used stays pending, and an answer is recorded only once.
 
     Raises:
         UsageError: there is no answer file, or the batch file is damaged.

@@ -39,7 +39,7 @@ def read_pending(path: Path) -> dict[str, Line]:
     return requests
 
 
-def write_pending(path: Path, requests: Iterable[Mapping[str, Any]]) -> None:
+def write_pending(path: Path, requests: Iterable[Line]) -> None:
     """Write the requests, sorted; remove the file if there are none."""
     lines = sorted(json.dumps(request, ensure_ascii=False) for request in requests)
     if lines:
@@ -54,7 +54,7 @@ def update_pending(
     requests: Iterable[Mapping[str, Any]],
     used: Used | None = None,
 ) -> list[str]:
-    """Replace the requests that the items of a run had before by those of the run.
+    """Replace the requests of the items of a run; return the ids that the file holds now.
 
     Args:
         path: the file.
@@ -62,9 +62,6 @@ def update_pending(
         requests: the requests that they wait for.
         used: what the run collected; requests of other items are removed. None keeps these, for a
             run that looked for a few items only.
-
-    Returns:
-        The ids of the requests that the file holds now.
     """
     waiting = {
         id_: request
@@ -91,7 +88,7 @@ def batch_lines(text: str) -> Iterator[tuple[int, str, Line | None]]:
             yield number, "", None
 
 
-def request_of(line: Mapping[str, Any]) -> Request:
+def request_of(line: Line) -> Request:
     """Return the request of a line."""
     return Request(str(line.get("url", CHAT)), line.get("body") or {})
 

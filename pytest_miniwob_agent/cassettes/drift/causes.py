@@ -153,10 +153,7 @@ def _causes_of_messages(
 
 
 def options_of(request: Request, call: Call) -> str:
-    """Return the options that give a recorded call's model and parameters, where they differ.
-
-    The text is empty for parameters that the agent gives itself.
-    """
+    """Return the options that replay a recorded call; empty if the agent sets the parameters."""
     body, then = request.body, call.body
     options = []
     if body.get("model") != then.get("model"):

@@ -13,10 +13,7 @@ from pytest_miniwob_agent.core.errors import ADDED, REMOVED, ChangedPicture
 def changed_pictures(
     recorded: Request, request: Request, pictures: Pictures
 ) -> list[ChangedPicture]:
-    """Return the pictures of a request that are not those of the recorded one, in order.
-
-    New pictures and images of the differences are kept beside the other files of runs.
-    """
+    """Return the pictures that differ, in order; new ones and differences are kept as files."""
     return [
         _changed(number, then, now, pictures)
         for number, then, now in changed_pairs(recorded.pictures, request.pictures)

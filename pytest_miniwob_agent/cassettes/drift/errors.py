@@ -84,32 +84,30 @@ def _where(origin: Origin | None) -> str:
 def _nearest(request: Request, origin: Origin | None, calls: Sequence[Call], played: int) -> int:
     """Return the index of the most similar call that was not replayed.
 
-    Conversations are compared by their messages, and the most similar ones then by the lines of the
-    messages that differ. Among equal ones the call with the same tools wins, then the one with the
-    same origin, then the first.
+    Conversations are compared by their messages, and then by the lines of the messages that differ.
+    Among equal ones the call with the same tools wins, then the one with the same origin, then the
+    first.
     """
-    messages = request.messages
+    now = request.messages
 
-    def rank(call: Call) -> tuple[bool, float, int]:
-        then = call.request.messages
-        ratio = SequenceMatcher(None, then, messages, autojunk=False).ratio()
-        return call.request.path == request.path, ratio, -abs(len(then) - len(messages))
+    def rank(index: int) -> tuple[float, ...]:
+        call, recorded = calls[index], calls[index].request
+        then = recorded.messages
+        return (
+            recorded.path == request.path,
+            SequenceMatcher(None, then, now, autojunk=False).ratio(),
+            -abs(len(then) - len(now)),
+            SequenceMatcher(
+                None, _lines_without(then, now), _lines_without(now, then), autojunk=False
+            ).ratio(),
+            recorded.tools == request.tools,
+            str(origin) == str(call.origin),
+            -index,
+        )
 
-    def rank_of_lines(index: int) -> tuple[float, bool, bool, int]:
-        call = calls[index]
-        then = call.request.messages
-        old, new = _lines_without(then, messages), _lines_without(messages, then)
-        ratio = SequenceMatcher(None, old, new, autojunk=False).ratio()
-        same = str(origin) == str(call.origin)
-        return ratio, call.request.tools == request.tools, same, -index
-
-    ranks = [rank(call) for call in calls[played:]]
-    best = max(ranks)
-    equal = (played + number for number, found in enumerate(ranks) if found == best)
-    return max(equal, key=rank_of_lines)
+    return max(range(played, len(calls)), key=rank)
 
 
 def _lines_without(messages: Sequence[Message], others: Sequence[Message]) -> list[str]:
-    return [
-        line for message in messages if message not in others for line in str(message).splitlines()
-    ]
+    new = (str(message) for message in messages if message not in others)
+    return [line for text in new for line in text.splitlines()]

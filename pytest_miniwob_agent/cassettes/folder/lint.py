@@ -12,17 +12,15 @@ from pytest_miniwob_agent.cassettes.folder.stems import (
     UNUSED,
     CassetteFile,
     Used,
-    case_of,
     cassette_files,
     model_folder_of,
     stray_files,
 )
 from pytest_miniwob_agent.cassettes.format.call import Call
 from pytest_miniwob_agent.cassettes.format.file import read_cassette
-from pytest_miniwob_agent.cassettes.format.validation import line_of
-from pytest_miniwob_agent.cassettes.tape.pictures import Pictures, unused_pictures
+from pytest_miniwob_agent.cassettes.format.validation import line_of_call
+from pytest_miniwob_agent.cassettes.tape.pictures import read_picture, unused_pictures
 from pytest_miniwob_agent.core import secrets
-from pytest_miniwob_agent.core.data import canonical_json
 from pytest_miniwob_agent.core.errors import CassetteError
 from pytest_miniwob_agent.core.text import counted
 
@@ -31,8 +29,8 @@ from pytest_miniwob_agent.core.text import counted
 class Finding:
     """A problem of a file, or a note: something to know that needs no fix.
 
-    `kind` is one of `leak`, `damaged`, `orphan`, `stray`, and for notes `broken off`, `unused` and
-    `duplicate`; `what` explains it.
+    `kind` is one of `leak`, `damaged`, `orphan`, `stray`, and for notes `broken off` and `unused`;
+    `what` explains it.
     """
 
     kind: str
@@ -44,9 +42,8 @@ class Finding:
 def lint_folder(used: Used) -> list[Finding]:
     """Return the problems and notes of a cassette folder, file by file."""
     findings: list[Finding] = []
-    first_with: dict[str, Path] = {}
     for file in cassette_files(used.folder):
-        findings += _check_file(used, file, first_with)
+        findings += _check_file(used, file)
     for path in unused_pictures(used.folder):
         findings.append(Finding("orphan", path, "no cassette refers to it"))
     for path in stray_files(used.folder):
@@ -54,8 +51,7 @@ def lint_folder(used: Used) -> list[Finding]:
     return findings
 
 
-def _check_file(used: Used, file: CassetteFile, first_with: dict[str, Path]) -> Iterator[Finding]:
-    """Check one file; `first_with` maps the content of the files before it to the first of them."""
+def _check_file(used: Used, file: CassetteFile) -> Iterator[Finding]:
     path = file.path
     if file.ending == PARTIAL:
         what = "an unfinished recording; recording the item continues it"
@@ -64,7 +60,8 @@ def _check_file(used: Used, file: CassetteFile, first_with: dict[str, Path]) -> 
     calls: Sequence[Call] = ()
     try:
         calls = read_cassette(path)
-        Pictures(used.folder).check(calls, path)
+        for digest in {digest for call in calls for digest in call.request.pictures}:
+            read_picture(used.folder, digest)
     except CassetteError as error:
         damage = str(error)
     for line, kind in _find_leaks(path.read_text(encoding="utf-8", errors="replace"), calls):
@@ -78,11 +75,6 @@ def _check_file(used: Used, file: CassetteFile, first_with: dict[str, Path]) -> 
             f"{'it' if len(calls) == 1 else 'them'} before it pays"
         )
         yield Finding("unused", path, what, note=True)
-    if file.ending == ".yaml":
-        content = canonical_json([(call.key, call.answer) for call in calls])
-        first = first_with.setdefault(content, path)
-        if first != path:
-            yield Finding("duplicate", path, f"the same calls as {first}", note=True)
     if used.lacks(file.stem):
         yield Finding("orphan", path, "no item uses it")
 
@@ -94,7 +86,7 @@ def _find_leaks(text: str, calls: Sequence[Call]) -> list[tuple[int, str]]:
     """
     found = [(1, secret) for secret in secrets.find(text)]
     for index, call in enumerate(calls):
-        start = line_of(text, ("interactions", index)) or 1
+        start = line_of_call(text, index)
         found += [(start, secret) for secret in secrets.find((call.body, call.answer))]
     leaks = set()
     for start, secret in found:
@@ -110,8 +102,5 @@ def unchecked_folders(used: Used) -> dict[str, int]:
 
     It is unknown which of them other runs use.
     """
-    stems = [file.stem for file in cassette_files(used.folder)]
-    of_cases = {model_folder_of(stem) for stem in stems if case_of(stem) in used.cases}
-    counts = Counter(map(model_folder_of, stems))
-    checked = used.model_folders | of_cases
-    return {folder: count for folder, count in counts.items() if folder not in checked}
+    counts = Counter(model_folder_of(file.stem) for file in cassette_files(used.folder))
+    return {name: count for name, count in counts.items() if name not in used.model_folders}

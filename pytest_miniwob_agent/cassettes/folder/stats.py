@@ -24,8 +24,7 @@ from pytest_miniwob_agent.tasks.catalogue import installed_tasks
 class Stats:
     """The counts of the cassettes of an agent and a model, for one category of tasks.
 
-    `size` is that of the cassettes in bytes, `unused` the number of calls kept beside them, and
-    `pictures` has the sizes of the pictures that they refer to, by digest.
+    `size` is in bytes, `unused` a number of calls, and `pictures` has the sizes by digest.
     """
 
     items: int = 0

@@ -31,24 +31,23 @@ class CassetteFile(NamedTuple):
 
 @dataclass(frozen=True)
 class Used:
-    """The cassettes that the items of a pytest run use, deselected items included.
+    """The cassettes that the items of a pytest run use, by the agent and model of its options.
+
+    A test that overrides a fixture may use another agent, whose cassettes are in another folder.
 
     Args:
         folder: the cassette folder.
-        stems: the cassettes of items whose agent and model are known, see `names.stem`.
-        cases: task and sample of items whose agent or model is given by a user's fixture, so that
-            their cassettes may be in any model folder.
-        deselected: those of both that only deselected items use.
+        stems: the cassettes of all items, see `names.stem`.
+        deselected: those that only deselected items use.
     """
 
     folder: Path
     stems: Collection[str]
-    cases: Collection[str] = ()
     deselected: Collection[str] = ()
 
     def has(self, stem: str) -> bool:
         """Return True if an item uses this cassette."""
-        return stem in self.stems or case_of(stem) in self.cases
+        return stem in self.stems
 
     def lacks(self, stem: str) -> bool:
         """Return True if no item uses this cassette, but others of its agent and model."""
@@ -86,10 +85,7 @@ def stray_files(folder: Path) -> list[Path]:
 def find_cassette(folder: Path, case: str, used: Callable[[], Collection[str]]) -> Path:
     """Return the cassette of a case: an item's id, task and seed, a stem, or the file itself.
 
-    Args:
-        folder: the cassette folder.
-        case: the case.
-        used: returns the stems that decide where several agents or models have the case.
+    If several agents or models have the case, the stems that `used` returns decide.
 
     Raises:
         UsageError: there is none, or several agents or models have one.

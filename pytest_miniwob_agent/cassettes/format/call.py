@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -95,11 +95,13 @@ class Call:
         answer: the response's body: parsed JSON, or the text of an event stream.
         origin: where in its item the call was made; None for a completion of a batch that no run
             has used yet.
+        written: the text in the file, with the request and the origin that it was made of.
     """
 
     request: Request
     answer: Any
     origin: Origin | None = None
+    written: tuple[Request, Origin | None, str] | None = field(default=None, repr=False)
 
     @property
     def key(self) -> str:

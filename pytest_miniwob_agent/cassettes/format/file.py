@@ -1,27 +1,28 @@
 """The file of a cassette: reading and writing it as a whole.
 
-It has the layout of a vcrpy cassette (https://vcrpy.readthedocs.io) in YAML, with JSON bodies as
-mappings and texts as blocks. Beside `request` and `response`, a call says where it was made
+It is a vcrpy cassette (https://vcrpy.readthedocs.io) in YAML, with JSON bodies as mappings and
+texts as blocks. Beside `request` and `response`, a call says where it was made
 (`core.events.Origin`); this takes no part in matching.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
+from vcr.request import Request as VcrRequest
+from vcr.serialize import deserialize
 
 from pytest_miniwob_agent.cassettes.format.call import Call, Request
-from pytest_miniwob_agent.cassettes.format.serializer import END, dump, parse
+from pytest_miniwob_agent.cassettes.format.serializer import END, Serializer, dump
 from pytest_miniwob_agent.cassettes.format.validation import (
     SCHEMA,
     InvalidCassette,
-    check_cassette,
-    line_at,
-    line_of,
+    line_of_call,
 )
 from pytest_miniwob_agent.core import secrets
 from pytest_miniwob_agent.core.data import to_data
@@ -54,11 +55,13 @@ def load_cassette(path: Path) -> tuple[list[Call], dict[str, Any]]:
         raise _damaged(path, None, f"it is not UTF-8 ({error.reason})") from None
     if not text.strip():
         raise _damaged(path, None, "it is empty")
+    line: int | None
     if match := _CONFLICT.search(text):
-        raise _damaged(path, line_at(text, match.start()), "a git conflict is not resolved")
+        line = text.count("\n", 0, match.start()) + 1
+        raise _damaged(path, line, "a git conflict is not resolved")
+    serializer = Serializer()
     try:
-        data = parse(text)
-        check_cassette(data)
+        requests, responses = deserialize(text, serializer)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = min(mark.line + 1, text.count("\n") + 1) if mark else None
@@ -67,47 +70,31 @@ def load_cassette(path: Path) -> tuple[list[Call], dict[str, Any]]:
         problem = " ".join(str(error).split())
         raise _damaged(path, None, f"it is not valid YAML ({problem})") from None
     except InvalidCassette as invalid:
-        raise _damaged(path, line_of(text, invalid.keys), invalid.problem) from None
+        line = None if invalid.call is None else line_of_call(text, invalid.call)
+        raise _damaged(path, line, str(invalid)) from None
     if not text.endswith("\n" + END):
         lines = text.count("\n") + (not text.endswith("\n"))
         raise _damaged(path, lines, "it is truncated: the end marker (...) is missing")
-    return [_call_of(interaction) for interaction in data.pop("interactions")], data
+    metadata = serializer.data
+    origins = [dict(interaction.get("call", {})) for interaction in metadata.pop("interactions")]
+    return list(map(_call_of, origins, requests, responses)), metadata
 
 
-def _call_of(interaction: Mapping[str, Any]) -> Call:
-    origin = dict(interaction.get("call", {}))
+def _call_of(origin: dict[str, Any], request: VcrRequest, response: Mapping[str, Any]) -> Call:
     normalized = tuple(origin.pop("normalized", ()))
-    request, response = interaction["request"], interaction["response"]
     return Call(
-        Request(request["uri"], request["body"], normalized),
-        response["body"],
+        Request(request.uri, json.loads(request.body), normalized),
+        json.loads(response["body"]["string"]),
         Origin(**origin) if origin else None,
     )
 
 
-class CallTexts:
-    """The YAML texts of calls; a file that grows call by call makes each text once."""
-
-    def __init__(self) -> None:
-        self._known: dict[Call, tuple[Request, Origin | None, str]] = {}
-
-    def of(self, call: Call) -> str:
-        """Return the text of a call, a new one if its request or origin has been replaced."""
-        known = self._known.get(call)
-        if known is None or known[0] is not call.request or known[1] != call.origin:
-            known = self._known[call] = (call.request, call.origin, _dump_call(call))
-        return known[2]
-
-
-def write_cassette(
-    path: Path, calls: Sequence[Call], texts: CallTexts | None = None, **metadata: Any
-) -> None:
+def write_cassette(path: Path, calls: Sequence[Call], **metadata: Any) -> None:
     """Write a cassette atomically.
 
     Args:
         path: the file.
         calls: its calls, in order.
-        texts: the texts of calls that were written before.
         metadata: further keys of the file.
 
     Raises:
@@ -122,19 +109,26 @@ def write_cassette(
                 f"{path} was not written: call {number} holds what looks like a secret "
                 f"({found[0].kind})"
             )
-    text = dump_cassette(calls, texts, **metadata)
+    text = dump_cassette(calls, **metadata)
     try:
         write_atomically(path, text, durable=True)  # it may be the only copy of what was paid for
     except OSError as error:
         raise CassetteNotWritten(f"{display_path(path)} can't be written: {error}") from None
 
 
-def dump_cassette(calls: Sequence[Call], texts: CallTexts | None = None, **metadata: Any) -> str:
+def dump_cassette(calls: Sequence[Call], **metadata: Any) -> str:
     """Return the text of a cassette; the arguments are those of `write_cassette`."""
-    texts = texts or CallTexts()
     head = dump({"version": 1, "schema": SCHEMA, **metadata})
-    interactions = "\n" + "".join(map(texts.of, calls)) if calls else " []\n"
+    interactions = "\n" + "".join(map(_text_of, calls)) if calls else " []\n"
     return f"{head}interactions:{interactions}{END}"
+
+
+def _text_of(call: Call) -> str:
+    """Return the text of a call; it is made once, as a file grows call by call."""
+    known = call.written
+    if known is None or known[0] is not call.request or known[1] != call.origin:
+        known = call.written = (call.request, call.origin, _dump_call(call))
+    return known[2]
 
 
 def _dump_call(call: Call) -> str:

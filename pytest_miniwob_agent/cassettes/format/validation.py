@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import yaml
@@ -19,17 +18,11 @@ _ORIGIN_FIELDS = {
 
 
 class InvalidCassette(ValueError):
-    """A part of a cassette is missing or has the wrong form.
+    """The data is not a cassette; `call` is the index of the call that is damaged, if one is."""
 
-    Args:
-        problem: the error, for people.
-        keys: the keys and list indexes that lead to the part.
-    """
-
-    def __init__(self, problem: str, *keys: str | int) -> None:
+    def __init__(self, problem: str, call: int | None = None) -> None:
         super().__init__(problem)
-        self.problem = problem
-        self.keys = keys
+        self.call = call
 
 
 def check_cassette(data: Any) -> None:
@@ -42,32 +35,28 @@ def check_cassette(data: Any) -> None:
         raise InvalidCassette("it has no list of interactions")
     for key, expected in (("version", 1), ("schema", SCHEMA)):
         if data.get(key) != expected:
-            raise InvalidCassette(f"its {key} is {data.get(key)!r} instead of {expected}", key)
+            raise InvalidCassette(f"its {key} is {data.get(key)!r} instead of {expected}")
     if not data["interactions"]:
-        raise InvalidCassette("it holds no calls", "interactions")
+        raise InvalidCassette("it holds no calls")
     for index, interaction in enumerate(data["interactions"]):
-        _check_interaction(interaction, f"call {index + 1}", ("interactions", index))
+        if problem := _problem_of(interaction):
+            raise InvalidCassette(f"call {index + 1} {problem}", index)
 
 
-def _check_interaction(interaction: Any, call: str, keys: tuple[str | int, ...]) -> None:
+def _problem_of(interaction: Any) -> str:
     if not isinstance(interaction, dict):
-        raise InvalidCassette(f"{call} must be a mapping", *keys)
+        return "is not a mapping"
     request, response = interaction.get("request"), interaction.get("response")
     if not isinstance(request, dict) or not isinstance(response, dict):
-        raise InvalidCassette(f"{call} lacks its request or its response", *keys)
+        return "lacks its request or its response"
     path, body = request.get("uri"), request.get("body")
     if not isinstance(path, str) or not isinstance(body, dict):
-        raise InvalidCassette(f"the request of {call} has no uri or no body", *keys, "request")
-    problem = ""
-    where: tuple[str, ...] = ("request", "body")
+        return "has no uri or no body of its request"
     if path == CHAT and not _is_list_of(body.get("messages"), dict):
-        problem = f"the request of {call} has no chat messages"
-    elif not is_answer(path, response.get("body")):
-        problem, where = f"the response of {call} is not an answer of a model", ("response", "body")
-    elif not _is_origin(interaction.get("call", {})):
-        problem, where = f"the origin of {call} is not valid", ("call",)
-    if problem:
-        raise InvalidCassette(problem, *keys, *where)
+        return "has no chat messages"
+    if not is_answer(path, response.get("body")):
+        return "has a response that is not an answer of a model"
+    return "" if _is_origin(interaction.get("call", {})) else "has no valid origin"
 
 
 def _is_origin(data: Any) -> bool:
@@ -83,25 +72,8 @@ def _is_list_of(value: Any, kind: type) -> bool:
     return isinstance(value, list) and all(isinstance(part, kind) for part in value)
 
 
-def line_of(text: str, keys: Sequence[str | int]) -> int | None:
-    """Return the line, from 1 up, of the part that the keys lead to.
-
-    If a key is missing, it is the line of the last part that was found; None if there is none.
-    """
-    node = yaml.compose(text, Loader=yaml.SafeLoader)
-    line = None
-    for key in keys:
-        if isinstance(node, yaml.MappingNode):
-            pairs = [(k, value) for k, value in node.value if k.value == key]
-            if not pairs:
-                break
-            line, node = pairs[0][0].start_mark.line + 1, pairs[0][1]
-        elif isinstance(node, yaml.SequenceNode) and isinstance(key, int):
-            node = node.value[key]
-            line = node.start_mark.line + 1
-    return line
-
-
-def line_at(text: str, position: int) -> int:
-    """Return the line, from 1 up, of a position in a text."""
-    return text.count("\n", 0, position) + 1
+def line_of_call(text: str, index: int) -> int:
+    """Return the line, from 1 up, where a call begins in the text of a cassette."""
+    node: Any = yaml.compose(text, Loader=yaml.SafeLoader)
+    calls = next(value for key, value in node.value if key.value == "interactions")
+    return int(calls.value[index].start_mark.line) + 1

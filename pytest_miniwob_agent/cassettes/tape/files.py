@@ -17,7 +17,6 @@ from pathlib import Path
 from pytest_miniwob_agent.cassettes.folder.stems import PARTIAL, UNUSED
 from pytest_miniwob_agent.cassettes.format.call import Call
 from pytest_miniwob_agent.cassettes.format.file import (
-    CallTexts,
     dump_cassette,
     load_cassette,
     read_cassette,
@@ -55,7 +54,6 @@ class ItemFiles:
         self.partial = folder / f"{stem}{PARTIAL}"
         self.unused = folder / f"{stem}{UNUSED}"
         self._digest: str | None = None
-        self._texts = CallTexts()
 
     def read(self) -> list[Call]:
         """Return the calls of the cassette; none if there is none."""
@@ -68,11 +66,9 @@ class ItemFiles:
     def take_up(self, *, all_anew: bool) -> tuple[list[Call], str]:
         """Return the calls of an unfinished recording, and a remark if it is not continued.
 
-        It is continued if it began from the present cassette. With another one, its calls would
-        replace newer answers: those that are kept nowhere else become unused ones.
-
-        Args:
-            all_anew: the mode `all`, which continues its own recordings only.
+        It is continued only if it began from the present cassette. Otherwise its calls, which might
+        replace newer answers, become unused ones. The mode `all` (`all_anew`) continues its own
+        recordings only.
         """
         self._digest = self._digest_of_cassette()
         if not self.partial.exists():
@@ -97,10 +93,7 @@ class ItemFiles:
     def save(self, calls: Sequence[Call], *, all_anew: bool, rescue: Path | None = None) -> Path:
         """Write all calls of a recording that goes on, and return the file; `take_up` comes first.
 
-        Args:
-            calls: the calls.
-            all_anew: the mode `all`.
-            rescue: another cassette folder to write below, where this one has no room.
+        `rescue` is another cassette folder to write below, where this one has no room.
 
         Raises:
             CassetteError: a text in them looks like a key; nothing is written.
@@ -108,7 +101,7 @@ class ItemFiles:
         """
         path = rescue / self.partial.relative_to(self._folder) if rescue else self.partial
         recording = {"recording": "all"} if all_anew else {}
-        write_cassette(path, calls, self._texts, began_from=self._digest, **recording)
+        write_cassette(path, calls, began_from=self._digest, **recording)
         return path
 
     def finish(self, calls: Sequence[Call], unused: Sequence[Call]) -> None:
@@ -120,20 +113,20 @@ class ItemFiles:
         added = without(unused, stored)
         if added:
             stored = [*stored, *added]
-            write_cassette(self.unused, stored, self._texts)
+            write_cassette(self.unused, stored)
         if not calls:
             self.cassette.unlink(missing_ok=True)
         elif not self._holds(calls):
-            write_cassette(self.cassette, calls, self._texts)
+            write_cassette(self.cassette, calls)
         if not unused:
             self.unused.unlink(missing_ok=True)
         elif without(stored, unused):
-            write_cassette(self.unused, unused, self._texts)
+            write_cassette(self.unused, unused)
         self.partial.unlink(missing_ok=True)
 
     def _holds(self, calls: Sequence[Call]) -> bool:
         exists = self.cassette.exists()
-        return exists and self.cassette.read_text("utf-8") == dump_cassette(calls, self._texts)
+        return exists and self.cassette.read_text("utf-8") == dump_cassette(calls)
 
     def _digest_of_cassette(self) -> str | None:
         """Return a digest of the cassette, the same with every kind of line end."""

@@ -29,12 +29,8 @@ def digest_of_path(cassette: Path) -> str:
 def lock_item(folder: Path, cassette: Path) -> BaseFileLock:
     """Return the lock of a cassette, after waiting until no other process holds it.
 
-    Args:
-        folder: the folder of lock files.
-        cassette: the item's cassette.
-
     Raises:
-        CassetteError: this process holds it already, or there can be no lock file.
+        CassetteError: this process holds it already, or no file can be made in the folder of locks.
     """
     from filelock import FileLock
 

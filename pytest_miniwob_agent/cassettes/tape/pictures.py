@@ -68,21 +68,6 @@ class Pictures:
                     f"{display_path(path)} can't be written: {error}"
                 ) from None
 
-    def check(self, calls: Iterable[Call], cassette: Path) -> None:
-        """Check that the pictures of a cassette's calls are there, and as they were.
-
-        Raises:
-            CassetteError: one is missing or was changed.
-        """
-        for number, call in enumerate(calls, start=1):
-            for digest in call.request.pictures:
-                try:
-                    self.read(digest)
-                except CassetteError as error:
-                    raise CassetteError(
-                        f"{display_path(cassette)}: call {number} can't be replayed: {error}"
-                    ) from None
-
     def file_of(self, digest: str) -> str:
         """Return the path of a recorded picture, for people."""
         return str(display_path(path_of(self._folder, digest)))

@@ -1,9 +1,7 @@
 """The recording of one item: its tape, and the files that the tape is read from and kept in.
 
-While an item is being recorded, its calls are in a file beside the cassette (`1000.partial.yaml`),
-which is complete after every call. At the end of the item the cassette is written, and the calls
-that the item did not make are set aside; see `files`. So a recording that is interrupted loses no
-completion and leaves the existing cassette as it was.
+Every call is written at once into an unfinished recording beside the cassette. Only the end of the
+item changes the cassette, so an interrupted recording loses no completion; see `files`.
 """
 
 from __future__ import annotations
@@ -53,24 +51,20 @@ class Record(StrEnum):
 
 
 class Recording:
-    """The recording of one item. Its methods may be called from several threads.
-
-    Until `close`, no other process can record the item.
+    """The recording of one item, for several threads; no other process records it until `close`.
 
     Args:
         folder: the cassette folder.
         stem: the item's cassette in it, see `names.stem`.
         mode: the mode of recording.
         locks: the folder of lock files; None if nothing else can record the item.
-        run: a folder of this run, which its processes share, for what they recorded; None if no
-            other test of the run has the item.
-        test: the id of the test that has the item.
+        run: a folder that the processes of this run share; None if no other test has the item.
         kept_pictures: the folder for pictures that no cassette has; None to keep none.
         normalize: the agent's; None if it has none.
 
     Attributes:
         path: the cassette.
-        partial_path: the file of an unfinished recording.
+        partial_path: the unfinished recording.
         remarks: what the user must know about the item's files.
         tape: the item's calls.
         writes: True if calls may be added, dropped or changed.
@@ -89,7 +83,6 @@ class Recording:
         *,
         locks: Path | None = None,
         run: Path | None = None,
-        test: str = "",
         kept_pictures: Path | None = None,
         normalize: Normalize | None = None,
     ) -> None:
@@ -104,19 +97,17 @@ class Recording:
         self._mutex = threading.RLock()
         self._recorded: list[Call] = []
         self._episode_ended = False
-        self._tests = _TestsOfRun(run / "recorded" / digest_of_path(self.path)) if run else None
-        self._test = test
+        self._recorded_in_run = run and run / "recorded" / digest_of_path(self.path)
         self._lock: BaseFileLock | None = None
         if locks is not None and self._may_write(mode):
             self._lock = lock_item(locks, self.path)
         try:
             self._existed = self.path.exists()
-            self._again = self._tests is not None and bool(self._tests.read() - {test})
-            anew = mode is Record.ALL and not self._again
+            self._again = self._recorded_in_run is not None and self._recorded_in_run.exists()
             self.mode = Record.NEW_EPISODES if mode is Record.ALL and self._again else mode
             self.writes = self._may_write(self.mode)
             self.live = self.writes and mode is not Record.DEFER
-            self.tape = self._load(anew)
+            self.tape = self._load()
         except BaseException:
             self.close()
             raise
@@ -125,19 +116,18 @@ class Recording:
         """Return True if a mode allows to write; `once` depends on the files, so ask again."""
         return mode is not Record.NONE and not (mode is Record.ONCE and self.path.exists())
 
-    def _load(self, anew: bool) -> Tape:
+    def _load(self) -> Tape:
         """Return the calls to replay: those of an unfinished recording, then the cassette's."""
+        anew = self.mode is Record.ALL
         self._stored = [] if anew else self._files.read()
-        self._pictures.check(self._stored, self.path)
         self._unused: list[Call] = []
         if not self.writes:
             return Tape(self._stored, alike=self._pictures.are_alike)
         partial, remark = self._files.take_up(all_anew=anew)
-        self._pictures.check(partial, self.partial_path)
         self.remarks += [remark] if remark else []
         calls = [*partial, *without(self._stored, partial)]
         unused = without(self._files.read_unused(), calls)
-        if self.mode is Record.ALL:  # asks for everything again, and keeps what it has
+        if anew:  # asks for everything again, and keeps what it has
             self._unused, unused = unused, []
         return Tape(calls, unused, self._pictures.are_alike)
 
@@ -193,21 +183,14 @@ class Recording:
     def request_of(self, path: str, body: Any) -> Request:
         """Return a request as it is matched and stored: normalized, with references to pictures.
 
-        Args:
-            path: that of its API.
-            body: the JSON that is posted.
-
         Raises:
-            UsageError: the agent's `normalize` can't be used.
+            UsageError: the agent's `normalize` does not return JSON.
         """
         request = _normalized(path, body, self._normalize)
         return replace(request, body=self._pictures.take_out(request.body))
 
     def play(self, request: Request, origin: Origin = OF_TEST, number: int = 0) -> Call | None:
-        """Return the recorded call that answers a request, or None; each is played once.
-
-        A call whose pictures differ by no more than is tolerated counts if there is no equal one.
-        """
+        """Return the recorded call that answers a request, or None; each is played once."""
         with self._mutex:
             call = self.tape.play(request, number)
             if call is None:
@@ -223,7 +206,7 @@ class Recording:
         """Record a call that was just made, and write the file.
 
         Raises:
-            CassetteError: the completion holds a key; nothing of it is kept.
+            CassetteError: the completion holds a key, and is not kept.
             CassetteNotWritten: there is no room, or no permission.
         """
         call = Call(request, answer, origin)
@@ -234,11 +217,7 @@ class Recording:
         return call
 
     def add_for_next_run(self, request: Request, answer: Any) -> None:
-        """Record a call that the next run will make, and write the file.
-
-        Raises:
-            CassetteError: the completion holds a key; nothing of it is kept.
-        """
+        """Record a call that the next run will make, as `add` does."""
         call = Call(request, answer)
         with self._mutex:
             self._save([*self.calls, call])
@@ -249,9 +228,7 @@ class Recording:
         return self._files.save(calls, all_anew=self.mode is Record.ALL, rescue=rescue)
 
     def rescue(self, request: Request, answer: Any, origin: Origin, folder: Path) -> Path:
-        """Write the recording, with a call that `add` could not keep, into another folder.
-
-        The folder can be copied over the cassette folder, for the next recording to continue from.
+        """Write the recording, with a call that `add` could not keep, below another folder.
 
         Raises:
             CassetteNotWritten: there is no room, or no permission.
@@ -266,28 +243,25 @@ class Recording:
             self.unusable[reason] = self.unusable.get(reason, Usage()) + usage
 
     def end_episode(self, limits: Limits) -> None:
-        """End the episode; the test may make further calls, which belong to no trial.
-
-        Calls beyond the run's limits are not drift.
+        """End the episode; the test may make further calls.
 
         Raises:
-            Drift: recorded calls of the episode were not made, and the cassette may not be changed.
+            Drift: recorded calls of the episode, which the limits allow, were not made, and the
+                cassette may not be changed.
         """
         self._episode_ended = True
         if not self.writes:
             self._check_made([call for call in self.tape.left if not call.of_test], limits)
 
     def finish(self, limits: Limits, *, passed: bool | None = True) -> None:
-        """End the item: write the cassette, without calls that were not made, if that is allowed.
+        """End the item: write the cassette, and beside it the calls that were not made.
 
-        They are kept beside it, see `files`. Calls beyond the run's limits are not drift; they stay
-        in the cassette, unless other calls were recorded.
+        Calls beyond the limits stay in the cassette, unless other calls were recorded.
 
         Args:
-            limits: the run's limits.
-            passed: True if the test passed. False if it failed, so that it may not have made all
-                its calls: those outside of the episode stay in the cassette. None if it broke off:
-                without a complete episode, the recording remains unfinished.
+            limits: the limits of the run.
+            passed: True if the test passed. If it failed, its calls outside of the episode stay.
+                None if it broke off: without a whole episode, the recording stays unfinished.
 
         Raises:
             Drift: recorded calls were not made, and the cassette may not be changed.
@@ -331,8 +305,8 @@ class Recording:
         if set(kept) == set(self._stored):
             kept = self._stored  # threads may have replayed them in another order
         self._files.finish(kept, [*self._unused, *self.tape.spare, *dropped])
-        if self._tests is not None:
-            self._tests.add(self._test)
+        if self._recorded_in_run is not None:
+            write_atomically(self._recorded_in_run, "")
 
     def has_request(self, id_: str) -> bool:
         """Return True if the request with this id in a batch file is recorded."""
@@ -348,11 +322,7 @@ class Recording:
         return f"{self.stem}#{hashlib.sha256(key.encode()).hexdigest()[:16]}-{earlier}"
 
     def missing_call(self, request: Request, origin: Origin = OF_TEST) -> CassetteError:
-        """Return the error for a call that is not recorded and may not be made.
-
-        Raises:
-            CassetteError: the call would be deferred, but holds a key.
-        """
+        """Return the error for a call that is not recorded and may not be made."""
         if self.mode is Record.DEFER:
             self.check_secrets(request, origin)
             earlier = sum(call.key == request.key for call in self.calls)
@@ -374,12 +344,7 @@ class Recording:
         return drift_of_call(path, request, origin, self.calls, made, self._pictures)
 
     def check_secrets(self, request: Request, origin: Origin, sent: Any = None) -> None:
-        """Check that a request may leave this machine and be stored.
-
-        Args:
-            request: the request as it is stored.
-            origin: where it is made.
-            sent: its body as it is sent, where that is another one.
+        """Check a request before it leaves this machine; `sent` is its body as it is sent.
 
         Raises:
             CassetteError: it holds a key.
@@ -390,19 +355,6 @@ class Recording:
                 f"the call was not made{where}: its request holds what looks like a secret "
                 f"({found[0].kind}), which would be stored in {self.path}"
             )
-
-
-class _TestsOfRun:
-    """The ids of the tests of one run that recorded an item; used under the item's lock."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def read(self) -> set[str]:
-        return set(json.loads(self._path.read_text("utf-8"))) if self._path.exists() else set()
-
-    def add(self, test: str) -> None:
-        write_atomically(self._path, json.dumps(sorted(self.read() | {test})))
 
 
 def _normalized(path: str, body: Any, normalize: Normalize | None) -> Request:

@@ -17,7 +17,7 @@ from pytest_miniwob_agent.plugin.options.settings import BY_MARKER, SEEDS, Setti
 from pytest_miniwob_agent.plugin.options.values import parse_count
 from pytest_miniwob_agent.plugin.run.state import STATE, State
 from pytest_miniwob_agent.tasks.pages import Catalogue, TaskPage
-from pytest_miniwob_agent.tasks.selection import parse_seeds, select_cases
+from pytest_miniwob_agent.tasks.selectors import parse_seeds, select_cases
 
 MARKER = (
     "miniwob(*selectors, seeds=..., trials=..., steps=..., repeats=..., pages=...): run the test "

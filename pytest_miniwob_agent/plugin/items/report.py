@@ -67,11 +67,7 @@ def attach_outcome(item: pytest.Item, call: pytest.CallInfo[None], report: Any) 
 
 
 def redact_report(item: pytest.Item, report: Any) -> None:
-    """Redact what pytest itself shows of an item: its failure, and its captured output and log.
-
-    A page, an agent or a model of the user's own may put a key there, and a log the address of a
-    call.
-    """
+    """Redact what pytest itself shows of an item: its failure, and its captured output and log."""
     if case_of(item) is not None:
         known = item.config.stash[STATE].settings.sent_only_texts
         report.longrepr = redact(report.longrepr, known)
@@ -138,9 +134,8 @@ def _last_picture(outcome: Outcome, settings: Settings) -> Path | None:
 def serialize(data: Any, *, on_worker: bool) -> Any:
     """Return a report's data with the outcome as plain data.
 
-    A page may hold a lone surrogate, which execnet refuses, and the test's log or failure may quote
-    it in any report of the item: workers send U+FFFD in its place. The outcome arrives as it was,
-    as JSON in ASCII.
+    A page may hold a lone surrogate, which execnet refuses: workers send U+FFFD in its place, and
+    the outcome as JSON in ASCII.
     """
     if data and isinstance(data.get("miniwob"), Outcome):
         plain = data["miniwob"].to_data()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -62,10 +62,6 @@ class _Log(Observer):
 class ItemRun:
     """One run of an item; plugins may run an item several times.
 
-    Args:
-        item: the pytest item.
-        case: its case.
-
     Attributes:
         passed: True if the body of the test passed, False if a check failed, None if it broke off.
         outcome: the outcome, once the episode is over or the item has failed without one.
@@ -106,7 +102,6 @@ class ItemRun:
             Record(settings.record),
             locks=settings.pending.with_name(LOCKS),
             run=self._state.shared,
-            test=self._item.nodeid,
             kept_pictures=settings.kept_pictures,
             normalize=agent.normalize if isinstance(agent, Normalizer) else None,
         )
@@ -154,19 +149,27 @@ class ItemRun:
             pytest.fail.Exception: the run does not show whether the agent solves the item.
             pytest.skip.Exception: the item waits for a completion or for a larger budget.
         """
+        from pytest_miniwob_agent.episode import run_episode
+
+        name = getattr(llm, "model", type(llm).__name__)
+
+        def episode_of(llm: Model, *observers: Observer) -> Episode:
+            return run_episode(
+                self._case, agent, page, llm, limits, model=name, observers=observers
+            )
+
         pictures = PictureTaker(self._settings, page)
         observe = self._state.observe
         watcher = observe(page) if observe else Observer()
-        observers = [self._log, pictures, watcher]
         result: dict[str, Any] = {}
         try:
             try:
-                episode = self._run_episode(agent, llm, page, limits, observers)
+                episode = episode_of(llm, self._log, pictures, watcher)
             except BrowserLost:
                 if self._recording is None:  # your own model can't be asked the same again
                     raise
                 self._recording.rewind()
-                episode = self._run_episode(agent, llm, page, limits, observers)
+                episode = episode_of(llm, self._log, pictures, watcher)
             if self._recording is not None:
                 self._recording.end_episode(limits)
             status = Status.SOLVED if episode.solved else Status.UNSOLVED
@@ -180,18 +183,9 @@ class ItemRun:
             raise
         finally:
             if pictures.wanted(result.get("status")):
-                self._retake_pictures(pictures, agent, llm, page, limits)
+                self._retake_pictures(pictures, llm, episode_of)
             result |= {"pictures": tuple(pictures.pictures), "pictures_note": pictures.note}
-            name = getattr(llm, "model", type(llm).__name__)
             watcher.after_item(self._make_outcome(agent.name, name, limits, **result))
-
-    def _run_episode(
-        self, agent: Agent, llm: Model, page: Page, limits: Limits, observers: list[Observer]
-    ) -> Episode:
-        from pytest_miniwob_agent.episode import run_episode
-
-        model = getattr(llm, "model", type(llm).__name__)
-        return run_episode(self._case, agent, page, llm, limits, model=model, observers=observers)
 
     def fail_without_episode(self, error: BaseException) -> None:
         """Make the outcome of an item that failed before its episode, or that has none."""
@@ -201,11 +195,7 @@ class ItemRun:
         )
 
     def _make_outcome(self, agent: str, model: str, limits: Limits, **result: Any) -> Outcome:
-        """Make the outcome without keys; its events were redacted as they happened.
-
-        Texts that go with calls are looked for in messages only: they may be words of any other
-        text.
-        """
+        """Make the outcome without keys; its events were redacted as they happened."""
         episode = result.pop("episode", None)
         recording = self._recording
         if recording is not None:
@@ -271,12 +261,9 @@ class ItemRun:
         return True
 
     def _retake_pictures(
-        self, pictures: PictureTaker, agent: Agent, llm: Model, page: Page, limits: Limits
+        self, pictures: PictureTaker, llm: Model, episode_of: Callable[..., Episode]
     ) -> None:
-        """Replay the item for its pictures alone.
-
-        No error of the replay may become the item's, not even one of your own agent or page.
-        """
+        """Replay the item for its pictures alone; no error of the replay becomes the item's."""
         from pytest_miniwob_agent.cassettes.tape.model import RecordedModel
 
         if not isinstance(llm, RecordedModel):
@@ -289,7 +276,7 @@ class ItemRun:
         replayed = _Log()
         reason = ""
         try:
-            self._run_episode(agent, llm.for_replay(), page, limits, [replayed, pictures])
+            episode_of(llm.for_replay(), replayed, pictures)
         except MiniwobError as error:
             reason = f": {error}"
         except Exception as error:  # noqa: BLE001 - agents and pages may be anybody's

@@ -50,9 +50,9 @@ class Selection:
             few = "only what failed last"
         elif any("::" in argument for argument in arguments):
             few = "only tests that were named"
-        places = [Path(config.invocation_params.dir, argument) for argument in arguments]
-        # With --pyargs an argument is a package, anywhere.
-        return cls(few, [place.resolve() if place.exists() else Path("/") for place in places])
+        paths = [Path(config.invocation_params.dir, argument) for argument in arguments]
+        anywhere = Path(config.rootpath.anchor)  # a package, with --pyargs
+        return cls(few, [path.resolve() if path.exists() else anywhere for path in paths])
 
     @property
     def cases(self) -> set[Case]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from typing import TYPE_CHECKING
 
@@ -50,5 +51,9 @@ def _options(config: pytest.Config) -> list[str]:
 
 
 def _shown(config: pytest.Config, words: list[str]) -> str:
-    """Return words as a command line, with keys and what is never kept replaced."""
-    return shlex.join(redact(words, settings_of(config).sent_only_texts))
+    """Return words as a command line, without keys and without what is sent but never kept."""
+    settings = settings_of(config)
+    kept = json.dumps(settings.kept_params, ensure_ascii=False)
+    for given in (config.getoption("miniwob_llm_params"), config.getini("miniwob_llm_params")):
+        words = [word.replace(given, kept) for word in words] if given else words
+    return shlex.join(redact(words, settings.sent_only_texts))

@@ -23,7 +23,6 @@ class Option:
         parse: turns the name of the option and a text into the value; None for an empty text that
             switches the option off.
         default: the value where none is given, as a text.
-        example: a value for `docs/options.md`.
         ini_type: the type of the twin in pytest's terms. A list is joined to lines.
         marker: true if the miniwob marker may set it: the marker overrides the ini file, the
             command line overrides the marker.
@@ -38,7 +37,6 @@ class Option:
     default: str | None = None
     metavar: str | None = None
     choices: tuple[str, ...] | None = None
-    example: str = ""
     ini_type: Any = str | int | float
     marker: bool = False
     whole_run: bool = False

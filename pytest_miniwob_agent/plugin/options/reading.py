@@ -73,17 +73,8 @@ def read_settings(config: pytest.Config) -> Settings:
 
 
 def _in_ini_file(config: pytest.Config, option: Option) -> str | None:
-    """Return the text that the ini file gives, a list as lines; None if it gives none.
-
-    Raises:
-        UsageError: the value is of another type; the message does not quote it, as it may be a key.
-    """
-    try:
-        value = config.getini(option.ini)
-    except pytest.UsageError:
-        form = "a list of strings" if option.ini_type == "linelist" else "a string"
-        example = f", such as '{option.example}'" if option.example else ""
-        raise UsageError(f"{option.ini}: give {form} in the ini file{example}") from None
+    """Return the text that the ini file gives, a list as lines; None if it gives none."""
+    value = config.getini(option.ini)
     text = "\n".join(value) if isinstance(value, list) else str(value or "")
     return text or None
 

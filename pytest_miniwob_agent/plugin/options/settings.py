@@ -34,7 +34,6 @@ class Settings:
     model: str | None = option(
         "the model's id, as its server calls it; also a folder of the cassettes",
         metavar="ID",
-        example="gpt-5",
         group="Model",
     )
     base_url: str | None = option(
@@ -42,7 +41,6 @@ class Settings:
         "or the API's own; see --miniwob-key-variable for the key)",
         parse=values.parse_server,
         metavar="URL",
-        example="http://127.0.0.1:8000/v1",
         secret=True,
     )
     key_variable: str | None = option(
@@ -50,7 +48,6 @@ class Settings:
         "ANTHROPIC_API_KEY for /v1/messages, GEMINI_API_KEY for /v1beta)",
         parse=values.parse_variable,
         metavar="NAME",
-        example="MY_GATEWAY_KEY",
     )
     llm_params: dict[str, Any] = option(
         """further parameters of every model call, as JSON, such as '{"temperature": 0}'. """
@@ -60,7 +57,6 @@ class Settings:
         parse=values.parse_object,
         default="{}",
         metavar="JSON",
-        example='{"temperature": 0}',
         secret=True,
     )
     agent: str = option(
@@ -68,7 +64,6 @@ class Settings:
         "package.module:Class",
         default="reflective",
         metavar="NAME",
-        example="rci",
         group="Agent",
     )
     agent_params: dict[str, Any] = option(
@@ -77,19 +72,16 @@ class Settings:
         parse=values.parse_object,
         default="{}",
         metavar="JSON",
-        example='{"planning": "iterative"}',
     )
     prompts: Path | None = option(
         "a folder of prompt texts that replace the agent's own, file by file (plan.txt, ...)",
         parse=values.parse_path,
         metavar="DIR",
-        example="prompts",
     )
     seeds: list[int] | None = option(
         f"the seeds of every task, such as 1000-1024,7; {OVERRIDES} (default: {SEEDS})",
         parse=values.parse_seed_list,
         metavar="SEEDS",
-        example="1000-1004,7",
         marker=True,
         group="Items",
     )
@@ -97,14 +89,12 @@ class Settings:
         f"how many trials an item may have; {OVERRIDES} (default: {Limits().trials})",
         parse=values.parse_count,
         metavar="N",
-        example="3",
         marker=True,
     )
     steps: int | None = option(
         f"how many actions a trial may have; {OVERRIDES} (default: {Limits().steps})",
         parse=values.parse_count,
         metavar="N",
-        example="20",
         marker=True,
     )
     repeats: int | None = option(
@@ -112,7 +102,6 @@ class Settings:
         f".../1000-2, ...); {OVERRIDES} (default: 1)",
         parse=values.parse_count,
         metavar="N",
-        example="4",
         marker=True,
     )
     pages: list[Path] | None = option(
@@ -121,7 +110,6 @@ class Settings:
         "a path in a marker starts from the test file",
         parse=values.parse_folders,
         metavar="DIR",
-        example="tests/pages",
         ini_type="linelist",
         marker=True,
     )
@@ -132,7 +120,6 @@ class Settings:
         f"write calls without a completion to {PENDING} as a batch file (see --miniwob-answers)",
         default="none",
         choices=("none", "once", "new_episodes", "all", "defer"),
-        example="new_episodes",
         whole_run=True,
         group="Recording",
     )
@@ -141,14 +128,12 @@ class Settings:
         parse=values.parse_path,
         default="cassettes",
         metavar="DIR",
-        example="recordings",
     )
     answers: Path | None = option(
         "with --miniwob-record=defer: first put the completions of this Batch API output file "
         "into the cassettes that wait for them",
         parse=values.parse_path,
         metavar="FILE",
-        example=".miniwob/answers.jsonl",
         whole_run=True,
     )
     max_calls: int | None = option(
@@ -156,7 +141,6 @@ class Settings:
         "next run continues from there",
         parse=values.parse_count,
         metavar="N",
-        example="50",
         group="Money and calls",
     )
     max_cost: float | None = option(
@@ -164,7 +148,6 @@ class Settings:
         "need more are skipped, as with --miniwob-max-calls. Needs miniwob_prices",
         parse=values.parse_dollars,
         metavar="USD",
-        example="2.50",
     )
     prices: Mapping[str, Price] = option(
         "what models cost: 'MODEL PROMPT COMPLETION', in US dollars per million tokens. Separate "
@@ -172,20 +155,17 @@ class Settings:
         parse=values.parse_price_list,
         default="",
         metavar="PRICES",
-        example="gpt-5 1.25 10",
         ini_type="linelist",
     )
     concurrency: int | None = option(
         "at most N model calls at a time, over all workers (default: one per worker)",
         parse=values.parse_count,
         metavar="N",
-        example="8",
     )
     results: Path | None = option(
         "write the outcome of each item to this file, one line of JSON per item",
         parse=values.parse_path,
         metavar="FILE",
-        example="results.jsonl",
         whole_run=True,
         group="Results and gate",
     )
@@ -194,7 +174,6 @@ class Settings:
         "file as it was at a commit, or git:REF:PATH",
         parse=values.parse_baseline,
         metavar="FILE",
-        example="git:main",
         whole_run=True,
     )
     gate: str = option(
@@ -204,7 +183,6 @@ class Settings:
         "few items to decide; rate:POINTS = the solved rate fell by more than that",
         default="items",
         metavar="KIND",
-        example="paired",
         whole_run=True,
     )
     shard: tuple[int, int] | None = option(
@@ -213,14 +191,12 @@ class Settings:
         "--group of pytest-split make this option unnecessary",
         parse=values.parse_shard,
         metavar="K/N",
-        example="2/5",
         whole_run=True,
     )
     report: Path | None = option(
         "write an HTML report into this folder: pages that open from disk, index.html first",
         parse=values.parse_path,
         metavar="DIR",
-        example="report",
         whole_run=True,
         group="Report",
     )
@@ -230,14 +206,12 @@ class Settings:
         "so that the others take no longer",
         default="retain-on-failure",
         choices=("off", "on", "retain-on-failure"),
-        example="on",
         whole_run=True,
     )
     browser: str | None = option(
         "the Chromium or Chrome to use (default: MINIWOB_BROWSER, or the first one found; "
         "chromium-headless-shell before the others, as it is faster)",
         metavar="PATH",
-        example="/opt/chromium/chrome",
         group="Browser",
     )
     headed: bool = option(
@@ -251,7 +225,6 @@ class Settings:
         "are neither stored nor shown",
         parse=values.parse_grid,
         metavar="URL",
-        example="http://127.0.0.1:4444",
         secret=True,
         group="Selenium Grid",
     )
@@ -261,7 +234,6 @@ class Settings:
         parse=values.parse_capabilities,
         default="{}",
         metavar="JSON",
-        example='{"browserVersion": "156"}',
         secret=True,
     )
     serve: HostPort | None = option(
@@ -270,7 +242,6 @@ class Settings:
         "next ports (default: the address of the interface that leads to the Grid, at free ports)",
         parse=values.parse_serve,
         metavar="HOST[:PORT]",
-        example="runner.internal:8800",
     )
     ini: Mapping[str, Any]
     pending: Path

@@ -16,7 +16,7 @@ from pytest_miniwob_agent.browser import grid_address
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.models.params import is_server
 from pytest_miniwob_agent.models.prices import Price, parse_prices
-from pytest_miniwob_agent.tasks.selection import parse_seeds
+from pytest_miniwob_agent.tasks.selectors import parse_seeds
 
 
 def parse_text(name: str, text: str) -> str | None:

@@ -43,9 +43,9 @@ class Baseline:
         outcome: Outcome = report.miniwob
         before = self.results.items.get(outcome.case.item)
         if before is None:
-            excuse = "the baseline does not have it, so that it decides nothing yet"
+            excuse = "the baseline does not have it, so it decides nothing yet"
         elif not before.conclusive:
-            excuse = "the baseline is inconclusive about it, so that it decides nothing yet"
+            excuse = "the baseline is inconclusive about it, so it decides nothing yet"
         else:
             was_solved = before.count_as_solved(self.gate.at_least)
             change = None

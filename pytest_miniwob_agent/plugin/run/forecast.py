@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from pytest_miniwob_agent.cassettes.folder.stems import case_of as case_of_stem
 from pytest_miniwob_agent.cassettes.folder.stems import finished_stems
 from pytest_miniwob_agent.cassettes.format.call import usage_of
 from pytest_miniwob_agent.cassettes.format.file import read_cassette
@@ -50,22 +49,18 @@ def forecast(items: Sequence[pytest.Item], state: State) -> str:
     ]
     if not lacking:
         return ""
-    others = f" ({len(calls) - len(lacking):,} more replay)" if len(lacking) < len(calls) else ""
+    line = f"recording {counted(len(lacking), 'item')}"
+    if others := len(calls) - len(lacking):
+        line += f" ({others:,} more replay)"
     most = sum(calls[stem] for stem in lacking)
-    if settings.max_calls is not None:
-        most = min(most, settings.max_calls)
-    line = f"recording {counted(len(lacking), 'item')}{others}: at most "
-    line += counted(most, "model call")
+    most = most if settings.max_calls is None else min(most, settings.max_calls)
+    line += f": at most {counted(most, 'model call')}"
     usage, count, source = _alike(lacking, state)
     if count:
-        calls_expected, prompt, completion = (
-            -(-total * len(lacking) // count)
-            for total in (usage.calls, usage.prompt, usage.completion)
-        )
-        expected = Usage(calls_expected, prompt, completion)
-        line += f"; by {source} about {counted(expected.calls, 'call')}"
-        line += f" and {expected.tokens:,} tokens"
-        if (cost := cost_of(expected, settings.price)) is not None:
+        parts = usage.calls, usage.prompt, usage.completion
+        about = Usage(*(-(-part * len(lacking) // count) for part in parts))
+        line += f"; by {source} about {counted(about.calls, 'call')} and {about.tokens:,} tokens"
+        if (cost := cost_of(about, settings.price)) is not None:
             line += f", {money(cost)}"
     return line
 
@@ -77,17 +72,20 @@ def _alike(lacking: Sequence[str], state: State) -> tuple[Usage, int, str]:
     """
     folder = state.settings.cassettes
     agent, model, *_ = lacking[0].split("/")
-    tasks = {case_of_stem(stem).partition("/")[0] for stem in lacking}
+    tasks = {stem.split("/")[2] for stem in lacking}
     recorded = [stem for stem in finished_stems(folder) if stem.split("/")[0] == agent]
     recorded = [stem for stem in recorded if stem.split("/")[1] == model] or recorded
-    recorded = [stem for stem in recorded if stem.split("/")[-2] in tasks] or recorded
+    recorded = [stem for stem in recorded if stem.split("/")[2] in tasks] or recorded
     if not recorded:
-        usage = SHIPPED.get(state.agent.name)
-        return usage or Usage(), 100 if usage else 0, "our own recordings"
+        shipped = SHIPPED.get(state.agent.name)
+        return shipped or Usage(), 100 if shipped else 0, "our own recordings"
     sample = recorded[:: -(-len(recorded) // SAMPLE)]
     taken = [usage_of(read_cassette(folder / f"{stem}.yaml"), estimate=True) for stem in sample]
-    source = f"{'/'.join(sample[0].split('/')[:2])} of your cassettes"
-    return sum(taken, Usage()), len(sample), source
+    return (
+        sum(taken, Usage()),
+        len(sample),
+        f"{'/'.join(sample[0].split('/')[:2])} of your cassettes",
+    )
 
 
 class Forecaster:

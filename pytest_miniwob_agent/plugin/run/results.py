@@ -127,15 +127,12 @@ class RunResults:
 
 def result_of(outcome: Outcome) -> Result:
     """Return the line of an outcome in a results file."""
-    from pytest_miniwob_agent.results.file import Result
+    from pytest_miniwob_agent.results.file import Result, add_tokens
 
     found: dict[str, Any] = {"reason": outcome.reason}
+    calls = [event for event in outcome.history if isinstance(event, Called)]
+    completions = [call.completion for call in calls]
     if (episode := outcome.episode) is not None:
-        calls = [event for event in episode.events if isinstance(event, Called)]
-        tokens = {
-            "prompt": [call.completion.prompt_tokens for call in calls],
-            "completion": [call.completion.completion_tokens for call in calls],
-        }
         found = {
             "solved_at": episode.solved_at,
             "endings": tuple(map(str, episode.endings)),
@@ -143,11 +140,10 @@ def result_of(outcome: Outcome) -> Result:
             "steps": episode.steps,
             "calls": dict(Counter(call.purpose for call in calls)),
             "tokens": {
-                name: None if None in counts else sum(filter(None, counts))
-                for name, counts in tokens.items()
+                "prompt": add_tokens(answer.prompt_tokens for answer in completions),
+                "completion": add_tokens(answer.completion_tokens for answer in completions),
             },
         }
-    completions = [event.completion for event in outcome.history if isinstance(event, Called)]
     return Result(
         **asdict(outcome.case),
         agent=outcome.agent,

@@ -12,7 +12,6 @@ from pytest_miniwob_agent.core.errors import MiniwobError, UsageError
 from pytest_miniwob_agent.core.files import check_writable, display_path
 from pytest_miniwob_agent.core.secrets import KEY_VARIABLE, redact
 from pytest_miniwob_agent.plugin.items.selection import Selection
-from pytest_miniwob_agent.plugin.options.project_folder import check_ini_file
 from pytest_miniwob_agent.plugin.options.reading import read_settings
 from pytest_miniwob_agent.plugin.options.settings import Settings
 from pytest_miniwob_agent.plugin.run.controller import Controller
@@ -59,7 +58,6 @@ def start(config: pytest.Config) -> None:
 
 def _start_controller(config: pytest.Config, state: State) -> None:
     settings = state.settings
-    check_ini_file(config)
     _check_results_file(config, settings)
     report = results = None
     if settings.report and not config.option.collectonly:

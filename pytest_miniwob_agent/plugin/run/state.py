@@ -33,7 +33,7 @@ class State:
         observe: makes an observer of an item's episode, for `miniwob-agent show` and `play`.
         slowmo: with a window, milliseconds that each action takes longer, for `play`.
         selection: which cases the run offers, runs and leaves out.
-        pages: the files of custom pages, by the names of their tasks.
+        pages: the page of each task that was collected, by the task's name.
     """
 
     settings: Settings
@@ -48,7 +48,7 @@ class State:
     _catalogues: dict[tuple[Path, ...], Catalogue] = field(default_factory=dict)
 
     def catalogue(self, folders: Sequence[Path]) -> Catalogue:
-        """Return the catalogue of the package and some folders, which are read once a run.
+        """Return the catalogue of the package and some folders, which are read once per run.
 
         Raises:
             UsageError: a folder has no pages, or a page's name is not valid or taken.

@@ -1,7 +1,6 @@
 """The agent of native tool calls: what it carries out, and what its conversation is."""
 
 import json
-from itertools import count
 
 import pytest
 
@@ -34,22 +33,11 @@ MENU, FIELD, SAVE = (
 )
 
 
-def answer(text=""):
-    return Completion(text)
-
-
 def calls(*made, text=""):
     """An answer that calls tools, each a name and its arguments."""
-    ids = count(1)
-    return Completion(
-        text,
-        tool_calls=tuple(
-            ToolCall(
-                f"id-{next(ids)}", name, given if isinstance(given, str) else json.dumps(given)
-            )
-            for name, given in made
-        ),
-    )
+    texts = [(name, given if isinstance(given, str) else json.dumps(given)) for name, given in made]
+    made = tuple(ToolCall(f"id-{number}", *call) for number, call in enumerate(texts))
+    return Completion(text, tool_calls=made)
 
 
 def click(element):
@@ -72,7 +60,7 @@ def play(answers, env=None, trials=1, steps=30, **params):
     case, limits = Case("any", "other", 0), Limits(trials=trials, steps=steps)
     episode = run_episode(case, ToolsAgent(**params), env, llm, limits, model="scripted")
     ends = [event for event in episode.events if isinstance(event, TrialEnded)]
-    return env, [json.loads(json.dumps(each.body)) for each in llm.requests], ends
+    return env, [json.loads(json.dumps(request.body)) for request in llm.requests], ends
 
 
 def contents(messages):
@@ -83,21 +71,13 @@ def test_each_answer_leads_to_the_screen_that_the_next_one_is_made_for():
     env, requests, ends = play([calls(click(1)), calls(click(3))])
     assert env.actions == [[Click(1), Click(3)]]
     assert [end.ending for end in ends] == [Ending.CORRECT]
-    first, second = (each["messages"] for each in requests)
+    first, second = (request["messages"] for request in requests)
     assert [message["role"] for message in first] == ["system", "user"]
     assert first[1]["content"].startswith("The goal: Save the file.\n\nThe screen now:\n<button")
     assert second[:2] == first
-    assert second[2] == {
-        "role": "assistant",
-        "content": None,
-        "tool_calls": [
-            {
-                "id": "call00001",
-                "type": "function",
-                "function": {"name": "click", "arguments": '{"element": 1}'},
-            }
-        ],
-    }
+    function = {"name": "click", "arguments": '{"element": 1}'}
+    call = {"id": "call00001", "type": "function", "function": function}
+    assert second[2] == {"role": "assistant", "content": None, "tool_calls": [call]}
     assert (second[3]["role"], second[3]["tool_call_id"]) == ("tool", "call00001")
     assert second[3]["content"].startswith("Done. The screen has changed.\n\nThe screen now:\n<")
     assert 'id="3"' in second[3]["content"]
@@ -149,12 +129,14 @@ def test_calls_after_the_judgement_are_left_out():
 
 
 def test_an_answer_without_calls_gets_one_reminder():
-    env, requests, ends = play([answer("Hm."), calls(click(1)), answer(), calls(click(3))])
+    env, requests, ends = play(
+        [Completion("Hm."), calls(click(1)), Completion(""), calls(click(3))]
+    )
     assert ends[0].ending is Ending.CORRECT
     assert contents(requests[1]["messages"][2:])[0] == "Hm."
     assert requests[1]["messages"][3]["content"].startswith("You called no tool")
     assert contents(requests[3]["messages"])[-2] == "(no answer)"
-    env, requests, ends = play([answer("Done."), Completion("", refusal="No.")])
+    env, requests, ends = play([Completion("Done."), Completion("", refusal="No.")])
     assert ends[0].ending is Ending.INCOMPLETE
     assert env.actions == [[]]
 
@@ -170,7 +152,8 @@ def test_a_trial_ends_where_nothing_can_be_carried_out_any_more():
 def test_a_second_trial_begins_with_what_the_first_one_did():
     enter = ("enter", {"text": "x", "element": 2})
     _env, requests, ends = play(
-        [calls(click(1), enter), answer(), answer(), calls(click(1), click(3))], trials=3
+        [calls(click(1), enter), Completion(""), Completion(""), calls(click(1), click(3))],
+        trials=3,
     )
     assert [end.ending for end in ends] == [Ending.FAILED, Ending.INCOMPLETE, Ending.CORRECT]
     second = requests[1]["messages"]
@@ -249,42 +232,34 @@ def test_a_long_conversation_stays_bounded():
 
 def test_a_screen_without_end_is_cut():
     env = FakeEnvironment("Go on.", {"one": [Element(1, "p", "x" * 90_000)]})
-    _, requests, _ = play([answer(), answer()], env)
+    _, requests, _ = play([Completion(""), Completion("")], env)
     assert len(requests[1]["messages"][1]["content"]) < SCREENS_LIMIT + 500
 
 
-def names(**params):
-    _, requests, _ = play([answer(), answer()], **params)
-    return [tool["function"]["name"] for tool in requests[0]["tools"]]
-
-
-def test_the_tools_are_those_of_the_parameters():
-    paper = ["click", "enter", "press", "hold", "release"]
-    assert names() == names(screen="full") == paper
-    assert "drag" in names(actions="all")
-    assert "wait" not in names(actions="all")
-    assert {"drag", "wait"} < set(names(actions="all", screen="full"))
+@pytest.mark.parametrize(
+    ("params", "name", "tools"),
+    [
+        ({}, "tools", 5),
+        ({"screen": "full"}, "tools-full-screen", 5),
+        ({"actions": "all"}, "tools-all-actions", 14),
+        ({"screen": "full", "actions": "all"}, "tools-full-screen-all-actions", 19),
+    ],
+)
+def test_name_and_tools_are_those_of_the_parameters(params, name, tools):
+    assert load_agent("tools", params=params).name == name
+    _, requests, _ = play([Completion(""), Completion("")], **params)
+    offered = [tool["function"]["name"] for tool in requests[0]["tools"]]
+    assert len(offered) == tools
+    assert offered[:5] == ["click", "enter", "press", "hold", "release"]
+    assert ("wait" in offered) == (tools == 19)
 
 
 def test_the_full_screen_is_asked_for_and_explained():
     env = FakeEnvironment("Go on.", {"one": [Element(1, "p", "x", details=(("box", "0,0,9,9"),))]})
-    _, requests, _ = play([answer(), answer()], env, screen="full")
+    _, requests, _ = play([Completion(""), Completion("")], env, screen="full")
     system, user = contents(requests[0]["messages"])
     assert '"box" is its place' in system
     assert 'box="0,0,9,9"' in user
-
-
-@pytest.mark.parametrize(
-    ("params", "name"),
-    [
-        ({}, "tools"),
-        ({"actions": "all"}, "tools-all-actions"),
-        ({"screen": "full"}, "tools-full-screen"),
-        ({"screen": "full", "actions": "all"}, "tools-full-screen-all-actions"),
-    ],
-)
-def test_the_name_says_what_differs(params, name):
-    assert load_agent("tools", params=params).name == name
 
 
 @pytest.mark.parametrize("params", [{"actions": "some"}, {"screen": "none"}])

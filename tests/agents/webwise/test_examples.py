@@ -50,31 +50,35 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+def goals(path):
+    return [(saved.task, saved.goal) for saved in read_examples(path)[0]]
+
+
 class TestSaving:
-    def test_the_two_lowest_seeds_of_each_task_are_kept_in_any_order_of_the_items(self, folder):
+    def test_the_two_lowest_seeds_of_each_task_are_kept_in_any_order_of_the_items(
+        self, folder, monkeypatch
+    ):
         outcomes = [
             outcome(task, seed, example(f"{task} {seed}"))
             for task in ("click-tab", "click-menu")
             for seed in (10, 9, 2, 1)
         ]
         agent = WebWISEAgent(save_examples="pool.jsonl")
-        assert agent.run_finished(outcomes) == "saved 4 examples to pool.jsonl"
-        first = (folder / "pool.jsonl").read_bytes()
-        assert [each.goal for each in read_examples(folder / "pool.jsonl")[0]] == [
-            "click-menu 1", "click-menu 2", "click-tab 1", "click-tab 2",
-        ]  # fmt: skip
+        (folder / "other").mkdir()
+        monkeypatch.chdir(folder / "other")  # paths count from where the agent was made
         for seed in range(5):
             random.Random(seed).shuffle(outcomes)
-            agent.run_finished(outcomes)
-            assert (folder / "pool.jsonl").read_bytes() == first
+            assert agent.run_finished(outcomes).startswith("saved 4 examples to ")
+            assert goals(folder / "pool.jsonl") == [
+                (task, f"{task} {seed}") for task in ("click-menu", "click-tab") for seed in (1, 2)
+            ]
 
     def test_equal_examples_of_two_repeats_are_one_of_the_task_that_was_solved(self, folder):
-        agent = WebWISEAgent(save_examples="pool.jsonl")
         text = GOOD.replace("{", '{"task": "mine", ', 1)
-        summary = agent.run_finished([outcome(repeat=1, text=text), outcome(repeat=2)])
+        outcomes = [outcome(repeat=1, text=text), outcome(repeat=2)]
+        summary = WebWISEAgent(save_examples="pool.jsonl").run_finished(outcomes)
         assert summary == "saved 1 example to pool.jsonl"
-        [saved] = read_examples(folder / "pool.jsonl")[0]
-        assert saved.task == "click-tab"
+        assert goals(folder / "pool.jsonl") == [("click-tab", "g")]
 
     def test_without_a_solved_item_the_file_is_left_as_it_was(self, folder):
         (folder / "pool.jsonl").write_text("as before")
@@ -83,15 +87,6 @@ class TestSaving:
         summary = WebWISEAgent(save_examples="pool.jsonl").run_finished(outcomes)
         assert summary == "no examples to save; pool.jsonl is not written"
         assert (folder / "pool.jsonl").read_text() == "as before"
-
-    def test_a_relative_path_counts_from_the_directory_in_which_the_agent_was_made(
-        self, folder, monkeypatch
-    ):
-        agent = WebWISEAgent(save_examples="pool.jsonl")
-        (folder / "other").mkdir()
-        monkeypatch.chdir(folder / "other")
-        agent.run_finished([outcome()])
-        assert (folder / "pool.jsonl").exists()
 
 
 class TestTheParameter:
@@ -105,20 +100,12 @@ class TestTheParameter:
             prompts.append(llm.prompts)
         assert prompts[0] == prompts[1]
 
-    @pytest.mark.parametrize(
-        ("path", "reason"),
-        [
-            (".", "save_examples '.' is not the path of a file"),
-            ("", "save_examples '' is not the path of a file"),
-            (5, "save_examples 5 is not the path of a file"),
-        ],
-    )
-    def test_a_path_that_is_not_one_of_a_file_is_refused(self, folder, path, reason):
-        with pytest.raises(UsageError) as caught:
+    @pytest.mark.parametrize("path", [".", "", 5])
+    def test_a_path_that_is_not_one_of_a_file_is_refused(self, folder, path):
+        with pytest.raises(UsageError, match=f"save_examples {path!r} is not the path of a file"):
             WebWISEAgent(save_examples=path)
-        assert reason in str(caught.value)
 
-    @pytest.mark.parametrize("shown", ["pool.jsonl", "./pool.jsonl", "link.jsonl"])
+    @pytest.mark.parametrize("shown", ["./pool.jsonl", "link.jsonl"])
     def test_the_examples_that_the_agent_is_shown_are_not_overwritten(self, folder, shown):
         (folder / "pool.jsonl").write_text("")
         (folder / "link.jsonl").symlink_to("pool.jsonl")
@@ -136,34 +123,6 @@ def solve(prompt):
     if "Save" not in prompt.split("The objects on the page now:\n")[1].split("\n\n")[0]:
         return OPEN
     return QUIT if "click-menu-2 1\n" in prompt else SAVE
-
-
-def test_a_pool_is_shown_in_a_run_and_named_when_it_causes_drift(project, chat_server):
-    pool = project.path / "pool.jsonl"
-    pool.write_text(
-        "".join(
-            json.dumps({"task": task, **json.loads(GOOD)}) + "\n"
-            for task in ("click-menu-2", "click-tab-2")
-        )
-    )
-    prompts = []
-    chat_server.reply = lambda prompt: prompts.append(prompt) or solve(prompt)
-    args = [
-        "--miniwob-agent=webwise", '--miniwob-agent-params={"examples": "pool.jsonl"}',
-        "--miniwob-seeds=5", "-k", "click-menu-2 or click-tab-2/",
-    ]  # fmt: skip
-    result = project.runpytest(
-        *args, "--miniwob-record=once", f"--miniwob-base-url={chat_server.url}"
-    )
-    result.assert_outcomes(passed=2, deselected=4)
-    assert len(prompts) == 4
-    assert all("by yourself" in prompt for prompt in prompts)
-    assert (project.path / "cassettes" / "webwise-auto-context").is_dir()
-
-    pool.write_text(pool.read_text().replace('"p"', '"q"'))
-    result = project.runpytest(*args)
-    assert result.parseoutcomes() == {"drifted": 2, "deselected": 4}
-    result.stdout.fnmatch_lines(["*pool.jsonl*"])
 
 
 MENU_TEST = """
@@ -185,24 +144,10 @@ def test_a_run_saves_its_examples_with_workers_as_without(project, chat_server):
     assert result.parseoutcomes() == {"passed": 23, "failed": 1}
     result.stdout.fnmatch_lines(["saved 12 examples to pool.jsonl"])
     pool = project.path / "pool.jsonl"
-    assert [each.goal[-14:] for each in read_examples(pool)[0][:2]] == [
+    assert [goal[-14:] for _, goal in goals(pool)[:2]] == [
         "click-menu-2 2", "click-menu-2 9",
     ]  # fmt: skip
     first = pool.read_bytes()
     pool.unlink()
     project.runpytest(*args, "-n", "2")
     assert pool.read_bytes() == first
-
-
-def test_examples_that_can_t_be_written_fail_the_run_and_nothing_else(project, chat_server):
-    chat_server.reply = solve
-    (project.path / "afile").write_text("")
-    result = project.runpytest(
-        "--miniwob-agent=webwise", "-k", "click-tab-2/", "--miniwob-record=once", "-q",
-        '--miniwob-agent-params={"save_examples": "afile/pool.jsonl"}',
-        f"--miniwob-base-url={chat_server.url}", "--miniwob-results=results.jsonl",
-    )  # fmt: skip
-    result.assert_outcomes(passed=2, deselected=10)
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.fnmatch_lines(["*save_examples '*pool.jsonl' can't be written: *"])
-    assert (project.path / "results.jsonl").exists()

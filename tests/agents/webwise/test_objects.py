@@ -125,4 +125,4 @@ PAGE = """
     ],
 )
 def test_objects_are_found_by_kind_and_name(kind, name, refs):
-    assert [each.ref for each in find_objects(read_objects(PAGE), kind, name)] == refs
+    assert [found.ref for found in find_objects(read_objects(PAGE), kind, name)] == refs
