@@ -10,19 +10,13 @@ from waitress.wasyncore import close_all
 
 
 class LoopbackServer:
-    """Serves a WSGI application (PEP 3333), on 127.0.0.1 unless another address is asked for.
-
-    Args:
-        application: answers the requests, in several threads.
-        threads: the most requests that are answered at once.
-        host: the address to listen on.
-        port: the port; 0 for one that the system chooses.
+    """Serves a WSGI application (PEP 3333) in so many threads.
 
     Attributes:
-        port: the port that it listens on.
+        port: the port that it listens on; for port 0 the system chooses one.
 
     Raises:
-        OSError: no port can be opened.
+        OSError: the port can't be opened.
     """
 
     def __init__(

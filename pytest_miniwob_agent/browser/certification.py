@@ -36,15 +36,10 @@ PAUSE = 0.3
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The result for one case.
+    """The result for one case: what differs between two passes, empty where all agree.
 
-    Attributes:
-        case: the case.
-        observations: the number of observations in a pass.
-        difference: what differs between two passes; empty where all agree.
-        remarks: what the page's author should know.
-        pictures: the number of pictures in a pass.
-        most: the greatest difference of a colour channel between two passes, of 0 to 255.
+    `observations` and `pictures` are the numbers of a pass, `remarks` what the page's author should
+    know, and `most` is the greatest difference of a colour channel, of 0 to 255.
     """
 
     case: Case
@@ -83,11 +78,8 @@ def explore(
     a new trial, the other actions take turns on one element after the other. Where the page ends
     the trial, the next one continues with the remaining actions.
 
-    Args:
-        env: the page.
-        wait: called before each action.
-        full: True for screens of everything that shows, and the actions that go with them.
-        pixels: True for a picture of each screen, where the page gives pictures.
+    With `full`, screens show everything, and the actions that go with them come last; with
+    `pixels`, there is a picture of each screen. `wait` is called before each action.
     """
     seen: list[Seen] = []
 
@@ -195,9 +187,6 @@ def certify(
         pause: the longest pause between two actions in the last pass, in seconds.
         full: True for screens of everything that shows.
         pixels: True to compare pictures of the screens, too.
-
-    Returns:
-        A verdict for each case, in their order.
     """
     passes = [
         ("first pass", start_browser, cases),

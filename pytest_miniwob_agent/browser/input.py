@@ -54,7 +54,7 @@ class NativeInput:
 
     Args:
         action: the action to carry out.
-        browser: the browser; `Hold` and `Release` change the keys that are down in it.
+        browser: the browser.
         points: the points to click of the elements on the page, by id; None where unknown.
         slow: True to make every move of a drag a part, so that time can pass between them.
 

@@ -48,18 +48,13 @@ def own_page_url(page: TaskPage) -> str:
 class PageServer:
     """Serves the files of the installed `miniwob` package, and one folder of own pages.
 
-    Args:
-        host: the address to listen on.
-        port: the port; 0 for one that the system chooses.
-        hint: the way out where that is not possible.
-
     Attributes:
-        port: the port that it listens on.
+        port: the port that it listens on; for port 0 the system chooses one.
         root: the folder whose files `OWN_HOST` has now; None for none.
         missed: the paths that `OWN_HOST` was asked for in vain; whoever reads them empties it.
 
     Raises:
-        BrowserError: the port can't be opened.
+        BrowserError: the port can't be opened; its message ends with `hint`.
     """
 
     def __init__(self, host: str = "127.0.0.1", port: int = 0, hint: str = "") -> None:

@@ -61,11 +61,8 @@ class Watchdog:
 class SessionWatchdog:
     """Ends a session on a Grid if this process is gone without having done so.
 
-    Args:
-        url: the address of the session, without a user.
-        headers: the headers of a request to end it; they never show in the list of processes.
-        certificates: a file with the certificates to trust.
-        direct: True for a Grid that no proxy reaches.
+    The headers of the request may hold a password, and never show in the list of processes. It
+    trusts the `certificates` of a file, and uses no proxy where it is `direct`.
     """
 
     def __init__(

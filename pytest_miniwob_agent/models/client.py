@@ -25,7 +25,6 @@ from pytest_miniwob_agent.models.budget import Budget, Payment
 from pytest_miniwob_agent.models.failures import (
     advice_on_connection,
     advice_on_refusal,
-    forbid_retry,
     is_hopeless,
     model_error,
 )
@@ -264,5 +263,4 @@ class _Attempts(httpx2.BaseTransport):
             raise PermanentError(
                 f"redirects calls to {address}; name that server with --miniwob-base-url"
             )
-        forbid_retry(response)
         return response

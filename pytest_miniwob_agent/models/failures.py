@@ -6,7 +6,6 @@ alike, so a run stops at the first such error and does not wait for further atte
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -44,20 +43,6 @@ def model_error(text: str, cause: BaseException) -> ModelError:
 def is_hopeless(error: httpx2.TransportError) -> bool:
     """Return True for a failed connection that a second attempt would hardly change."""
     return isinstance(error, httpx2.UnsupportedProtocol | httpx2.ConnectError)
-
-
-def forbid_retry(response: httpx2.Response) -> None:
-    """Keep the client from repeating a call that is refused for want of credit.
-
-    The header is the client's own: https://github.com/openai/openai-python
-    """
-    if response.status_code == 429:
-        try:
-            body = json.loads(response.content)
-        except ValueError:
-            return
-        if isinstance(body, dict) and _lacks_credit(body.get("error")):
-            response.headers["x-should-retry"] = "false"
 
 
 def _lacks_credit(error: object) -> bool:

@@ -54,10 +54,10 @@ def marked(
     """Return a picture of a page, enlarged and with marks.
 
     Args:
-        png: the picture, one pixel for each of the page.
+        png: the picture, with one pixel for each pixel of the page.
         zoom: the side of the square that a pixel becomes.
         marks: the boxes of the elements to mark, by their ids, in the page's pixels.
-        shown: the boxes that labels should not hide: of the texts and drawings that show.
+        shown: the boxes of texts and drawings that labels should not hide.
         rulers: True for rulers at the left and at the top, which count the page's pixels.
     """
     plain = decoded(png).convert("RGB")

@@ -2,7 +2,7 @@
 
 - `fakes`: a page without a browser, a model without a server.
 - `contract`: the tests that every agent must pass.
-- `watch`: episodes that check how an agent uses page and model.
+- `rules`: what an agent may do in an episode, and the page of the contract.
 - `hostile`: replies, tool calls, programs and pages that no agent may fail on.
 """
 

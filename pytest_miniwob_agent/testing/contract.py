@@ -1,7 +1,7 @@
 """The contract of agents, as a class of tests that pytest collects.
 
-Most rules are checked while the agent plays (`watch.play`), so that a broken one fails at the
-agent's own line. The tests differ in pages, replies, limits and errors; a failure names its own.
+Each test plays many episodes (`rules.play`), which differ in pages, replies and limits; a failure
+names its own.
 """
 
 from __future__ import annotations
@@ -13,13 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from pytest_miniwob_agent.core.errors import (
-    BrowserLost,
-    BudgetReached,
-    MiniwobError,
-    ModelError,
-    Pending,
-)
 from pytest_miniwob_agent.core.events import Called, Completion, Episode
 from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.protocols import Agent
@@ -30,7 +23,7 @@ from pytest_miniwob_agent.testing.hostile import (
     PROGRAMS,
     hostile_answers,
 )
-from pytest_miniwob_agent.testing.watch import EPISODE, ContractPage, Failure, play
+from pytest_miniwob_agent.testing.rules import EPISODE, ContractPage, play
 
 Reply = str | Completion
 """A text, or a completion with tool calls."""
@@ -56,17 +49,6 @@ LIMITS: Mapping[str, Limits] = {
 
 FEW_CALLS = Limits(2, 4, 3)
 """Limits where an answer may have a thousand tool calls, which conversations keep."""
-
-ERRORS: Mapping[str, tuple[str, Callable[[], MiniwobError]]] = {
-    "a page that does not load": ("reset", lambda: BrowserLost("the browser crashed")),
-    "a page that is lost": ("step", lambda: BrowserLost("the browser crashed")),
-    "a page that can't be read": ("html", lambda: BrowserLost("the browser crashed")),
-    "a model that refuses": ("complete", lambda: ModelError("the server refused the call")),
-    "a completion that is not there yet": ("complete", lambda: Pending({})),
-    "a budget that is used up": ("complete", lambda: BudgetReached("no more calls")),
-    "an answer that is not there yet, to a client": ("reply", lambda: Pending({})),
-}
-"""Errors that are for the run and not for the agent: the method that raises one, and its maker."""
 
 
 class AgentContract:
@@ -105,27 +87,12 @@ class AgentContract:
                 self.play(situation, ContractPage(reward, after))
 
     def test_it_accepts_that_a_limit_is_reached(self) -> None:
-        """It does not ask again for what it was refused."""
+        """A limit may be reached at any action or call."""
         for name, limits in LIMITS.items():
             for reward in (None, -1.0):
                 self.play(
                     f"limits: {name}, on {_page(reward)}", ContractPage(reward), limits=limits
                 )
-
-    def test_errors_of_page_and_model_pass(self) -> None:
-        """Each error, raised at any use of the method, reaches the run."""
-        for name, (method, make_error) in ERRORS.items():
-            for use in count():
-                error = make_error()
-                fails = Failure(method, use, error)
-                situation = f"{name}, at use {use + 1} of {method}()"
-                try:
-                    self.play(situation, ContractPage(-1.0), self.model(fails=fails), fails=fails)
-                except type(error) as passed:
-                    if passed is not error:
-                        raise
-                else:
-                    break  # the episode has fewer uses
 
     def test_equal_replies_give_equal_episodes(self) -> None:
         """It uses neither chance nor clock, or its cassettes could not be replayed."""
@@ -188,31 +155,20 @@ class AgentContract:
         model: ScriptedLLM | None = None,
         limits: Limits = EPISODE,
         agent: Agent | None = None,
-        fails: Failure | None = None,
     ) -> Episode:
-        """Call `watch.play`, by default with a page that never judges and good replies."""
+        """Call `rules.play`, by default with a page that never judges and good replies."""
         __tracebackhide__ = True
         return play(
-            agent or self.make(),
-            page or ContractPage(),
-            model or self.model(),
-            limits,
-            situation,
-            fails,
+            agent or self.make(), page or ContractPage(), model or self.model(), limits, situation
         )
 
-    def model(
-        self, hostile: Reply = "", turns: Collection[int] = (), fails: Failure | None = None
-    ) -> ScriptedLLM:
+    def model(self, hostile: Reply = "", turns: Collection[int] = ()) -> ScriptedLLM:
         """Make a model that gives good replies, and a hostile one at the calls of `turns`."""
         good = ScriptedLLM(self.replies if callable(self.replies) else cycle(self.replies))
         calls = count()
 
         def reply(prompt: str, purpose: str) -> Reply:
-            call = next(calls)
-            if fails is not None and fails[:2] == ("reply", call):
-                raise fails.error
-            return hostile if call % 2 in turns else good.complete(prompt, purpose)
+            return hostile if next(calls) % 2 in turns else good.complete(prompt, purpose)
 
         return ScriptedLLM(reply)
 

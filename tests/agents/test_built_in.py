@@ -13,7 +13,7 @@ import pytest_miniwob_agent
 from pytest_miniwob_agent import Completion, Element, ToolCall
 from pytest_miniwob_agent.agents.registry import BUILT_IN, load_agent
 from pytest_miniwob_agent.testing import ScriptedLLM, agent_contract
-from pytest_miniwob_agent.testing.watch import ContractPage, play
+from pytest_miniwob_agent.testing.rules import ContractPage, play
 
 PIECES = (
     "click id=", 'enter "', '" to id=', "press ", "For action index=", "clickxpath //", "[@id=",

@@ -11,8 +11,6 @@ from pytest_miniwob_agent.models.params import is_server
 
 STOPPED = "*!* every model call would fail*!*"
 
-NO_CREDIT = {"error": {"message": "You exceeded your quota", "code": "insufficient_quota"}}
-
 
 @pytest.fixture
 def record_all(project, chat_server):
@@ -35,18 +33,10 @@ def test_a_wrong_key_stops_the_run_after_one_request_per_worker(record_all, chat
     result.stdout.fnmatch_lines(["*refused the call*401*OPENAI_API_KEY", STOPPED])
 
 
-@pytest.mark.parametrize(
-    ("answer", "message"),
-    [
-        ((429, NO_CREDIT), "*You exceeded your quota"),
-        (b"<!doctype html><title>Hello</title>", "*check --miniwob-base-url: * end in /v1"),
-    ],
-    ids=["no credit", "web page"],
-)
-def test_other_permanent_answers_stop_the_run(record_all, chat_server, answer, message):
-    result = record_all(lambda prompt: answer)
+def test_a_web_page_in_the_place_of_an_answer_stops_the_run(record_all, chat_server):
+    result = record_all(lambda prompt: b"<!doctype html><title>Hello</title>")
     assert len(chat_server.requests) == 1
-    result.stdout.fnmatch_lines([message, STOPPED])
+    result.stdout.fnmatch_lines(["*check --miniwob-base-url: * end in /v1", STOPPED])
 
 
 def test_a_closed_port_stops_the_run_at_the_first_attempt(record_all, closed_url, monkeypatch):

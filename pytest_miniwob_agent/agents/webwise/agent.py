@@ -44,6 +44,9 @@ PROGRAMS = 10
 PROGRAM_LIMIT = 2_000
 """Characters of an earlier program that are shown again."""
 
+ERROR_LIMIT = 300
+"""Characters of a program's error."""
+
 _FENCED = re.compile(r"```[^\n`]*\n(.*?)(?:```|\Z)", re.S)
 
 OBJECTS = {"filtered": "", "whole": "whole-dom", "none": "instruction-only"}
@@ -231,7 +234,7 @@ class _Trial:
             program = program_in(reply)
             interpret(program, self._page.functions)
         except ProgramError as failure:
-            error = " ".join(legal(str(failure)).split())
+            error = " ".join(legal(str(failure)).split())[:ERROR_LIMIT]
         except PageJudged as end:
             judged = end.args[0]
         return _Attempt(objects, program, self._page.actions - before, error, judged)

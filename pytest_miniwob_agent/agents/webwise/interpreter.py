@@ -17,7 +17,7 @@ import ast
 import inspect
 import operator
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NoReturn, cast
+from typing import Any, cast
 
 from pytest_miniwob_agent.agents.webwise.functions import (
     BUILT_IN,
@@ -61,8 +61,12 @@ def interpret(
     Raises:
         ProgramError: anything that is wrong with the program.
     """
+    statements = parse(source, {**BUILT_IN, **functions})
     run = _Run(functions, work)
-    run.block(parse(source, {**BUILT_IN, **functions}))
+    try:
+        run.block(statements)
+    except ProgramError as error:
+        raise ProgramError(f"line {run.line}: {error}") from None
     return run.variables
 
 
@@ -81,17 +85,14 @@ class _Run:
         self.variables: dict[str, Any] = {}
         self._functions = functions
         self._left = work
-        self._line = 1
-
-    def _fail(self, reason: str) -> NoReturn:
-        raise ProgramError(reason, self._line)
+        self.line = 1
 
     def _charge(self, units: int) -> None:
         """Take units from the work that is left."""
         self._left -= units
         if self._left < 0:
             self._left = 0
-            self._fail("the program does too much: too many steps, or too large values")
+            raise ProgramError("the program does too much: too many steps, or too large values")
 
     def _read(self, *values: Any) -> int:
         """Charge for reading values to their last entry; returns the cost."""
@@ -100,9 +101,9 @@ class _Run:
         while waiting:
             value, depth = waiting.pop()
             if type(value) not in SCALARS + ITERABLES:
-                self._fail(f"a value of the type {type(value).__name__} can't be used here")
+                raise ProgramError(f"a value of the type {type(value).__name__} can't be used here")
             if depth > MAX_NESTING:
-                self._fail("a list is nested too deep")
+                raise ProgramError("a list is nested too deep")
             self._charge(1 + (len(value) if type(value) in ITERABLES else 0))
             if type(value) in (list, tuple, dict):
                 inner = (*value, *value.values()) if type(value) is dict else value
@@ -114,14 +115,14 @@ class _Run:
         try:
             result = operation(*args, **kwargs)
         except ZeroDivisionError:
-            self._fail("this divides by zero")
+            raise ProgramError("this divides by zero") from None
         except LookupError:
-            self._fail("there is no such entry")
+            raise ProgramError("there is no such entry") from None
         except (ArithmeticError, TypeError, ValueError, RecursionError):
             given = " and ".join(type(value).__name__ for value in (*args, *kwargs.values()))
-            self._fail(f"this can't be done with {given or 'nothing'}")
+            raise ProgramError(f"this can't be done with {given or 'nothing'}") from None
         if type(result) is complex or (type(result) is int and result.bit_length() > MAX_BITS):
-            self._fail("the number is too big, or not a real one")
+            raise ProgramError("the number is too big, or not a real one")
         return result
 
     def block(self, statements: list[ast.stmt]) -> None:
@@ -129,7 +130,7 @@ class _Run:
             self._statement(statement)
 
     def _statement(self, node: ast.stmt) -> None:
-        self._line = node.lineno
+        self.line = node.lineno
         self._charge(1)
         match node:
             case ast.Expr(value=value):
@@ -192,16 +193,16 @@ class _Run:
             case ast.Tuple(elts=targets) | ast.List(elts=targets):
                 values = self._entries(value)
                 if len(values) != len(targets):
-                    self._fail(f"{len(targets)} values were expected, not {len(values)}")
+                    raise ProgramError(f"{len(targets)} values were expected, not {len(values)}")
                 for inner, entry in zip(targets, values, strict=True):
                     self._assign(inner, entry)
             case ast.Subscript(value=holder, slice=index):
                 self._set(self._value(holder), self._index(index), value)
             case _:
-                self._fail("this can't be given a value")
+                raise ProgramError("this can't be given a value")
 
     def _value(self, node: ast.expr) -> Any:
-        self._line = node.lineno
+        self.line = node.lineno
         self._charge(1)
         match node:
             case ast.Constant(value=value):
@@ -209,7 +210,7 @@ class _Run:
                 return value
             case ast.Name(id=name):
                 if name not in self.variables:
-                    self._fail(f"the name {name!r} has no value")
+                    raise ProgramError(f"the name {name!r} has no value")
                 return self.variables[name]
             case ast.Call():
                 return self._call(node)
@@ -244,7 +245,7 @@ class _Run:
                 return self._value(body if self._value(test) else orelse)
             case ast.Subscript(value=holder, slice=index):
                 return self._entry(self._value(holder), self._index(index))
-        raise ProgramError("a slice can't be used here", self._line)
+        raise ProgramError("a slice can't be used here")
 
     def _comprehension(self, element: ast.expr, loops: list[ast.comprehension]) -> list[Any]:
         outside = dict(self.variables)
@@ -269,7 +270,7 @@ class _Run:
             if not isinstance(op, ast.Is | ast.IsNot):
                 self._read(left, right)
             elif not any(side is None or type(side) is bool for side in (left, right)):
-                self._fail("'is' can only ask for None, True or False; use == instead")
+                raise ProgramError("'is' can only ask for None, True or False; use == instead")
             if not self._apply(OPERATORS[type(op)], left, right):
                 return False
             left = right
@@ -281,7 +282,7 @@ class _Run:
         match op:
             case ast.Pow() if isinstance(left, int) and isinstance(right, int) and abs(left) > 1:
                 if abs(right) * (abs(left).bit_length() - 1) > MAX_BITS:
-                    self._fail("the number is too big")
+                    raise ProgramError("the number is too big")
             case ast.Mult() if not numbers:
                 times = next((side for side in (left, right) if type(side) is int), 0)
                 self._charge(max(0, times) * self._read(left, right))
@@ -290,7 +291,7 @@ class _Run:
                     sum(len(side) for side in (left, right) if isinstance(side, ITERABLES))
                 )
             case ast.Mod() if not numbers:  # '%999999999d' % 1
-                self._fail(f"{type(left).__name__} can't be formatted with %")
+                raise ProgramError(f"{type(left).__name__} can't be formatted with %")
         operation = OPERATORS[type(op)]
         if in_place:
             operation = _IN_PLACE.get(type(op), operation)
@@ -312,7 +313,7 @@ class _Run:
 
     def _set(self, holder: Any, at: Any, value: Any) -> None:
         if isinstance(at, slice):
-            self._fail("this can't be given a value")
+            raise ProgramError("this can't be given a value")
         self._read(at)
         self._apply(operator.setitem, holder, at, value)
 
@@ -321,11 +322,11 @@ class _Run:
         holder = [self._value(called.value)] if isinstance(called, ast.Attribute) else []
         args = [*holder, *(self._value(argument) for argument in node.args)]
         kwargs = {str(keyword.arg): self._value(keyword.value) for keyword in node.keywords}
-        self._line = line
+        self.line = line
         if isinstance(called, ast.Attribute):
             method = METHODS.get(type(args[0]), {}).get(called.attr)
             if method is None:
-                self._fail(f"{type(args[0]).__name__} has no method .{called.attr}()")
+                raise ProgramError(f"{type(args[0]).__name__} has no method .{called.attr}()")
             return self._call_python(called.attr, method, args, kwargs)
         name = cast("ast.Name", called).id
         if name in self._functions:
@@ -337,7 +338,7 @@ class _Run:
     ) -> Any:
         """Call a function or method of Python."""
         if not kwargs.keys() <= set(KEYWORDS.get(name, ())):
-            self._fail(f"{name}() takes other arguments")
+            raise ProgramError(f"{name}() takes other arguments")
         if name not in ("append", "pop"):  # they look at one entry only
             cost = self._read(*args, *kwargs.values())
             self._charge(cost * cost.bit_length() if name == "sorted" else growth(name, args))
@@ -351,16 +352,13 @@ class _Run:
 
     def _call_given(self, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Call a function that the program was given."""
-        function, line = self._functions[name], self._line
+        function = self._functions[name]
         self._charge(CALL_WORK)
         self._read(*args, *kwargs.values())
         try:
             inspect.signature(function).bind(*args, **kwargs)
         except TypeError:
-            self._fail(f"{name}() takes other arguments")
-        try:
-            result = function(*args, **kwargs)
-        except ProgramError as error:
-            raise ProgramError(error.reason, error.line or line) from None
+            raise ProgramError(f"{name}() takes other arguments") from None
+        result = function(*args, **kwargs)
         self._read(result)
         return result

@@ -46,16 +46,8 @@ _UNREADABLE = "this is no valid Python"
 class ProgramError(Exception):
     """The program is not in the language, failed, or asked for too much.
 
-    A function that a program is given may raise it too; the line is then filled in.
+    A function that a program is given may raise it too; `interpret` says in which line.
     """
-
-    def __init__(self, reason: str, line: int | None = None) -> None:
-        super().__init__(reason)
-        self.reason = reason if len(reason) <= 300 else reason[:300] + "…"
-        self.line = line
-
-    def __str__(self) -> str:
-        return self.reason if self.line is None else f"line {self.line}: {self.reason}"
 
 
 def parse(source: str, functions: Mapping[str, Any]) -> list[ast.stmt]:
@@ -81,7 +73,7 @@ def parse(source: str, functions: Mapping[str, Any]) -> list[ast.stmt]:
         if depth > MAX_NESTING:
             raise ProgramError("the program is nested too deep")
         if problem := _problem(node, functions, in_loop):
-            raise ProgramError(problem, line)
+            raise ProgramError(f"line {line}: {problem}")
         depth += 1 + len(getattr(node, "generators", ()))
         for child in reversed(list(ast.iter_child_nodes(node))):
             if isinstance(node, ast.Call) and child is node.func:  # which is checked with the call
