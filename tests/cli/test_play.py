@@ -9,6 +9,7 @@ import sys
 import pytest
 from projects import FAKE_PAGE, ROOT
 
+from pytest_miniwob_agent.cli import main
 from pytest_miniwob_agent.cli.play import _Steps
 from pytest_miniwob_agent.core.actions import Click
 
@@ -125,16 +126,13 @@ def test_a_key_ends_the_command_before_the_action(watched, keys, status):
     assert "Traceback" not in terminal.output
 
 
-def test_auto_continues_without_keys(watched):
-    result = subprocess.run(
-        [sys.executable, "-m", "pytest_miniwob_agent", "play", "click-menu-2/1", "--auto", "1"],
-        cwd=watched.path, env=os.environ | {"DISPLAY": ":0"}, capture_output=True, text=True,
-        stdin=subprocess.DEVNULL,
-    )  # fmt: skip
-    assert result.returncode == 0, result.stderr
-    assert "\nnext: click id=1\n\naction 0: click id=1\n" in result.stdout
-    assert "\nthe episode ends here\n" in result.stdout
-    assert result.stdout.endswith("\nsolved in trial 2, best reward 1: reflective with m\n")
+def test_auto_continues_without_keys(watched, call, monkeypatch):
+    monkeypatch.setenv("DISPLAY", ":0")
+    status, out, err = call("play", "click-menu-2/1", "--auto=1", "--slowmo=2", "--", "-k", "menu")
+    assert (status, err) == (0, "")
+    assert "\nnext: click id=1\n\naction 0: click id=1\n" in out
+    assert "\nthe episode ends here\n" in out
+    assert out.endswith("\nsolved in trial 2, best reward 1: reflective with m\n")
 
 
 @pytest.mark.parametrize(
@@ -144,42 +142,32 @@ def test_only_q_and_quit_end_the_replay(monkeypatch, answer, quits):
     prompts = []
     monkeypatch.setattr("builtins.input", lambda prompt: prompts.append(prompt) or answer)
     steps = _Steps(None)
-    assert steps(Click(1)) != quits
+    assert [steps(Click(1)), steps("trial")] == [not quits] * 2
     assert steps.quit == quits
-    assert prompts == [f"\nnext: click id=1  {PROMPT}"]
+    assert prompts == [f"\nnext: click id=1  {PROMPT}", f"\nthe trial ends here  {PROMPT}"]
 
 
-def test_the_end_of_a_trial_waits_too(monkeypatch):
-    prompts = []
-    monkeypatch.setattr("builtins.input", lambda prompt: prompts.append(prompt) or "")
-    assert _Steps(None)("trial")
-    assert prompts == [f"\nthe trial ends here  {PROMPT}"]
-
-
-def test_without_a_terminal_auto_is_required(call, monkeypatch):
-    monkeypatch.setenv("DISPLAY", ":0")
-    status, out, err = call("play", "click-menu-2/1")
-    assert (status, out) == (2, "")
-    assert "needs a terminal; use --auto MS to continue without keys" in err
-
-
-def test_without_a_display_it_is_an_error(call, monkeypatch):
-    monkeypatch.delenv("DISPLAY", raising=False)
+@pytest.mark.parametrize(
+    ("display", "args", "message"),
+    [
+        (":0", [], "needs a terminal; use --auto MS to continue without keys"),
+        ("", ["--auto=1"], "there is no display (DISPLAY is not set)"),
+        (":0", ["--auto=1"], "is not in a browser, so there is nothing to see: `miniwob-agent sh"),
+    ],
+)
+def test_what_it_needs_is_an_error_that_names_it(
+    recorded, call, monkeypatch, display, args, message
+):
+    monkeypatch.setenv("DISPLAY", display)
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
-    status, out, err = call("play", "click-menu-2/1", "--auto", "1")
-    assert (status, out) == (2, "")
-    assert "there is no display (DISPLAY is not set)" in err
-
-
-def test_a_page_that_can_not_be_watched_is_an_error(recorded, call, monkeypatch):
-    monkeypatch.setenv("DISPLAY", ":0")
-    status, _, err = call("play", "click-menu-2/1", "--auto", "1")
+    status, _, err = call("play", "click-menu-2/1", *args)
     assert status == 2
-    assert "is not in a browser, so there is nothing to see: `miniwob-agent show`" in err
+    assert message in err
 
 
 @pytest.mark.parametrize("text", ["fast", "-1", "1.5"])
-def test_auto_takes_a_whole_number(call, text, capsys):
-    with pytest.raises(SystemExit):
-        call("play", "click-menu-2/1", f"--auto={text}")
-    assert f"{text!r} must be a whole number of milliseconds" in capsys.readouterr().err
+def test_a_pace_is_a_whole_number(capsys, text):
+    for option in ("--auto", "--slowmo"):
+        with pytest.raises(SystemExit):
+            main(["play", "click-menu-2/1", f"{option}={text}"])
+        assert f"{text!r} must be a whole number of milliseconds" in capsys.readouterr().err

@@ -5,9 +5,10 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
-from projects import FAKE_PAGE
+from projects import FAKE_PAGE, TEST_FILE
 from shown_episode import EPISODE
 
 FRAIL_PAGE = (
@@ -37,9 +38,6 @@ def files(folder):
 
 
 class TestInItsOwnProcess:
-    def test_the_whole_episode_is_printed(self, recorded, call):
-        assert call("show", "click-menu-2/1") == (0, EPISODE, "")
-
     def test_a_reader_that_stops_reading_ends_the_command_without_a_traceback(self, recorded):
         reader, writer = os.pipe()
         os.close(reader)
@@ -78,52 +76,30 @@ class TestInItsOwnProcess:
 
 
 class TestItem:
-    @pytest.mark.parametrize("name", ["case id", "pytest's id"])
-    def test_an_item_can_be_named_by_its_ids(self, recorded, call, name):
+    def test_an_item_can_be_named_by_its_ids(self, recorded, call):
         case = "n-screen-n-step/click-menu-2/1"
-        if name == "pytest's id":
-            module = next(recorded.path.glob("test_*.py")).name
-            case = f"{module}::test_solves[{case}]"
+        module = next(recorded.path.glob("test_*.py")).name
         assert call("show", case) == (0, EPISODE, "")
+        assert call("show", f"{module}::test_solves[{case}]") == (0, EPISODE, "")
 
     @pytest.mark.parametrize(
-        ("case", "message"),
+        ("test", "case", "message"),
         [
-            ("click-menu-2/77", "no item here is called click-menu-2/77 "),
-            ("1", r"\d+ items are called 1; name one: .*click-menu-2/1\]"),
+            (TEST_FILE, "click-menu-2/77", "no item here is called click-menu-2/77 "),
+            (TEST_FILE, "1", r"6 items are called 1; name one: .*click-menu-2/1\]"),
+            ("", "click-menu-2/1", "no MiniWoB[+][+] item here: run this where your tests are"),
+            ("import nothing", "1", "pytest can't run the item:\n(.|\n)*No module named 'nothing'"),
         ],
-        ids=["none", "several"],
+        ids=["none", "several", "no items", "pytest fails"],
     )
-    def test_a_name_of_no_item_or_of_several_is_an_error(self, project, call, case, message):
+    def test_what_names_no_item_is_an_error(self, pytester, call, test, case, message):
+        next(pytester.path.glob("test_*.py")).write_text(dedent(test))
         status, out, err = call("show", case)
         assert (status, out) == (2, "")
         assert re.match(f"miniwob-agent: {message}", err)
 
-    def test_a_folder_without_items_is_an_error(self, project, call):
-        for path in project.path.glob("test_*.py"):
-            path.unlink()
-        status, _, err = call("show", "click-menu-2/1")
-        assert status == 2
-        assert "no MiniWoB++ item here: run this where your tests are" in err
-
-    def test_the_output_of_a_pytest_that_fails_is_shown(self, project, call):
-        project.makepyfile(test_broken="import nothing_of_that_name")
-        status, _, err = call("show", "click-menu-2/1")
-        assert status == 2
-        assert err.startswith("miniwob-agent: pytest can't run the item:\n")
-        assert "nothing_of_that_name" in err
-
 
 class TestReplay:
-    def test_an_unsolved_item_has_a_result(self, project, chat_server, call):
-        chat_server.reply = lambda prompt: "click id=3" if ">Save" in prompt else "click id=1"
-        project.runpytest(
-            "-k", "click-tab/1", "--miniwob-record=once", f"--miniwob-base-url={chat_server.url}"
-        ).assert_outcomes(failed=1, deselected=11)
-        status, out, _ = call("show", "click-tab/1")
-        assert status == 0
-        assert out.endswith("\nnot solved, best reward -1: reflective with m\n")
-
     def test_an_item_that_drifts_is_shown_up_to_the_drift(self, recorded, call):
         recorded.makeconftest(FAKE_PAGE.replace('"Save"', '"Store"'))
         status, out, _ = call("show", "click-menu-2/1")
