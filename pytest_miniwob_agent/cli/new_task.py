@@ -1,4 +1,4 @@
-"""`miniwob-agent new-task`: writes a page of one's own, to begin with."""
+"""`miniwob-agent new-task`: writes a custom page to begin with."""
 
 from __future__ import annotations
 
