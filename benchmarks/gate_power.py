@@ -58,7 +58,7 @@ class Suite:
     Args:
         rate: the mean of the chances.
         flips: the share of items that differ between two equal runs.
-        samples: samples an item, on both sides.
+        samples: samples per item, on both sides.
     """
 
     rate: float
@@ -150,7 +150,7 @@ def paired_shares(
 def no_change(suite: Suite, size: int, before: int, after: int, count: int) -> tuple[float, float]:
     """The share of 95 % intervals that hold zero, and that of p-values for the worse up to 0.05.
 
-    Over changes that do nothing, with so many samples an item on both sides. The test takes as
+    Over changes that do nothing, with so many samples per item on both sides. The test takes as
     many samples before as after, the first ones of each.
     """
     draw = generator(suite, size, before, after)

@@ -38,16 +38,13 @@ PAUSE = 0.3
 class Verdict:
     """The result for one case: what differs between two passes, empty where all agree.
 
-    `observations` and `pictures` are the numbers of a pass, `remarks` what the page's author should
-    know, and `most` is the greatest difference of a colour channel, of 0 to 255.
+    `observations` is their number in a pass, `remarks` are what the page's author should know.
     """
 
     case: Case
     observations: int
     difference: str = ""
     remarks: tuple[str, ...] = ()
-    pictures: int = 0
-    most: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,29 +226,26 @@ def _verdict(case: Case, found: _Found) -> Verdict:
     if found.errors:
         return Verdict(case, 0, found.errors[0], tuple(found.remarks))
     (_, first), *others = found.passes.items()
-    differences, most = [], 0
-    for name, seen in others:
-        for before, after in zip(first, seen, strict=False):
-            difference, channel = _compare(before, after, name)
-            differences.append(difference)
-            most = max(most, channel)
-        if len(first) != len(seen):
-            differences.append(f"the passes differ in length ({name})")
+    differences = [
+        _compare(before, after, name)
+        for name, seen in others
+        for before, after in zip(first, seen, strict=False)
+    ]
+    differences += [
+        f"the passes differ in length ({name})" for name, seen in others if len(seen) != len(first)
+    ]
     difference = next(filter(None, differences), "")
-    pictures = sum(bool(seen.picture) for seen in first)
-    return Verdict(case, len(first), difference, tuple(found.remarks), pictures, most)
+    return Verdict(case, len(first), difference, tuple(found.remarks))
 
 
-def _compare(before: Seen, after: Seen, name: str) -> tuple[str, int]:
-    """The difference of two observations as a text, and the greatest one of a colour channel."""
+def _compare(before: Seen, after: Seen, name: str) -> str:
+    """The difference of two observations, or of their pictures, as a text."""
     if before != after:
         lines = before.lines(), after.lines()
-        return "\n".join(unified_diff(*lines, "first pass", name, n=0, lineterm="")), 0
+        return "\n".join(unified_diff(*lines, "first pass", name, n=0, lineterm=""))
     if before.picture == after.picture:
-        return "", 0
+        return ""
     compared = compare(before.picture, after.picture)
     if compared is not None and compared.tolerated:
-        return "", compared.most
-    what = compared or "its size differs"
-    text = f"the picture after {before.action} ({name}): {what}"
-    return text, compared.most if compared else 0
+        return ""
+    return f"the picture after {before.action} ({name}): {compared or 'its size differs'}"

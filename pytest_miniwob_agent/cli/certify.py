@@ -83,19 +83,18 @@ def run(options: Namespace) -> int:
     for verdict in verdicts:
         _print(verdict)
     if options.output:
-        names = ["observations", "difference"]
-        names += ["pictures", "most"] if options.pixels else []
         found = {
-            verdict.case.id: {name: getattr(verdict, name) for name in names}
+            verdict.case.id: {
+                "observations": verdict.observations,
+                "difference": verdict.difference,
+            }
             for verdict in verdicts
         }
         text = json.dumps(found, indent=1, sort_keys=True, ensure_ascii=False)
         options.output.write_text(text + "\n", encoding="utf-8")
-    if options.pixels:
-        most = max((verdict.most for verdict in verdicts), default=0)
-        print(f"the greatest difference of a colour channel is {most} of 255")
     failed = [verdict for verdict in verdicts if verdict.difference]
-    if any(v.observations and v.case.task in catalogue.own_tasks for v in failed):
+    differ = {verdict.case.task for verdict in failed if verdict.observations}
+    if differ & set(catalogue.own_tasks):
         print("docs/your-own-pages.md has the usual causes, and what to do about each")
     print(f"{len(cases) - len(failed)} of {len(cases)} cases are deterministic")
     return 1 if failed else 0
@@ -106,11 +105,7 @@ def _print(verdict: Verdict) -> None:
     result = "same"
     if verdict.difference:
         result = "DIFFERS" if verdict.observations else "ERROR"
-    line = f"{result:<8}{verdict.case}, {verdict.observations} observations"
-    if verdict.pictures:
-        equal = f"that differ by {verdict.most} of 255" if verdict.most else "equal to the pixel"
-        line += f", {verdict.pictures} pictures {equal}"
-    print(line)
+    print(f"{result:<8}{verdict.case}, {verdict.observations} observations")
     if verdict.difference:
         print("  " + verdict.difference.replace("\n", "\n  "))
     for remark in verdict.remarks:

@@ -16,8 +16,8 @@ from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.protocols import HTTPModel, Model
 from pytest_miniwob_agent.episode.trace import Trace
 from pytest_miniwob_agent.models.apis import api_of
-from pytest_miniwob_agent.models.apis.recorded import completion_in as answer_in
-from pytest_miniwob_agent.models.chat import ChatCalls, completion_in
+from pytest_miniwob_agent.models.apis.recorded import completion_in
+from pytest_miniwob_agent.models.chat import ChatCalls, read_completion
 
 if TYPE_CHECKING:
     import openai  # noqa: TID251 - for types alone
@@ -43,28 +43,26 @@ class AgentLLM(ChatCalls):
         if isinstance(self._llm, HTTPModel) or not isinstance(prompt, str):
             return super().complete(prompt, purpose)
         text = str(prompt)
-        with self._call(purpose, getattr(prompt, "files", {})) as (origin, record):
+        with self._call(purpose, getattr(prompt, "files", {}), None, text) as (_, record):
             completion = self._llm.complete(text, purpose)
-            record(Called(origin.trial, origin.step, purpose, text, completion))
+            record(completion)
         return completion
 
     def _ask(
         self, request: ModelRequest, purpose: str, files: Mapping[str, str], text: str | None
     ) -> Completion:
         model = self._http_model("chat")
-        with self._call(purpose, files) as (origin, record):
-            event_of = self._event_of(request, origin, text)
-            completion = completion_in(model.post(request, origin), text_only=text is not None)
-            record(event_of(completion))
+        with self._call(purpose, files, request, text) as (origin, record):
+            completion = read_completion(model.post(request, origin), text_only=text is not None)
+            record(completion)
         return completion
 
     def post(self, request: ModelRequest) -> ModelResponse:
         """Answer a request of a client or a framework."""
         model = self._http_model("client")
-        with self._call(_purpose_of(request), {}) as (origin, record):
-            event_of = self._event_of(request, origin)
+        with self._call(_purpose_of(request), {}, request) as (origin, record):
             response = model.post(request, origin)
-            record(event_of(answer_in(request.path, response)))
+            record(completion_in(request.path, response))
         return response
 
     async def async_post(self, request: ModelRequest) -> ModelResponse:
@@ -74,13 +72,12 @@ class AgentLLM(ChatCalls):
         at once, so that calls which were begun together are answered in the order they were begun.
         """
         model = self._http_model("async_client")
-        with self._call(_purpose_of(request), {}) as (origin, record):
-            event_of = self._event_of(request, origin)
+        with self._call(_purpose_of(request), {}, request) as (origin, record):
             if model.live:
                 response = await asyncio.to_thread(model.post, request, origin)
             else:
                 response = model.post(request, origin)
-            record(event_of(answer_in(request.path, response)))
+            record(completion_in(request.path, response))
         return response
 
     def _http_model(self, part: str) -> HTTPModel:
@@ -98,9 +95,13 @@ class AgentLLM(ChatCalls):
 
     @contextmanager
     def _call(
-        self, purpose: str, files: Mapping[str, str]
-    ) -> Iterator[tuple[Origin, Callable[[Called], None]]]:
-        """Make one call within the limits, as `Trace.call`."""
+        self,
+        purpose: str,
+        files: Mapping[str, str],
+        request: ModelRequest | None,
+        text: str | None = None,
+    ) -> Iterator[tuple[Origin, Callable[[Completion], None]]]:
+        """Make one call within the limits; yields its origin, and what writes its answer down."""
         with self._mutex:
             if self._trace.error is not None:
                 self._trace.refuse(self._trace.error)
@@ -108,23 +109,24 @@ class AgentLLM(ChatCalls):
                 self._trace.refuse(CallLimit(f"{self._limits.calls} model calls are used up"))
             self._calls += 1
         try:
-            with self._trace.call(purpose, files) as call:
-                yield call
+            with self._trace.call(purpose, files) as (origin, record):
+                event_of = self._event_of(origin, request, text)
+                yield origin, lambda completion: record(event_of(completion))
         except BaseException:
             with self._mutex:
                 self._calls -= 1
             raise
 
     def _event_of(
-        self, request: ModelRequest, origin: Origin, text: str | None = None
+        self, origin: Origin, request: ModelRequest | None, text: str | None
     ) -> Callable[[Completion], Called]:
         """Return what makes the event of a call.
 
         Its prompt is the text of `complete`, otherwise what is new in the conversation.
         """
         place = (origin.trial, origin.step, origin.purpose)
-        if text is not None:
-            return lambda completion: Called(*place, text, completion)
+        if request is None or text is not None:
+            return lambda completion: Called(*place, text or "", completion)
         api = api_of(request.path)
         messages = tuple(api.messages(request.body))
         with self._mutex:

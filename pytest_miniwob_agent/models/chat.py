@@ -39,7 +39,7 @@ class ChatCalls(ABC):
     def _ask(
         self, request: ModelRequest, purpose: str, files: Mapping[str, str], text: str | None
     ) -> Completion:
-        """Make a call and return its answer, as `completion_in` reads it.
+        """Make a call and return its answer, as `read_completion` reads it.
 
         `files` are the digests of the prompt files, and `text` is the prompt of `complete`.
         """
@@ -94,7 +94,7 @@ def chat_request(
     )
 
 
-def completion_in(response: ModelResponse, *, text_only: bool = False) -> Completion:
+def read_completion(response: ModelResponse, *, text_only: bool = False) -> Completion:
     """Return what the answer to a `chat_request` says.
 
     Raises:

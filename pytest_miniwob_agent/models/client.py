@@ -50,13 +50,9 @@ OnUnusable = Callable[[str, Usage], None]
 
 
 def http_client() -> httpx2.Client:
-    """Return the HTTP client that `openai` makes for itself.
+    """Return the HTTP client that `openai` makes for itself, with the environment's proxies.
 
-    It follows `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`, `SSL_CERT_FILE` and
-    `SSL_CERT_DIR`, as httpx reads them: https://www.python-httpx.org/environment_variables
-
-    Raises:
-        UsageError: one of them has a value that can't be used.
+    Variables: https://www.python-httpx.org/environment_variables
     """
     with checked_environment():
         return openai.DefaultHttpxClient()
@@ -64,25 +60,13 @@ def http_client() -> httpx2.Client:
 
 @contextmanager
 def checked_environment() -> Iterator[None]:
-    """Name the variables for proxies and certificates that keep a client from being made.
-
-    Raises:
-        UsageError: one of them has a value that can't be used.
-    """
+    """Name the variables for proxies and certificates where they keep a client from being made."""
     try:
         yield
-    except ImportError:
+    except (ImportError, OSError, ValueError, httpx2.InvalidURL) as error:
         raise UsageError(
-            "the environment names a SOCKS proxy (HTTPS_PROXY, HTTP_PROXY or ALL_PROXY), which "
-            "needs: pip install 'httpx2[socks]'"
-        ) from None
-    except OSError as error:  # ssl.SSLError is one
-        raise UsageError(
-            f"the certificates that SSL_CERT_FILE or SSL_CERT_DIR names can't be read: {error}"
-        ) from None
-    except (ValueError, httpx2.InvalidURL) as error:
-        raise UsageError(
-            f"HTTPS_PROXY, HTTP_PROXY or ALL_PROXY does not name a proxy: {redact(str(error))}"
+            "a proxy or certificates of the environment can't be used (HTTPS_PROXY, HTTP_PROXY, "
+            f"ALL_PROXY, SSL_CERT_FILE, SSL_CERT_DIR): {redact(str(error))}"
         ) from None
 
 

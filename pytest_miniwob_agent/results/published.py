@@ -30,6 +30,9 @@ PAPER = "reflective-agent (PaLM 2 L)"
 SIGNIFICANCE, PLANNING = "n-screen-n-step", "1-screen-n-step"
 """The categories whose tasks the paper's tables 13 and 8 list one by one."""
 
+SHARED = {"WebN-T5-3B", "CC-Net (SL+RL)", "RCI (gpt-3.5-turbo)"}
+"""The systems of tables 5 and 6 with rates by task; shared tasks are those that all have."""
+
 PAPERS = {"paper": PAPER, "rci": "the paper's RCI", "webwise": "the paper's WebWISE"}
 """The system of each paper, by the suite of the run's agent."""
 
@@ -150,6 +153,7 @@ class Paper:
         tables = [
             *map(self._completion, self.items),
             *map(self._systems, self.items),
+            *map(self._means, self.items),
             self._functions(),
             *self._significance(),
             *self._planning(),
@@ -176,6 +180,28 @@ class Paper:
             "ranking."
         )
         return Table("systems", f"Systems, {group}", remark, rows)
+
+    def _means(self, group: str) -> Table:
+        """Tables 5 and 6; the printed means differ from those of the rates by task."""
+        shared = [row for row in self.completion[group] if row.keys() >= SHARED]
+        rows = []
+        for given in published("means.csv"):
+            if shared and given["category"] == group:
+                rates = [row[given["system"]] for row in shared if given["system"] in row]
+                rows.append(
+                    {
+                        "system": given["system"],
+                        "tasks": len(shared),
+                        "as printed": float(given["completion_rate"]),
+                        "by task": _mean(rates) if len(rates) == len(shared) else None,
+                    }
+                    | {f"T={t}": _mean([row[f"T={t}"] for row in shared]) for t in self.trials}
+                )
+        remark = (
+            "Over the tasks that all systems share: the mean that the paper prints (tables 5 and "
+            "6), the mean of the published rates by task, and the run's."
+        )
+        return Table("means", f"Means as printed, {group}", remark, rows)
 
     def _functions(self) -> Table:
         """WebWISE's tables 2 and 3; without rows for other agents."""

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.tasks.catalogue import task_fact
 from pytest_miniwob_agent.tasks.pages import Catalogue
 from pytest_miniwob_agent.tasks.selectors import select_tasks
@@ -50,19 +51,19 @@ def list_tasks(selectors: list[str], catalogue: Catalogue | None = None) -> list
 
 
 @cache
-def _verdicts() -> dict[str, dict[str, Any]]:
-    """Return the output of `miniwob-agent certify --output` for the installed tasks, by case."""
+def _verdicts() -> dict[str, list[dict[str, Any]]]:
+    """Return the output of `miniwob-agent certify --output` for the installed tasks, by task."""
     text = (Path(__file__).with_name("data") / "certified.json").read_text(encoding="utf-8")
-    verdicts: dict[str, dict[str, Any]] = json.loads(text)
+    verdicts: dict[str, list[dict[str, Any]]] = {}
+    for case, verdict in json.loads(text).items():
+        verdicts.setdefault(Case.from_id(case).task, []).append(verdict)
     return verdicts
 
 
 def _certified(task: str) -> str:
-    """Return `yes` and the number of observations, `no` and a reason, or `not tried`."""
-    found = [verdict for case, verdict in _verdicts().items() if case.split("/")[1] == task]
-    if not found:
-        return "not tried"
+    """Return `yes`, `no` and a reason, or `not tried`."""
+    found = _verdicts().get(task, [])
     for verdict in found:
         if verdict["difference"]:
             return "no: " + str(verdict["difference"]).splitlines()[0]
-    return f"yes, {sum(verdict['observations'] for verdict in found)}"
+    return "yes" if found else "not tried"

@@ -78,22 +78,17 @@ class Catalogue:
                 "would share their cassettes: rename one of them"
             )
         for what, name in (("task", page.task), ("category", page.category)):
-            check_name(name, page.file)
+            if not _NAME.fullmatch(name):
+                raise UsageError(
+                    f"{shown}: a task or a folder of tasks can't be called {name!r}; use letters "
+                    "of ASCII, digits, `-`, `_` and `.`, and begin with a letter or a digit"
+                )
             if name in SUITES or name in CATEGORIES or name == OTHER:
                 raise UsageError(
                     f"{shown}: its {what} would be called {name!r}, which selects tasks of the "
                     "miniwob package: rename the file or its folder"
                 )
         self.pages[page.task] = page
-
-
-def check_name(name: str, file: Path) -> None:
-    """Raise a `UsageError` if a task or a category of a page can't have this name."""
-    if not _NAME.fullmatch(name):
-        raise UsageError(
-            f"{display_path(file)}: a task or a folder of tasks can't be called {name!r}; use "
-            "letters of ASCII, digits, `-`, `_` and `.`, and begin with a letter or a digit"
-        )
 
 
 def check_new_task(name: str, file: Path) -> None:

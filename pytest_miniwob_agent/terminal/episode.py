@@ -100,8 +100,13 @@ class EpisodePrinter(Observer):
             case TrialEnded(trial=trial, ending=ending, detail=detail):
                 reason = f", {self._line(detail)}" if detail else ""
                 yield f"\ntrial {trial} ends: {ending}{reason}"
-            case Reflected():
-                yield from _reflection_lines(event)
+            case Reflected(step=None):
+                yield "reflection: could not be read"
+            case Reflected(step=step, action=action, disabled=disabled):
+                yield f"reflection: action {step} is to be {sanitize_line(action)}"
+                if disabled:
+                    ids = ", ".join(f"id={id_}" for id_ in disabled)
+                    yield f"  not to be clicked there any more: {ids}"
             case Remark(what=what, text=text):
                 yield f"\n{sanitize_line(what)}:"
                 yield from self._text_lines(text)
@@ -156,16 +161,6 @@ class EpisodePrinter(Observer):
 
     def _line(self, text: str) -> str:
         return sanitize_line(text) if self._full else shorten(text)
-
-
-def _reflection_lines(reflected: Reflected) -> Iterator[str]:
-    if reflected.step is None:
-        yield "reflection: could not be read"
-        return
-    yield f"reflection: action {reflected.step} is to be {sanitize_line(reflected.action)}"
-    if reflected.disabled:
-        ids = ", ".join(f"id={id_}" for id_ in reflected.disabled)
-        yield f"  not to be clicked there any more: {ids}"
 
 
 def _print(lines: Iterable[str]) -> None:

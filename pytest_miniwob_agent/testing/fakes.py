@@ -16,7 +16,7 @@ from pytest_miniwob_agent.core.events import OF_TEST, Completion, Origin
 from pytest_miniwob_agent.core.observations import Element, Observation, Shot, Transition
 from pytest_miniwob_agent.core.tools import carry_out_call
 from pytest_miniwob_agent.models.apis import CHAT, api_of, sse
-from pytest_miniwob_agent.models.chat import ChatCalls, completion_in
+from pytest_miniwob_agent.models.chat import ChatCalls, read_completion
 
 if TYPE_CHECKING:
     import openai
@@ -199,7 +199,7 @@ class ScriptedLLM(ChatCalls):
         self, request: ModelRequest, purpose: str, files: Mapping[str, str], text: str | None
     ) -> Completion:
         response = self.post(request, replace(OF_TEST, purpose=purpose))
-        return completion_in(response)
+        return read_completion(response)
 
     def post(self, request: ModelRequest, origin: Origin = OF_TEST) -> ModelResponse:
         """Return the next reply in the form of the request's API, as a stream if it asks for one.

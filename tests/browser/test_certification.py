@@ -87,12 +87,11 @@ def test_a_difference_between_two_passes_is_shown_as_a_diff(text, name, before, 
 def test_pixels_that_differ_are_shown_with_their_place_where_screens_are_equal():
     equal, _ = certified(pixels=True)
     moved, _ = certified(left=lambda browser: 42 if browser.name == "third" else 40, pixels=True)
-    assert (equal.difference, equal.most, equal.pictures) == ("", 0, 13)
+    assert equal.difference == ""
     assert moved.difference == (
         "the picture after loading (third): 128 of 33,600 pixels differ, by 137 of 255 at most, "
         "in the 62 x 22 pixels at 40,100"
     )
-    assert moved.most == 137
 
 
 def test_exploring_uses_every_element_once_and_writes_to_fields():
@@ -130,12 +129,10 @@ def test_the_command_prints_and_writes_the_verdicts_of_real_pages(tmp_path, caps
     assert main(["certify", "click-test-2", *arguments]) == 0
     printed = capsys.readouterr().out
     assert "same    1-screen-1-step/click-test-2/1" in printed
-    assert "pictures equal to the pixel" in printed
     assert "1 of 1 cases are deterministic" in printed
     verdict = json.loads(output.read_text())["1-screen-1-step/click-test-2/1"]
     assert verdict["difference"] == ""
     assert verdict["observations"] > 3
-    assert verdict["most"] == 0
 
 
 @pytest.mark.sweep

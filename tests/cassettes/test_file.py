@@ -4,10 +4,12 @@ import string
 from dataclasses import replace
 
 import pytest
+import vcr
 import yaml
 from cassette_files import ORIGIN, make_call
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from vcr.serialize import serialize
 
 from pytest_miniwob_agent import CassetteError
 from pytest_miniwob_agent.cassettes.format.file import (
@@ -15,6 +17,7 @@ from pytest_miniwob_agent.cassettes.format.file import (
     read_cassette,
     write_cassette,
 )
+from pytest_miniwob_agent.cassettes.format.serializer import Serializer
 
 
 def test_the_format_of_a_cassette():
@@ -218,3 +221,17 @@ def test_conflict_markers_inside_a_text_are_not_a_conflict(tmp_path):
     prompt = "<<<<<<< HEAD\n=======\n>>>>>>> main"
     write_cassette(path, [make_call(prompt)])
     assert read_cassette(path)[0].request.text == prompt
+
+
+def test_vcrpy_loads_a_cassette_with_the_serializer(tmp_path):
+    write_cassette(tmp_path / "c.yaml", [make_call("A prompt", "An answer")])
+    recorder = vcr.VCR(serializer="miniwob")
+    recorder.register_serializer("miniwob", Serializer())
+    with recorder.use_cassette(str(tmp_path / "c.yaml"), record_mode="none") as cassette:
+        [(request, response)] = cassette.data
+    assert request.uri == "/v1/chat/completions"
+    assert b"An answer" in response["body"]["string"]
+    text = serialize({"requests": [request], "responses": [response]}, Serializer())
+    (tmp_path / "again.yaml").write_text(text)
+    [call] = read_cassette(tmp_path / "again.yaml")
+    assert call.completion.text == "An answer"

@@ -91,6 +91,15 @@ class TestCompletion:
         assert 100 * hard["T=1"] == pytest.approx(73.5, abs=0.05)
         assert 100 * hard["T=5"] == pytest.approx(87.3, abs=0.05)
 
+    def test_printed_means_stand_beside_the_means_of_the_rates_by_task(self, data):
+        many, hard = rows(data, "means", system="CC-Net (SL+RL)")
+        assert (many["tasks"], many["as printed"]) == (16, 0.951)
+        assert 100 * many["by task"] == pytest.approx(92.6, abs=0.05)
+        assert (hard["tasks"], hard["as printed"]) == (11, 0.972)
+        _, adaplanner = rows(data, "means", system="AdaPlanner")
+        assert (adaplanner["as printed"], adaplanner["by task"]) == (0.897, None)
+        assert 100 * adaplanner["T=5"] == pytest.approx(87.3, abs=0.05)
+
     def test_a_run_of_one_trial_has_no_column_for_more(self):
         hard = "n-screen-n-step"
         run = (sample(hard, "click-pie", 1, 1, trials=1), sample(hard, "click-pie", 2, None, 1))

@@ -1,25 +1,27 @@
 """The file of a cassette: reading and writing it as a whole.
 
-It has the layout of a vcrpy cassette (https://vcrpy.readthedocs.io) in YAML, with JSON bodies as
-mappings and texts as blocks. Beside `request` and `response`, a call says where it was made
+It is a vcrpy cassette (https://vcrpy.readthedocs.io) in YAML, with JSON bodies as mappings and
+texts as blocks. Beside `request` and `response`, a call says where it was made
 (`core.events.Origin`); this takes no part in matching.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
+from vcr.request import Request as VcrRequest
+from vcr.serialize import deserialize
 
 from pytest_miniwob_agent.cassettes.format.call import Call, Request
-from pytest_miniwob_agent.cassettes.format.serializer import END, dump, parse
+from pytest_miniwob_agent.cassettes.format.serializer import END, Serializer, dump
 from pytest_miniwob_agent.cassettes.format.validation import (
     SCHEMA,
     InvalidCassette,
-    check_cassette,
     line_of_call,
 )
 from pytest_miniwob_agent.core import secrets
@@ -57,9 +59,9 @@ def load_cassette(path: Path) -> tuple[list[Call], dict[str, Any]]:
     if match := _CONFLICT.search(text):
         line = text.count("\n", 0, match.start()) + 1
         raise _damaged(path, line, "a git conflict is not resolved")
+    serializer = Serializer()
     try:
-        data = parse(text)
-        check_cassette(data)
+        requests, responses = deserialize(text, serializer)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = min(mark.line + 1, text.count("\n") + 1) if mark else None
@@ -73,16 +75,16 @@ def load_cassette(path: Path) -> tuple[list[Call], dict[str, Any]]:
     if not text.endswith("\n" + END):
         lines = text.count("\n") + (not text.endswith("\n"))
         raise _damaged(path, lines, "it is truncated: the end marker (...) is missing")
-    return [_call_of(interaction) for interaction in data.pop("interactions")], data
+    metadata = serializer.data
+    origins = [dict(interaction.get("call", {})) for interaction in metadata.pop("interactions")]
+    return list(map(_call_of, origins, requests, responses)), metadata
 
 
-def _call_of(interaction: Mapping[str, Any]) -> Call:
-    origin = dict(interaction.get("call", {}))
+def _call_of(origin: dict[str, Any], request: VcrRequest, response: Mapping[str, Any]) -> Call:
     normalized = tuple(origin.pop("normalized", ()))
-    request, response = interaction["request"], interaction["response"]
     return Call(
-        Request(request["uri"], request["body"], normalized),
-        response["body"],
+        Request(request.uri, json.loads(request.body), normalized),
+        json.loads(response["body"]["string"]),
         Origin(**origin) if origin else None,
     )
 

@@ -1,18 +1,63 @@
-"""The YAML of a cassette: the format that people review in a pull request."""
+"""The YAML of a cassette: the format that people review in a pull request, and that vcrpy reads."""
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import yaml
 
-from pytest_miniwob_agent.cassettes.format.validation import InvalidCassette
+from pytest_miniwob_agent.cassettes.format.validation import SCHEMA, InvalidCassette, check_cassette
 
 END = "...\n"
 """The last line of a file."""
 
 _JSON_TAGS = {f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float")}
+
+
+class Serializer:
+    """A vcrpy serializer, for `vcr.VCR.register_serializer`: JSON bodies are mappings in the file.
+
+    Attributes:
+        data: the file as it was read, with what vcrpy has no place for.
+    """
+
+    def __init__(self) -> None:
+        self.data: dict[str, Any] = {}
+
+    def deserialize(self, text: str) -> dict[str, Any]:
+        """Return vcrpy's data of a YAML text.
+
+        Raises:
+            InvalidCassette: the text is YAML, but not a cassette of this package.
+            yaml.YAMLError: the text is not YAML.
+        """
+        self.data = parse(text)
+        check_cassette(self.data)
+        return self.data | {
+            "interactions": [
+                {
+                    "request": {**request, "body": json.dumps(request["body"])},
+                    "response": {**response, "body": {"string": json.dumps(response["body"])}},
+                }
+                for interaction in self.data["interactions"]
+                for request, response in [(interaction["request"], interaction["response"])]
+            ]
+        }
+
+    def serialize(self, cassette: Mapping[str, Any]) -> str:
+        """Return the YAML text of vcrpy's data."""
+        interactions = [
+            {
+                "request": {**request, "body": json.loads(request["body"])},
+                "response": {**response, "body": json.loads(response["body"]["string"])},
+            }
+            for interaction in cassette["interactions"]
+            for request, response in [(interaction["request"], interaction["response"])]
+        ]
+        return dump({"version": 1, "schema": SCHEMA, "interactions": interactions}) + END
 
 
 def dump(data: Any) -> str:

@@ -21,7 +21,7 @@ from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.models.apis import CHAT, api_of, sse
 from pytest_miniwob_agent.models.apis.recorded import answer_of, completion_of
 from pytest_miniwob_agent.models.budget import Budget
-from pytest_miniwob_agent.models.chat import ChatCalls, completion_in
+from pytest_miniwob_agent.models.chat import ChatCalls, read_completion
 from pytest_miniwob_agent.models.unusable import usage_of_answer
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class RecordedModel(ChatCalls):
     def _ask(
         self, request: ModelRequest, purpose: str, files: Mapping[str, str], text: str | None
     ) -> Completion:
-        return completion_in(self.post(request), text_only=text is not None)
+        return read_completion(self.post(request), text_only=text is not None)
 
     def _record(self, request: ModelRequest, asked: Request, origin: Origin, number: int) -> Call:
         """Ask the server and record its answer.

@@ -42,7 +42,8 @@ def _options(config: pytest.Config) -> list[str]:
     """Return the options of the command line that make a difference to an item."""
     words = ["-c", str(config.option.inifilename)] if config.option.inifilename else []
     for value in config.option.override_ini or ():
-        words += ["-o", value]
+        if not value.startswith("strict"):  # pytest's own, for --strict-markers and the like
+            words += ["-o", value]
     for option in OPTIONS:
         value = config.getoption(option.ini)
         if value is not None and not option.whole_run:

@@ -6,6 +6,7 @@ Under pytest-xdist the controller is the process that the user started, elsewher
 from __future__ import annotations
 
 import traceback
+from collections import defaultdict
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -57,12 +58,11 @@ class Controller:
         self._last_runs: dict[tuple[str, str], Outcome] = {}
         self._outcomes: list[Outcome] = []
         self._setup_seconds: dict[str, float] = {}
-        self._problems: dict[str, list[str]] = {"episodes": [], "results": [], "report": []}
+        self._problems: dict[str, list[str]] = defaultdict(list)
         self._remarks: set[object] = set()
         self._waiting = 0
         self._agents_remark: str | None = None
         self._report_written = False
-        self._empty_shard = False
         self._running = True
 
     def pytest_report_header(self) -> list[str]:
@@ -118,19 +118,19 @@ class Controller:
         if self._config.option.collectonly:
             return
         self._outcomes = sorted(self._last_runs.values(), key=lambda outcome: outcome.case.id)
-        self._empty_shard = is_empty_shard(session, self._state)
+        empty_shard = is_empty_shard(session, self._state)
         if self._outcomes:
             with self._step("episodes"):
                 self._write_pending()
             with self._step("episodes"):
                 self._call_run_finished()
-        if self._results is not None and (self._state.selection.to_run or self._empty_shard):
+        if self._results is not None and (self._state.selection.to_run or empty_shard):
             with self._step("results"):
                 self._results.write_and_judge(self._outcomes)
-        if self._report is not None and (self._outcomes or self._empty_shard):
+        if self._report is not None and (self._outcomes or empty_shard):
             with self._step("report"):
                 self._write_report(session, self._report)
-        if self._empty_shard:
+        if empty_shard:
             session.exitstatus = pytest.ExitCode.OK
         gate_failed = self._results is not None and self._results.failed
         if gate_failed or any(self._problems.values()):
