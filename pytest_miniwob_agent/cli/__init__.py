@@ -22,13 +22,26 @@ from pytest_miniwob_agent.core.errors import MiniwobError
 from pytest_miniwob_agent.core.secrets import redact
 
 COMMANDS = (
-    "certify", "doctor", "show", "play", "prompts", "cassettes", "batch", "results", "compare",
-    "tables", "report", "tasks", "open", "new-task",
+    "doctor", "show", "play", "cassettes", "batch", "prompts", "compare", "results", "report",
+    "tables", "tasks", "new-task", "open", "certify",
 )  # fmt: skip
 """The modules of the commands, in the order of `--help`.
 
 The function `add(commands)` of each adds its parser, with its function as the default of `run`.
 What only that function needs is imported there, so that `--help` is fast.
+"""
+
+
+EXAMPLES = """\
+Examples:
+
+  miniwob-agent doctor                          is everything there?
+  miniwob-agent show click-menu-2/1000          what did the agent do?
+  miniwob-agent cassettes lint                  is every recording intact and used?
+  miniwob-agent compare git:main results.jsonl  what did a change do?
+
+Arguments after -- are those of a pytest run, whose items are meant: miniwob-agent show click-tab/3
+-- tests/test_mine.py. `miniwob-agent COMMAND --help` describes a command.
 """
 
 
@@ -40,7 +53,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     parser = Parser(
         prog="miniwob-agent",
-        description="Tools for use with the pytest plugin pytest-miniwob-agent.",
+        description="Tools for the pytest plugin pytest-miniwob-agent, which runs web agents on "
+        "MiniWoB++ pages and replays their model calls.",
+        epilog=EXAMPLES,
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name in COMMANDS:

@@ -55,8 +55,8 @@ def add_pages(parser: argparse.ArgumentParser) -> None:
         action="append",
         type=Path,
         metavar="DIR",
-        help="a folder of pages of your own; may be given more than once (default: miniwob_pages "
-        "of the ini file)",
+        help="a folder of your own pages; may be given more than once (default: miniwob_pages of "
+        "the ini file)",
     )
 
 

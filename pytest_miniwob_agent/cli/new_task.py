@@ -1,4 +1,4 @@
-"""`miniwob-agent new-task`: writes a custom page to begin with."""
+"""`miniwob-agent new-task`: writes a first page of your own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NEXT = """\
 look at it:    miniwob-agent open {name} --pages {folder} --seed 3
 check it:      miniwob-agent certify {name} --pages {folder}
 use it:        @pytest.mark.miniwob("{name}")
-               with `miniwob_pages = {folder}` in the ini file
+               with miniwob_pages = {folder} in the ini file
 """
 
 
@@ -24,10 +24,10 @@ def add(commands: Commands) -> None:
     """Add the command's arguments."""
     parser = commands.add_parser(
         "new-task",
-        help="write a page of your own, to begin with",
-        description="Write a page with a task that works and can be tried at once, with comments "
-        "on each of its parts. Nothing is overwritten.",
-        epilog="docs/your-own-pages.md has the other form of pages, and sites of several pages.",
+        help="write a first page of your own",
+        description="Write a page with a task that works, with comments that explain its parts. "
+        "Nothing is overwritten.",
+        epilog="docs/your-own-pages.md describes the other form of pages, and sites of several.",
     )
     parser.add_argument("name", metavar="NAME", help="the name of the task and of its file")
     parser.add_argument(

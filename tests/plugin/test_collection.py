@@ -218,7 +218,7 @@ class TestAgent:
         ("params", "message"),
         [
             ('{"colour": 1}', "*agent 'mine:Painter' takes no 'colour' (did you mean color?)*"),
-            ('{"prompts": "mine"}', "*: give the folder of prompts by --miniwob-prompts"),
+            ('{"prompts": "mine"}', "*give the folder of prompts by --miniwob-prompts*"),
             ('{"color": 2, "size": 1}', "*takes no 'size'; it takes color"),
             ('{"color": ""}', "*its name is the folder of its cassettes, and *"),
             (json.dumps({"color": "x" * 200}), "*its name is the folder of its cassettes, and *"),

@@ -98,14 +98,14 @@ class Settings:
         marker=True,
     )
     repeats: int | None = option(
-        "how many samples to record per task and seed, each as an item of its own (.../1000, "
+        "how many samples to record per task and seed, as separate items (.../1000, "
         f".../1000-2, ...); {OVERRIDES} (default: 1)",
         parse=values.parse_count,
         metavar="N",
         marker=True,
     )
     pages: list[Path] | None = option(
-        "a folder of your own pages, each one a task: NAME.html, or a site NAME/index.html. "
+        "a folder of your own pages: a task is NAME.html, or a site NAME/index.html. "
         f"Separate several with commas; the ini file has one per line. {OVERRIDES.capitalize()}; "
         "a path in a marker starts from the test file",
         parse=values.parse_folders,
