@@ -86,8 +86,9 @@ def _find_leaks(text: str, calls: Sequence[Call]) -> list[tuple[int, str]]:
     """
     found = [(1, secret) for secret in secrets.find(text)]
     for index, call in enumerate(calls):
-        start = line_of_call(text, index)
-        found += [(start, secret) for secret in secrets.find((call.body, call.answer))]
+        if hidden := secrets.find((call.body, call.answer)):
+            start = line_of_call(text, index)  # takes long, as it reads the text again
+            found += [(start, secret) for secret in hidden]
     leaks = set()
     for start, secret in found:
         words = secret.text.partition("\n")[0]
