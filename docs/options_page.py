@@ -15,42 +15,34 @@ PAGE = Path(__file__).with_name("options.md")
 INTRODUCTION = """\
 # Options
 
-Every option of the command line has a twin in the ini file: `--miniwob-llm-params` is
-`miniwob_llm_params` there. The command line overrides the ini file; an empty value, as of
-`--miniwob-baseline=`, switches an option off. For seeds, trials, steps, repeats and pages, a test's
-[marker](fixtures.md#the-marker) is in between: it overrides the ini file, and the command line
-overrides it. Relative paths start from the working directory on the command line, and from the
-project's folder in the ini file. `pytest --help` prints the texts of this page, which
-`make options` writes.
+Every option has a twin in the ini file: `--miniwob-llm-params` is `miniwob_llm_params` there. The
+command line overrides the ini file; an empty value, as of `--miniwob-baseline=`, switches an option
+off. For seeds, trials, steps, repeats and pages, a test's [marker](fixtures.md#the-marker) is in
+between. Relative paths start from the working directory on the command line, and from the project's
+folder in the ini file.
 
-The ini file is any that pytest reads. In `pytest.ini`, values are written as on the command line,
-without a shell's quotes:
+In `pytest.ini`, values are written as on the command line, without a shell's quotes:
 
 ```ini
 [pytest]
 miniwob_model = gpt-5
-miniwob_seeds = 1000-1004
 miniwob_llm_params = {"temperature": 0}
 miniwob_prices =
     gpt-5 1.25 10
     gpt-5-mini 0.25 2
 ```
 
-In `pyproject.toml`, values are strings, numbers and booleans. Prices, pages and suites are lists:
+In `pyproject.toml` and `pytest.toml` prices, pages and suites are lists. Examples below are TOML:
 
 ```toml
 [tool.pytest]
 miniwob_model = "gpt-5"
-miniwob_seeds = "1000-1004"
 miniwob_llm_params = '{"temperature": 0}'
 miniwob_prices = ["gpt-5 1.25 10", "gpt-5-mini 0.25 2"]
 ```
 
-`[tool.pytest.ini_options]` may hold the same, and `pytest.toml` below `[pytest]`. For one run,
-`-o miniwob_model=gpt-5` sets a value of the ini file. Examples below are TOML.
-
-One value has no option: `miniwob_suites` names test files, or globs, that own cassettes but are not
-collected by default. `miniwob-agent cassettes lint` and `prune` count their items as well:
+One value has no option: `miniwob_suites` names test files that own cassettes but are not collected
+by default, so that `miniwob-agent cassettes lint` and `prune` count their items:
 `miniwob_suites = ["tests/suites/*.py"]`.
 """
 
