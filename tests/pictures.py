@@ -1,7 +1,7 @@
 """Pictures in the documentation: `make pictures` takes them, `make check-pictures` compares them.
 
     docs/pictures/<task>.png     the page of each task at seed 1000
-    docs/gallery.md              these pictures, with what the tasks ask
+    docs/gallery.md              these pictures
     docs/report*.png             pages of reports on shipped items
 
 Browsers draw the edges of letters differently, so pictures are compared by the mean colours of
