@@ -61,7 +61,7 @@ LOADED_ONCE = (
     "httpcore2",
     "openai.resources.chat.completions.completions",
     "scipy.stats",
-    "pytest_miniwob_agent.agents.reflective",
+    "pytest_miniwob_agent.agents.reflective.agent",
     "pytest_miniwob_agent.agents.registry",
     "pytest_miniwob_agent.browser.environment",
     "pytest_miniwob_agent.cassettes.tape.model",
