@@ -95,10 +95,7 @@ def miniwob_agent(request: pytest.FixtureRequest, miniwob_case: Case) -> Agent:
 
 @pytest.fixture
 def miniwob_llm(
-    request: pytest.FixtureRequest,
-    miniwob_agent: Agent,
-    miniwob_case: Case,
-    miniwob_limits: Limits,
+    request: pytest.FixtureRequest, miniwob_agent: Agent, miniwob_case: Case, miniwob_limits: Limits
 ) -> Iterator[Model]:
     """The model, behind the item's cassette. Override it for a model of your own.
 
