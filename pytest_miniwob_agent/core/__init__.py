@@ -18,5 +18,5 @@ Below them:
 - `data`: plain JSON data and digests.
 - `files`: atomic writing, and paths as shown.
 - `text`: foreign texts made harmless, counts and lists in words.
-- `secrets`: keys in data, found and redacted; `secret_forms` is their table.
+- `secrets`: keys in data, found and redacted.
 """
