@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 _IMPOSSIBLE = 10**12
@@ -29,10 +29,6 @@ class Usage:
     def tokens(self) -> int:
         """Prompt and completion tokens of the calls with a count."""
         return self.prompt + self.completion
-
-    def to_data(self) -> dict[str, int]:
-        """The usage in plain JSON types; `Usage(**data)` is the way back."""
-        return asdict(self)
 
 
 def token_count(value: Any) -> int | None:
