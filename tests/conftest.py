@@ -75,8 +75,8 @@ LOADED_ONCE = (
     "pytest_miniwob_agent.terminal.transcript",
     "pytest_miniwob_agent.testing",
 )
-"""Modules that inner runs use. Pytester unloads what an inner run imports first; loading these again
-for each run takes more time than the runs do."""
+"""Modules that inner runs use. Pytester unloads what an inner run imports first, and loading these
+again for each run takes more time than the runs do."""
 
 
 @pytest.fixture(scope="session")
