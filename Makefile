@@ -9,6 +9,9 @@ DOCS  := $(VENV)/.installed-docs
 FRAMEWORKS := .venv-frameworks/.installed
 TYPED := pytest_miniwob_agent $(wildcard benchmarks)
 
+# Python may keep what it compiles; otherwise each run of pytest compiles the tests again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help install check check-format check-lint check-layers check-types \
 	test test-unit test-all replay paper docs options pictures check-pictures package browser grid frameworks
