@@ -7,12 +7,11 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.core.case import Case, Limits
+from pytest_miniwob_agent.core.chat import Usage
 from pytest_miniwob_agent.core.data import to_data
 from pytest_miniwob_agent.core.errors import Cause, ChangedPicture
 from pytest_miniwob_agent.core.events import Called, Episode, Event
-from pytest_miniwob_agent.core.limits import Limits
-from pytest_miniwob_agent.core.usage import Usage
 
 
 class Status(StrEnum):
