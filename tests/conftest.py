@@ -12,7 +12,7 @@ from projects import FAKE_PAGE, INNER_RUNS, ROOT, TEST_FILE, solve_menu
 from selenium_grid import SeleniumGrid
 from servers import ChatServer, RawServer
 
-from pytest_miniwob_agent.browser.installed import find_browser
+from pytest_miniwob_agent.browser.local import find_browser
 from pytest_miniwob_agent.browser.process import Browser
 
 SHIPPED = ("suites", "test_suite.py")
