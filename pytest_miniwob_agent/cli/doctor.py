@@ -130,30 +130,30 @@ def check_grid(grid: Grid) -> Iterator[Check]:
 
 def check_browser(path: str | None) -> Iterator[Check]:
     """Check that there are a browser and a driver of one version, and that a page works."""
-    from pytest_miniwob_agent.browser import installed
+    from pytest_miniwob_agent.browser import local
     from pytest_miniwob_agent.browser.process import Browser
 
     what = "Chromium"
     try:
-        chromium = installed.find_browser(path)
+        chromium = local.find_browser(path)
         version, hint = _version(chromium), ""
         if path or os.environ.get("MINIWOB_BROWSER"):
             why = f"as {'--browser' if path else 'MINIWOB_BROWSER'} says"
-        elif installed.is_shell(chromium):
+        elif local.is_shell(chromium):
             why = "the headless shell, as it is faster"
         else:
             why = "as there is no headless shell, which is faster"
-            hint = f"install it, {installed.SHELL_HINT}"
+            hint = f"install it, {local.SHELL_HINT}"
         yield Check(what, f"{version} ({chromium}), {why}", hint, note=bool(hint))
         what = "chromedriver"
-        driver = installed.find_driver(chromium)
+        driver = local.find_driver(chromium)
     except BrowserError as error:
         found, _, hint = str(error).partition(": ")
         yield Check(what, found, hint or "give the path of an existing one")
         return
     of_driver, fix = _version(driver), ""
     if of_driver.partition(".")[0] != version.partition(".")[0]:
-        fix = f"install the one of Chromium's version, {version}: {installed.DRIVER_HINT}"
+        fix = f"install the one of Chromium's version, {version}: {local.DRIVER_HINT}"
     yield Check(what, f"{of_driver} ({driver})", fix)
     yield from check_page(Browser(path))
 
@@ -175,12 +175,12 @@ def check_page(
 ) -> Iterator[Check]:
     """Check that a page loads and is read, its font, and that clicks land; close the browser."""
     from pytest_miniwob_agent.browser.environment import FONT, MiniwobEnvironment
-    from pytest_miniwob_agent.browser.switches import BOUNDARY_EVENTS
+    from pytest_miniwob_agent.browser.process import BOUNDARY_EVENTS
 
     try:
         page = MiniwobEnvironment(browser, Case("click-button", OTHER, 0))
         observation = page.reset()
-        fonts, clicks = page.fonts(), browser.clicks_what_reinserts_itself()
+        fonts, clicks = page.fonts(), page.clicks_what_reinserts_itself()
     except BrowserError as error:
         yield Check("page", str(error), hint)
         return

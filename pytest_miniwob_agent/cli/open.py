@@ -45,7 +45,7 @@ def add(commands: Commands) -> None:
 
 def run(options: Namespace) -> int:
     """Show the page until its reader leaves it."""
-    from pytest_miniwob_agent.browser.own_environment import open_environment
+    from pytest_miniwob_agent.browser.environment import open_environment
     from pytest_miniwob_agent.browser.process import Browser
     from pytest_miniwob_agent.core.case import Case
 

@@ -52,9 +52,7 @@ def certified(text=lambda browser: "Submit", left=lambda browser: 40, **options)
         return FakePage(case, text(browser), left(browser))
 
     others = {name: partial(start, name) for name in ("second", "third")}
-    verdicts = certify(
-        CASES, partial(start, "first"), others=others, open_page=open_page, pause=0, **options
-    )
+    verdicts = certify(CASES, open_page, partial(start, "first"), others, pause=0, **options)
     assert all(browser.closed for browser in started)
     assert [browser.name for browser in started] == ["first", "first", "second", "third", "first"]
     return verdicts

@@ -5,7 +5,7 @@ from textwrap import dedent
 
 import pytest
 
-from pytest_miniwob_agent.browser.own_environment import open_environment
+from pytest_miniwob_agent.browser.environment import open_environment
 from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.core.actions import Click, Wait
 from pytest_miniwob_agent.core.case import Case

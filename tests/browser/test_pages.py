@@ -7,19 +7,19 @@ from contextlib import closing
 
 import pytest
 
-from pytest_miniwob_agent.browser.pages import PageServer, page_url
+from pytest_miniwob_agent.browser.pages import PageServer, Serving, page_url
 from pytest_miniwob_agent.core.actions import Click
 from pytest_miniwob_agent.tasks.catalogue import pages_folder
 
 
 @pytest.fixture(scope="module")
 def server():
-    with closing(PageServer()) as server:
+    with closing(PageServer(Serving())) as server:
         yield server
 
 
 def ask(server, path):
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+    connection = http.client.HTTPConnection(server.address, timeout=30)
     with closing(connection):
         connection.request("GET", path)
         answer = connection.getresponse()
@@ -47,12 +47,12 @@ def test_nothing_else_is_served(server, path):
 
 def test_a_closed_server_leaves_neither_port_nor_thread():
     before = set(threading.enumerate())
-    server = PageServer()
+    server = PageServer(Serving())
     ask(server, "/core/core.js")
     server.close()
     assert set(threading.enumerate()) == before
     with pytest.raises(ConnectionRefusedError):
-        socket.create_connection(("127.0.0.1", server.port))
+        socket.create_connection(server.address.split(":"))
 
 
 @pytest.mark.integration

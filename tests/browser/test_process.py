@@ -17,8 +17,7 @@ from processes import kill
 from projects import ROOT
 from selenium.common.exceptions import WebDriverException
 
-from pytest_miniwob_agent.browser.installed import find_browser, find_driver
-from pytest_miniwob_agent.browser.local import LocalLauncher
+from pytest_miniwob_agent.browser.local import LocalLauncher, find_browser, find_driver
 from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.core.actions import Click, Press
 from pytest_miniwob_agent.core.errors import BrowserError

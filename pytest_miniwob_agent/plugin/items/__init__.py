@@ -3,5 +3,4 @@
 - `collection`: one item for each case that a marker selects.
 - `run`: one item's episode, its pictures, and its outcome.
 - `report`: the outcome in pytest's report, for other plugins, and from a worker to the controller.
-- `grid`: the browser on a Selenium Grid.
 """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import pickle
 import re
 from base64 import b64encode
 from pathlib import Path
@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from pytest_miniwob_agent.core.data import from_data
 from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.outcome import Outcome, Status
 from pytest_miniwob_agent.core.secrets import map_texts, redact
@@ -183,24 +182,19 @@ class Exports:
 
 
 def serialize(data: Any, *, on_worker: bool) -> Any:
-    """Return a report's data with the outcome as plain data.
+    """Return a report's data with the outcome as plain data, or as bytes for the controller.
 
-    A page may hold a lone surrogate, which execnet refuses: workers send U+FFFD in its place, and
-    the outcome as JSON in ASCII.
+    A page may hold a lone surrogate, which execnet refuses: workers send U+FFFD in its place.
     """
-    if data and isinstance(data.get("miniwob"), Outcome):
-        plain = data["miniwob"].to_data()
-        data["miniwob"] = json.dumps(plain) if on_worker else plain
+    if data and isinstance(outcome := data.get("miniwob"), Outcome):
+        data["miniwob"] = pickle.dumps(outcome) if on_worker else outcome.to_data()
     if data and on_worker:
         data = map_texts(data, lambda text, _: _SURROGATE.sub("\ufffd", text))
     return data
 
 
 def deserialize(report: Any) -> Any:
-    """Return the report with the outcome as it was before `serialize`."""
-    match getattr(report, "miniwob", None):
-        case str() as text:
-            report.miniwob = from_data(Outcome, json.loads(text))
-        case dict() as data:
-            report.miniwob = from_data(Outcome, data)
+    """Return the report of a worker with the outcome as it was before `serialize`."""
+    if isinstance(sent := getattr(report, "miniwob", None), bytes):
+        report.miniwob = pickle.loads(sent)
     return report

@@ -16,7 +16,7 @@ from pytest_miniwob_agent.browser.grid_address import (
     read_grid,
 )
 from pytest_miniwob_agent.cassettes.deferred.batch_command import PENDING
-from pytest_miniwob_agent.core.limits import Limits
+from pytest_miniwob_agent.core.case import Limits
 from pytest_miniwob_agent.models.params import kept_params, sent_only_texts
 from pytest_miniwob_agent.models.prices import Price, parse_prices
 from pytest_miniwob_agent.pictures.references import FOLDER
