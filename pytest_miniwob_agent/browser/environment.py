@@ -23,7 +23,6 @@ from pytest_miniwob_agent.browser.pages import own_page_url, page_url
 from pytest_miniwob_agent.browser.process import VIEWPORT, Browser
 from pytest_miniwob_agent.core.actions import Action, Drag, DragFrom, Follow, Scroll, Wait
 from pytest_miniwob_agent.core.case import Case
-from pytest_miniwob_agent.core.data import from_data
 from pytest_miniwob_agent.core.errors import BrowserLost, PageError
 from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.observations import Element, Observation, Shot, Transition
@@ -233,8 +232,11 @@ class MiniwobEnvironment:
         """The page as it was read; keeps the points of its elements."""
         self._points = {element["id"]: element.pop("point") for element in read["elements"]}
         self._points.pop(None, None)  # type: ignore[call-overload]
-        elements = from_data(tuple[Element, ...], read["elements"])
-        observation = Observation(read["goal"], elements, read["focus"])
+        elements = (
+            Element(**{**element, "details": tuple(map(tuple, element.get("details", ())))})
+            for element in read["elements"]
+        )
+        observation = Observation(read["goal"], tuple(elements), read["focus"])
         return Transition(observation, float(read["reward"]), read["done"], error)
 
 

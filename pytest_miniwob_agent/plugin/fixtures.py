@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.core.case import Case, Limits
 from pytest_miniwob_agent.core.errors import MiniwobError
 from pytest_miniwob_agent.core.events import Episode
-from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.protocols import Agent, Model, Page
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import sanitize_lines

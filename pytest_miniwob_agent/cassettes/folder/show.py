@@ -8,7 +8,6 @@ from typing import Any
 
 from pytest_miniwob_agent.cassettes.format.call import Call
 from pytest_miniwob_agent.cassettes.format.file import read_cassette
-from pytest_miniwob_agent.core.events import unseen_messages
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import counted, sanitize_line, sanitize_lines, section_lines
 from pytest_miniwob_agent.models.apis import CHAT
@@ -61,7 +60,7 @@ def _lines_of(call: Call, before: Call | None) -> Iterator[str]:
         return
     new = tuple(messages)
     if before is not None:
-        new = unseen_messages(messages, before.request.messages, before.completion)
+        new = before.completion.unseen(messages, before.request.messages)
     if earlier := len(messages) - len(new):
         yield f"… {counted(earlier, 'earlier message')}"
     for message in new:

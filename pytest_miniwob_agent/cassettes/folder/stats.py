@@ -16,7 +16,7 @@ from pytest_miniwob_agent.cassettes.folder.stems import (
 from pytest_miniwob_agent.cassettes.format.call import usage_of
 from pytest_miniwob_agent.cassettes.format.file import read_cassette
 from pytest_miniwob_agent.cassettes.tape.pictures import path_of
-from pytest_miniwob_agent.core.usage import Usage
+from pytest_miniwob_agent.core.chat import Usage
 from pytest_miniwob_agent.tasks.catalogue import installed_tasks
 
 
