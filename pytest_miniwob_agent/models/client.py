@@ -18,8 +18,7 @@ from pytest_miniwob_agent.core.errors import ModelError, PermanentError, UsageEr
 from pytest_miniwob_agent.core.events import Origin
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import sanitize_line
-from pytest_miniwob_agent.models.apis import path_of
-from pytest_miniwob_agent.models.apis.recorded import answer_of
+from pytest_miniwob_agent.models.apis import answer_of, path_of, usage_of_answer
 from pytest_miniwob_agent.models.budget import Budget, Payment
 from pytest_miniwob_agent.models.failures import (
     advice_on_connection,
@@ -29,7 +28,7 @@ from pytest_miniwob_agent.models.failures import (
 )
 from pytest_miniwob_agent.models.keys import Keys
 from pytest_miniwob_agent.models.params import OPTION, sent_only_texts, shown_url, split_url
-from pytest_miniwob_agent.models.unusable import describe_unusable, parsed_json, usage_of_answer
+from pytest_miniwob_agent.models.unusable import describe_unusable, parsed_json
 
 RETRIES = 5
 """Default number of retries of a refused or dropped call; enough for a minute of rate limits."""

@@ -29,7 +29,7 @@ from pytest_miniwob_agent.core.data import to_data
 from pytest_miniwob_agent.core.errors import CassetteError, CassetteNotWritten
 from pytest_miniwob_agent.core.events import Origin
 from pytest_miniwob_agent.core.files import display_path, write_atomically
-from pytest_miniwob_agent.models.apis import sse
+from pytest_miniwob_agent.models.apis.api import EVENT_STREAM, read_events
 
 _CONFLICT = re.compile(r"^(?:<{7}|={7}|>{7}|\|{7})(?: |$)", re.M)
 
@@ -103,7 +103,7 @@ def write_cassette(path: Path, calls: Sequence[Call], **metadata: Any) -> None:
     """
     for number, call in enumerate(calls, start=1):
         answer = call.recorded
-        events = sse.read_events(answer) if isinstance(answer, str) else []
+        events = read_events(answer) if isinstance(answer, str) else []
         if found := secrets.find([call.body, answer, *events, call.origin]):
             raise CassetteError(
                 f"{path} was not written: call {number} holds what looks like a secret "
@@ -135,7 +135,7 @@ def _dump_call(call: Call) -> str:
     source = to_data(call.origin) if call.origin else {}
     if call.request.normalized:
         source["normalized"] = list(call.request.normalized)
-    content_type = sse.CONTENT_TYPE if isinstance(call.answer, str) else "application/json"
+    content_type = EVENT_STREAM if isinstance(call.answer, str) else "application/json"
     return dump(
         [
             ({"call": source} if source else {})

@@ -6,8 +6,7 @@ from typing import Any
 
 import yaml
 
-from pytest_miniwob_agent.models.apis import CHAT
-from pytest_miniwob_agent.models.apis.recorded import is_answer
+from pytest_miniwob_agent.models.apis import CHAT, is_answer
 
 SCHEMA = 1
 """The schema of cassettes."""

@@ -60,10 +60,10 @@ class Messages(API):
         content: list[dict[str, Any]] = []
         if text := completion.text or completion.refusal:
             content.append({"type": "text", "text": text})
-        content += [
-            {"type": "tool_use", "id": call.id, "name": call.name, "input": _input(call)}
-            for call in completion.tool_calls
-        ]
+        for call in completion.tool_calls:
+            given = _parsed(call.arguments)
+            given = given if isinstance(given, dict) else {"arguments": call.arguments}
+            content.append({"type": "tool_use", "id": call.id, "name": call.name, "input": given})
         end = "refusal" if completion.refusal else "end_turn"
         answer = {
             "type": "message", "role": "assistant", "model": completion.model or "model",
@@ -93,12 +93,9 @@ class Messages(API):
             elif kind == "content_block_delta" and index in blocks:
                 _add_delta(blocks[index], lenient.mapping(event.get("delta")))
             elif kind == "message_delta":
+                usages = map(lenient.mapping, (answer.get("usage"), event.get("usage")))
+                answer["usage"] = {name: n for usage in usages for name, n in usage.items()}
                 answer.update(lenient.mapping(event.get("delta")))
-                usage = {
-                    **lenient.mapping(answer.get("usage")),
-                    **lenient.mapping(event.get("usage")),
-                }
-                answer["usage"] = usage
         for block in blocks.values():
             if isinstance(block.get("partial_json"), str):
                 block["input"] = _parsed(block.pop("partial_json"))
@@ -151,12 +148,6 @@ def _tool_calls(blocks: Sequence[Mapping[str, Any]]) -> tuple[ToolCall, ...]:
         for block in blocks
         if block.get("type") == "tool_use"
     )
-
-
-def _input(call: ToolCall) -> Any:
-    """Return the arguments of a call as the object that this API has in their place."""
-    parsed = _parsed(call.arguments)
-    return parsed if isinstance(parsed, dict) else {"arguments": call.arguments}
 
 
 def _parsed(text: str) -> Any:
