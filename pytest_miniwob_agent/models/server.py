@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
 
@@ -65,10 +66,7 @@ def _with_usage(path: str, answer: ModelResponse) -> ModelResponse:
     Some frameworks fail without counts. The item knows that there are none.
     """
     usage = api_of(path).usage(0, 0)
-    if not usage or answer.content_type != "application/json":
+    data = json.loads(answer.content) if answer.content_type == "application/json" else None
+    if not usage or not isinstance(data, dict) or data.get("usage") is not None:
         return answer
-    data = json.loads(answer.content)
-    if not isinstance(data, dict) or data.get("usage") is not None:
-        return answer
-    content = json.dumps({**data, "usage": usage}).encode()
-    return ModelResponse(content, answer.content_type, answer.status)
+    return replace(answer, content=json.dumps({**data, "usage": usage}).encode())

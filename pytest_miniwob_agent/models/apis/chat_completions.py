@@ -19,7 +19,6 @@ class ChatCompletions(API):
     path = "/v1/chat/completions"
 
     def messages(self, body: Mapping[str, Any]) -> list[Message]:
-        """Return the messages of a request."""
         return [
             Message(
                 lenient.text(message.get("role")),
@@ -31,20 +30,17 @@ class ChatCompletions(API):
         ]
 
     def tools(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the functions that a request offers."""
         tools = lenient.mappings(body.get("tools"))
         functions = [lenient.mapping(tool.get("function")) for tool in tools]
         return {lenient.text(function.get("name")): function for function in functions}
 
     def is_answer(self, answer: Mapping[str, Any]) -> bool:
-        """Return True if the first choice has a text, calls a tool, or says why there is none."""
         choice = next(iter(lenient.mappings(answer.get("choices"))), {})
         message = lenient.mapping(choice.get("message"))
         said = map(message.get, ("tool_calls", "function_call", "refusal", "audio"))
         return isinstance(message.get("content"), str | list) or any(said)
 
     def completion(self, answer: Mapping[str, Any]) -> Completion:
-        """Return what the first choice of an answer says, and the others behind it."""
         usage = lenient.mapping(answer.get("usage"))
         first, *others = map(_choice, lenient.mappings(answer.get("choices")) or [{}])
         return replace(
@@ -57,7 +53,6 @@ class ChatCompletions(API):
         )
 
     def answer(self, completion: Completion) -> dict[str, Any]:
-        """Return an answer that says this."""
         choices = []
         for index, said in enumerate((completion, *completion.others)):
             extra = {"refusal": said.refusal, "reasoning_content": said.reasoning}
@@ -69,12 +64,10 @@ class ChatCompletions(API):
         return answer | self._usage(completion)
 
     def usage(self, prompt: int, completion: int) -> dict[str, Any]:
-        """Return the counts of tokens and their sum."""
         counts = {"prompt_tokens": prompt, "completion_tokens": completion}
         return {**counts, "total_tokens": prompt + completion}
 
     def served(self, answer: Mapping[str, Any], digest: str) -> dict[str, Any]:
-        """Return an answer with an id and a time."""
         return {"id": f"chatcmpl-{digest}", "created": 0, **answer}
 
     def collect(self, events: Sequence[Any]) -> dict[str, Any]:

@@ -254,7 +254,7 @@ class ItemRun:
         from pytest_miniwob_agent.models.budget import Budget
 
         budget = Budget(self._state.shared)
-        if error.of_call and budget.has_succeeded():
+        if error.of_call and budget.recorded().calls:
             return False
         budget.stop(str(error))
         return True

@@ -14,8 +14,8 @@ from typing import Any
 
 from pytest_miniwob_agent.browser import grid_address
 from pytest_miniwob_agent.core.errors import UsageError
+from pytest_miniwob_agent.models.budget import Price, parse_prices
 from pytest_miniwob_agent.models.params import is_server
-from pytest_miniwob_agent.models.prices import Price, parse_prices
 from pytest_miniwob_agent.tasks.selectors import parse_seeds
 
 
