@@ -83,8 +83,9 @@ class Grid:
 
     @property
     def secrets(self) -> list[str]:
-        """The texts to redact wherever they appear."""
-        vendors = [value for name, value in self.capabilities.items() if _of_vendor(name)]
+        """The texts to redact wherever they appear: options of vendors too (`sauce:options`)."""
+        ours = re.compile("(goog|se):|[^:]*$")
+        vendors = [value for name, value in self.capabilities.items() if not ours.match(name)]
         return [text for text in [self.user, self.password, *_texts(vendors)] if text]
 
     def for_worker(self, worker: str) -> Grid:
@@ -102,6 +103,14 @@ class Grid:
                     "worker takes the next one: give a lower port"
                 )
         return replace(self, worker=worker, serve=serve)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list):
+        for part in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(part)
 
 
 def read_grid(address: str, capabilities: Mapping[str, Any], serve: HostPort | None) -> Grid:
@@ -131,11 +140,7 @@ def parse_address(name: str, text: str) -> str:
 
 
 def parse_host_port(name: str, text: str) -> HostPort:
-    """Return the host and the port of an option's `HOST[:PORT]`.
-
-    Raises:
-        UsageError: it has another form.
-    """
+    """Return the host and the port of an option's `HOST[:PORT]`; another form is a `UsageError`."""
     if match := re.fullmatch(r"([\w.-]+|\[[\da-fA-F:.]+\])(?::([1-9]\d{0,4}))?", text):
         return HostPort(match[1].strip("[]"), int(match[2] or 0))
     raise UsageError(
@@ -145,11 +150,7 @@ def parse_host_port(name: str, text: str) -> HostPort:
 
 
 def check_capabilities(name: str, capabilities: Mapping[str, Any]) -> None:
-    """Check that capabilities change nothing that pages depend on.
-
-    Raises:
-        UsageError: they do.
-    """
+    """Raise a `UsageError` if capabilities change something that pages depend on."""
     if capabilities.get("browserName", "chrome") != "chrome":
         raise UsageError(
             f"{name}: can't set browserName: pages are certified for Chrome and Chromium"
@@ -161,17 +162,3 @@ def check_capabilities(name: str, capabilities: Mapping[str, Any]) -> None:
         raise UsageError(
             f'{name}: {CHROME_OPTIONS} must be an object such as {{"args": ["--no-sandbox"]}}'
         )
-
-
-def _of_vendor(name: str) -> bool:
-    """True for options of vendors, such as `sauce:options`, which may hold keys."""
-    prefix, colon, _ = name.partition(":")
-    return bool(colon) and prefix not in ("goog", "se")
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping | list):
-        for part in value.values() if isinstance(value, Mapping) else value:
-            yield from _texts(part)

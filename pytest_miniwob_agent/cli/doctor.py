@@ -130,13 +130,13 @@ def check_grid(grid: Grid) -> Iterator[Check]:
 
 def check_browser(path: str | None) -> Iterator[Check]:
     """Check that there are a browser and a driver of one version, and that a page works."""
-    from pytest_miniwob_agent.browser import installed
+    from pytest_miniwob_agent.browser import local
     from pytest_miniwob_agent.browser.process import Browser
 
     what = "Chromium"
     try:
-        chromium = installed.find_browser(path)
-        version, shell = _version(chromium), installed.is_shell(chromium)
+        chromium = local.find_browser(path)
+        version, shell = _version(chromium), local.is_shell(chromium)
         if path or os.environ.get("MINIWOB_BROWSER"):
             why = f"as {'--browser' if path else 'MINIWOB_BROWSER'} says"
         else:
@@ -146,18 +146,16 @@ def check_browser(path: str | None) -> Iterator[Check]:
         yield Check(what, f"{version} ({chromium}), {why}")
         if "no headless shell" in why:
             found = "not installed; replays would be faster"
-            yield Check("headless shell", found, installed.SHELL_HINT, note=True)
+            yield Check("headless shell", found, local.SHELL_HINT, note=True)
         what = "chromedriver"
-        driver = installed.find_driver(chromium)
+        driver = local.find_driver(chromium)
     except BrowserError as error:
         found, _, hint = str(error).partition(": ")
         yield Check(what, found, hint or "give the path of an existing one")
         return
     of_driver = _version(driver)
     same = of_driver.partition(".")[0] == version.partition(".")[0]
-    fix = (
-        "" if same else f"install the one of Chromium's version, {version}: {installed.DRIVER_HINT}"
-    )
+    fix = "" if same else f"install the one of Chromium's version, {version}: {local.DRIVER_HINT}"
     yield Check(what, f"{of_driver} ({driver})", fix)
     yield from check_page(Browser(path))
 
@@ -172,12 +170,12 @@ def check_page(
         hint: the fix where the browser does not start, or the page does not load.
     """
     from pytest_miniwob_agent.browser.environment import FONT, MiniwobEnvironment
-    from pytest_miniwob_agent.browser.switches import BOUNDARY_EVENTS
+    from pytest_miniwob_agent.browser.process import BOUNDARY_EVENTS
 
     try:
         page = MiniwobEnvironment(browser, Case("click-button", OTHER, 0))
         observation = page.reset()
-        fonts, clicks = page.fonts(), browser.clicks_what_reinserts_itself()
+        fonts, clicks = page.fonts(), page.clicks_what_reinserts_itself()
     except BrowserError as error:
         yield Check("page", str(error), hint)
         return

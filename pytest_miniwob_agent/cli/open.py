@@ -52,7 +52,7 @@ def run(options: Namespace) -> int:
     Raises:
         UsageError: there is no such task, or no display.
     """
-    from pytest_miniwob_agent.browser.own_environment import open_environment
+    from pytest_miniwob_agent.browser.environment import open_environment
     from pytest_miniwob_agent.browser.process import Browser
     from pytest_miniwob_agent.core.case import Case
     from pytest_miniwob_agent.tasks.selectors import select_tasks

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from pytest_miniwob_agent.core.case import Limits
 from pytest_miniwob_agent.core.chat import Message, ModelRequest, ModelResponse, new_messages
 from pytest_miniwob_agent.core.errors import CallLimit, UsageError
 from pytest_miniwob_agent.core.events import Called, Completion, Origin
-from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.protocols import HTTPModel, Model
 from pytest_miniwob_agent.episode.trace import Trace
 from pytest_miniwob_agent.models.apis import api_of

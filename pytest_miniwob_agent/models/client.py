@@ -13,12 +13,11 @@ import httpx2
 import openai
 from openai.resources.chat.completions import Completions
 
-from pytest_miniwob_agent.core.chat import ModelRequest, ModelResponse
+from pytest_miniwob_agent.core.chat import ModelRequest, ModelResponse, Usage
 from pytest_miniwob_agent.core.errors import ModelError, PermanentError, UsageError
 from pytest_miniwob_agent.core.events import Origin
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import sanitize_line
-from pytest_miniwob_agent.core.usage import Usage
 from pytest_miniwob_agent.models.apis import path_of
 from pytest_miniwob_agent.models.apis.recorded import answer_of
 from pytest_miniwob_agent.models.budget import Budget, Payment

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from pytest_miniwob_agent.core.chat import Usage
 from pytest_miniwob_agent.core.errors import UsageError
-from pytest_miniwob_agent.core.usage import Usage
 
 Price = tuple[float, float]
 """US dollars for a million prompt tokens and for a million completion tokens."""

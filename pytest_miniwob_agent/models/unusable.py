@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pytest_miniwob_agent.core.chat import Usage, token_count
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import shorten
-from pytest_miniwob_agent.core.usage import Usage, token_count
 from pytest_miniwob_agent.models.apis import lenient
 from pytest_miniwob_agent.models.apis.recorded import completion_of
 from pytest_miniwob_agent.models.params import option_with

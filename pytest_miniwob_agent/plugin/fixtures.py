@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.core.case import Case, Limits
 from pytest_miniwob_agent.core.errors import MiniwobError
 from pytest_miniwob_agent.core.events import Episode
-from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.protocols import Agent, Model, Page
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import sanitize_lines
 from pytest_miniwob_agent.plugin.items.collection import Problem, limits_of, problem_of
-from pytest_miniwob_agent.plugin.items.grid import grid_launcher
 from pytest_miniwob_agent.plugin.items.run import RUN, ItemRun
 from pytest_miniwob_agent.plugin.run.state import STATE, settings_of
 
@@ -41,8 +39,13 @@ def miniwob_browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
     from pytest_miniwob_agent.cassettes.tape.model import bypass_vcr
 
     settings = settings_of(request.config)
-    with _as_error():
-        launcher = grid_launcher(request.config, settings)
+    launcher = None
+    if settings.grid is not None:
+        from pytest_miniwob_agent.browser.grid import GridLauncher
+
+        worker: str = getattr(request.config, "workerinput", {}).get("workerid", "")
+        with _as_error():
+            launcher = GridLauncher(settings.grid.for_worker(worker), headed=settings.headed)
     browser = Browser(
         settings.browser,
         headed=settings.headed,
@@ -74,7 +77,7 @@ def miniwob_environment(
     """The item's page. Override it to run agents on something else, for instance
     `testing.FakeEnvironment`.
     """
-    from pytest_miniwob_agent.browser.own_environment import open_environment
+    from pytest_miniwob_agent.browser.environment import open_environment
 
     problem = problem_of(request.node)
     assert problem is not None

@@ -82,7 +82,7 @@ def pytest_runtest_makereport(
 
 @pytest.hookimpl(wrapper=True)
 def pytest_report_to_serializable(config: pytest.Config) -> Generator[None, Any, Any]:
-    """Send the outcome as JSON."""
+    """Send the outcome."""
     return item_report.serialize((yield), on_worker=hasattr(config, "workerinput"))
 
 

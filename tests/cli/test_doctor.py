@@ -6,8 +6,7 @@ import sys
 
 import pytest
 
-from pytest_miniwob_agent.browser.process import Browser
-from pytest_miniwob_agent.browser.switches import BOUNDARY_EVENTS
+from pytest_miniwob_agent.browser.process import BOUNDARY_EVENTS, Browser
 from pytest_miniwob_agent.cli import doctor
 from pytest_miniwob_agent.plugin.inner import collect
 

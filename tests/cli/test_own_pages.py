@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from pytest_miniwob_agent.browser.own_environment import open_environment
+from pytest_miniwob_agent.browser.environment import open_environment
 from pytest_miniwob_agent.cli import main
 from pytest_miniwob_agent.core.actions import Click
 from pytest_miniwob_agent.core.case import Case

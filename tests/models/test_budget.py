@@ -9,8 +9,8 @@ import threading
 import pytest
 from projects import solve_menu
 
+from pytest_miniwob_agent.core.chat import Usage
 from pytest_miniwob_agent.core.errors import BudgetReached, UsageError
-from pytest_miniwob_agent.core.usage import Usage
 from pytest_miniwob_agent.models.budget import Budget
 from pytest_miniwob_agent.models.prices import cost_of, money, parse_prices
 

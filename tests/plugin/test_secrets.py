@@ -147,8 +147,10 @@ def test_a_page_with_a_key_is_shown_without_it(one_item):
         "--miniwob-trials=1", "--showlocals", record="none",
     )  # fmt: skip
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["goal *= 'Key:?n[[]Groq key[]]*", "*stdout*", "[[]Groq key[]]"])
+    result.stdout.fnmatch_lines(
+        ["goal *= 'Key:?n[[]key of a model server[]]*", "*stdout*", "[[]Groq key[]]"]
+    )
     everything = stored_in(one_item)
     assert KEY not in everything + str(result.stdout)
     page = (one_item.path / "report/data/items/n-screen-n-step/click-menu-2/1.js").read_text()
-    assert "Save\\t[Groq key]" in page
+    assert "Save\\t[key of a model server]" in page

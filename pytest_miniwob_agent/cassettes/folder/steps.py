@@ -21,11 +21,10 @@ from pytest_miniwob_agent.cassettes.folder.stems import (
 from pytest_miniwob_agent.cassettes.format.call import Call, Request, usage_of
 from pytest_miniwob_agent.cassettes.format.file import read_cassette
 from pytest_miniwob_agent.cassettes.tape.pictures import read_picture, unused_pictures
+from pytest_miniwob_agent.core.chat import Usage
 from pytest_miniwob_agent.core.errors import CassetteError
-from pytest_miniwob_agent.core.events import unseen_messages
 from pytest_miniwob_agent.core.secrets import find, redact
 from pytest_miniwob_agent.core.text import counted, sanitize_line, sanitize_lines, section_lines
-from pytest_miniwob_agent.core.usage import Usage
 from pytest_miniwob_agent.models.apis import CHAT
 from pytest_miniwob_agent.tasks.catalogue import installed_tasks
 
@@ -206,7 +205,7 @@ def _lines_of(request: Request, before: Call | None) -> Iterator[str]:
         return
     new = tuple(messages)
     if before is not None:
-        new = unseen_messages(messages, before.request.messages, before.completion)
+        new = before.completion.unseen(messages, before.request.messages)
     if earlier := len(messages) - len(new):
         yield f"… {counted(earlier, 'earlier message')}"
     for message in new:

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from pytest_miniwob_agent.core.chat import Message
+from pytest_miniwob_agent.core.chat import Message, Usage
 from pytest_miniwob_agent.core.data import canonical_json
 from pytest_miniwob_agent.core.events import OF_TEST, Completion, Origin
-from pytest_miniwob_agent.core.usage import Usage
 from pytest_miniwob_agent.models.apis import CHAT, api_of
 from pytest_miniwob_agent.models.apis.recorded import completion_of
 from pytest_miniwob_agent.pictures.references import digests_in, without_pictures

@@ -23,12 +23,12 @@ from pytest_miniwob_agent.cassettes.tape.files import ItemFiles, without
 from pytest_miniwob_agent.cassettes.tape.pictures import Pictures
 from pytest_miniwob_agent.cassettes.tape.tape import Tape
 from pytest_miniwob_agent.core import secrets
+from pytest_miniwob_agent.core.case import Limits
+from pytest_miniwob_agent.core.chat import Usage
 from pytest_miniwob_agent.core.data import changed_parts
 from pytest_miniwob_agent.core.errors import CassetteError, NotRecorded, Pending, UsageError
 from pytest_miniwob_agent.core.events import OF_TEST, Origin
 from pytest_miniwob_agent.core.files import display_path, write_atomically
-from pytest_miniwob_agent.core.limits import Limits
-from pytest_miniwob_agent.core.usage import Usage
 from pytest_miniwob_agent.pictures.references import FOLDER
 
 if TYPE_CHECKING:

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from pytest_miniwob_agent.core.chat import Message, ToolCall
+from pytest_miniwob_agent.core.chat import Message, ToolCall, token_count
 from pytest_miniwob_agent.core.events import Completion
-from pytest_miniwob_agent.core.usage import token_count
 from pytest_miniwob_agent.models.apis import lenient
 from pytest_miniwob_agent.models.apis.api import API
 

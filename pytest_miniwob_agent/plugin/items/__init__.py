@@ -5,5 +5,4 @@
 - `run`: one item's episode and its outcome.
 - `pictures`: the pictures of an item for the HTML report.
 - `report`: the outcome in pytest's report, and its way from a worker to the controller.
-- `grid`: the browser on a Selenium Grid.
 """

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
+import pickle
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pytest_miniwob_agent.core.data import from_data
 from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.outcome import Outcome, Status
 from pytest_miniwob_agent.core.secrets import redact
@@ -132,24 +131,19 @@ def _last_picture(outcome: Outcome, settings: Settings) -> Path | None:
 
 
 def serialize(data: Any, *, on_worker: bool) -> Any:
-    """Return a report's data with the outcome as plain data.
+    """Return a report's data with the outcome as plain data, or as bytes for the controller.
 
-    A page may hold a lone surrogate, which execnet refuses: workers send U+FFFD in its place, and
-    the outcome as JSON in ASCII.
+    A page may hold a lone surrogate, which execnet refuses: workers send U+FFFD in its place.
     """
-    if data and isinstance(data.get("miniwob"), Outcome):
-        plain = data["miniwob"].to_data()
-        data["miniwob"] = json.dumps(plain) if on_worker else plain
+    if data and isinstance(outcome := data.get("miniwob"), Outcome):
+        data["miniwob"] = pickle.dumps(outcome) if on_worker else outcome.to_data()
     return _without_surrogates(data) if data and on_worker else data
 
 
 def deserialize(report: Any) -> Any:
-    """Return the report with the outcome as it was before `serialize`."""
-    match getattr(report, "miniwob", None):
-        case str() as text:
-            report.miniwob = from_data(Outcome, json.loads(text))
-        case dict() as data:
-            report.miniwob = from_data(Outcome, data)
+    """Return the report of a worker with the outcome as it was before `serialize`."""
+    if isinstance(sent := getattr(report, "miniwob", None), bytes):
+        report.miniwob = pickle.loads(sent)
     return report
 
 

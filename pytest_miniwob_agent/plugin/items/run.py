@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.core.case import Case, Limits
 from pytest_miniwob_agent.core.errors import (
     BrowserLost,
     BudgetReached,
@@ -23,7 +23,6 @@ from pytest_miniwob_agent.core.errors import (
     UsageError,
 )
 from pytest_miniwob_agent.core.events import Episode, Event, Origin
-from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.outcome import RECORD_IT, DriftDetails, Outcome, Status
 from pytest_miniwob_agent.core.protocols import Agent, Model, Normalizer, Observer, Page
 from pytest_miniwob_agent.core.secrets import redact

@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_miniwob_agent.browser.grid_address import Grid, HostPort, read_grid
 from pytest_miniwob_agent.cassettes.deferred import PENDING
-from pytest_miniwob_agent.core.limits import Limits
+from pytest_miniwob_agent.core.case import Limits
 from pytest_miniwob_agent.models.params import kept_params, sent_only_texts
 from pytest_miniwob_agent.models.prices import Price
 from pytest_miniwob_agent.pictures.references import FOLDER

@@ -12,10 +12,10 @@ import pytest
 from pytest_miniwob_agent.cassettes.folder.stems import finished_stems
 from pytest_miniwob_agent.cassettes.format.call import usage_of
 from pytest_miniwob_agent.cassettes.format.file import read_cassette
+from pytest_miniwob_agent.core.chat import Usage
 from pytest_miniwob_agent.core.errors import MiniwobError
 from pytest_miniwob_agent.core.files import write_atomically
 from pytest_miniwob_agent.core.text import counted
-from pytest_miniwob_agent.core.usage import Usage
 from pytest_miniwob_agent.models.prices import cost_of, money
 from pytest_miniwob_agent.plugin.items.collection import problem_of
 from pytest_miniwob_agent.plugin.run.state import State
