@@ -153,16 +153,14 @@ class Browser:
     @property
     def driver(self) -> webdriver.Remote:
         """The WebDriver, for windows, addresses and keys."""
-        return self._started()[0]
+        return (self._session or self._start())[0]
 
     @property
     def devtools(self) -> DevTools:
         """The browser's protocol, for everything else."""
-        return self._started()[1]
+        return (self._session or self._start())[1]
 
-    def _started(self) -> tuple[webdriver.Remote, DevTools]:
-        if self._session is not None:
-            return self._session
+    def _start(self) -> tuple[webdriver.Remote, DevTools]:
         driver = self._launcher.start(self.options(), self.timeout)
         try:
             devtools = DevTools(self._launcher.connect(driver), self.timeout)

@@ -214,7 +214,7 @@ def _version(program: str) -> str:
 
 def check_cassettes(collected: Collector) -> Iterator[Check]:
     """Check the cassettes of the items that pytest collects here."""
-    from pytest_miniwob_agent.cassettes.folder.lint import lint_folder
+    from pytest_miniwob_agent.cassettes.folder.steps import lint_folder
     from pytest_miniwob_agent.plugin.inner import NO_ITEMS
 
     used = collected.used

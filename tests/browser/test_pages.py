@@ -1,12 +1,14 @@
-"""The server of task pages, and what a page leaves behind."""
+"""The server of task pages, the script that runs first in them, and what they leave behind."""
 
 import http.client
 import socket
 import threading
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
+from pytest_miniwob_agent.browser import page as page_module
 from pytest_miniwob_agent.browser.pages import PageServer, Serving, page_url
 from pytest_miniwob_agent.core.actions import Click
 from pytest_miniwob_agent.tasks.catalogue import pages_folder
@@ -86,3 +88,10 @@ def test_a_page_finds_nothing_that_an_earlier_one_has_stored(open_page, browser)
     address = page_url("click-menu-2")
     assert browser.driver.execute_script(STORED) == [0, 0, "", 0, address]
     assert env.step(Click(1)) == opened
+
+
+def test_every_file_of_the_page_script_is_in_it_once():
+    files = {path.stem: path for path in Path(page_module.__file__).parent.glob("*.js")}
+    assert sorted(page_module.FILES) == sorted(files)
+    script = page_module.page_script()
+    assert all(script.count(path.read_text("utf-8")) == 1 for path in files.values())

@@ -84,8 +84,7 @@ class ItemRun:
             UsageError: no model is named.
             CassetteError: see `Recording`.
         """
-        from pytest_miniwob_agent.cassettes.format.names import stem
-        from pytest_miniwob_agent.cassettes.tape.lock import LOCKS
+        from pytest_miniwob_agent.cassettes.folder.stems import stem
         from pytest_miniwob_agent.cassettes.tape.model import RecordedModel
         from pytest_miniwob_agent.cassettes.tape.recording import Record, Recording
 
@@ -99,9 +98,8 @@ class ItemRun:
             settings.cassettes,
             stem(agent.name, settings.model, self._case),
             Record(settings.record),
-            locks=settings.pending.with_name(LOCKS),
+            state=settings.pending.parent,
             run=self._state.shared,
-            kept_pictures=settings.kept_pictures,
             normalize=agent.normalize if isinstance(agent, Normalizer) else None,
         )
         self._item.user_properties += [(REMARK, remark) for remark in recording.remarks]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_miniwob_agent.browser.grid_address import Grid, HostPort, read_grid
-from pytest_miniwob_agent.cassettes.deferred.batch_command import PENDING
+from pytest_miniwob_agent.cassettes.deferred import PENDING
 from pytest_miniwob_agent.core.case import Limits
 from pytest_miniwob_agent.models.budget import Price
 from pytest_miniwob_agent.models.params import kept_params, sent_only_texts
