@@ -14,7 +14,7 @@ import pytest
 
 from pytest_miniwob_agent.core.chat import Usage
 from pytest_miniwob_agent.core.text import counted
-from pytest_miniwob_agent.models.prices import Price, cost_of, money, tokens
+from pytest_miniwob_agent.models.budget import Price, cost_of, money, tokens
 
 _CLEAR = "\x1b[J"
 """Erases everything after the cursor."""

@@ -18,7 +18,7 @@ from pytest_miniwob_agent.core.text import (
     sanitize_line,
     sanitize_lines,
 )
-from pytest_miniwob_agent.models.prices import Price, cost_of, money, tokens
+from pytest_miniwob_agent.models.budget import Price, cost_of, money, tokens
 from pytest_miniwob_agent.tasks.catalogue import CATEGORIES, OTHER
 from pytest_miniwob_agent.terminal.layout import fitting_table, wrap
 

@@ -124,8 +124,7 @@ class ItemRun:
             UsageError: no model is named.
             CassetteError: see `Recording`.
         """
-        from pytest_miniwob_agent.cassettes.format.names import stem
-        from pytest_miniwob_agent.cassettes.tape.lock import LOCKS
+        from pytest_miniwob_agent.cassettes.folder.stems import stem
         from pytest_miniwob_agent.cassettes.tape.model import RecordedModel
         from pytest_miniwob_agent.cassettes.tape.recording import Record, Recording
 
@@ -139,9 +138,8 @@ class ItemRun:
             settings.cassettes,
             stem(agent.name, settings.model, self.problem.case),
             Record(settings.record),
-            locks=settings.pending.with_name(LOCKS),
+            state=settings.pending.parent,
             run=self._state.shared,
-            kept_pictures=settings.kept_pictures,
             normalize=agent.normalize if isinstance(agent, Normalizer) else None,
         )
         self._item.user_properties += [(REMARK, remark) for remark in recording.remarks]
@@ -290,7 +288,7 @@ class ItemRun:
         from pytest_miniwob_agent.models.budget import Budget
 
         budget = Budget(self._state.shared)
-        if error.of_call and budget.has_succeeded():
+        if error.of_call and budget.recorded().calls:
             return False
         budget.stop(str(error))
         return True

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from _pytest.config.findpaths import determine_setup
 
-from pytest_miniwob_agent.cassettes.deferred.batch_command import PENDING
+from pytest_miniwob_agent.cassettes.deferred import PENDING
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.models.params import check_params
 from pytest_miniwob_agent.plugin.options.option import parse_folders

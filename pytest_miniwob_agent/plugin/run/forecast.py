@@ -16,7 +16,7 @@ from pytest_miniwob_agent.core.chat import Usage
 from pytest_miniwob_agent.core.errors import MiniwobError
 from pytest_miniwob_agent.core.files import write_atomically
 from pytest_miniwob_agent.core.text import counted
-from pytest_miniwob_agent.models.prices import cost_of, money
+from pytest_miniwob_agent.models.budget import cost_of, money
 from pytest_miniwob_agent.plugin.items.collection import problem_of
 from pytest_miniwob_agent.plugin.run.state import State
 from pytest_miniwob_agent.terminal.layout import wrap

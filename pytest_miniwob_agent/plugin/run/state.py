@@ -161,7 +161,7 @@ class State:
         Raises:
             UsageError: the agent can't be made.
         """
-        from pytest_miniwob_agent.cassettes.format.names import stem
+        from pytest_miniwob_agent.cassettes.folder.stems import stem
 
         if (model := self.settings.model) is None:
             return []
