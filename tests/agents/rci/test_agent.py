@@ -12,10 +12,9 @@ from pytest_miniwob_agent.agents.rci.instructions import parse_instruction
 from pytest_miniwob_agent.agents.registry import load_agent
 from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
 from pytest_miniwob_agent.core.actions import Click
-from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.core.case import Case, Limits
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.events import Ending
-from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.observations import Element
 from pytest_miniwob_agent.episode import run_episode
 from pytest_miniwob_agent.testing import FakeEnvironment, ScriptedLLM

@@ -11,11 +11,10 @@ from pytest_miniwob_agent.agents.registry import load_agent
 from pytest_miniwob_agent.agents.webwise.agent import Example, Stage, WebWISEAgent
 from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
 from pytest_miniwob_agent.core.actions import Click
-from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.core.case import Case, Limits
 from pytest_miniwob_agent.core.data import canonical_json, to_data
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.events import Acted, Ending, Episode, Remark
-from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.observations import Element, Observation, Transition
 from pytest_miniwob_agent.core.protocols import Observer
 from pytest_miniwob_agent.episode import run_episode
