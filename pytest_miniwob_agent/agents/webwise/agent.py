@@ -11,16 +11,17 @@ from __future__ import annotations
 import json
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pytest_miniwob_agent.agents.prompts import Prompt, Prompts
 from pytest_miniwob_agent.agents.registry import check_choice, check_integer, variant_name
 from pytest_miniwob_agent.agents.webwise.interpreter import ProgramError, interpret
 from pytest_miniwob_agent.agents.webwise.page import ASKED_FOR, PageJudged, ProgramPage
 from pytest_miniwob_agent.core.actions import Action
-from pytest_miniwob_agent.core.data import canonical_json, digest, from_data, to_data
+from pytest_miniwob_agent.core.data import canonical_json, digest
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.events import Ending, Note, Remark, TrialEnded
 from pytest_miniwob_agent.core.files import display_path, write_atomically
@@ -114,8 +115,7 @@ class WebWISEAgent:
         file, examples = display_path(self._saved), _solved_examples(outcomes)
         if not examples:
             return f"no examples to save; {file} is not written"
-        lines = [f"{canonical_json(to_data(example))}\n" for example in examples]
-        write_atomically(self._saved, "".join(lines))
+        write_atomically(self._saved, "".join(f"{example}\n" for example in examples))
         return f"saved {counted(len(examples), 'example')} to {file}"
 
     def _examples(self, source: str, task: str) -> Prompt:
@@ -130,29 +130,27 @@ class WebWISEAgent:
                 f"--miniwob-agent-params: examples {source!r} is not one of {', '.join(EXAMPLES)}, "
                 "nor a file of examples, as the parameter save_examples writes it"
             )
+        text = path.read_text(encoding="utf-8")
         try:
-            text = path.read_text(encoding="utf-8")
-            lines = filter(str.strip, text.split("\n"))
-            examples = [from_data(Example, json.loads(line)) for line in lines]
-        except (ValueError, TypeError) as error:
-            raise UsageError(f"{path}: a line of it is not an example: {error}") from None
-        filled = []
-        for example in examples:
-            if example.task == task and (stages := example.stages):
-                if self.single:  # their programs as one
-                    program = "\n".join(stage.program for stage in stages)
-                    stages = (Stage(stages[0].objects, program),)
-                shown = Prompt.joined(
-                    self.with_objects("stage", stage.objects, program=stage.program)
-                    for stage in stages
-                )
-                filled.append(self.prompts.fill(name, goal=example.goal, stages=shown))
+            examples = [json.loads(line) for line in text.split("\n") if line.strip()]
+            filled = [self._example(name, one) for one in examples if one["task"] == task]
+        except (ValueError, TypeError, LookupError) as error:
+            raise UsageError(f"{path}: a line of it is not an example: {error!r}") from None
         if not filled:
             return Prompt()
         shown = Prompt.joined(filled)
         shown.files = {**shown.files, path.name: digest(text)}
         frame = "examples-instruction-only" if self.objects == "none" else "examples"
         return Prompt.joined([self.prompts.fill(frame, examples=shown), Prompt("")])
+
+    def _example(self, name: str, example: Mapping[str, Any]) -> Prompt:
+        """Fill in an example: its goal, and its programs with the objects they were written for."""
+        stages = example["stages"]
+        if self.single:  # its programs as one
+            program = "\n".join(stage["program"] for stage in stages)
+            stages = [{"objects": stages[0]["objects"], "program": program}]
+        shown = Prompt.joined(self.with_objects("stage", **stage) for stage in stages)
+        return self.prompts.fill(name, goal=example["goal"], stages=shown)
 
     def with_objects(self, name: str, objects: str, **values: str) -> Prompt:
         """Fill in a prompt that shows objects, or its form without them."""
@@ -161,26 +159,9 @@ class WebWISEAgent:
         return self.prompts.fill(name, objects=objects, **values)
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """A program, and the objects that it was written for."""
-
-    objects: str
-    program: str
-
-
-@dataclass(frozen=True, slots=True)
-class Example:
-    """A task that was solved: its goal, and its programs in order. Files have one per line."""
-
-    task: str
-    goal: str
-    stages: tuple[Stage, ...]
-
-
-def _solved_examples(outcomes: Iterable[Outcome]) -> list[Example]:
-    """Return the examples of a run: those of the lowest seeds of each task."""
-    by_task: dict[str, list[Example]] = {}
+def _solved_examples(outcomes: Iterable[Outcome]) -> list[str]:
+    """Return the examples of a run as JSON: those of the lowest seeds of each task."""
+    by_task: dict[str, list[str]] = {}
     for outcome in sorted(
         outcomes, key=lambda one: (one.case.task, one.case.seed, one.case.repeat)
     ):
@@ -188,7 +169,7 @@ def _solved_examples(outcomes: Iterable[Outcome]) -> list[Example]:
         for event in episode.events if episode is not None and episode.solved else ():
             if isinstance(event, Remark) and event.what == REMARK:
                 kept = by_task.setdefault(case.task, [])
-                example = from_data(Example, {**json.loads(event.text), "task": case.task})
+                example = canonical_json({**json.loads(event.text), "task": case.task})
                 if example not in kept and len(kept) < EXAMPLES_PER_TASK:
                     kept.append(example)
     return [example for kept in by_task.values() for example in kept]
@@ -259,9 +240,8 @@ class _Trial:
         """Note the example that the trial makes, unless a program of it failed on the way."""
         acting = [attempt for attempt in self._attempts if attempt.actions]
         if not any(attempt.error for attempt in acting):
-            stages = tuple(Stage(attempt.objects, attempt.program) for attempt in acting)
-            example = canonical_json({"goal": self._goal, "stages": to_data(stages)})
-            self._note(Remark(REMARK, example))
+            stages = [{"objects": one.objects, "program": one.program} for one in acting]
+            self._note(Remark(REMARK, canonical_json({"goal": self._goal, "stages": stages})))
 
     def _prompt(self, objects: str) -> Prompt:
         agent, fill = self._agent, self._agent.prompts.fill

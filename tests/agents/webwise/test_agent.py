@@ -8,11 +8,10 @@ import scripted
 from scripted import CASE, actions, ending, prompts
 
 from pytest_miniwob_agent.agents.registry import load_agent
-from pytest_miniwob_agent.agents.webwise.agent import Example, Stage, WebWISEAgent
+from pytest_miniwob_agent.agents.webwise.agent import WebWISEAgent
 from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
 from pytest_miniwob_agent.core.actions import Click
 from pytest_miniwob_agent.core.case import Case, Limits
-from pytest_miniwob_agent.core.data import canonical_json, to_data
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.events import Acted, Ending, Episode, Remark
 from pytest_miniwob_agent.core.observations import Element, Observation, Transition
@@ -252,16 +251,16 @@ class TestFunctions:
         assert play(form(), [program])[0].solved
 
 
-POOL = [
-    Example("fake", "Click Load.", (Stage('a "Load"', 'click("a", "Load")'),)),
-    Example("other", "Click Undo.", (Stage('a "Undo"', 'click("a", "Undo")'),)),
-]
+POOL = """\
+{"task": "fake", "goal": "Click Load.", "stages": [{"objects": "a \\"Load\\"", "program": "x"}]}
+{"task": "other", "goal": "Click Undo.", "stages": [{"objects": "a \\"Undo\\"", "program": "y"}]}
+"""
 
 
 @pytest.fixture
 def pool(tmp_path):
     path = tmp_path / "pool.jsonl"
-    path.write_text("".join(f"{canonical_json(to_data(solved))}\n" for solved in POOL))
+    path.write_text(POOL)
     return path
 
 
