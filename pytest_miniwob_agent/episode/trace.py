@@ -184,6 +184,8 @@ class Trace:
                 self._record(Reflected(step, action, disabled, self.trial))
             case Remark(what, text):
                 self._record(Remark(what, text, self.trial, self.step))
+            case _:
+                raise TypeError(f"{note!r} is not a Note of pytest_miniwob_agent")
 
     def end_trial(self, limit: LimitReached | None = None) -> None:
         """Note how the trial ended, if the agent did not."""
