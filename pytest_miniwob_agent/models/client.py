@@ -24,7 +24,6 @@ from pytest_miniwob_agent.models.budget import Budget, Payment
 from pytest_miniwob_agent.models.failures import (
     advice_on_connection,
     advice_on_refusal,
-    is_hopeless,
     model_error,
 )
 from pytest_miniwob_agent.models.params import OPTION, sent_only_texts, shown_url, split_url
@@ -271,7 +270,8 @@ class _Attempts(httpx2.BaseTransport):
             response = self._server.send(request, stream=True, follow_redirects=False)
         except httpx2.TransportError as error:
             # Another attempt may help against the restart of a server that has worked before.
-            if not is_hopeless(error) or (self._budget and self._budget.recorded().calls):
+            hopeless = isinstance(error, httpx2.UnsupportedProtocol | httpx2.ConnectError)
+            if not hopeless or (self._budget and self._budget.recorded().calls):
                 raise
             reason = f"can't be reached: {error}{advice_on_connection(error)}"
             raise PermanentError(reason) from None
