@@ -66,12 +66,11 @@ def is_server(url: str) -> bool:
         return False
 
 
-def shown_url(url: str, omitted: str = "***") -> str:
-    """Return an address with `omitted` in the place of its user and query."""
+def shown_url(url: str) -> str:
+    """Return an address with `***` in the place of its user and query."""
     parts = _split(url)
     user, _, host = parts.netloc.rpartition("@")
-    kept = f"{omitted}@{host}" if user and omitted else host
-    query = omitted if parts.query else ""
+    kept, query = f"***@{host}" if user else host, "***" if parts.query else ""
     return urlunsplit((parts.scheme, kept, parts.path, query, "")) or "(not shown)"
 
 
