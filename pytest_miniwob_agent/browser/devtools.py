@@ -10,11 +10,7 @@ import json
 import time
 from typing import Any
 
-from selenium.common.exceptions import (
-    JavascriptException,
-    TimeoutException,
-    WebDriverException,
-)
+from selenium.common.exceptions import JavascriptException, TimeoutException, WebDriverException
 from websocket import WebSocket, WebSocketException, WebSocketTimeoutException
 
 Command = tuple[str, dict[str, Any]]
@@ -27,8 +23,11 @@ DIRECT: dict[str, Any] = {"http_proxy_host": "unused", "http_no_proxy": ["*"]}
 """Further ones, to use no proxy of the environment: the exceptions only count beside a proxy."""
 
 
-class ConnectionLost(WebDriverException):
-    """The WebSocket was closed by the other side."""
+LOST = {
+    "Inspector.targetCrashed": "the page crashed",
+    "Target.detachedFromTarget": "the window was closed",
+}
+"""Events after which the browser would not answer."""
 
 
 class DevTools:
@@ -82,24 +81,17 @@ class DevTools:
                 answer = json.loads(self._socket.recv())
                 if answer.get("id", 0) >= first:  # not one of commands that were given up
                     answers[answer["id"]] = answer
-                elif "method" in answer:
-                    self._hear(answer)
+                elif lost := LOST.get(answer.get("method", "")):
+                    raise WebDriverException(lost)
         except WebSocketTimeoutException:
             raise TimeoutException(f"timed out after {self.timeout:g} seconds") from None
         except WebSocketException as error:
-            raise ConnectionLost(f"the connection to the browser is lost: {error}") from None
+            raise WebDriverException(f"the connection to the browser is lost: {error}") from None
         ordered = [answers[number] for number in sorted(answers)]
         for answer in ordered:
             if "error" in answer:
                 raise WebDriverException(answer["error"]["message"])
         return [answer["result"] for answer in ordered]
-
-    def _hear(self, event: dict[str, Any]) -> None:
-        """Raise an event after which the browser would not answer as a `WebDriverException`."""
-        if event["method"] == "Inspector.targetCrashed":
-            raise WebDriverException("the page crashed")
-        if event["method"] == "Target.detachedFromTarget":
-            raise WebDriverException("the window was closed")
 
     def evaluate(self, function: str, *values: Any) -> Any:
         """Call a function of the page, such as `miniwobAgent.read`, and return its result.

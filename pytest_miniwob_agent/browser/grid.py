@@ -31,23 +31,17 @@ _FAILURES = (WebDriverException, HTTPError, OSError)
 
 
 class GridStatus(NamedTuple):
-    """The nodes of a Grid that are up.
-
-    Attributes:
-        versions: the versions of Selenium that they run.
-        offered: the browsers that they have slots for, as a text.
-        slots: the number of their slots for Chrome.
-        free: the number of those that have no session.
+    """The slots of a Grid's nodes that are up: for which browsers, how many for Chrome, how many
+    of these without a session.
     """
 
-    versions: list[str]
     offered: str
     slots: int
     free: int
 
 
 class GridLauncher:
-    """Opens a session on a Grid.
+    """Opens a session on a Grid, as `LocalLauncher` starts a browser here.
 
     Args:
         grid: the Grid.
@@ -75,7 +69,7 @@ class GridLauncher:
         return Serving(listen, port, f"[{name}]" if ":" in name else name, hint)
 
     def complete(self, options: webdriver.ChromeOptions) -> None:
-        """Add the given capabilities and the session's name, as in `Launcher`."""
+        """Add the given capabilities and the session's name."""
         given = dict(self._grid.capabilities)
         chrome = dict(given.pop(CHROME_OPTIONS, {}))
         options.arguments[:0] = chrome.pop("args", [])  # Chromium takes the last of equal switches
@@ -88,7 +82,7 @@ class GridLauncher:
             options.add_argument("--headless=new")
 
     def start(self, options: webdriver.ChromeOptions, timeout: float) -> webdriver.Remote:
-        """Open a session, as in `Launcher`; a Grid that is full keeps it in its queue."""
+        """Open a session; a Grid that is full keeps it in its queue."""
         client = self._client(SESSION_TIMEOUT)
         try:
             driver = webdriver.Remote(self._grid.url, options=options, client_config=client)
@@ -99,7 +93,7 @@ class GridLauncher:
         return driver
 
     def connect(self, driver: webdriver.Remote) -> WebSocket:
-        """Open the WebSocket that the Grid offers to its node's browser, as in `Launcher`."""
+        """Open the WebSocket that the Grid offers to its node's browser."""
         address = re.sub("^http", "ws", self._grid.url)
         try:
             return create_connection(
@@ -150,7 +144,6 @@ class GridLauncher:
                 "another way. Is --miniwob-remote right?"
             )
         nodes = [node for node in value.get("nodes", ()) if node["availability"] == "UP"]
-        versions = {node.get("version", "").partition(" ")[0] for node in nodes}
         slots = [
             (str(slot["stereotype"].get("browserName")), slot.get("session"))
             for node in nodes
@@ -158,7 +151,7 @@ class GridLauncher:
         ]
         offered = listed(sorted({browser for browser, _ in slots})) or "nothing"
         chrome = [session for browser, session in slots if browser == "chrome"]
-        return GridStatus(sorted(versions), offered, len(chrome), chrome.count(None))
+        return GridStatus(offered, len(chrome), chrome.count(None))
 
     def kill(self, *, orderly: bool = False) -> None:
         """End the session; one that can't be reached is ended by its node's --session-timeout."""

@@ -13,13 +13,6 @@ from selenium.webdriver import ActionChains, Keys
 
 from pytest_miniwob_agent.browser.process import VIEWPORT, Browser, Step
 from pytest_miniwob_agent.core import actions
-from pytest_miniwob_agent.core.actions import (
-    MAX_PIXELS,
-    MAX_POINTS,
-    MAX_PRESSES,
-    MAX_SECONDS,
-    MAX_TEXT,
-)
 from pytest_miniwob_agent.core.text import sanitize_line
 
 DRAG_MOVES = 10
@@ -190,8 +183,8 @@ class NativeInput:
             case actions.HoverAt(point):
                 self.gesture.move(self._inside(point))
             case actions.DragFrom(drag_points):
-                enough = 2 <= len(drag_points) <= MAX_POINTS
-                _require(enough, f"a drag has 2 to {MAX_POINTS} points")
+                enough = 2 <= len(drag_points) <= actions.MAX_POINTS
+                _require(enough, f"a drag has 2 to {actions.MAX_POINTS} points")
                 self._drag_along([self._inside(point) for point in drag_points])
             case actions.Wait(seconds):
                 _check_time(seconds)
@@ -201,7 +194,7 @@ class NativeInput:
             case actions.Select():
                 self._select(self.action)
             case actions.Scroll(element, pixels):
-                turns = 0 < abs(pixels) <= MAX_PIXELS
+                turns = 0 < abs(pixels) <= actions.MAX_PIXELS
                 _require(turns, f"a wheel can't be turned by {pixels} pixels")
                 self.gesture.move(self._point(element))
                 self.gesture.scroll(round(pixels))
@@ -218,8 +211,8 @@ class NativeInput:
                 _check_typable(text)
                 self.gesture.keys.send_keys(text)
             case actions.Press(key, times):
-                allowed = f"a key can be pressed 1 to {MAX_PRESSES} times"
-                _require(1 <= times <= MAX_PRESSES, f"{allowed}, not {times}")
+                allowed = f"a key can be pressed 1 to {actions.MAX_PRESSES} times"
+                _require(1 <= times <= actions.MAX_PRESSES, f"{allowed}, not {times}")
                 self.gesture.keys.send_keys(_code_of(key) * times)
             case actions.Hold(key):
                 self.gesture.keys.key_down(_code_of(key))
@@ -296,8 +289,8 @@ class NativeInput:
             self.gesture.release()
             return
         _require(
-            found.get("skip", 0) + found.get("take", 0) <= MAX_TEXT,
-            f"only the first {MAX_TEXT} characters of a field can be selected in part",
+            found.get("skip", 0) + found.get("take", 0) <= actions.MAX_TEXT,
+            f"only the first {actions.MAX_TEXT} characters of a field can be selected in part",
         )
         self.gesture.move(found["point"])
         self.gesture.click()
@@ -342,7 +335,7 @@ def _require(possible: Any, otherwise: str) -> None:
 
 def _is_near(place: actions.Place) -> bool:
     """True for numbers that are neither NaN nor far beyond a page's edges."""
-    return all(abs(number) <= MAX_PIXELS for number in place)
+    return all(abs(number) <= actions.MAX_PIXELS for number in place)
 
 
 def _code_of(key: str) -> str:
@@ -352,12 +345,15 @@ def _code_of(key: str) -> str:
 
 def _check_time(seconds: float) -> None:
     _require(
-        0 < seconds <= MAX_SECONDS,
-        f"time can pass for up to {MAX_SECONDS} seconds, not for {seconds:g}",
+        0 < seconds <= actions.MAX_SECONDS,
+        f"time can pass for up to {actions.MAX_SECONDS} seconds, not for {seconds:g}",
     )
 
 
 def _check_typable(text: str) -> None:
-    _require(len(text) <= MAX_TEXT, f"a text can have {MAX_TEXT} characters, not {len(text)}")
+    _require(
+        len(text) <= actions.MAX_TEXT,
+        f"a text can have {actions.MAX_TEXT} characters, not {len(text)}",
+    )
     if match := _UNTYPABLE.search(text):
         raise _Impossible(f"no key types the character U+{ord(match[0]):04X}")

@@ -115,7 +115,10 @@ def find_driver(browser: str) -> str:
 
 
 class LocalLauncher:
-    """Starts Chromium on this machine. It does not outlive this process.
+    """Starts Chromium on this machine, one at a time. It does not outlive this process.
+
+    `GridLauncher` has the same methods. All but the last two raise a `BrowserError` that says what
+    to do.
 
     Args:
         path: the browser's executable; None looks for one.
@@ -130,11 +133,11 @@ class LocalLauncher:
         self._watchdog: Watchdog | None = None
 
     def serving(self) -> Serving:
-        """Return that pages are served on loopback, at any port."""
+        """Where pages are to be served for the browser: on loopback, at any port."""
         return Serving()
 
     def complete(self, options: webdriver.ChromeOptions) -> None:
-        """Add the executable, and what it needs here, as in `Launcher`."""
+        """Add what the browser needs here to the options of `Browser.options`."""
         # The driver is on this machine; a proxy for HTTP would not reach it.
         BaseOptions.ignore_local_proxy_environment_variables(options)
         options.binary_location = find_browser(self._path, headed=self._headed)
@@ -144,7 +147,7 @@ class LocalLauncher:
             options.add_argument("--no-sandbox")  # Chromium refuses to sandbox itself for root
 
     def start(self, options: webdriver.ChromeOptions, timeout: float) -> webdriver.Chrome:
-        """Start Chromium, as in `Launcher`."""
+        """Start a browser with complete options; it may take `timeout` real seconds to answer."""
         driver_path = find_driver(options.binary_location)
         self._watchdog = Watchdog()
         folder = self._watchdog.folder
@@ -167,7 +170,7 @@ class LocalLauncher:
         return self._driver
 
     def connect(self, driver: webdriver.Remote) -> WebSocket:
-        """Open a WebSocket to the browser, as in `Launcher`."""
+        """Open a WebSocket to the browser of a driver, for its protocol (`DevTools`)."""
         address = driver.capabilities["goog:chromeOptions"]["debuggerAddress"]
         direct = build_opener(ProxyHandler({}))  # it is on this machine, as the driver
         try:
@@ -181,7 +184,7 @@ class LocalLauncher:
             ) from error
 
     def kill(self, *, orderly: bool = False) -> None:
-        """End the browser and its driver, as in `Launcher`."""
+        """End the browser and its driver, in any state: by force, or first in order."""
         driver, service, watchdog = self._driver, self._service, self._watchdog
         self._driver = self._service = self._watchdog = None
         if driver is not None:
@@ -197,7 +200,7 @@ class LocalLauncher:
             service.process = None  # type: ignore[assignment]
 
     def explain(self, error: BaseException) -> str:
-        """Return the first line of the error."""
+        """The reason for an error of a browser that ran, in a line without secrets."""
         return first_line(error)
 
 

@@ -1,6 +1,6 @@
 """The browser as pages use it: set up to be deterministic, called, and killed where it fails.
 
-What starts it is a `Launcher`: `local` on this machine, `grid` on a Selenium Grid.
+What starts it is a launcher: that of `local` on this machine, of `grid` on a Selenium Grid.
 """
 
 from __future__ import annotations
@@ -10,26 +10,21 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
 from selenium.webdriver import ActionChains
 from urllib3.exceptions import HTTPError
-from websocket import WebSocket
 
 from pytest_miniwob_agent.browser.devtools import Command, DevTools
 from pytest_miniwob_agent.browser.local import LocalLauncher
 from pytest_miniwob_agent.browser.page import page_script
-from pytest_miniwob_agent.browser.pages import (
-    HOST,
-    ORIGIN,
-    OWN_HOST,
-    OWN_ORIGIN,
-    PageServer,
-    Serving,
-)
+from pytest_miniwob_agent.browser.pages import HOST, ORIGIN, OWN_HOST, OWN_ORIGIN, PageServer
 from pytest_miniwob_agent.core.errors import BrowserLost
+
+if TYPE_CHECKING:
+    from pytest_miniwob_agent.browser.grid import GridLauncher
 
 VIEWPORT = (640, 480)
 """Width and height of the page in CSS pixels; a task's own area is 160 x 210."""
@@ -79,34 +74,8 @@ SWITCHES = (
     "--window-size=800,720",
 )
 
-
 Step = list[Command] | ActionChains
 """A part of native input: commands that are sent at once, or a chain of keys."""
-
-
-class Launcher(Protocol):
-    """Starts a browser and ends it; there is one at a time.
-
-    All methods but the last two raise a `BrowserError` that says what to do.
-    """
-
-    def serving(self) -> Serving:
-        """Return where pages are to be served for the browser."""
-
-    def complete(self, options: webdriver.ChromeOptions) -> None:
-        """Add what a browser needs where it runs to the options of `Browser.options`."""
-
-    def start(self, options: webdriver.ChromeOptions, timeout: float) -> webdriver.Remote:
-        """Start a browser with complete options; it may take `timeout` real seconds to answer."""
-
-    def connect(self, driver: webdriver.Remote) -> WebSocket:
-        """Open a WebSocket to the browser of a driver, for its protocol (`DevTools`)."""
-
-    def kill(self, *, orderly: bool = False) -> None:
-        """End the browser, in any state: by force, or first in order."""
-
-    def explain(self, error: BaseException) -> str:
-        """Return the reason for an error of a browser that ran, in a line without secrets."""
 
 
 class Browser:
@@ -133,7 +102,7 @@ class Browser:
         slowmo: int | None = None,
         timeout: float = TIMEOUT,
         bypass_vcr: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext,
-        launcher: Launcher | None = None,
+        launcher: LocalLauncher | GridLauncher | None = None,
     ) -> None:
         self._bypass_vcr = bypass_vcr
         self._launcher = launcher or LocalLauncher(path, headed=headed)
