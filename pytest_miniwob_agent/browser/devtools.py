@@ -41,11 +41,7 @@ class DevTools:
         self._session: str | None = None
 
     def attach(self, window: str) -> None:
-        """Send the commands that follow to the page of a window, which the driver's handle names.
-
-        Raises:
-            WebDriverException: the browser has no such window, or is lost.
-        """
+        """Send the commands that follow to the page of a window, by the driver's handle."""
         attached = self.call("Target.attachToTarget", targetId=window, flatten=True)
         self._session = attached["sessionId"]
         # With its overlay on, as when its developer tools are open, the browser does not keep moves
@@ -53,18 +49,14 @@ class DevTools:
         self.send(("Inspector.enable", {}), ("DOM.enable", {}), ("Overlay.enable", {}))
 
     def call(self, method: str, **params: Any) -> dict[str, Any]:
-        """Send a command and return its result.
-
-        Raises:
-            WebDriverException: the browser refuses the command, does not answer, or is lost.
-        """
+        """Send a command and return its result."""
         return self.send((method, params))[0]
 
     def send(self, *commands: Command) -> list[dict[str, Any]]:
         """Send commands without waiting in between, and return their results.
 
         Raises:
-            WebDriverException: as for `call`; of several errors, the first.
+            WebDriverException: the browser refuses one, does not answer, or is lost.
         """
         end = time.monotonic() + self.timeout
         first = self._last + 1
@@ -98,7 +90,7 @@ class DevTools:
 
         Raises:
             JavascriptException: the function threw an error.
-            WebDriverException: as for `call`.
+            WebDriverException: as for `send`.
         """
         expression = f"{function}(...{json.dumps(values)})"
         answer = self.call(

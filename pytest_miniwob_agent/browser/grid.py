@@ -31,9 +31,7 @@ _FAILURES = (WebDriverException, HTTPError, OSError)
 
 
 class GridStatus(NamedTuple):
-    """The slots of a Grid's nodes that are up: for which browsers, how many for Chrome, how many
-    of these without a session.
-    """
+    """What the nodes offer that are up: browsers, slots for Chrome, and those without a session."""
 
     offered: str
     slots: int
@@ -41,12 +39,7 @@ class GridStatus(NamedTuple):
 
 
 class GridLauncher:
-    """Opens a session on a Grid, as `LocalLauncher` starts a browser here.
-
-    Args:
-        grid: the Grid.
-        headed: show the window, on the node's display.
-    """
+    """Opens a session on a Grid, as `LocalLauncher` starts a browser here."""
 
     def __init__(self, grid: Grid, *, headed: bool = False) -> None:
         self._grid = grid
@@ -128,14 +121,13 @@ class GridLauncher:
             ) from None
         finally:
             connection.close()
-        if answer.get("status") == 401 and self._grid.user is None:
-            raise BrowserError(
-                f"{self._where} asks for a user and a password: set {USER} and {PASSWORD}"
-            )
         if answer.get("status") == 401:
+            names = f"{USER} and {PASSWORD}"
             raise BrowserError(
-                f"{self._where} refuses the user and the password: correct {USER} and {PASSWORD}, "
-                "or those in --miniwob-remote"
+                f"{self._where} asks for a user and a password: set {names}"
+                if self._grid.user is None
+                else f"{self._where} refuses the user and the password: correct {names}, or those "
+                "in --miniwob-remote"
             )
         value = answer.get("value")
         if not isinstance(value, dict) or "ready" not in value:

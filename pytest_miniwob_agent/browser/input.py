@@ -124,7 +124,7 @@ class NativeInput:
 
     Args:
         action: the action to carry out.
-        browser: the browser.
+        browser: the browser of the page.
         points: the points to click of the elements on the page, by id; None where unknown.
         slow: True to make every move of a drag a part, so that time can pass between them.
 
@@ -183,19 +183,19 @@ class NativeInput:
             case actions.HoverAt(point):
                 self.gesture.move(self._inside(point))
             case actions.DragFrom(drag_points):
-                enough = 2 <= len(drag_points) <= actions.MAX_POINTS
-                _require(enough, f"a drag has 2 to {actions.MAX_POINTS} points")
+                fits = 2 <= len(drag_points) <= actions.MAX_POINTS
+                _require(fits, f"a drag has 2 to {actions.MAX_POINTS} points")
                 self._drag_along([self._inside(point) for point in drag_points])
-            case actions.Wait(seconds):
-                _check_time(seconds)
-            case actions.Follow(element, seconds):
-                _check_time(seconds)
-                self._click(element, times=0)
+            case actions.Wait(seconds) | actions.Follow(seconds=seconds):
+                limit = f"time can pass for up to {actions.MAX_SECONDS} seconds"
+                _require(0 < seconds <= actions.MAX_SECONDS, f"{limit}, not for {seconds:g}")
+                if isinstance(self.action, actions.Follow):
+                    self._click(self.action.element, times=0)
             case actions.Select():
                 self._select(self.action)
             case actions.Scroll(element, pixels):
-                turns = 0 < abs(pixels) <= actions.MAX_PIXELS
-                _require(turns, f"a wheel can't be turned by {pixels} pixels")
+                fits = 0 < abs(pixels) <= actions.MAX_PIXELS
+                _require(fits, f"a wheel can't be turned by {pixels} pixels")
                 self.gesture.move(self._point(element))
                 self.gesture.scroll(round(pixels))
             case _:
@@ -203,16 +203,17 @@ class NativeInput:
 
     def _add_keys(self) -> None:
         match self.action:
-            case actions.Enter(text, element):
-                _check_typable(text)
-                self._click(element)
-                self.gesture.keys.send_keys(text)
-            case actions.Type(text):
-                _check_typable(text)
+            case actions.Enter(text) | actions.Type(text):
+                limit = f"a text can have {actions.MAX_TEXT} characters"
+                _require(len(text) <= actions.MAX_TEXT, f"{limit}, not {len(text)}")
+                for letter in _UNTYPABLE.findall(text):
+                    raise _Impossible(f"no key types the character U+{ord(letter):04X}")
+                if isinstance(self.action, actions.Enter):
+                    self._click(self.action.element)
                 self.gesture.keys.send_keys(text)
             case actions.Press(key, times):
-                allowed = f"a key can be pressed 1 to {actions.MAX_PRESSES} times"
-                _require(1 <= times <= actions.MAX_PRESSES, f"{allowed}, not {times}")
+                limit = f"a key can be pressed 1 to {actions.MAX_PRESSES} times"
+                _require(1 <= times <= actions.MAX_PRESSES, f"{limit}, not {times}")
                 self.gesture.keys.send_keys(_code_of(key) * times)
             case actions.Hold(key):
                 self.gesture.keys.key_down(_code_of(key))
@@ -311,7 +312,7 @@ class NativeInput:
         return list(self._aim("aim", [[id_, at]])[0])
 
     def _aim(self, name: str, *values: Any) -> Any:
-        """Call a function of the page that returns an error as a text."""
+        """Call a function of the page whose errors are texts."""
         answer = self._ask(name, *values)
         if isinstance(answer, str):
             raise _Impossible(answer)
@@ -328,7 +329,6 @@ class NativeInput:
 
 
 def _require(possible: Any, otherwise: str) -> None:
-    """Raise an error as `_Impossible` unless the action is possible."""
     if not possible:
         raise _Impossible(otherwise)
 
@@ -341,19 +341,3 @@ def _is_near(place: actions.Place) -> bool:
 def _code_of(key: str) -> str:
     _require(key in KEY_CODES, f"there is no key {sanitize_line(key)}")
     return KEY_CODES[key]
-
-
-def _check_time(seconds: float) -> None:
-    _require(
-        0 < seconds <= actions.MAX_SECONDS,
-        f"time can pass for up to {actions.MAX_SECONDS} seconds, not for {seconds:g}",
-    )
-
-
-def _check_typable(text: str) -> None:
-    _require(
-        len(text) <= actions.MAX_TEXT,
-        f"a text can have {actions.MAX_TEXT} characters, not {len(text)}",
-    )
-    if match := _UNTYPABLE.search(text):
-        raise _Impossible(f"no key types the character U+{ord(match[0]):04X}")

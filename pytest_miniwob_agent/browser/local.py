@@ -22,11 +22,9 @@ from pytest_miniwob_agent.browser.watchdog import Watchdog
 from pytest_miniwob_agent.core.errors import BrowserError
 
 SHELLS = ("chromium-headless-shell", "chrome-headless-shell")
-"""Names of Chromium's headless shell: the same engine without the parts of a window. It replays in
-about half the processor time."""
-
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-"""Names of whole browsers."""
+"""Names of Chromium's headless shell, which replays in about half the processor time, and of whole
+browsers."""
 
 MAC_CHROME = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
 
@@ -118,11 +116,7 @@ class LocalLauncher:
     """Starts Chromium on this machine, one at a time. It does not outlive this process.
 
     `GridLauncher` has the same methods. All but the last two raise a `BrowserError` that says what
-    to do.
-
-    Args:
-        path: the browser's executable; None looks for one.
-        headed: show the window.
+    to do. Without a `path` an executable is looked for; `headed` shows the window.
     """
 
     def __init__(self, path: str | None = None, *, headed: bool = False) -> None:
@@ -205,15 +199,11 @@ class LocalLauncher:
 
 
 def _font_settings(folder: str) -> str:
-    """Write settings that draw letters in grey and without hinting on any machine.
+    """Write a file for `FONTCONFIG_FILE` that draws letters in grey and without hinting anywhere.
 
     Text of the page keeps to its own outlines anyway (page/style.js), but text in drawings follows
-    fontconfig, and a headless shell has settings of its own. The machine's are included, so that
-    its fonts are found.
-
-    Returns:
-        The file for the variable `FONTCONFIG_FILE`
-        (https://fontconfig.pages.freedesktop.org/fontconfig/fontconfig-user.html).
+    fontconfig (https://fontconfig.pages.freedesktop.org/fontconfig/fontconfig-user.html), and a
+    headless shell has settings of its own.
     """
     machine = Path(os.environ.get("FONTCONFIG_FILE") or "fonts.conf")
     machine = Path(os.environ.get("FONTCONFIG_PATH") or "/etc/fonts") / machine

@@ -44,13 +44,9 @@ def own_page_url(page: TaskPage) -> str:
 
 
 class Serving(NamedTuple):
-    """The address at which pages are served, and its name for the browser.
+    """The address and port to listen on, the browser's name for it, and what to do if it is taken.
 
-    Attributes:
-        listen: the address to listen on.
-        port: the port; 0 for one that the system chooses.
-        name: the browser's name for that address; an address of IPv6 is in brackets.
-        hint: the way out where the server can't listen there.
+    For port 0 the system chooses one. In a `name`, an address of IPv6 is in brackets.
     """
 
     listen: str = "127.0.0.1"
