@@ -119,11 +119,7 @@ class MiniwobEnvironment:
         return ()
 
     def live(self, seconds: float) -> tuple[float, bool]:
-        """Let time pass on the page for a person who uses it.
-
-        Returns:
-            The reward, and True if the page has judged.
-        """
+        """Let time pass for a person who uses the page; its reward, and True if it has judged."""
         with self._browser.guard(f"showing {self._name}"):
             read = self._read("live", round(seconds * 1000))
         return float(read["reward"]), bool(read["done"])
@@ -132,8 +128,7 @@ class MiniwobEnvironment:
         """The visible page as HTML; actions may name every element in it by its `data-ref`."""
         with self._browser.guard(f"reading {self._name}"):
             html, ids = self._browser.call("miniwobAgent.html")
-        for id_ in ids:
-            self._points.setdefault(id_, None)
+        self._points = dict.fromkeys(ids) | self._points
         return str(html)
 
     def fonts(self) -> list[str]:
@@ -191,9 +186,9 @@ class MiniwobEnvironment:
             left, point = self._browser.call("miniwobAgent.ask", *ask)
             if point is None:
                 break
-            gesture = Gesture(driver, self._browser.held)
-            gesture.move(point)
-            self._browser.perform(gesture.steps)
+            mouse = Gesture(driver, self._browser.held)
+            mouse.move(point)
+            self._browser.perform(mouse.steps)
         return left
 
     def _aim(self, action: Action) -> NativeInput:
@@ -219,8 +214,7 @@ class MiniwobEnvironment:
 class OwnPageEnvironment(MiniwobEnvironment):
     """A page of your own, and the pages of its folder that it leads to.
 
-    Trial, goal, clock, random numbers, ids and what the pages store go on from one to the next
-    (page/visit.js).
+    Trial, goal, clock, random numbers, ids and storage go on from one to the next (page/visit.js).
     """
 
     def __init__(self, browser: Browser, case: Case, page: TaskPage) -> None:
@@ -230,9 +224,8 @@ class OwnPageEnvironment(MiniwobEnvironment):
         self._url = own_page_url(page)
         self._name = str(display_path(page.file))
         self._said: list[str] = []
-        """Remarks of this trial."""
         self._taken = 0
-        """The number of them that `remarks` has returned."""
+        """Remarks of this trial, and the number of them that `remarks` has returned."""
 
     def remarks(self) -> Sequence[str]:
         """Return what the author of the pages should know since the last call, once per trial."""
@@ -242,10 +235,10 @@ class OwnPageEnvironment(MiniwobEnvironment):
 
     def _load(self, driver: webdriver.Remote) -> None:
         assert self._browser.server is not None  # as the browser runs
-        self._said, self._taken = [], 0
         self._server = self._browser.server
         self._server.root = self._root
         self._server.missed.clear()
+        self._said, self._taken = [], 0
         self._browser.before_next_page = self._leave
         driver.get(self._url)
         # Nobody goes back to other tasks.

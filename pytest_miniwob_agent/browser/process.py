@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 VIEWPORT = (640, 480)
 """Width and height of the page in CSS pixels; a task's own area is 160 x 210."""
 
-TIMEOUT = 30.0
-"""Real seconds to wait for a page that does not answer."""
-
 STORAGE = "cookies,local_storage,indexeddb,cache_storage,service_workers,file_systems"
 """What a page may store; the cache of the pages themselves stays."""
 
@@ -100,7 +97,7 @@ class Browser:
         *,
         headed: bool = False,
         slowmo: int | None = None,
-        timeout: float = TIMEOUT,
+        timeout: float = 30.0,
         bypass_vcr: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext,
         launcher: LocalLauncher | GridLauncher | None = None,
     ) -> None:
@@ -111,7 +108,6 @@ class Browser:
         self.server: PageServer | None = None
         """The server of task pages; None before the start."""
         self.timeout = timeout
-        """Real seconds to wait for a page that does not answer."""
         self._session: tuple[webdriver.Remote, DevTools] | None = None
         self._used = False  # since the pointer was taken away
         self.before_next_page: Callable[[], None] | None = None
@@ -189,11 +185,15 @@ class Browser:
 
         The next page's own script clears the storage of the session (page/storage.js).
         """
-        commands = [_clearing(ORIGIN)]
+        origins = [ORIGIN]
         if self.before_next_page is not None:
             self.before_next_page()
             self.before_next_page = None
-            commands.append(_clearing(OWN_ORIGIN))
+            origins.append(OWN_ORIGIN)
+        commands: list[Command] = [
+            ("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": STORAGE})
+            for origin in origins
+        ]
         if self._used:
             self._used = False
             # With `RenderDocument` off, the next page would know where the pointer is. A button is
@@ -247,8 +247,3 @@ class Browser:
         if self.server is not None:
             self.server.close()
             self.server = None
-
-
-def _clearing(origin: str) -> Command:
-    """The command that removes what the pages of an origin have stored."""
-    return "Storage.clearDataForOrigin", {"origin": origin, "storageTypes": STORAGE}
