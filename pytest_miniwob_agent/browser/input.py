@@ -19,15 +19,12 @@ DRAG_MOVES = 10
 """Moves of the mouse from the start of a drag to its end. Pages recognise a drag by the first, and
 sort dragged elements by the others."""
 
-KEY_CODES: dict[str, str] = {
-    **{name: getattr(Keys, name) for name in ("ENTER", "TAB", "SPACE", "ESCAPE", "BACKSPACE")},
-    **{name: getattr(Keys, name) for name in ("DELETE", "HOME", "END")},
-    **{f"ARROW{way}": getattr(Keys, f"ARROW_{way}") for way in ("UP", "DOWN", "LEFT", "RIGHT")},
-    **{f"PAGE{way}": getattr(Keys, f"PAGE_{way}") for way in ("UP", "DOWN")},
-    "CTRL": Keys.CONTROL,
-    "SHIFT": Keys.SHIFT,
-    "ALT": Keys.ALT,
-}
+_KEYS = (
+    *("ENTER", "TAB", "SPACE", "ESCAPE", "BACKSPACE", "DELETE", "HOME", "END", "PAGE_UP"),
+    *("PAGE_DOWN", "ARROW_UP", "ARROW_DOWN", "ARROW_LEFT", "ARROW_RIGHT"),
+)
+KEY_CODES: dict[str, str] = {name.replace("_", ""): getattr(Keys, name) for name in _KEYS}
+KEY_CODES |= {"CTRL": Keys.CONTROL, "SHIFT": Keys.SHIFT, "ALT": Keys.ALT}
 """WebDriver's characters for the keys of `Press`, `Hold` and `Release`, by their names."""
 
 MODIFIERS = {"ALT": 1, "CTRL": 2, "SHIFT": 8}

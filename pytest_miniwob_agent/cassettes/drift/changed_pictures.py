@@ -21,8 +21,7 @@ def changed_pictures(
 
 
 def _changed(number: int, then: str | None, now: str | None, pictures: Pictures) -> ChangedPicture:
-    from pytest_miniwob_agent.pictures.difference import compare, shown_difference
-    from pytest_miniwob_agent.pictures.image import decoded
+    from pytest_miniwob_agent.pictures.image import compare, decoded, shown_difference
 
     recorded = pictures.file_of(then) if then else None
     present = pictures.keep(now) if now else None
