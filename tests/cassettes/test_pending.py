@@ -1,14 +1,12 @@
 """Deferred recording: requests are written to `pending.jsonl`, answers go into cassettes."""
 
 import json
-from pathlib import Path
 
 import pytest
 from projects import solve_menu
 
 from pytest_miniwob_agent.cassettes.deferred.answers import take_answers
 from pytest_miniwob_agent.cassettes.deferred.pending import read_pending, update_pending
-from pytest_miniwob_agent.cassettes.folder.stems import Used
 from pytest_miniwob_agent.cassettes.format.call import Request
 from pytest_miniwob_agent.cassettes.tape.recording import Record, Recording
 
@@ -188,9 +186,9 @@ def test_a_run_replaces_the_requests_of_its_own_items_and_drops_those_of_items_t
     changed = pending(cassettes, "changed")
     update_pending(batch, {STEM}, [changed])
     assert set(read_pending(batch)) == {changed["custom_id"], *ids[1:]}
-    update_pending(batch, {STEM}, [request], Used(Path(), {STEM, "mine/x/click-pie/2"}))
+    update_pending(batch, {STEM}, [request], {STEM, "mine/x/click-pie/2"})
     assert set(read_pending(batch)) == {ids[0], ids[2]}
-    assert update_pending(batch, {STEM}, [], Used(Path(), {STEM})) == []
+    assert update_pending(batch, {STEM}, [], {STEM}) == []
     assert not batch.exists()
 
 
