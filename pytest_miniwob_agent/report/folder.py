@@ -20,13 +20,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pytest_miniwob_agent.core.data import to_data
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.files import write_atomically
 from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.report import data
 from pytest_miniwob_agent.report.sent import SentPictures
+from pytest_miniwob_agent.results.file import Shard
 from pytest_miniwob_agent.results.gate import Verdict
-from pytest_miniwob_agent.results.shard import Shard
 
 _GENERATOR = '<meta name="generator" content="pytest-miniwob-agent">'
 """Part of the index.html of every report."""
@@ -133,7 +134,7 @@ class Report:
             "items": rows,
         }
         if shard is not None:
-            index["shard"] = shard.to_data()
+            index["shard"] = to_data(shard)
         pictures = SentPictures(sent)
         pages = (
             row | data.item_page(outcome) | pictures.of(outcome)

@@ -9,7 +9,8 @@ from pytest_miniwob_agent.core.data import canonical_json
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.report.data import unique_ids
 from pytest_miniwob_agent.report.folder import Report, read_data
-from pytest_miniwob_agent.results.shard import Shard, check_shards
+from pytest_miniwob_agent.results.file import read_shard
+from pytest_miniwob_agent.results.merge import check_shards
 
 
 def merge_reports(folders: Sequence[Path], target: Report) -> int:
@@ -33,7 +34,7 @@ def merge_reports(folders: Sequence[Path], target: Report) -> int:
     for folder, index in zip(folders, indexes, strict=True):
         if index.get("unfinished"):
             raise UsageError(f"{folder} is unfinished, as its run was stopped: run the shard again")
-        shard = Shard.from_data(index["shard"], str(folder)) if "shard" in index else None
+        shard = read_shard(index, str(folder))
         shards.append((str(folder), shard))
     check_shards(shards)
     items = sorted(

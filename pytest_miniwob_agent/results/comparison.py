@@ -6,7 +6,7 @@ Results are paired by item (category, task and seed), over all samples of the it
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
@@ -39,10 +39,7 @@ class Pair:
         With no change this is as likely to have the other sign; `change` is not, where one side has
         more samples.
         """
-        counts = self.before.conclusive, self.after.conclusive
-        if counts[0] == counts[1]:
-            return self.change
-        count = min(counts)
+        count = min(self.before.conclusive, self.after.conclusive)
         return self.after.first(count).share - self.before.first(count).share
 
     @property
@@ -82,74 +79,28 @@ def _endings(result: Result) -> str:
     return ", ".join(ending + (f" ×{count}" if count > 1 else "") for ending, count in groups)
 
 
-@dataclass(frozen=True)
 class RateChange:
-    """The change of the solved rate over one or more pairs.
+    """The change of the solved rate over one or more pairs, with 95 % intervals.
 
-    A rate is the mean of the items' shares of solved samples. Intervals are at 95 %.
+    A rate is the mean of the items' shares of solved samples. `moved` is the mean square of the
+    changes: with one sample per item, the share of the items that changed.
     """
 
-    pairs: tuple[Pair, ...]
-
-    @cached_property
-    def _shares(self) -> tuple[list[float], list[float]]:
-        before = [float(pair.before.share) for pair in self.pairs]
-        return before, [float(pair.after.share) for pair in self.pairs]
-
-    @cached_property
-    def _samples(self) -> tuple[int, int]:
-        before = sum(pair.before.conclusive for pair in self.pairs)
-        return before, sum(pair.after.conclusive for pair in self.pairs)
-
-    @property
-    def before(self) -> float:
-        """The rate before."""
-        return float(sum(pair.before.share for pair in self.pairs) / len(self.pairs))
-
-    @property
-    def after(self) -> float:
-        """The rate after."""
-        return float(sum(pair.after.share for pair in self.pairs) / len(self.pairs))
-
-    @cached_property
-    def difference(self) -> Fraction:
-        """The rate after minus the rate before."""
-        return sum((pair.change for pair in self.pairs), Fraction(0)) / len(self.pairs)
-
-    @cached_property
-    def matched_differences(self) -> tuple[Fraction, ...]:
-        """The change of every item over as many samples before as after, for the tests."""
-        return tuple(pair.matched_change for pair in self.pairs)
-
-    @property
-    def before_interval(self) -> tuple[float, float]:
-        """Wilson's interval for the rate before."""
-        return statistics.rate_interval(self._shares[0], self._samples[0])
-
-    @property
-    def after_interval(self) -> tuple[float, float]:
-        """Wilson's interval for the rate after."""
-        return statistics.rate_interval(self._shares[1], self._samples[1])
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The interval for the paired difference."""
-        return statistics.difference_interval(*self._shares, self._samples)
-
-    @property
-    def worse(self) -> list[Pair]:
-        """The items that changed for the worse."""
-        return [pair for pair in self.pairs if pair.change < 0]
-
-    @property
-    def better(self) -> list[Pair]:
-        """The items that changed for the better."""
-        return [pair for pair in self.pairs if pair.change > 0]
-
-    @property
-    def moved(self) -> float:
-        """The mean square of the changes; with one sample per item, the share that changed."""
-        return float(sum(pair.change**2 for pair in self.pairs)) / len(self.pairs)
+    def __init__(self, pairs: tuple[Pair, ...]) -> None:
+        self.pairs = pairs
+        self.difference = sum((pair.change for pair in pairs), Fraction(0)) / len(pairs)
+        self.matched_differences = [pair.matched_change for pair in pairs]
+        self.worse = [pair for pair in pairs if pair.change < 0]
+        self.better = [pair for pair in pairs if pair.change > 0]
+        self.moved = float(sum(pair.change**2 for pair in pairs)) / len(pairs)
+        sides = [pair.before for pair in pairs], [pair.after for pair in pairs]
+        shares = [[side.share for side in samples] for samples in sides]
+        self.before, self.after = (float(sum(side) / len(pairs)) for side in shares)
+        before, after = ([float(share) for share in side] for side in shares)
+        samples = [sum(side.conclusive for side in samples) for samples in sides]
+        self.before_interval = statistics.rate_interval(before, samples[0])
+        self.after_interval = statistics.rate_interval(after, samples[1])
+        self.interval = statistics.difference_interval(before, after, (samples[0], samples[1]))
 
 
 @dataclass(frozen=True)
@@ -205,26 +156,23 @@ class Comparison:
         answered, and prompt files only if they differ. A prompt file that no call needed is `not
         used`.
         """
-        rows = {
-            "results": (self.baseline.source, self.head.source),
-            "agent": self._both(lambda result: [result.agent]),
-            "model": self._both(lambda result: [result.model]),
-            "samples per item": (_sample_counts(self.baseline), _sample_counts(self.head)),
-        }
-        details = {
-            "parameters": self._both(lambda result: [canonical_json(result.params)]),
-            "limits": self._both(lambda result: [_limits(result.limits)] if result.limits else []),
-            "model that answered": self._both(lambda result: result.response_models),
-            "system fingerprint": self._both(lambda result: result.system_fingerprints),
-        }
-        for name in sorted({name for r in self._results for name in r.prompts}):
-            digests = self._both(partial(_digest_of, name))
-            details[f"prompt {name}"] = digests[0] or "not used", digests[1] or "not used"
-        rows |= {name: sides for name, sides in details.items() if sides[0] != sides[1]}
-        return [
-            (name, before or "unknown", after or "unknown")
-            for name, (before, after) in rows.items()
+        always = [
+            ("results", self.baseline.source, self.head.source),
+            self._row("agent", lambda result: [result.agent]),
+            self._row("model", lambda result: [result.model]),
+            ("samples per item", _sample_counts(self.baseline), _sample_counts(self.head)),
         ]
+        details = [
+            self._row("parameters", lambda result: [canonical_json(result.params)]),
+            self._row("limits", _limits),
+            self._row("model that answered", lambda result: result.response_models),
+            self._row("system fingerprint", lambda result: result.system_fingerprints),
+        ]
+        for file in sorted({file for result in self._results for file in result.prompts}):
+            _, *sides = self._row(file, partial(_digest, file))
+            details.append((f"prompt {file}", sides[0] or "not used", sides[1] or "not used"))
+        rows = always + [row for row in details if row[1] != row[2]]
+        return [(name, before or "unknown", after or "unknown") for name, before, after in rows]
 
     @property
     def changed_setup(self) -> list[tuple[str, str, str]]:
@@ -243,23 +191,25 @@ class Comparison:
 
         It may explain a change of the results.
         """
-        texts = {name: f"{name}: {before} -> {after}" for name, before, after in self.changed_setup}
+        changed = {
+            name: f"{name}: {before} -> {after}" for name, before, after in self.changed_setup
+        }
         names = ["limits"]
-        if "model" not in texts:
+        if "model" not in changed:
             names += ["model that answered", "system fingerprint"]
-        return [texts[name] for name in names if name in texts]
+        return [changed[name] for name in names if name in changed]
 
     @property
     def _results(self) -> tuple[Result, ...]:
         return self.baseline.results + self.head.results
 
-    def _both(self, values: Callable[[Result], Iterable[str]]) -> tuple[str, str]:
-        """The values of both runs, sorted and without repetition."""
+    def _row(self, name: str, values: Callable[[Result], Iterable[str]]) -> tuple[str, str, str]:
+        """A row of the set-up with the values of both runs, sorted and without repetition."""
         before, after = (
             ", ".join(sorted({value for result in side.results for value in values(result)}))
             for side in (self.baseline, self.head)
         )
-        return before, after
+        return name, before, after
 
     @property
     def calls(self) -> dict[str, dict[str, int]]:
@@ -288,20 +238,24 @@ class Comparison:
 
     @property
     def _compared(self) -> dict[str, list[Result]]:
-        """The samples of the pairs, `before` and `after`."""
         return {
             "before": [result for pair in self.pairs for result in pair.before.results],
             "after": [result for pair in self.pairs for result in pair.after.results],
         }
 
 
-def _digest_of(name: str, result: Result) -> list[str]:
-    return [result.prompts[name]] if name in result.prompts else []
+def _digest(file: str, result: Result) -> list[str]:
+    return [result.prompts[file]] if file in result.prompts else []
 
 
-def _limits(limits: Mapping[str, int]) -> str:
+def _limits(result: Result) -> list[str]:
     """Describe limits: `5 trials, 30 steps, 500 calls`."""
-    return ", ".join(counted(limits[name], name[:-1]) for name in ("trials", "steps", "calls"))
+    limits = result.limits
+    return (
+        [", ".join(counted(limits[name], name[:-1]) for name in ("trials", "steps", "calls"))]
+        if limits
+        else []
+    )
 
 
 def _sample_counts(results: Results) -> str:

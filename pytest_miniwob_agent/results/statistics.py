@@ -24,12 +24,9 @@ if TYPE_CHECKING:
 NORMAL = NormalDist()
 """The standard normal distribution."""
 
-RESOLUTION = 5040
-"""Differences are rounded to multiples of 1/5040 if items have many different sample counts."""
-
 GRID = 5000
-"""The number of steps that the differences of a family of tests are rounded to if they add up to
-more. A test of rounded differences is exact as well."""
+"""The number of steps that differences are rounded to if they add up to more, as those of items
+with many different sample counts do. A test of rounded differences is exact as well."""
 
 
 def p_worse(differences: Sequence[Fraction]) -> float:
@@ -39,9 +36,7 @@ def p_worse(differences: Sequence[Fraction]) -> float:
     p-value is the share of all sign patterns whose sum is as low as the observed one. With one
     sample per item this is the exact McNemar test, a binomial test of the discordant pairs.
     """
-    unit = min(math.lcm(*(difference.denominator for difference in differences)), RESOLUTION)
-    steps = [round(difference * unit) for difference in differences]
-    return min(1.0, float(_distribution(steps).cumsum()[_gain(steps)]))
+    return p_worse_anywhere([differences])[0]
 
 
 def p_worse_anywhere(parts: Sequence[Sequence[Fraction]]) -> list[float]:
@@ -54,11 +49,7 @@ def p_worse_anywhere(parts: Sequence[Sequence[Fraction]]) -> list[float]:
     the smallest weighted p-value of the family is as small as the one that is corrected. So tests
     that overlap, or that could not reach a small p-value, cost little.
 
-    Args:
-        parts: the differences of the items of each part.
-
-    Returns:
-        The p-value of the whole, then that of each part.
+    `parts` are the differences of the items of each part. The p-value of the whole comes first.
     """
     import numpy as np
 
@@ -224,13 +215,9 @@ POWER = 0.8
 def needed_items(drop: float, moved: float, alpha: float = 0.05) -> int:
     """Approximate number of items that the one-sided paired test needs to show a drop.
 
-    R. J. Connor (1987), Biometrics 43, 207-211.
-
-    Args:
-        drop: the drop of the rate to detect, above 0.
-        moved: the mean square of the items' differences: with one sample per item, the share of the
-            items that change, either way. Taken as `drop` if it is smaller.
-        alpha: the level of the test.
+    R. J. Connor (1987), Biometrics 43, 207-211. `drop` is above 0. `moved` is the mean square of
+    the items' differences, with one sample per item the share of the items that change; it is taken
+    as `drop` if it is smaller.
     """
     moved = max(drop, moved)
     z_alpha, z_power = NORMAL.inv_cdf(1 - alpha), NORMAL.inv_cdf(POWER)
@@ -246,12 +233,9 @@ def fewest_items(margin: float) -> int:
 def deciding_items(difference: float, moved: float, margin: float, alpha: float = 0.05) -> int:
     """Approximate number of items that show a loss at level `alpha`, or rule out one of `margin`.
 
-    Args:
-        difference: the true difference of the rates, estimated by the observed one.
-        moved: as for `needed_items`; taken as one in twenty if it is less, since few items do not
-            show that none ever changes.
-        margin: the loss to rule out by the 95 % interval.
-        alpha: the level of the test that shows a loss.
+    `difference` of the rates and `moved`, as for `needed_items`, are estimated by the observed
+    ones; the latter is taken as one in twenty if it is less, since few items do not show that none
+    ever changes.
     """
     moved = max(moved, 0.05, difference**2)
     counts = []

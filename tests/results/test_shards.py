@@ -6,9 +6,8 @@ import pytest
 from made_results import joined, run_of
 
 from pytest_miniwob_agent.core.errors import UsageError
-from pytest_miniwob_agent.results.file import parse_results
+from pytest_miniwob_agent.results.file import Shard, parse_results
 from pytest_miniwob_agent.results.merge import merge_results
-from pytest_miniwob_agent.results.shard import Shard
 
 SUITE = {"commit": "c0ffee", "--miniwob-trials": "5"}
 

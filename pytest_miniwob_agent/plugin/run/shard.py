@@ -13,7 +13,7 @@ from pytest_miniwob_agent.plugin.options.settings import Settings
 from pytest_miniwob_agent.plugin.run.state import STATE, State
 
 if TYPE_CHECKING:
-    from pytest_miniwob_agent.results.shard import Shard
+    from pytest_miniwob_agent.results.file import Shard
 
 
 @pytest.hookimpl(trylast=True)
@@ -30,8 +30,8 @@ def shard_of(config: pytest.Config, state: State) -> Shard | None:
     """Return the shard that this run is, None if it runs a whole suite."""
     if state.settings.shard is None:
         return None
+    from pytest_miniwob_agent.results.file import Shard
     from pytest_miniwob_agent.results.git import checked_out
-    from pytest_miniwob_agent.results.shard import Shard
 
     number, of = state.settings.shard
     selection = state.selection
