@@ -11,11 +11,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
 from itertools import groupby
+from operator import attrgetter
 
 from pytest_miniwob_agent.core.data import canonical_json
 from pytest_miniwob_agent.core.text import counted
 from pytest_miniwob_agent.results import statistics
 from pytest_miniwob_agent.results.file import Result, Results, Samples, add_tokens
+
+_course = attrgetter(
+    "agent", "model", "params", "prompts", "outcome", "solved_at", "endings", "steps", "calls",
+    "tokens",
+)  # fmt: skip
+"""The set-up and the course of a sample, equal in all replays of the same model calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,19 +52,10 @@ class Pair:
     @property
     def touched(self) -> bool:
         """True if a sample ran in any way differently from before, or with another set-up."""
-        before, after = self.before.results, self.after.results
-        return before != after and list(map(_course, before)) != list(map(_course, after))
+        return list(map(_course, self.before.results)) != list(map(_course, self.after.results))
 
     def __str__(self) -> str:
         return f"{self.item}: {describe(self.before)} -> {describe(self.after)}"
-
-
-def _course(result: Result) -> tuple[object, ...]:
-    """The set-up and the course of a sample, equal in all replays of the same model calls."""
-    return (
-        result.agent, result.model, result.params, result.prompts, result.outcome,
-        result.solved_at, result.endings, result.steps, result.calls, result.tokens,
-    )  # fmt: skip
 
 
 def describe(samples: Samples) -> str:
@@ -103,50 +101,33 @@ class RateChange:
         self.interval = statistics.difference_interval(before, after, (samples[0], samples[1]))
 
 
-@dataclass(frozen=True)
 class Comparison:
-    """A baseline and a later run, paired by item."""
+    """A baseline and a later run, paired by item.
 
-    baseline: Results
-    head: Results
+    `pairs` are the items that are conclusive on both sides, sorted by id; `categories` are the
+    same by category. `missing` are the items that only the baseline has, `new` those that only the
+    later run has.
+    """
 
-    @cached_property
-    def pairs(self) -> tuple[Pair, ...]:
-        """The items that are conclusive on both sides, sorted by id."""
-        after = self.head.items
-        return tuple(
-            Pair(item, samples.results[0].category, samples, after[item])
-            for item, samples in sorted(self.baseline.items.items())
-            if samples.conclusive and item in after and after[item].conclusive
+    def __init__(self, baseline: Results, head: Results) -> None:
+        self.baseline, self.head = baseline, head
+        before, after = baseline.items, head.items
+        self.pairs = tuple(
+            Pair(item, before[item].results[0].category, before[item], after[item])
+            for item in sorted(before.keys() & after.keys())
+            if before[item].conclusive and after[item].conclusive
         )
-
-    @cached_property
-    def categories(self) -> dict[str, tuple[Pair, ...]]:
-        """The pairs by category."""
-        found: dict[str, list[Pair]] = {}
-        for pair in self.pairs:
-            found.setdefault(pair.category, []).append(pair)
-        return {name: tuple(pairs) for name, pairs in sorted(found.items())}
+        self.categories = {
+            name: tuple(pair for pair in self.pairs if pair.category == name)
+            for name in sorted({pair.category for pair in self.pairs})
+        }
+        self.missing = tuple(sorted(before.keys() - after.keys()))
+        self.new = tuple(sorted(after.keys() - before.keys()))
 
     @property
     def repeated(self) -> bool:
         """True if an item of either side has more than one sample."""
         return any(len(p.before.results) > 1 or len(p.after.results) > 1 for p in self.pairs)
-
-    @property
-    def missing(self) -> tuple[str, ...]:
-        """The items that only the baseline has."""
-        return tuple(sorted(self.baseline.items.keys() - self.head.items.keys()))
-
-    @property
-    def new(self) -> tuple[str, ...]:
-        """The items that only the later run has."""
-        return tuple(sorted(self.head.items.keys() - self.baseline.items.keys()))
-
-    @property
-    def inconclusive(self) -> tuple[Result, ...]:
-        """The later run's samples that are neither solved nor unsolved."""
-        return tuple(result for result in self.head.results if not result.conclusive)
 
     @cached_property
     def setup(self) -> list[tuple[str, str, str]]:
@@ -168,7 +149,8 @@ class Comparison:
             self._row("model that answered", lambda result: result.response_models),
             self._row("system fingerprint", lambda result: result.system_fingerprints),
         ]
-        for file in sorted({file for result in self._results for file in result.prompts}):
+        results = self.baseline.results + self.head.results
+        for file in sorted({file for result in results for file in result.prompts}):
             _, *sides = self._row(file, partial(_digest, file))
             details.append((f"prompt {file}", sides[0] or "not used", sides[1] or "not used"))
         rows = always + [row for row in details if row[1] != row[2]]
@@ -199,10 +181,6 @@ class Comparison:
             names += ["model that answered", "system fingerprint"]
         return [changed[name] for name in names if name in changed]
 
-    @property
-    def _results(self) -> tuple[Result, ...]:
-        return self.baseline.results + self.head.results
-
     def _row(self, name: str, values: Callable[[Result], Iterable[str]]) -> tuple[str, str, str]:
         """A row of the set-up with the values of both runs, sorted and without repetition."""
         before, after = (
@@ -214,13 +192,11 @@ class Comparison:
     @property
     def calls(self) -> dict[str, dict[str, int]]:
         """Number of model calls over the pairs, `before` and `after`: by purpose, and `all`."""
-        found = {}
-        for side, results in self._compared.items():
-            counts = Counter[str]()
-            for result in results:
-                counts.update(result.calls)
-            found[side] = {"all": counts.total(), **dict(sorted(counts.items()))}
-        return found
+        counts = {
+            side: sum((Counter(result.calls) for result in results), Counter[str]())
+            for side, results in self._compared.items()
+        }
+        return {side: {"all": n.total(), **dict(sorted(n.items()))} for side, n in counts.items()}
 
     @property
     def tokens(self) -> dict[str, dict[str, int | None]]:
@@ -250,14 +226,11 @@ def _digest(file: str, result: Result) -> list[str]:
 
 def _limits(result: Result) -> list[str]:
     """Describe limits: `5 trials, 30 steps, 500 calls`."""
+    names = ("trials", "steps", "calls")
     limits = result.limits
-    return (
-        [", ".join(counted(limits[name], name[:-1]) for name in ("trials", "steps", "calls"))]
-        if limits
-        else []
-    )
+    return [", ".join(counted(limits[name], name[:-1]) for name in names)] if limits else []
 
 
 def _sample_counts(results: Results) -> str:
-    counts = {len(samples.results) for samples in results.items.values()} or {0}
-    return str(min(counts)) + (f" to {max(counts)}" if len(counts) > 1 else "")
+    counts = sorted({len(samples.results) for samples in results.items.values()} or {0})
+    return " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))

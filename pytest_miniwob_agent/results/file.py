@@ -124,14 +124,10 @@ class Samples:
 class Shard:
     """A part of a suite that ran by itself, as its results and its report describe it.
 
-    Args:
-        number: its number, from 1 to `of`.
-        of: the number of shards.
-        selected: the number of items that this shard was to run.
-        items: the number of items of the suite, with deselected ones.
-        deselected: the ids of the cases that were deselected, such as by `-k`.
-        suite: what is equal in all shards, by name: the commit, a digest of the items, and the
-            options that decide what an item does.
+    Number `number`, from 1, `of` so many shards. It was to run `selected` of the suite's `items`,
+    of which the cases `deselected` were left out, such as by `-k`. `suite` is what is equal in all
+    shards, by name: the commit, a digest of the items, and the options that decide what an item
+    does.
     """
 
     number: int
@@ -253,11 +249,7 @@ def read_results(source: str | Path, beside: str | Path | None = None) -> Result
 
 
 def parse_results(text: str, source: str) -> Results:
-    """Read the text of a results file; `source` names it in messages.
-
-    Raises:
-        UsageError: a line is wrong; the message names the first such line and says what to do.
-    """
+    """Read the text of a results file; `source` names it in messages."""
     lines = text.removesuffix("\n").split("\n")
     head = _object(lines[0], f"{source}:1")
     if head.get("miniwob_results") != VERSION:
@@ -283,20 +275,18 @@ def _object(line: str, where: str) -> dict[str, Any]:
             "or --theirs), or write the file again"
         )
     try:
-        data = json.loads(line)
-    except ValueError as error:
-        raise UsageError(f"{where} is not JSON ({error}); write the file again") from None
-    if not isinstance(data, dict):
-        raise UsageError(f"{where} is not a JSON object; write the file again")
-    return data
+        return dict(json.loads(line))
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"{where} is not a JSON object ({error}); write the file again") from None
 
 
 def _result(line: str, where: str) -> Result:
     data = _object(line, where)
     try:
         result: Result = from_data(Result, data)
+        wrong = ", ".join(changed_parts(data, result.to_data()))
     except (AttributeError, TypeError, ValueError) as error:
-        raise UsageError(f"{where} is not a result ({error}); write the file again") from None
-    if wrong := list(changed_parts(data, result.to_data())):
-        raise UsageError(f"{where}: {wrong[0]} is not as it was written; write the file again")
+        wrong = str(error)
+    if wrong:
+        raise UsageError(f"{where} is not as it was written ({wrong}); write the file again")
     return result

@@ -70,12 +70,11 @@ class Gate:
         return cls(kind, points=Fraction(found[1]) / 100)
 
     def __str__(self) -> str:
-        value = {
-            "items": f":{self.at_least}" if self.at_least else "",
-            "paired": f":{self.alpha:g}" + (":strict" if self.strict else ""),
-            "rate": f":{float(100 * self.points):g}",
-        }
-        return self.kind + value[self.kind]
+        if self.kind == "items":
+            return f"items:{self.at_least}" if self.at_least else "items"
+        if self.kind == "paired":
+            return f"paired:{self.alpha:g}" + (":strict" if self.strict else "")
+        return f"rate:{float(100 * self.points):g}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,12 +126,8 @@ class Verdict:
 def judge(baseline: Results, head: Results, gate: Gate, deselected: Container[str] = ()) -> Verdict:
     """Judge a run by its baseline.
 
-    Args:
-        baseline: the results before.
-        head: the results after.
-        gate: the condition under which the run fails.
-        deselected: case ids that the run left out on purpose. Every other item of the baseline
-            must be in the run, and conclusive there.
+    `deselected` are the ids of cases that the run left out on purpose. Every other item of the
+    baseline must be in the run, and conclusive there.
 
     Raises:
         UsageError: the gate asks for more samples than an item has.
@@ -166,9 +161,8 @@ def judge(baseline: Results, head: Results, gate: Gate, deselected: Container[st
             allowed = f", by more than {float(100 * gate.points):g} points"
             reasons.append(_regression(_fell("whole", whole) + allowed, whole.worse))
     elif gate.kind == "paired":
-        more_reasons, note = _paired(both, gate)
-        reasons += more_reasons
-        notes[:0] = note
+        shown, note = _paired(both, gate)
+        reasons, notes = reasons + shown, note + notes
     return Verdict(gate, both, tuple(reasons), regressed, progressed, tuple(notes))
 
 
@@ -196,8 +190,7 @@ def _inconclusive(both: Comparison) -> list[Reason]:
     known = {item for item, samples in both.baseline.items.items() if samples.conclusive}
     reasons = []
     for status, hint in HINTS.items():
-        results = [r for r in both.inconclusive if r.outcome == status and r.item in known]
-        if results:
+        if results := [r for r in both.head.results if r.outcome == status and r.item in known]:
             cases: dict[str, list[str]] = {}
             for result in results:
                 cases.setdefault(result.reason or status, []).append(result.case)

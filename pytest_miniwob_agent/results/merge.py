@@ -40,8 +40,7 @@ def merge_results(parts: Sequence[Results]) -> Results:
 def check_shards(sources: Sequence[tuple[str, Shard | None]]) -> list[Shard]:
     """Check that these are the shards of one suite, all of them, each once; return them.
 
-    Args:
-        sources: the file or folder of each shard, and its head; None if it comes from a whole run.
+    A source is a file or folder, with None if it comes from a whole run.
 
     Raises:
         UsageError: they are not; the message names the shard and says what to do.

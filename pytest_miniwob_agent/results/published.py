@@ -8,8 +8,6 @@ own paper. The published figures are in the folder `data`.
 from __future__ import annotations
 
 import csv
-import io
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -34,11 +32,8 @@ PAPERS = {"paper": PAPER, "rci": "the paper's RCI", "webwise": "the paper's WebW
 """The system of each paper, by the suite of the run's agent."""
 
 FUNCTIONS = {
-    "1": "1 function",
-    "2": "2 functions",
-    "3": "3 to 6 functions",
-    "variable": "variable functions",
-}
+    "1": "1 function", "2": "2 functions", "3": "3 to 6 functions", "variable": "variable functions"
+}  # fmt: skip
 """The groups of WebWISE's tasks by the number of functions that a solution calls (its table 4)."""
 
 NOT_CHOOSING = ("summarise", "ground", "reflect", "critique")
@@ -47,8 +42,8 @@ NOT_CHOOSING = ("summarise", "ground", "reflect", "critique")
 
 def published(name: str) -> list[dict[str, str]]:
     """The rows of a file of published figures."""
-    text = (Path(__file__).with_name("data") / name).read_text(encoding="utf-8")
-    return list(csv.DictReader(io.StringIO(text)))
+    text = (Path(__file__).parent / "data" / name).read_text(encoding="utf-8")
+    return list(csv.DictReader(text.splitlines()))
 
 
 @dataclass(frozen=True)
@@ -75,8 +70,11 @@ class Paper:
     def __init__(self, results: Results, *, any_reward: bool = False) -> None:
         self.any_reward = any_reward
         if any_reward:
-            rewarded = (replace(r, solved_at=_rewarded_at(r)) for r in results.results)
-            results = replace(results, results=tuple(rewarded))
+            found = []
+            for result in results.results:
+                rewarded = [n for n, reward in enumerate(result.rewards, start=1) if reward > 0]
+                found.append(replace(result, solved_at=rewarded[0] if rewarded else None))
+            results = replace(results, results=tuple(found))
         self.results = results
         self.conclusive = [result for result in results.results if result.conclusive]
         families = {result.agent.partition("-")[0] for result in self.conclusive}
@@ -84,10 +82,7 @@ class Paper:
 
     @cached_property
     def items(self) -> dict[str, dict[str, list[Samples]]]:
-        """The conclusive samples of items, by task and by its group.
-
-        That is its category, or its group in the paper of the run's agent.
-        """
+        """The conclusive samples of items, by category (or group of the paper) and task."""
         found: dict[str, dict[str, list[Samples]]] = {}
         for samples in self.results.items.values():
             if conclusive := tuple(result for result in samples.results if result.conclusive):
@@ -106,8 +101,8 @@ class Paper:
         if self.suite != "paper":
             return TRIALS[:1]
         most = max((max(len(r.endings), r.solved_at or 1) for r in self.conclusive), default=0)
-        all_solved = all(result.solved_at is not None for result in self.conclusive)
-        return tuple(t for t in TRIALS if t <= most or (all_solved and most))
+        all_solved = most and all(result.solved_at is not None for result in self.conclusive)
+        return tuple(t for t in TRIALS if t <= most or all_solved)
 
     @cached_property
     def completion(self) -> dict[str, list[dict[str, Any]]]:
@@ -189,7 +184,7 @@ class Paper:
         systems: dict[str, dict[str, Any]] = {}
         if self.suite == "webwise":
             systems["this run"] = {"system": "this run"} | {
-                group: _mean([float(_rate(items, 1)) for items in self.items[name].values()])
+                group: _mean([task["T=1"] for task in self.completion[name]])
                 for group, name in FUNCTIONS.items()
                 if name in self.items
             }
@@ -279,11 +274,6 @@ def _system(row: dict[str, str]) -> str:
     return f"{row['system']} {row['setting']}".strip()
 
 
-def _rewarded_at(result: Result) -> int | None:
-    """The first trial with a reward above 0, None if there is none."""
-    return next((n for n, reward in enumerate(result.rewards, start=1) if reward > 0), None)
-
-
 def _within(samples: Samples, trials: int) -> Fraction:
     """The share of samples that were solved within this number of trials."""
     solved = sum(r.solved_at is not None and r.solved_at <= trials for r in samples.results)
@@ -314,8 +304,6 @@ def _test(items: Sequence[Samples], few: int, more: int) -> dict[str, float | No
 
 def _planned(results: Sequence[Result]) -> tuple[int, int]:
     """The number of actions, and of the calls that chose them."""
-    calls = Counter[str]()
-    for result in results:
-        calls.update(result.calls)
-    choosing = calls.total() - sum(calls[purpose] for purpose in NOT_CHOOSING)
+    counts = [count for result in results for count in result.calls.items()]
+    choosing = sum(number for purpose, number in counts if purpose not in NOT_CHOOSING)
     return sum(result.steps for result in results), choosing
