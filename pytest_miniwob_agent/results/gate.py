@@ -1,6 +1,6 @@
 """The gates, which decide by a baseline whether a run passes, and their verdicts.
 
-docs/statistics.md describes the gates; `terminal.gate` prints verdicts.
+docs/statistics.md describes the gates; `terminal.comparison` prints verdicts.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ def _describe(
     test's code and the assertion add nothing to it.
     """
     from pytest_miniwob_agent.plugin.run.exports import properties
-    from pytest_miniwob_agent.terminal.transcript import transcript
+    from pytest_miniwob_agent.terminal.episode import transcript
 
     outcome: Outcome = report.miniwob
     state = item.config.stash[STATE]

@@ -88,7 +88,7 @@ class RunResults:
         """Show the verdict of the gate, and the path of the results file."""
         verdict, settings = self.verdict, self._state.settings
         if verdict and (terminal.verbosity >= 0 or verdict.failed):
-            from pytest_miniwob_agent.terminal.gate import show_gate
+            from pytest_miniwob_agent.terminal.comparison import show_gate
 
             most = None if terminal.verbosity > 0 else NAMED
             changed = bool(verdict.progressed or verdict.regressed) and not verdict.failed
