@@ -92,12 +92,8 @@ class Progress:
 
     def _line(self) -> str:
         total = self._session.testscollected
-        calls = counted(self._recorded, "call")
-        parts = [
-            f"{self._done}/{total} items",
-            f"{calls} recorded",
-            f"{tokens(self._spent)} tokens",
-        ]
+        calls = f"{counted(self._recorded, 'call')} recorded"
+        parts = [f"{self._done}/{total} items", calls, f"{tokens(self._spent)} tokens"]
         if (cost := cost_of(self._spent, self._price)) is not None:
             parts.append(money(cost))
         if 0 < self._done < total:
