@@ -46,7 +46,10 @@ class Pair:
         With no change this is as likely to have the other sign; `change` is not, where one side has
         more samples.
         """
-        count = min(self.before.conclusive, self.after.conclusive)
+        counts = self.before.conclusive, self.after.conclusive
+        if counts[0] == counts[1]:
+            return self.change
+        count = min(counts)
         return self.after.first(count).share - self.before.first(count).share
 
     @property
@@ -85,20 +88,20 @@ class RateChange:
     """
 
     def __init__(self, pairs: tuple[Pair, ...]) -> None:
+        before, after = [p.before.share for p in pairs], [p.after.share for p in pairs]
+        changes = [new - old for old, new in zip(before, after, strict=True)]
         self.pairs = pairs
-        self.difference = sum((pair.change for pair in pairs), Fraction(0)) / len(pairs)
+        self.before, self.after = float(sum(before) / len(pairs)), float(sum(after) / len(pairs))
+        self.difference = sum(changes, Fraction(0)) / len(pairs)
         self.matched_differences = [pair.matched_change for pair in pairs]
-        self.worse = [pair for pair in pairs if pair.change < 0]
-        self.better = [pair for pair in pairs if pair.change > 0]
-        self.moved = float(sum(pair.change**2 for pair in pairs)) / len(pairs)
-        sides = [pair.before for pair in pairs], [pair.after for pair in pairs]
-        shares = [[side.share for side in samples] for samples in sides]
-        self.before, self.after = (float(sum(side) / len(pairs)) for side in shares)
-        before, after = ([float(share) for share in side] for side in shares)
-        samples = [sum(side.conclusive for side in samples) for samples in sides]
-        self.before_interval = statistics.rate_interval(before, samples[0])
-        self.after_interval = statistics.rate_interval(after, samples[1])
-        self.interval = statistics.difference_interval(before, after, (samples[0], samples[1]))
+        self.moved = float(sum(change**2 for change in changes)) / len(pairs)
+        self.worse = [pair for pair, change in zip(pairs, changes, strict=True) if change < 0]
+        self.better = [pair for pair, change in zip(pairs, changes, strict=True) if change > 0]
+        shares = list(map(float, before)), list(map(float, after))
+        samples = sum(p.before.conclusive for p in pairs), sum(p.after.conclusive for p in pairs)
+        self.before_interval = statistics.rate_interval(shares[0], samples[0])
+        self.after_interval = statistics.rate_interval(shares[1], samples[1])
+        self.interval = statistics.difference_interval(*shares, samples)
 
 
 class Comparison:

@@ -229,14 +229,14 @@ def _fell(name: str, change: RateChange) -> str:
 
 def _paired(both: Comparison, gate: Gate) -> tuple[list[Reason], list[str]]:
     """The reasons for which the gate `paired` does not pass; without any, a note why it does."""
-    changes = {name: RateChange(pairs) for name, pairs in both.categories.items()}
-    values = statistics.p_worse_anywhere([c.matched_differences for c in changes.values()])
     test = "exact sign-flip test" if both.repeated else "exact McNemar test"
     whole = RateChange(both.pairs)
     groups = {"whole": whole}
-    if len(changes) > 1:
-        groups |= changes
-        test += f", corrected for the whole and {len(changes)} categories"
+    if len(both.categories) > 1:
+        groups |= {name: RateChange(pairs) for name, pairs in both.categories.items()}
+        test += f", corrected for the whole and {len(both.categories)} categories"
+    parts = [change.matched_differences for change in groups.values()]
+    values = statistics.p_worse_anywhere(parts[1:] or parts)
     red = {name: p for name, p in zip(groups, values, strict=False) if p <= gate.alpha}
     if not red:
         return _not_worse(whole, min(values), gate)

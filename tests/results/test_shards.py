@@ -40,9 +40,7 @@ def test_a_shard_is_read_as_it_was_written():
     assert parse_results(first.text(), "f") == first
 
 
-@pytest.mark.parametrize(
-    "shard", ["null", "[]", '{"number":2}', '{"number":3,"of":2}', '{"number":"1","of":"2"}']
-)
+@pytest.mark.parametrize("shard", ["null", "[]", '{"number":2}'])
 def test_a_damaged_head_is_an_error_that_names_the_line(shard):
     text = f'{{"items":0,"miniwob_results":2,"partial":[],"shard":{shard}}}\n'
     with pytest.raises(UsageError, match=r"^f:1 does not describe a shard; run the shard again"):
