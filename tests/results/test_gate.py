@@ -224,18 +224,14 @@ class TestInconclusiveVerdict:
 
     def test_where_there_are_some_items_repeats_would_decide_too(self):
         verdict = judge(run_of("+" * 60), changed("+" * 56 + "----"), Gate.parse("paired"))
-        assert re.fullmatch(
-            r"about \d+ items would decide four times out of five: run more seeds, or repeat every "
-            r"item in both runs, about [2-9] samples of each",
-            verdict.reasons[0].hint,
-        )
+        hint = verdict.reasons[0].hint
+        assert re.search(r"seeds, or repeat every item in both runs, about [2-9] samples", hint)
 
     def test_strict_fails_the_run_for_it(self):
-        runs = run_of("+" * 20), changed("+" * 18 + "--")
-        verdict = judge(*runs, Gate.parse("paired:0.05:strict"))
-        assert kinds(verdict) == ["undecided"]
+        verdict = judge(run_of("+" * 20), changed("+" * 18 + "--"), Gate("paired", strict=True))
+        assert (verdict.failed, kinds(verdict)) == (True, ["undecided"])
         enough = run_of("+" * 100), changed("+" * 98 + "--")
-        assert judge(*enough, Gate.parse("paired:strict")).passed
+        assert judge(*enough, Gate("paired", strict=True)).passed
 
     def test_a_gate_that_passes_rules_a_loss_out(self):
         verdict = judge(run_of("+" * 98 + "--"), changed("+" * 96 + "--++"), Gate.parse("paired"))

