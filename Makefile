@@ -9,6 +9,9 @@ DOCS  := $(VENV)/.installed-docs
 FRAMEWORKS := .venv-frameworks/.installed
 TYPED := pytest_miniwob_agent $(wildcard benchmarks)
 
+# Python may keep what it compiles; otherwise each run of pytest compiles the tests again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help install check check-format check-lint check-layers check-types \
 	test test-unit test-all replay paper docs options pictures check-pictures package browser grid frameworks
@@ -65,10 +68,10 @@ options: $(STAMP) ## write docs/options.md
 	$(VENV)/bin/python docs/options_page.py
 
 pictures: $(STAMP) browser ## take the pictures in the documentation again; those that changed are written
-	env -u OPENAI_API_KEY -u OPENAI_BASE_URL $(VENV)/bin/python tests/pictures.py
+	env -u OPENAI_API_KEY -u OPENAI_BASE_URL PYTHONPATH=tests $(VENV)/bin/python docs/page_pictures.py
 
 check-pictures: $(STAMP) browser ## fail if a picture in the documentation no longer shows what is there
-	env -u OPENAI_API_KEY -u OPENAI_BASE_URL $(VENV)/bin/python tests/pictures.py --check
+	env -u OPENAI_API_KEY -u OPENAI_BASE_URL PYTHONPATH=tests $(VENV)/bin/python docs/page_pictures.py --check
 
 # Hundreds of megabytes, for sweeps only: `make test` does without.
 frameworks: $(FRAMEWORKS) ## set up the frameworks of examples/ and a gateway, which tests in test-all need

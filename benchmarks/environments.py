@@ -40,7 +40,7 @@ from replay import Page, Watch
 from selenium.common.exceptions import WebDriverException
 
 from pytest_miniwob_agent.browser.input import KEY_CODES
-from pytest_miniwob_agent.browser.installed import find_browser
+from pytest_miniwob_agent.browser.local import find_browser
 from pytest_miniwob_agent.browser.process import VIEWPORT
 from pytest_miniwob_agent.core.actions import Click, Enter, Hold, Press, Release
 from pytest_miniwob_agent.tasks.catalogue import page_path

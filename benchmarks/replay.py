@@ -33,7 +33,7 @@ from selenium.webdriver import ActionChains, Keys
 from pytest_miniwob_agent import episode
 from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
 from pytest_miniwob_agent.browser.input import KEY_CODES
-from pytest_miniwob_agent.browser.installed import find_browser, find_driver
+from pytest_miniwob_agent.browser.local import find_browser, find_driver
 from pytest_miniwob_agent.browser.pages import page_url
 from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.browser.watchdog import Watchdog

@@ -35,8 +35,8 @@ from pytest_miniwob_agent.core.actions import (
     Type,
     Wait,
 )
-from pytest_miniwob_agent.core.case import Case
-from pytest_miniwob_agent.core.chat import Message, ModelRequest, ModelResponse, ToolCall
+from pytest_miniwob_agent.core.case import Case, Limits
+from pytest_miniwob_agent.core.chat import Message, ModelRequest, ModelResponse, ToolCall, Usage
 from pytest_miniwob_agent.core.errors import (
     BrowserError,
     BrowserLost,
@@ -69,7 +69,6 @@ from pytest_miniwob_agent.core.events import (
     TrialEnded,
     TrialStarted,
 )
-from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.observations import Element, Observation, Shot, Transition
 from pytest_miniwob_agent.core.outcome import (
     Change,
@@ -96,7 +95,6 @@ from pytest_miniwob_agent.core.protocols import (
     Visible,
 )
 from pytest_miniwob_agent.core.tools import BadCall, action_of_call, tools_of
-from pytest_miniwob_agent.core.usage import Usage
 from pytest_miniwob_agent.episode import run_episode
 
 if TYPE_CHECKING:

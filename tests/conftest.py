@@ -12,7 +12,7 @@ from projects import FAKE_PAGE, INNER_RUNS, ROOT, TEST_FILE, solve_menu
 from selenium_grid import SeleniumGrid
 from servers import ChatServer, RawServer
 
-from pytest_miniwob_agent.browser.installed import find_browser
+from pytest_miniwob_agent.browser.local import find_browser
 from pytest_miniwob_agent.browser.process import Browser
 
 SHIPPED = ("suites", "test_suite.py")
@@ -61,7 +61,7 @@ LOADED_ONCE = (
     "httpcore2",
     "openai.resources.chat.completions.completions",
     "scipy.stats",
-    "pytest_miniwob_agent.agents.reflective",
+    "pytest_miniwob_agent.agents.reflective.agent",
     "pytest_miniwob_agent.agents.registry",
     "pytest_miniwob_agent.browser.environment",
     "pytest_miniwob_agent.cassettes.tape.model",
@@ -75,13 +75,12 @@ LOADED_ONCE = (
     "pytest_miniwob_agent.terminal.episode",
     "pytest_miniwob_agent.testing",
 )
-"""Modules that inner runs use: pytester forgets those that an inner run was first to import. Some
-can't be loaded twice, and loading them again for each inner run took more time than the runs."""
+"""Modules that inner runs use. Pytester unloads what an inner run imports first, and loading these
+again for each run takes more time than the runs do."""
 
 
 @pytest.fixture(scope="session")
 def loaded_modules():
-    """The modules that inner runs use, loaded for good."""
     for name in LOADED_ONCE:
         importlib.import_module(name)
 

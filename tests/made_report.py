@@ -7,7 +7,7 @@ import zlib
 from dataclasses import replace
 
 from pytest_miniwob_agent.core.actions import Click, Enter, Press
-from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.core.case import Case, Limits
 from pytest_miniwob_agent.core.errors import Cause
 from pytest_miniwob_agent.core.events import (
     Acted,
@@ -19,7 +19,6 @@ from pytest_miniwob_agent.core.events import (
     TrialEnded,
     TrialStarted,
 )
-from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.observations import Element, Observation, Transition
 from pytest_miniwob_agent.core.outcome import (
     RECORD_IT,

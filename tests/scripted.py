@@ -1,8 +1,7 @@
 """Episodes of an agent on a fake page with a scripted model, and parts of what happened."""
 
-from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.core.case import Case, Limits
 from pytest_miniwob_agent.core.events import Acted, Reflected, TrialEnded
-from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.observations import Element
 from pytest_miniwob_agent.episode import run_episode
 from pytest_miniwob_agent.testing import ScriptedLLM

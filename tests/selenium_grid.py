@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from projects import ROOT
 
-from pytest_miniwob_agent.browser.installed import find_browser, find_driver
+from pytest_miniwob_agent.browser.local import find_browser, find_driver
 
 USER, PASSWORD = "grid-user", "pwd-grey-goose"
 

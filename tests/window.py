@@ -11,7 +11,7 @@ from selenium.webdriver import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
-from pytest_miniwob_agent.browser.installed import find_browser
+from pytest_miniwob_agent.browser.local import find_browser
 
 
 class Window:

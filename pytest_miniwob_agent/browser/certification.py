@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import random
 import time
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from difflib import unified_diff
-from functools import partial
-from types import MappingProxyType
 
-from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
 from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.core import actions
 from pytest_miniwob_agent.core.case import Case
@@ -59,16 +57,10 @@ class Seen:
         """The observation as lines to compare."""
         seen = self.transition
         head = f"after {self.action}: reward {seen.reward:g}, done {seen.done}, error {seen.error}"
-        shown = seen.observation
-        return [head, f"goal: {shown.goal}", *map(str, shown.elements)]
+        return [head, f"goal: {seen.observation.goal}", *map(str, seen.observation.elements)]
 
 
-def explore(
-    env: Page,
-    wait: Callable[[], None] = lambda: None,
-    full: bool = False,
-    pixels: bool = False,
-) -> list[Seen]:
+def explore(env: Page, *, pause: float = 0, full: bool = False, pixels: bool = False) -> list[Seen]:
     """Try actions on a page, and return an observation for each.
 
     The first trial clicks elements, writes to fields and presses keys, each element once. Then, in
@@ -76,9 +68,10 @@ def explore(
     the trial, the next one continues with the remaining actions.
 
     With `full`, screens show everything, and the actions that go with them come last; with
-    `pixels`, there is a picture of each screen. `wait` is called before each action.
+    `pixels`, there is a picture of each screen. Before each action up to `pause` seconds pass.
     """
     seen: list[Seen] = []
+    chance = random.Random(0)
 
     def see(action: str, transition: Transition) -> None:
         look = pixels and not transition.done and isinstance(env, Visible)
@@ -89,7 +82,7 @@ def explore(
         observation = env.reset(full=full)
         see("loading", Transition(observation))
         for step in range(steps):
-            wait()
+            time.sleep(chance.uniform(0, pause))
             action = choose(observation, step)
             if action is None:
                 break
@@ -161,11 +154,11 @@ def _points_and_times(observation: Observation, step: int) -> actions.Action | N
 
 def certify(
     cases: Sequence[Case],
+    open_page: Callable[[Browser, Case], Page],
     start_browser: Callable[[], Browser],
+    others: Mapping[str, Callable[[], Browser]],
     progress: Callable[[str], None] = lambda text: None,
     *,
-    others: Mapping[str, Callable[[], Browser]] = MappingProxyType({}),
-    open_page: Callable[[Browser, Case], Page] = MiniwobEnvironment,
     pause: float = PAUSE,
     full: bool = False,
     pixels: bool = False,
@@ -177,10 +170,10 @@ def certify(
 
     Args:
         cases: the cases to certify.
-        start_browser: makes the browser of a pass, which is closed after it.
-        progress: called with a line of text before each case of each pass.
-        others: makes other browsers to compare with, by the names that differences give them.
         open_page: makes the page of a case in a browser.
+        start_browser: makes the browser of a pass, which is closed after it.
+        others: makes other browsers to compare with, by the names that differences give them.
+        progress: called with a line of text before each case of each pass.
         pause: the longest pause between two actions in the last pass, in seconds.
         full: True for screens of everything that shows.
         pixels: True to compare pictures of the screens, too.
@@ -191,61 +184,44 @@ def certify(
         *((name, start, cases) for name, start in others.items()),
         ("pauses between the actions", start_browser, cases),
     ]
-    chance = random.Random(0)
-    found = {case: _Found() for case in cases}
+    seen: dict[Case, dict[str, list[Seen]]] = defaultdict(dict)
+    errors: dict[Case, str] = {}
+    remarks: dict[Case, dict[str, None]] = defaultdict(dict)
     for number, (name, start, order) in enumerate(passes, start=1):
-        wait = partial(_wait, chance, pause if number == len(passes) else 0)
+        longest = pause if number == len(passes) else 0
         with closing(start()) as browser:
             for done, case in enumerate(order, start=1):
                 progress(f"pass {number} of {len(passes)}: {done} of {len(cases)}, {case}")
                 page = open_page(browser, case)
                 try:
-                    found[case].passes[name] = explore(page, wait, full, pixels)
+                    seen[case][name] = explore(page, pause=longest, full=full, pixels=pixels)
                 except (BrowserError, PageError) as error:
-                    found[case].errors.append(str(error))
+                    errors.setdefault(case, str(error))
                 if isinstance(page, Remarking):
-                    found[case].remarks.update(dict.fromkeys(page.remarks()))
-    return [_verdict(case, found[case]) for case in cases]
+                    remarks[case].update(dict.fromkeys(page.remarks()))
+
+    def verdict(case: Case) -> Verdict:
+        known = tuple(remarks[case])
+        if case in errors:
+            return Verdict(case, 0, errors[case], known)
+        return Verdict(case, len(seen[case]["first pass"]), _difference(seen[case]), known)
+
+    return [verdict(case) for case in cases]
 
 
-def _wait(chance: random.Random, longest: float) -> None:
-    time.sleep(chance.uniform(0, longest))
-
-
-@dataclass(slots=True)
-class _Found:
-    """Findings of all passes on a case."""
-
-    passes: dict[str, list[Seen]] = field(default_factory=dict)
-    errors: list[str] = field(default_factory=list)
-    remarks: dict[str, None] = field(default_factory=dict)
-
-
-def _verdict(case: Case, found: _Found) -> Verdict:
-    """Compare what the passes have seen on a case with the first of them."""
-    if found.errors:
-        return Verdict(case, 0, found.errors[0], tuple(found.remarks))
-    (_, first), *others = found.passes.items()
-    differences = [
-        _compare(before, after, name)
-        for name, seen in others
-        for before, after in zip(first, seen, strict=False)
-    ]
-    differences += [
-        f"the passes differ in length ({name})" for name, seen in others if len(seen) != len(first)
-    ]
-    difference = next(filter(None, differences), "")
-    return Verdict(case, len(first), difference, tuple(found.remarks))
-
-
-def _compare(before: Seen, after: Seen, name: str) -> str:
-    """The difference of two observations, or of their pictures, as a text."""
-    if before != after:
-        lines = before.lines(), after.lines()
-        return "\n".join(unified_diff(*lines, "first pass", name, n=0, lineterm=""))
-    if before.picture == after.picture:
-        return ""
-    compared = compare(before.picture, after.picture)
-    if compared is not None and compared.tolerated:
-        return ""
-    return f"the picture after {before.action} ({name}): {compared or 'its size differs'}"
+def _difference(passes: Mapping[str, list[Seen]]) -> str:
+    """The first difference of later passes from the first one, as a text; empty if all agree."""
+    (_, first), *others = passes.items()
+    for name, seen in others:
+        for before, after in zip(first, seen, strict=False):
+            if before != after:
+                lines = before.lines(), after.lines()
+                return "\n".join(unified_diff(*lines, "first pass", name, n=0, lineterm=""))
+            if before.picture != after.picture:
+                compared = compare(before.picture, after.picture)
+                if compared is None or not compared.tolerated:
+                    what = compared or "its size differs"
+                    return f"the picture after {before.action} ({name}): {what}"
+        if len(seen) != len(first):
+            return f"the passes differ in length ({name})"
+    return ""

@@ -121,3 +121,9 @@ class DevTools:
         """Close the connection, in any state."""
         with contextlib.suppress(WebSocketException, OSError):
             self._socket.shutdown()
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of an error's message, or its type."""
+    text = str(getattr(error, "msg", None) or error).strip()
+    return text.splitlines()[0] if text else type(error).__name__

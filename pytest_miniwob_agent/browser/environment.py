@@ -1,4 +1,4 @@
-"""The MiniWoB++ page in Chromium, as a `Page`.
+"""A task's page in Chromium, as a `Page`: one of MiniWoB++, or one of your own.
 
 The page's clock (page/clock.js) stands still while the agent thinks. It moves on after each action,
 so that animations and delays are over before the page is read, on any machine and with any model.
@@ -7,26 +7,54 @@ so that animations and delays are over before the page is read, on any machine a
 from __future__ import annotations
 
 import base64
+import contextlib
+import re
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
+from urllib.parse import quote
 
 from selenium import webdriver
+from selenium.common.exceptions import JavascriptException, WebDriverException
 
-from pytest_miniwob_agent.browser.gestures import Gesture
-from pytest_miniwob_agent.browser.input import KEY_CODES, NativeInput
-from pytest_miniwob_agent.browser.pages import page_url
+from pytest_miniwob_agent.browser.input import KEY_CODES, Gesture, NativeInput
+from pytest_miniwob_agent.browser.pages import own_page_url, page_url
 from pytest_miniwob_agent.browser.process import VIEWPORT, Browser
 from pytest_miniwob_agent.core.actions import Action, Drag, DragFrom, Follow, Scroll, Wait
 from pytest_miniwob_agent.core.case import Case
-from pytest_miniwob_agent.core.data import from_data
+from pytest_miniwob_agent.core.errors import BrowserLost, PageError
+from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.observations import Element, Observation, Shot, Transition
+from pytest_miniwob_agent.core.text import sanitize_line
+from pytest_miniwob_agent.tasks.pages import TaskPage
 
 FONT = "Roboto"
 """The name, in its file, of the font of all text on a page."""
 
 MAX_SIDE = 1500
 """The longest side of an enlarged picture, in pixels; models shrink what is larger."""
+
+POLL = 0.002
+"""Real seconds between two questions whether the next page is there."""
+
+LEFT = re.compile("navigated|context|detached", re.IGNORECASE)
+"""Errors of the driver where a page is left while it is read."""
+
+REINSERTED = """<p style="height: 100px; background: red"></p>
+<script>
+  let clicked = false;
+  const shown = document.querySelector("p");
+  shown.onmouseover = () => document.body.append(shown);
+  shown.onclick = () => { clicked = true; };
+</script>"""
+
+
+def open_environment(browser: Browser, case: Case, page: TaskPage) -> MiniwobEnvironment:
+    """The page of a case: the package's, or one of your own."""
+    if page.root is None:
+        return MiniwobEnvironment(browser, case)
+    return OwnPageEnvironment(browser, case, page)
 
 
 class MiniwobEnvironment:
@@ -57,7 +85,12 @@ class MiniwobEnvironment:
         with self._browser.guard(f"loading {self._name}") as driver:
             self._next = None
             self._full = full
-            self._release_keys(driver)
+            if self._browser.held:
+                release = Gesture(driver)
+                for key in sorted(self._browser.held):
+                    release.keys.key_up(KEY_CODES[key])
+                self._browser.perform(release.steps)
+                self._browser.held.clear()
             self._browser.forget_pages()
             self._load(driver)
             read = self._read("start", self._case.seed, full)
@@ -81,7 +114,7 @@ class MiniwobEnvironment:
                 for number, part in enumerate(planned.parts):
                     if number:
                         self._browser.call("miniwobAgent.ask", "frame")
-                    self._browser.perform(part)
+                    self._browser.perform(part.steps)
             if isinstance(action, Wait | Follow):
                 wait = None if planned.error else self._time_left(action, driver)
                 read = self._read("readAfter", wait, self._full)
@@ -128,6 +161,20 @@ class MiniwobEnvironment:
         own = {True: "", False: " of this machine"}
         return sorted({font["familyName"] + own[font["isCustomFont"]] for font in fonts})
 
+    def clicks_what_reinserts_itself(self) -> bool:
+        """True if a click lands on an element that inserts itself again under the pointer.
+
+        It does not where the browser sends `BOUNDARY_EVENTS` and has no switch for them. The page
+        is left for this.
+        """
+        with self._browser.guard("clicking an element that inserts itself again") as driver:
+            driver.get(f"data:text/html,{quote(REINSERTED)}")
+            mouse = Gesture(driver)
+            mouse.move((50, 50))
+            mouse.click()
+            self._browser.perform(mouse.steps)
+            return bool(self._browser.call("(() => clicked)"))
+
     def look(
         self,
         action: Action | None = None,
@@ -170,7 +217,7 @@ class MiniwobEnvironment:
                 break
             gesture = Gesture(driver, self._browser.held)
             gesture.move(point)
-            self._browser.perform(gesture)
+            self._browser.perform(gesture.steps)
         return left
 
     def _aim(self, action: Action) -> NativeInput:
@@ -185,15 +232,105 @@ class MiniwobEnvironment:
         """The page as it was read; keeps the points of its elements."""
         self._points = {element["id"]: element.pop("point") for element in read["elements"]}
         self._points.pop(None, None)  # type: ignore[call-overload]
-        elements = from_data(tuple[Element, ...], read["elements"])
-        observation = Observation(read["goal"], elements, read["focus"])
+        elements = (
+            Element(**{**element, "details": tuple(map(tuple, element.get("details", ())))})
+            for element in read["elements"]
+        )
+        observation = Observation(read["goal"], tuple(elements), read["focus"])
         return Transition(observation, float(read["reward"]), read["done"], error)
 
-    def _release_keys(self, driver: webdriver.Remote) -> None:
-        """Release every key."""
-        if self._browser.held:
-            gesture = Gesture(driver)
-            for key in sorted(self._browser.held):
-                gesture.keys.key_up(KEY_CODES[key])
-            self._browser.perform(gesture)
-            self._browser.held.clear()
+
+class OwnPageEnvironment(MiniwobEnvironment):
+    """A page of your own, and the pages of its folder that it leads to.
+
+    Trial, goal, clock, random numbers, ids and what the pages store go on from one to the next
+    (page/visit.js).
+    """
+
+    def __init__(self, browser: Browser, case: Case, page: TaskPage) -> None:
+        assert page.root is not None
+        super().__init__(browser, case)
+        self._root = page.root
+        self._url = own_page_url(page)
+        self._name = str(display_path(page.file))
+        self._said: list[str] = []
+        """Remarks of this trial."""
+        self._taken = 0
+        """The number of them that `remarks` has returned."""
+
+    def remarks(self) -> Sequence[str]:
+        """Return what the author of the pages should know since the last call, once per trial.
+
+        Missing files, addresses out of the folder, refused windows and downloads, and errors of
+        scripts.
+        """
+        new = self._said[self._taken :]
+        self._taken = len(self._said)
+        return new
+
+    def _load(self, driver: webdriver.Remote) -> None:
+        assert self._browser.server is not None  # as the browser runs
+        self._said, self._taken = [], 0
+        self._server = self._browser.server
+        self._server.root = self._root
+        self._server.missed.clear()
+        self._browser.before_next_page = self._leave
+        driver.get(self._url)
+        # Nobody goes back to other tasks.
+        self._browser.devtools.call("Page.resetNavigationHistory")
+
+    def _read(self, function: str, *values: Any) -> dict[str, Any]:
+        """Have the page read, once no other one is about to come.
+
+        Raises:
+            PageError: it can't be a task.
+        """
+        while True:
+            try:
+                read = super()._read(function, *values)
+            except WebDriverException as error:
+                if not LEFT.search(str(error)):
+                    raise
+                read = {"leaving": True}
+            self._note(read)
+            if "fault" in read:
+                raise PageError(self._describe(read["path"], read["fault"]))
+            if not read.get("leaving"):
+                return read
+            if self._await_next_page():
+                function, values = "read", (False,)
+
+    def _leave(self) -> None:
+        """Leave neither windows nor what is handed over to the next trial or item."""
+        driver = self._browser.driver
+        first, *others = driver.window_handles
+        for window in others:
+            driver.switch_to.window(window)
+            driver.close()
+            driver.switch_to.window(first)
+        self._browser.call("(() => window.miniwobAgent?.forget?.())")
+
+    def _await_next_page(self) -> bool:
+        """Wait for the page that is about to come; True if the trial has begun on it."""
+        end = time.monotonic() + self._browser.timeout
+        while time.monotonic() < end:
+            with contextlib.suppress(JavascriptException):  # between two pages there is none
+                begun = self._browser.call("miniwobAgent.begun")
+                if begun is not None:
+                    return bool(begun)
+            time.sleep(POLL)
+        raise BrowserLost(f"the page after {self._name} did not come")
+
+    def _note(self, read: dict[str, Any]) -> None:
+        """Keep remarks of the page and of its server."""
+        missed = sorted(self._server.missed)
+        self._server.missed.clear()
+        found = [*read.pop("remarks", ()), *(f"there is no file {path}" for path in missed)]
+        self._said += [text for text in dict.fromkeys(found) if text not in self._said]
+
+    def _describe(self, path: str, fault: str) -> str:
+        """An error of a page, with its file and what the page remarked."""
+        file = self._server.own_file(path)
+        where = self._name if file is None else str(display_path(file))
+        lines = [f"{where}: {fault}", *(f"  {text}" for text in self._said)]
+        return "\n".join(sanitize_line(line) if n == 0 else line for n, line in enumerate(lines))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import re
 import socket
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from selenium import webdriver
@@ -17,10 +16,9 @@ from urllib3 import Timeout
 from urllib3.exceptions import HTTPError
 from websocket import WebSocket, WebSocketException, create_connection
 
-from pytest_miniwob_agent.browser.devtools import CONNECTION, DIRECT
+from pytest_miniwob_agent.browser.devtools import CONNECTION, DIRECT, first_line
 from pytest_miniwob_agent.browser.grid_address import CHROME_OPTIONS, NAME, PASSWORD, USER, Grid
-from pytest_miniwob_agent.browser.launcher import Serving, first_line
-from pytest_miniwob_agent.browser.watchdog import SessionWatchdog
+from pytest_miniwob_agent.browser.pages import Serving
 from pytest_miniwob_agent.core.errors import BrowserError
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import listed, shorten
@@ -30,12 +28,6 @@ from pytest_miniwob_agent.core.text import listed, shorten
 CONNECT_TIMEOUT, ROUND_TRIP, SESSION_TIMEOUT = 10.0, 15.0, 3600.0
 
 _FAILURES = (WebDriverException, HTTPError, OSError)
-
-
-class _StatusConnection(RemoteConnection):
-    """A connection that also asks a Grid for its status."""
-
-    extra_commands = {"status": ("GET", "/status")}  # type: ignore[dict-item]  # noqa: RUF012
 
 
 class GridStatus(NamedTuple):
@@ -53,23 +45,9 @@ class GridStatus(NamedTuple):
     slots: int
     free: int
 
-    @classmethod
-    def from_data(cls, status: Mapping[str, Any]) -> GridStatus:
-        """Return the status in a Grid's answer."""
-        nodes = [node for node in status.get("nodes", ()) if node["availability"] == "UP"]
-        versions = sorted({node.get("version", "").partition(" ")[0] for node in nodes})
-        slots = [
-            (str(slot["stereotype"].get("browserName")), slot.get("session"))
-            for node in nodes
-            for slot in node["slots"]
-        ]
-        offered = listed(sorted({browser for browser, _ in slots})) or "nothing"
-        chrome = [session for browser, session in slots if browser == "chrome"]
-        return cls(versions, offered, len(chrome), chrome.count(None))
-
 
 class GridLauncher:
-    """Opens a session on a Grid, which does not outlive this process.
+    """Opens a session on a Grid.
 
     Args:
         grid: the Grid.
@@ -81,7 +59,6 @@ class GridLauncher:
         self._headed = headed
         self._where = f"the Grid at {grid.url}"
         self._driver: webdriver.Remote | None = None
-        self._watchdog: SessionWatchdog | None = None
 
     def serving(self) -> Serving:
         """Return the interface that leads to the name in `--miniwob-serve`, or to the Grid."""
@@ -105,9 +82,8 @@ class GridLauncher:
         options.binary_location = chrome.pop("binary", "")
         for name, value in chrome.items():
             options.add_experimental_option(name, value)
-        for name, value in given.items():
+        for name, value in (given | {NAME: self._grid.session_name}).items():
             options.set_capability(name, value)
-        options.set_capability(NAME, self._grid.session_name)
         if not self._headed:
             options.add_argument("--headless=new")
 
@@ -118,12 +94,8 @@ class GridLauncher:
             driver = webdriver.Remote(self._grid.url, options=options, client_config=client)
         except _FAILURES as error:
             raise BrowserError(self._why_none(error)) from None
-        self._driver = driver
         client.timeout = Timeout(connect=CONNECT_TIMEOUT, read=timeout + ROUND_TRIP)
-        session = f"{self._grid.url}/session/{driver.session_id}"
-        self._watchdog = SessionWatchdog(
-            session, self._grid.headers, client.ca_certs, self._grid.on_loopback
-        )
+        self._driver = driver
         return driver
 
     def connect(self, driver: webdriver.Remote) -> WebSocket:
@@ -151,7 +123,8 @@ class GridLauncher:
         Raises:
             BrowserError: it can't be reached, refuses the user, or is not a Grid.
         """
-        connection: Any = _StatusConnection(client_config=self._client(CONNECT_TIMEOUT))
+        connection: Any = RemoteConnection(client_config=self._client(CONNECT_TIMEOUT))
+        connection.add_command("status", "GET", "/status")
         try:
             answer = connection.execute("status", {})
         except _FAILURES as error:
@@ -161,29 +134,38 @@ class GridLauncher:
             ) from None
         finally:
             connection.close()
+        if answer.get("status") == 401 and self._grid.user is None:
+            raise BrowserError(
+                f"{self._where} asks for a user and a password: set {USER} and {PASSWORD}"
+            )
         if answer.get("status") == 401:
-            fix = f"set {USER} and {PASSWORD}"
-            if self._grid.user is None:
-                raise BrowserError(f"{self._where} asks for a user and a password: {fix}")
-            fix = f"correct {USER} and {PASSWORD}, or those in --miniwob-remote"
-            raise BrowserError(f"{self._where} refuses the user and the password: {fix}")
+            raise BrowserError(
+                f"{self._where} refuses the user and the password: correct {USER} and {PASSWORD}, "
+                "or those in --miniwob-remote"
+            )
         value = answer.get("value")
         if not isinstance(value, dict) or "ready" not in value:
             raise BrowserError(
                 f"there is no Selenium Grid at {self._grid.url}, but something that answers in "
                 "another way. Is --miniwob-remote right?"
             )
-        return GridStatus.from_data(value)
+        nodes = [node for node in value.get("nodes", ()) if node["availability"] == "UP"]
+        versions = {node.get("version", "").partition(" ")[0] for node in nodes}
+        slots = [
+            (str(slot["stereotype"].get("browserName")), slot.get("session"))
+            for node in nodes
+            for slot in node["slots"]
+        ]
+        offered = listed(sorted({browser for browser, _ in slots})) or "nothing"
+        chrome = [session for browser, session in slots if browser == "chrome"]
+        return GridStatus(sorted(versions), offered, len(chrome), chrome.count(None))
 
     def kill(self, *, orderly: bool = False) -> None:
         """End the session; one that can't be reached is ended by its node's --session-timeout."""
-        driver, watchdog = self._driver, self._watchdog
-        self._driver = self._watchdog = None
+        driver, self._driver = self._driver, None
         if driver is not None:
             with contextlib.suppress(*_FAILURES):
                 driver.quit()
-        if watchdog is not None:
-            watchdog.dismiss()
 
     def explain(self, error: BaseException) -> str:
         """Return the error of a session, and its likely reason."""

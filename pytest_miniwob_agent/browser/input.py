@@ -1,16 +1,17 @@
-"""Native input of an action: events of the mouse and keys, aimed at the page."""
+"""An action as native input: events of the mouse and keys, aimed at the page."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from itertools import pairwise
 from typing import Any
 
-from selenium.webdriver import Keys
+from selenium import webdriver
+from selenium.webdriver import ActionChains, Keys
 
-from pytest_miniwob_agent.browser.gestures import Gesture
-from pytest_miniwob_agent.browser.process import VIEWPORT, Browser
+from pytest_miniwob_agent.browser.process import VIEWPORT, Browser, Step
 from pytest_miniwob_agent.core import actions
 from pytest_miniwob_agent.core.actions import (
     MAX_PIXELS,
@@ -36,10 +37,86 @@ KEY_CODES: dict[str, str] = {
 }
 """WebDriver's characters for the keys of `Press`, `Hold` and `Release`, by their names."""
 
+MODIFIERS = {"ALT": 1, "CTRL": 2, "SHIFT": 8}
+"""The bits of keys that are held in events of the mouse (`Input.dispatchMouseEvent`)."""
+
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 _UNTYPABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ue000-\uf8ff]")
 """Characters that no key types; WebDriver takes those from U+E000 on for keys such as CTRL."""
+
+
+class Gesture:
+    """Input for the browser: the mouse by its own protocol, keys by the driver with its keyboard.
+
+    Attributes:
+        steps: commands that are sent at once, and chains of keys.
+        points: the points that the mouse goes to.
+    """
+
+    def __init__(self, driver: webdriver.Remote, held: Iterable[str] = ()) -> None:
+        self.steps: list[Step] = []
+        self.points: list[tuple[int, int]] = []
+        self._driver = driver
+        self._modifiers = sum(MODIFIERS.get(key, 0) for key in held)
+        self._at = (0, 0)
+        self._pressed = False
+
+    def go_on(self) -> Gesture:
+        """Return the next part of this gesture, in which the mouse is where it is now."""
+        following = copy(self)
+        following.steps, following.points = [], []
+        return following
+
+    @property
+    def keys(self) -> ActionChains:
+        """The chain to which keys are added that come next."""
+        last = self.steps[-1] if self.steps else None
+        if not isinstance(last, ActionChains):
+            last = ActionChains(self._driver, duration=0)
+            self.steps.append(last)
+        return last
+
+    def move(self, point: Sequence[int]) -> None:
+        """Move the mouse to a point, and wait: Chromium may merge moves that arrive together."""
+        self._at = (point[0], point[1])
+        self.points.append(self._at)
+        last = self.steps[-1] if self.steps else None
+        if isinstance(last, list) and last[-1][1]["type"] == "mouseMoved":
+            self.steps.append([])
+        self._mouse("mouseMoved")
+
+    def press(self, count: int = 1) -> None:
+        """Press the mouse's left button; `count` is 2 for the second press of a double click."""
+        self._pressed = True
+        self._mouse("mousePressed", button="left", clickCount=count)
+
+    def release(self, count: int = 1) -> None:
+        """Release the mouse's left button."""
+        self._pressed = False
+        self._mouse("mouseReleased", button="left", clickCount=count)
+
+    def click(self, times: int = 1) -> None:
+        """Click where the mouse is; twice is a double click."""
+        for count in range(1, times + 1):
+            self.press(count)
+            self.release(count)
+
+    def scroll(self, pixels: int) -> None:
+        """Turn the wheel where the mouse is, downwards by so many pixels."""
+        self._mouse("mouseWheel", deltaX=0, deltaY=pixels)
+
+    def _mouse(self, event: str, **more: Any) -> None:
+        x, y = self._at
+        state: dict[str, Any] = {"buttons": int(self._pressed), "modifiers": self._modifiers}
+        if self._pressed:
+            state |= {"button": "left", "force": 0.5}  # the pressure of devices that measure none
+        last = self.steps[-1] if self.steps else None
+        if not isinstance(last, list):
+            last = []
+            self.steps.append(last)
+        params = {"type": event, "x": x, "y": y, **state, **more}
+        last.append(("Input.dispatchMouseEvent", params))
 
 
 class _Impossible(Exception):
@@ -59,7 +136,7 @@ class NativeInput:
         slow: True to make every move of a drag a part, so that time can pass between them.
 
     Attributes:
-        parts: what to perform, one after the other.
+        parts: what to perform, one after the other; `gesture` is the last of them.
         error: the reason why the action is impossible, or None.
     """
 
@@ -71,22 +148,17 @@ class NativeInput:
         slow: bool = False,
     ) -> None:
         self.action = action
-        self.parts = [Gesture(browser.driver, browser.held)]
+        self.gesture = Gesture(browser.driver, browser.held)
+        self.parts = [self.gesture]
         self.error: str | None = None
         self._browser = browser
         self._points = points
         self._held = browser.held
         self._slow = slow
         try:
-            self._check()
             self._add()
         except _Impossible as reason:
             self.error = str(reason)
-
-    @property
-    def gesture(self) -> Gesture:
-        """The part to which input is added."""
-        return self.parts[-1]
 
     @property
     def pointed(self) -> list[tuple[int, int]]:
@@ -98,13 +170,11 @@ class NativeInput:
         points = [point for part in self.parts for point in part.points]
         return list(dict.fromkeys([points[0], points[-1]])) if points else []
 
-    def _check(self) -> None:
+    def _add(self) -> None:
         for id_ in actions.elements_of(self.action):
             _require(id_ in self._points, f"there is no element with id={id_} on the screen")
         if isinstance(self.action, actions.Select | actions.Choose | actions.Copy | actions.Paste):
             _require(not self._held, f"release {' and '.join(sorted(self._held))} first")
-
-    def _add(self) -> None:
         match self.action:
             case actions.Click(element, at):
                 self._click(element, at)
@@ -120,9 +190,8 @@ class NativeInput:
             case actions.HoverAt(point):
                 self.gesture.move(self._inside(point))
             case actions.DragFrom(drag_points):
-                _require(
-                    2 <= len(drag_points) <= MAX_POINTS, f"a drag has 2 to {MAX_POINTS} points"
-                )
+                enough = 2 <= len(drag_points) <= MAX_POINTS
+                _require(enough, f"a drag has 2 to {MAX_POINTS} points")
                 self._drag_along([self._inside(point) for point in drag_points])
             case actions.Wait(seconds):
                 _check_time(seconds)
@@ -132,9 +201,8 @@ class NativeInput:
             case actions.Select():
                 self._select(self.action)
             case actions.Scroll(element, pixels):
-                _require(
-                    0 < abs(pixels) <= MAX_PIXELS, f"a wheel can't be turned by {pixels} pixels"
-                )
+                turns = 0 < abs(pixels) <= MAX_PIXELS
+                _require(turns, f"a wheel can't be turned by {pixels} pixels")
                 self.gesture.move(self._point(element))
                 self.gesture.scroll(round(pixels))
             case _:
@@ -150,10 +218,8 @@ class NativeInput:
                 _check_typable(text)
                 self.gesture.keys.send_keys(text)
             case actions.Press(key, times):
-                _require(
-                    1 <= times <= MAX_PRESSES,
-                    f"a key can be pressed 1 to {MAX_PRESSES} times, not {times}",
-                )
+                allowed = f"a key can be pressed 1 to {MAX_PRESSES} times"
+                _require(1 <= times <= MAX_PRESSES, f"{allowed}, not {times}")
                 self.gesture.keys.send_keys(_code_of(key) * times)
             case actions.Hold(key):
                 self.gesture.keys.key_down(_code_of(key))
@@ -208,7 +274,8 @@ class NativeInput:
 
     def _let_time_pass(self) -> None:
         if self._slow:
-            self.parts.append(self.gesture.go_on())
+            self.gesture = self.gesture.go_on()
+            self.parts.append(self.gesture)
 
     def _inside(self, point: actions.Point) -> list[int]:
         """The whole pixel of a point of the page."""
@@ -260,11 +327,8 @@ class NativeInput:
     def _ask(self, name: str, *values: Any) -> Any:
         """Call a function of the document that shows the task."""
         # The driver refuses half of a surrogate pair.
-        values = tuple(
-            _SURROGATES.sub("\ufffd", value) if isinstance(value, str) else value
-            for value in values
-        )
-        return self._browser.call("miniwobAgent.ask", name, *values)
+        sent = (_SURROGATES.sub("\ufffd", one) if isinstance(one, str) else one for one in values)
+        return self._browser.call("miniwobAgent.ask", name, *sent)
 
     def _press_with(self, modifier: str, keys: str) -> None:
         self.gesture.keys.key_down(modifier).send_keys(keys).key_up(modifier)

@@ -1,10 +1,11 @@
-"""Chromium on this machine: started by its driver, in a process group that ends with the run."""
+"""Chromium on this machine: found, and started by its driver in a group that ends with the run."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
+import shutil
 from pathlib import Path
 from urllib.request import ProxyHandler, build_opener
 from xml.sax.saxutils import escape
@@ -15,31 +16,102 @@ from selenium.webdriver.common.options import BaseOptions
 from urllib3.exceptions import HTTPError
 from websocket import WebSocket, WebSocketException, create_connection
 
-from pytest_miniwob_agent.browser.devtools import CONNECTION, DIRECT
-from pytest_miniwob_agent.browser.installed import DRIVER_HINT, find_browser, find_driver, is_shell
-from pytest_miniwob_agent.browser.launcher import Serving, first_line
+from pytest_miniwob_agent.browser.devtools import CONNECTION, DIRECT, first_line
+from pytest_miniwob_agent.browser.pages import Serving
 from pytest_miniwob_agent.browser.watchdog import Watchdog
 from pytest_miniwob_agent.core.errors import BrowserError
+
+SHELLS = ("chromium-headless-shell", "chrome-headless-shell")
+"""Names of Chromium's headless shell: the same engine without the parts of a window. It replays in
+about half the processor time."""
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+"""Names of whole browsers."""
+
+MAC_CHROME = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
+
+DRIVER_HINT = (
+    "on Debian and Ubuntu with `apt-get install chromium-driver`, elsewhere the chromedriver of "
+    "the browser's version beside the browser or on PATH"
+)
+
+SHELL_HINT = (
+    "on Debian with `apt-get install chromium-headless-shell`, elsewhere the "
+    "chrome-headless-shell of chromedriver's version on PATH"
+)
 
 LOOPBACK_TIMEOUT = 5.0
 """Real seconds to wait for a connection to this machine itself, which takes microseconds."""
 
-_FONTS = """<?xml version="1.0"?>
-<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
-<fontconfig>
-  <include ignore_missing="yes">{machine}</include>
-  <match target="pattern">{edits}</match>
-  <match target="font">{edits}</match>
-</fontconfig>
-"""
-
-_GREY_LETTERS = """
+GREY_LETTERS = """
     <edit name="antialias" mode="assign"><bool>true</bool></edit>
     <edit name="autohint" mode="assign"><bool>false</bool></edit>
     <edit name="hinting" mode="assign"><bool>false</bool></edit>
     <edit name="hintstyle" mode="assign"><const>hintnone</const></edit>
     <edit name="rgba" mode="assign"><const>none</const></edit>
   """
+
+FONTS = f"""<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig>
+  <include ignore_missing="yes">{{machine}}</include>
+  <match target="pattern">{GREY_LETTERS}</match>
+  <match target="font">{GREY_LETTERS}</match>
+</fontconfig>
+"""
+"""Settings of fontconfig, which include those of the machine."""
+
+
+def is_shell(path: str) -> bool:
+    """True if a browser is a headless shell, by its name or that of the file it links to."""
+    names = {Path(path).name, Path(path).resolve().name}
+    return any("headless-shell" in name or "headless_shell" in name for name in names)
+
+
+def find_browser(path: str | None = None, *, headed: bool = False) -> str:
+    """The executable to start: `path`, `$MINIWOB_BROWSER`, or the first of `SHELLS` and `BROWSERS`.
+
+    For a window (`headed`) only the latter.
+
+    Raises:
+        BrowserError: there is none, or it has no window.
+    """
+    if path := path or os.environ.get("MINIWOB_BROWSER"):
+        found = shutil.which(path)
+        if found is None:
+            raise BrowserError(f"no browser at {path!r} (--miniwob-browser or MINIWOB_BROWSER)")
+        if headed and is_shell(found):
+            raise BrowserError(
+                f"{found} has no window, which --miniwob-headed shows: name a whole Chromium or "
+                "Chrome with --miniwob-browser, or leave that and MINIWOB_BROWSER out"
+            )
+        return found
+    names = BROWSERS if headed else (*SHELLS, *BROWSERS)
+    if found := next(filter(None, map(shutil.which, (*names, MAC_CHROME))), None):
+        return found
+    raise BrowserError(
+        f"no Chromium or Chrome found (looked for {', '.join(names)}): install one, on Debian and "
+        "Ubuntu with `apt-get install chromium chromium-driver`, or name it with "
+        "--miniwob-browser PATH"
+    )
+
+
+def find_driver(browser: str) -> str:
+    """The chromedriver to start: `$SE_CHROMEDRIVER`, the browser's neighbour, or one on the path.
+
+    Without one Selenium would download it, but no run asks the network.
+
+    Raises:
+        BrowserError: there is none.
+    """
+    if path := os.environ.get("SE_CHROMEDRIVER"):
+        return path
+    folders = (Path(browser).parent, Path(browser).resolve().parent, os.environ.get("PATH", ""))
+    if found := shutil.which("chromedriver", path=os.pathsep.join(map(str, folders))):
+        return found
+    raise BrowserError(
+        f"no chromedriver found beside {browser} or on PATH: install it, {DRIVER_HINT}"
+    )
 
 
 class LocalLauncher:
@@ -75,11 +147,11 @@ class LocalLauncher:
         """Start Chromium, as in `Launcher`."""
         driver_path = find_driver(options.binary_location)
         self._watchdog = Watchdog()
-        fonts = write_font_settings(Path(self._watchdog.folder))
+        folder = self._watchdog.folder
         try:
             self._service = webdriver.ChromeService(
                 driver_path,
-                env={**os.environ, "TMPDIR": self._watchdog.folder, "FONTCONFIG_FILE": str(fonts)},
+                env={**os.environ, "TMPDIR": folder, "FONTCONFIG_FILE": _font_settings(folder)},
                 popen_kw={"process_group": self._watchdog.group},  # Ctrl-C does not reach it there
             )
             self._driver = webdriver.Chrome(options=options, service=self._service)
@@ -119,9 +191,8 @@ class LocalLauncher:
             driver.command_executor.close()  # type: ignore[union-attr]
         if watchdog is not None:
             watchdog.end()
-        process = None if service is None else service.process
-        if service is not None and process is not None:
-            process.communicate()
+        if service is not None and service.process is not None:
+            service.process.communicate()
             # Otherwise the service would try to stop it again when it is collected.
             service.process = None  # type: ignore[assignment]
 
@@ -130,7 +201,7 @@ class LocalLauncher:
         return first_line(error)
 
 
-def write_font_settings(folder: Path) -> Path:
+def _font_settings(folder: str) -> str:
     """Write settings that draw letters in grey and without hinting on any machine.
 
     Text of the page keeps to its own outlines anyway (page/style.js), but text in drawings follows
@@ -143,7 +214,6 @@ def write_font_settings(folder: Path) -> Path:
     """
     machine = Path(os.environ.get("FONTCONFIG_FILE") or "fonts.conf")
     machine = Path(os.environ.get("FONTCONFIG_PATH") or "/etc/fonts") / machine
-    text = _FONTS.format(machine=escape(str(machine)), edits=_GREY_LETTERS)
-    path = folder / "fonts.conf"
-    path.write_text(text, encoding="utf-8")
-    return path
+    path = Path(folder, "fonts.conf")
+    path.write_text(FONTS.format(machine=escape(str(machine))), encoding="utf-8")
+    return str(path)

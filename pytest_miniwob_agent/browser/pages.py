@@ -5,7 +5,7 @@ from __future__ import annotations
 import mimetypes
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from pytest_miniwob_agent.core.errors import BrowserError
@@ -26,8 +26,6 @@ OWN_ORIGIN = f"http://{OWN_HOST}"
 SHARED = ("/core/", "/common/")
 """Folders of the package that your own pages may load scripts and styles from."""
 
-NOT_FOUND = "404 Not Found"
-
 POLICY = "default-src 'self' data: blob: 'unsafe-inline' 'unsafe-eval'; form-action 'self'"
 """What your own pages may load. Nothing else can be reached anyway; with the policy they hear of
 what they did not get (page/leaving.js)."""
@@ -45,21 +43,37 @@ def own_page_url(page: TaskPage) -> str:
     return f"{OWN_ORIGIN}/{quote('' if path == INDEX else path)}"
 
 
+class Serving(NamedTuple):
+    """The address at which pages are served, and its name for the browser.
+
+    Attributes:
+        listen: the address to listen on.
+        port: the port; 0 for one that the system chooses.
+        name: the browser's name for that address; an address of IPv6 is in brackets.
+        hint: the way out where the server can't listen there.
+    """
+
+    listen: str = "127.0.0.1"
+    port: int = 0
+    name: str = "127.0.0.1"
+    hint: str = ""
+
+
 class PageServer:
     """Serves the files of the installed `miniwob` package, and one folder of own pages.
 
     Attributes:
-        port: the port that it listens on; for port 0 the system chooses one.
+        address: its host and port, as the browser names them.
         root: the folder whose files `OWN_HOST` has now; None for none.
         missed: the paths that `OWN_HOST` was asked for in vain; whoever reads them empties it.
 
     Raises:
-        BrowserError: the port can't be opened; its message ends with `hint`.
+        BrowserError: the port can't be opened.
     """
 
-    def __init__(self, host: str = "127.0.0.1", port: int = 0, hint: str = "") -> None:
+    def __init__(self, serving: Serving) -> None:
         folder = pages_folder()
-        self._files: dict[str, Path] = {
+        self._files = {
             f"/{path.relative_to(folder).as_posix()}": path
             for path in folder.rglob("*")
             if path.is_file()
@@ -69,44 +83,45 @@ class PageServer:
         self._types = mimetypes.MimeTypes()  # without the tables of the machine
         try:
             # More threads than the browser has connections, or waitress warns of its queue.
-            self._server = LoopbackServer(self._serve, 8, host, port)
+            server = LoopbackServer(self._serve, 8, serving.listen, serving.port)
         except OSError as error:
             raise BrowserError(
-                f"the pages can't be served on {host}{f':{port}' if port else ''}: {error}"
-                + (f"; {hint}" if hint else "")
+                f"the pages can't be served on {serving.listen}"
+                + (f":{serving.port}" if serving.port else "")
+                + f": {error}"
+                + (f"; {serving.hint}" if serving.hint else "")
             ) from error
-        self.port = self._server.port
-        self.close = self._server.close
+        self.address = f"{serving.name}:{server.port}"
+        self.close = server.close
 
     def _serve(
         self, environ: Mapping[str, Any], start_response: Callable[..., Any]
     ) -> Iterable[bytes]:
+        """Answer with the file of a path; a form that is sent gets a page as a link does."""
         asked = str(environ["PATH_INFO"]).encode("latin-1").decode(errors="replace")
         own = str(environ.get("HTTP_HOST")).partition(":")[0] == OWN_HOST
-        status, headers, body = self._answer(asked, own)
         is_head = environ["REQUEST_METHOD"] == "HEAD"
-        if own and status == NOT_FOUND and not is_head and asked != "/favicon.ico":
-            self.missed.add(asked)
-        start_response(status, [*headers.items(), ("Content-Length", str(len(body)))])
-        return [] if is_head else [body]
-
-    def _answer(self, asked: str, own: bool) -> tuple[str, dict[str, str], bytes]:
-        """Status, headers and body for a path; a form that is sent gets a page as a link does."""
         path = self.own_file(asked) if own else self._files.get(asked)
+        status, body = "200 OK", b""
         headers = {"Cache-Control": "no-cache"}  # your own pages may change
         if path is None:
-            return NOT_FOUND, headers, b""
-        if own and path.name == INDEX and not asked.endswith(("/", f"/{INDEX}")):
-            return "301 Moved", headers | {"Location": quote(f"{asked}/")}, b""
-        kind = self._types.guess_type(path.name)[0] or "application/octet-stream"
-        if kind.startswith("text/") or kind == "application/javascript":
-            kind += "; charset=utf-8"
-        headers["Content-Type"] = kind
-        if own:
-            headers["Content-Security-Policy"] = POLICY
+            status = "404 Not Found"
+            if own and not is_head and asked != "/favicon.ico":
+                self.missed.add(asked)
+        elif own and path.name == INDEX and not asked.endswith(("/", f"/{INDEX}")):
+            status, headers["Location"] = "301 Moved", quote(f"{asked}/")
         else:
-            headers["Cache-Control"] = "public, max-age=31536000, immutable"
-        return "200 OK", headers, path.read_bytes()
+            body = path.read_bytes()
+            kind = self._types.guess_type(path.name)[0] or "application/octet-stream"
+            if kind.startswith("text/") or kind == "application/javascript":
+                kind += "; charset=utf-8"
+            headers["Content-Type"] = kind
+            if own:
+                headers["Content-Security-Policy"] = POLICY
+            else:
+                headers["Cache-Control"] = "public, max-age=31536000, immutable"
+        start_response(status, [*headers.items(), ("Content-Length", str(len(body)))])
+        return [] if is_head else [body]
 
     def own_file(self, asked: str) -> Path | None:
         """The file of a path, in the folder or among those that the package shares; or None.

@@ -1,27 +1,34 @@
-"""The browser as pages use it: set up to be deterministic, called, and killed where it fails."""
+"""The browser as pages use it: set up to be deterministic, called, and killed where it fails.
+
+What starts it is a `Launcher`: `local` on this machine, `grid` on a Selenium Grid.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Any
-from urllib.parse import quote
+from typing import Any, Protocol
 
 from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
 from selenium.webdriver import ActionChains
 from urllib3.exceptions import HTTPError
+from websocket import WebSocket
 
 from pytest_miniwob_agent.browser.devtools import Command, DevTools
-from pytest_miniwob_agent.browser.gestures import Gesture
-from pytest_miniwob_agent.browser.launcher import Launcher
 from pytest_miniwob_agent.browser.local import LocalLauncher
 from pytest_miniwob_agent.browser.page import page_script
-from pytest_miniwob_agent.browser.pages import HOST, ORIGIN, OWN_HOST, OWN_ORIGIN, PageServer
-from pytest_miniwob_agent.browser.switches import chromium_options
+from pytest_miniwob_agent.browser.pages import (
+    HOST,
+    ORIGIN,
+    OWN_HOST,
+    OWN_ORIGIN,
+    PageServer,
+    Serving,
+)
 from pytest_miniwob_agent.core.errors import BrowserLost
 
 VIEWPORT = (640, 480)
@@ -33,13 +40,73 @@ TIMEOUT = 30.0
 STORAGE = "cookies,local_storage,indexeddb,cache_storage,service_workers,file_systems"
 """What a page may store; the cache of the pages themselves stays."""
 
-_REINSERTED = """<p style="height: 100px; background: red"></p>
-<script>
-  let clicked = false;
-  const shown = document.querySelector("p");
-  shown.onmouseover = () => document.body.append(shown);
-  shown.onclick = () => { clicked = true; };
-</script>"""
+BOUNDARY_EVENTS = "BoundaryEventDispatchTracksNodeRemoval"
+"""Chromium's feature that sends events without end to an element that inserts itself again when the
+pointer is over it, as in `click-pie`: a click would never land. It is off."""
+
+FEATURES_OFF = (
+    BOUNDARY_EVENTS,
+    "BackForwardCache",  # would keep pages in memory to which nobody goes back
+    "PreloadTopChromeWebUI",  # with the two of the address bar: a renderer for a window's own parts
+    "RenderDocument",  # would make a frame anew for every page: a tenth of a fresh start
+    "SpareRendererForSitePerProcess",  # all pages are of one site, which has its renderer
+    "WebUIOmniboxAimPopup",
+    "WebUIOmniboxPopup",
+)
+"""Features that are off; chromedriver adds its own, such as `PaintHolding`."""
+
+# Others that are often recommended are chromedriver's own, or gained nothing where measured.
+SWITCHES = (
+    "--disable-background-networking",
+    f"--disable-blink-features={BOUNDARY_EVENTS}",
+    "--disable-component-update",
+    "--disable-dev-shm-usage",
+    "--disable-domain-reliability",
+    f"--disable-features={','.join(FEATURES_OFF)}",
+    "--disable-gpu",
+    "--disable-partial-raster",  # a corner of a picture would differ by what was drawn before
+    "--disable-smooth-scrolling",
+    "--disable-sync",
+    "--font-render-hinting=none",
+    "--force-device-scale-factor=1",
+    "--force-prefers-reduced-motion",
+    "--hide-scrollbars",
+    "--in-process-gpu",  # it draws in software anyway; a process less
+    "--lang=en-US",
+    "--no-default-browser-check",
+    "--no-first-run",
+    "--no-proxy-server",
+    "--window-size=800,720",
+)
+
+
+Step = list[Command] | ActionChains
+"""A part of native input: commands that are sent at once, or a chain of keys."""
+
+
+class Launcher(Protocol):
+    """Starts a browser and ends it; there is one at a time.
+
+    All methods but the last two raise a `BrowserError` that says what to do.
+    """
+
+    def serving(self) -> Serving:
+        """Return where pages are to be served for the browser."""
+
+    def complete(self, options: webdriver.ChromeOptions) -> None:
+        """Add what a browser needs where it runs to the options of `Browser.options`."""
+
+    def start(self, options: webdriver.ChromeOptions, timeout: float) -> webdriver.Remote:
+        """Start a browser with complete options; it may take `timeout` real seconds to answer."""
+
+    def connect(self, driver: webdriver.Remote) -> WebSocket:
+        """Open a WebSocket to the browser of a driver, for its protocol (`DevTools`)."""
+
+    def kill(self, *, orderly: bool = False) -> None:
+        """End the browser, in any state: by force, or first in order."""
+
+    def explain(self, error: BaseException) -> str:
+        """Return the reason for an error of a browser that ran, in a line without secrets."""
 
 
 class Browser:
@@ -76,8 +143,7 @@ class Browser:
         """The server of task pages; None before the start."""
         self.timeout = timeout
         """Real seconds to wait for a page that does not answer."""
-        self._driver: webdriver.Remote | None = None
-        self._devtools: DevTools | None = None
+        self._session: tuple[webdriver.Remote, DevTools] | None = None
         self._used = False  # since the pointer was taken away
         self.before_next_page: Callable[[], None] | None = None
         """Called once by a page of your own, before the next page is loaded."""
@@ -87,25 +153,20 @@ class Browser:
     @property
     def driver(self) -> webdriver.Remote:
         """The WebDriver, for windows, addresses and keys."""
-        if self._driver is None:
-            self._start()
-        assert self._driver is not None
-        return self._driver
+        return (self._session or self._start())[0]
 
     @property
     def devtools(self) -> DevTools:
         """The browser's protocol, for everything else."""
-        if self._devtools is None:
-            self._start()
-        assert self._devtools is not None
-        return self._devtools
+        return (self._session or self._start())[1]
 
-    def _start(self) -> None:
+    def _start(self) -> tuple[webdriver.Remote, DevTools]:
         driver = self._launcher.start(self.options(), self.timeout)
         try:
-            self._devtools = DevTools(self._launcher.connect(driver), self.timeout)
-            self._devtools.attach(driver.current_window_handle)
-            self._devtools.send(
+            devtools = DevTools(self._launcher.connect(driver), self.timeout)
+            self._session = driver, devtools
+            devtools.attach(driver.current_window_handle)
+            devtools.send(
                 ("Emulation.setDeviceMetricsOverride",
                  {"width": VIEWPORT[0], "height": VIEWPORT[1], "deviceScaleFactor": 1,
                   "mobile": False}),
@@ -119,16 +180,21 @@ class Browser:
         except BaseException:
             self.kill()
             raise
-        self._driver = driver
+        return self._session
 
     def options(self) -> webdriver.ChromeOptions:
         """Return the options that the browser is started with; starts the server of its pages."""
-        serving = self._launcher.serving()
         if self.server is None:
-            self.server = PageServer(serving.listen, serving.port, serving.hint)
-        address = f"{serving.name}:{self.server.port}"
-        reachable = f"MAP {HOST}:80 {address}, MAP {OWN_HOST}:80 {address}"
-        options = chromium_options(reachable, self.timeout)
+            self.server = PageServer(self._launcher.serving())
+        here = self.server.address
+        options = webdriver.ChromeOptions()
+        options.unhandled_prompt_behavior = "dismiss"
+        milliseconds = round(1000 * self.timeout)
+        options.timeouts = {"pageLoad": milliseconds, "script": milliseconds}
+        for switch in SWITCHES:
+            options.add_argument(switch)
+        reached = f"MAP {HOST}:80 {here}, MAP {OWN_HOST}:80 {here}, MAP * ~NOTFOUND"
+        options.add_argument(f"--host-resolver-rules={reached}")
         self._launcher.complete(options)
         return options
 
@@ -136,12 +202,12 @@ class Browser:
         """Call a function of the page and return its result (`DevTools.evaluate`)."""
         return self.devtools.evaluate(function, *values)
 
-    def perform(self, gesture: Gesture) -> None:
+    def perform(self, steps: Iterable[Step]) -> None:
         """Carry out native input; at all other times a visible window ignores the user."""
         self._used = True
         if self._headed:
             self.ignore_input(False)
-        for step in gesture.steps:
+        for step in steps:
             if isinstance(step, ActionChains):
                 step.perform()
             else:
@@ -166,19 +232,6 @@ class Browser:
             beside = {"type": "mouseReleased", "x": -1, "y": -1, "button": "left", "clickCount": 1}
             commands.append(("Input.dispatchMouseEvent", beside))
         self.devtools.send(*commands)
-
-    def clicks_what_reinserts_itself(self) -> bool:
-        """True if a click lands on an element that inserts itself again under the pointer.
-
-        It does not where the browser sends `BOUNDARY_EVENTS` and has no switch for them.
-        """
-        with self.guard("clicking an element that inserts itself again") as driver:
-            driver.get(f"data:text/html,{quote(_REINSERTED)}")
-            pointer = Gesture(driver)
-            pointer.move((50, 50))
-            pointer.click()
-            self.perform(pointer)
-            return bool(self.call("(() => clicked)"))
 
     def ignore_input(self, ignore: bool) -> None:
         """Set whether the window ignores mouse and keyboard."""
@@ -210,9 +263,9 @@ class Browser:
 
     def kill(self, *, orderly: bool = False) -> None:
         """End the browser and its driver, in any state: by force, or first in order."""
-        if self._devtools is not None:
-            self._devtools.close()
-        self._driver = self._devtools = None
+        if self._session is not None:
+            self._session[1].close()
+        self._session = None
         self._used = False
         self.before_next_page = None
         self.held.clear()

@@ -6,14 +6,10 @@ import json
 from argparse import Namespace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pytest_miniwob_agent.cli.arguments import Commands, add_selectors, catalogue_of, selectors_of
 from pytest_miniwob_agent.cli.progress import show_progress
 from pytest_miniwob_agent.core.text import sanitize_line
-
-if TYPE_CHECKING:
-    from pytest_miniwob_agent.browser.certification import Verdict
 
 
 def add(commands: Commands) -> None:
@@ -57,8 +53,8 @@ def add(commands: Commands) -> None:
 def run(options: Namespace) -> int:
     """Print a verdict for each case; 1 if a page is not deterministic."""
     from pytest_miniwob_agent.browser.certification import certify
-    from pytest_miniwob_agent.browser.installed import is_shell
-    from pytest_miniwob_agent.browser.own_environment import open_environment
+    from pytest_miniwob_agent.browser.environment import open_environment
+    from pytest_miniwob_agent.browser.local import is_shell
     from pytest_miniwob_agent.browser.process import Browser
     from pytest_miniwob_agent.tasks.selectors import parse_seeds, select_cases
 
@@ -72,41 +68,32 @@ def run(options: Namespace) -> int:
         others["in a window"] = partial(Browser, whole, headed=True)
     verdicts = certify(
         cases,
+        lambda browser, case: open_environment(browser, case, catalogue.pages[case.task]),
         partial(Browser, first),
+        others,
         show_progress,
-        others=others,
-        open_page=lambda browser, case: open_environment(browser, case, catalogue.pages[case.task]),
         full=options.screen == "full",
         pixels=options.pixels,
     )
     show_progress("")
     for verdict in verdicts:
-        _print(verdict)
+        result = "same"
+        if verdict.difference:
+            result = "DIFFERS" if verdict.observations else "ERROR"
+        print(f"{result:<8}{verdict.case}, {verdict.observations} observations")
+        if verdict.difference:
+            print("  " + verdict.difference.replace("\n", "\n  "))
+        for remark in verdict.remarks:
+            print(f"  page: {sanitize_line(remark)}")
     if options.output:
         found = {
-            verdict.case.id: {
-                "observations": verdict.observations,
-                "difference": verdict.difference,
-            }
-            for verdict in verdicts
+            one.case.id: {"observations": one.observations, "difference": one.difference}
+            for one in verdicts
         }
         text = json.dumps(found, indent=1, sort_keys=True, ensure_ascii=False)
         options.output.write_text(text + "\n", encoding="utf-8")
     failed = [verdict for verdict in verdicts if verdict.difference]
-    differ = {verdict.case.task for verdict in failed if verdict.observations}
-    if differ & set(catalogue.own_tasks):
+    if any(one.case.task in catalogue.own_tasks for one in failed if one.observations):
         print("docs/your-own-pages.md has the usual causes, and what to do about each")
     print(f"{len(cases) - len(failed)} of {len(cases)} cases are deterministic")
     return 1 if failed else 0
-
-
-def _print(verdict: Verdict) -> None:
-    """Print the verdict on a case, with what differs and what the page's author should know."""
-    result = "same"
-    if verdict.difference:
-        result = "DIFFERS" if verdict.observations else "ERROR"
-    print(f"{result:<8}{verdict.case}, {verdict.observations} observations")
-    if verdict.difference:
-        print("  " + verdict.difference.replace("\n", "\n  "))
-    for remark in verdict.remarks:
-        print(f"  page: {sanitize_line(remark)}")

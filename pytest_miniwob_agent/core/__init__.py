@@ -2,12 +2,10 @@
 
 An item:
 
-- `case`: a task and a seed.
+- `case`: a task and a seed; the most trials, actions and calls.
 - `actions`: what an agent can do; `parsing` reads actions in text, `tools` as calls of a model.
 - `observations`: what an agent sees of a page, and the result of an action.
-- `chat`: messages, requests and responses of a model.
-- `usage`: calls and tokens, counted.
-- `limits`: the most trials, actions and calls.
+- `chat`: messages, requests and responses of a model, and their tokens.
 - `events`: what happened in an episode, in order.
 - `outcome`: what a run found out about an item.
 - `errors`: the hierarchy of errors.
@@ -18,5 +16,5 @@ Below them:
 - `data`: plain JSON data and digests.
 - `files`: atomic writing, and paths as shown.
 - `text`: foreign texts made harmless, counts and lists in words.
-- `secrets`: keys in data, found and redacted; `secret_forms` is their table.
+- `secrets`: keys in data, found and redacted.
 """

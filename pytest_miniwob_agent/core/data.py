@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields, is_dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from enum import StrEnum
-from functools import cache, partial
-from types import NoneType, UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any
 
 from pytest_miniwob_agent.core.actions import Action
 
@@ -36,63 +34,6 @@ def to_data(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: to_data(value[key]) for key in sorted(value)}
     return str(value) if isinstance(value, StrEnum) else value
-
-
-def from_data(kind: Any, data: Any) -> Any:
-    """Return the value that `to_data` was called on.
-
-    Args:
-        kind: its type: a dataclass, or an enumeration, tuple, mapping or union of such types. A
-            field with `decode` in its metadata is read by that function.
-        data: plain JSON types; keys that are no fields are ignored.
-
-    Raises:
-        ValueError: an action or event is of no known kind.
-    """
-    return _decoder(kind)(data)
-
-
-@cache
-def _decoder(kind: Any) -> Callable[[Any], Any]:
-    parts = [part for part in get_args(kind) if part is not NoneType]
-    if get_origin(kind) is tuple and Ellipsis in parts:
-        item = _decoder(parts[0])
-        return lambda data: tuple(map(item, data))
-    if get_origin(kind) is tuple:
-        items = list(map(_decoder, parts))
-        return lambda data: tuple(item(part) for item, part in zip(items, data, strict=True))
-    if get_origin(kind) is Mapping:
-        value = _decoder(parts[1])
-        return lambda data: {key: value(part) for key, part in data.items()}
-    if isinstance(kind, UnionType) and len(parts) == 1:
-        inner = _decoder(parts[0])
-        return lambda data: None if data is None else inner(data)
-    if isinstance(kind, UnionType) and all(map(is_dataclass, parts)):
-        kinds = {getattr(part, "kind", part.__name__.lower()): _decoder(part) for part in parts}
-        return lambda data: _known(kinds, data["kind"])(data)
-    if is_dataclass(kind):
-        return partial(_read_fields, kind)
-    is_enum = isinstance(kind, type) and issubclass(kind, StrEnum)
-    return kind if is_enum else lambda data: data
-
-
-def _read_fields(kind: Any, data: Mapping[str, Any]) -> Any:
-    return kind(**{name: read(data[name]) for name, read in _fields(kind) if name in data})
-
-
-@cache
-def _fields(kind: Any) -> list[tuple[str, Callable[[Any], Any]]]:
-    hints = get_type_hints(kind)
-    return [
-        (field.name, field.metadata.get("decode") or _decoder(hints[field.name]))
-        for field in fields(kind)
-    ]
-
-
-def _known(kinds: Mapping[str, Callable[[Any], Any]], name: str) -> Callable[[Any], Any]:
-    if name not in kinds:
-        raise ValueError(f"{name!r} is none of {', '.join(kinds)}")
-    return kinds[name]
 
 
 def canonical_json(data: Any) -> str:

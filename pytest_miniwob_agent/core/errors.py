@@ -60,8 +60,7 @@ class Cause:
     """A reason why calls differ from the recorded ones.
 
     `kind` is one of `prompt`, `page`, `agent`, `tools`, `api`, `model` and `rest` (recorded calls
-    were not made); `what` names the prompt files, the messages, the elements, the tools, the
-    parameters or the calls.
+    were not made); `what` names the files, messages, elements, tools, parameters or calls.
     """
 
     kind: str
@@ -77,8 +76,7 @@ class ChangedPicture:
     """A picture of a request that is not the recorded one.
 
     `number` is its place among the pictures of the request, from 1, and `what` how it differs. The
-    others are paths, for people: of the recorded picture, of the present one and of a picture of
-    the difference; None where there is none.
+    others are paths, for people; `difference` is that of a picture of the difference.
     """
 
     number: int
@@ -99,11 +97,8 @@ class NotRecorded(CassetteError):
 class Drift(NotRecorded):
     """The item's model calls differ from those of its cassette, or some of them were not made.
 
-    Args:
-        report: the differences, for people.
-        causes: the reasons, most likely first.
-        changes: the lines that differ; items with equal changes have the same drift.
-        pictures: the pictures that differ.
+    `report` has the differences, for people, and `causes` the reasons, most likely first. Items
+    with equal `changes`, the lines that differ, have the same drift.
     """
 
     def __init__(
@@ -172,14 +167,8 @@ class CallLimit(LimitReached):
 
 def limit_in(error: BaseException) -> LimitReached | None:
     """Return the limit among an error, its causes and those of its group; None if there is none."""
-    seen: list[BaseException] = []
-    causes: list[BaseException | None] = [error]
-    while causes:
-        cause = causes.pop()
-        if isinstance(cause, LimitReached):
-            return cause
-        if cause is not None and cause not in seen:
-            seen.append(cause)
-            causes += [cause.__cause__, cause.__context__]
-            causes += cause.exceptions if isinstance(cause, BaseExceptionGroup) else ()
-    return None
+    if isinstance(error, LimitReached):
+        return error
+    causes = [error.__cause__ or error.__context__]
+    causes += error.exceptions if isinstance(error, BaseExceptionGroup) else ()
+    return next(filter(None, (limit_in(cause) for cause in causes if cause)), None)

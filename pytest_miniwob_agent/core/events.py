@@ -12,11 +12,7 @@ from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.chat import Message, ToolCall, new_messages
 from pytest_miniwob_agent.core.data import to_data
 from pytest_miniwob_agent.core.observations import Observation, Transition
-from pytest_miniwob_agent.core.text import (
-    sanitize_line,
-    shorten,
-    shorten_lines,
-)
+from pytest_miniwob_agent.core.text import sanitize_line, shorten, shorten_lines
 
 _OPTIONAL = {"optional": True}
 """Metadata of a field that `core.data.to_data` leaves out where it is empty."""
@@ -49,18 +45,16 @@ class Completion:
     @property
     def message(self) -> dict[str, Any]:
         """The answer as a message in the Chat Completions form, to go on with the conversation."""
-        message: dict[str, Any] = {"role": "assistant", "content": self.text}
-        if self.tool_calls:
-            message["content"] = self.text or None
-            message["tool_calls"] = [
-                {
-                    "id": call.id,
-                    "type": "function",
-                    "function": {"name": call.name, "arguments": call.arguments},
-                }
-                for call in self.tool_calls
-            ]
-        return message
+        if not self.tool_calls:
+            return {"role": "assistant", "content": self.text}
+        calls = [
+            {
+                "id": call.id, "type": "function",
+                "function": {"name": call.name, "arguments": call.arguments},
+            }
+            for call in self.tool_calls
+        ]  # fmt: skip
+        return {"role": "assistant", "content": self.text or None, "tool_calls": calls}
 
     @property
     def sections(self) -> list[tuple[str, str]]:
@@ -68,33 +62,28 @@ class Completion:
         calls = "\n".join(map(str, self.tool_calls))
         end = "" if self.finish_reason in _ORDINARY_ENDS else self.finish_reason
         found = [
-            ("reasoning", self.reasoning),
-            ("text", self.text),
-            ("calls", calls),
-            ("refusal", self.refusal),
-            ("finish reason", end),
-        ]
+            ("reasoning", self.reasoning), ("text", self.text), ("calls", calls),
+            ("refusal", self.refusal), ("finish reason", end),
+        ]  # fmt: skip
         for number, other in enumerate(self.others, start=2):
             for name, text in other.sections:
                 shown = "" if name in ("text", "calls") else f", {name}"
                 found.append((f"choice {number}{shown}", text))
         return [(name, text) for name, text in found if text]
 
-    def includes(self, message: Message) -> bool:
+    def unseen(self, messages: Sequence[Message], before: Sequence[Message]) -> tuple[Message, ...]:
+        """Return the messages that are neither in the request before this answer nor in it."""
+        new = new_messages(messages, before)
+        return tuple(message for message in new if not self._includes(message))
+
+    def _includes(self, message: Message) -> bool:
         """Return True if a message only repeats parts of this answer; ids of calls may differ."""
         if message.role == "reasoning":
             return message.text == self.reasoning
-        said = {(call.name, call.arguments) for call in self.tool_calls}
-        repeated = {(call.name, call.arguments) for call in message.tool_calls}
+        said, repeated = (
+            {(call.name, call.arguments) for call in part.tool_calls} for part in (self, message)
+        )
         return message.role == "assistant" and message.text in ("", self.text) and repeated <= said
-
-
-def unseen_messages(
-    messages: Sequence[Message], before: Sequence[Message], answer: Completion
-) -> tuple[Message, ...]:
-    """Return the messages that are neither in the request before nor in its answer."""
-    new = new_messages(messages, before)
-    return tuple(message for message in new if not answer.includes(message))
 
 
 class Ending(StrEnum):
@@ -160,9 +149,7 @@ class Called:
 
     def new_since(self, before: Called | None) -> tuple[Message, ...]:
         """Return the messages that the call before did not have, without its answer."""
-        if before is None:
-            return self.messages
-        return unseen_messages(self.messages, before.messages, before.completion)
+        return before.completion.unseen(self.messages, before.messages) if before else self.messages
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +208,6 @@ class TrialEnded:
 
 Event = TrialStarted | Called | Acted | Reflected | Remark | TrialEnded
 
-
 Note = Reflected | Remark | TrialEnded
 
 
@@ -229,7 +215,7 @@ Note = Reflected | Remark | TrialEnded
 class Episode:
     """Everything that happened on one case, as one linear list of events."""
 
-    case: Case = field(metadata={"decode": Case.from_id})
+    case: Case
     agent: str
     model: str
     events: tuple[Event, ...] = field(repr=False)
@@ -256,7 +242,7 @@ class Episode:
     def rewards(self) -> tuple[float, ...]:
         """The raw reward of each trial; 0 where the page did not judge."""
         judged = {e.trial: float(e.transition.reward) for e in self._of(Acted) if e.transition.done}
-        return tuple(judged.get(event.trial, 0.0) for event in self._of(TrialStarted))
+        return tuple(judged.get(trial, 0.0) for trial in range(1, self.trials + 1))
 
     @property
     def reward(self) -> float:
@@ -276,11 +262,8 @@ class Episode:
     @property
     def tokens(self) -> int | None:
         """Prompt and completion tokens; None where the server of any call did not say."""
-        counts = [
-            count
-            for event in self._of(Called)
-            for count in (event.completion.prompt_tokens, event.completion.completion_tokens)
-        ]
+        answers = [event.completion for event in self._of(Called)]
+        counts = [n for said in answers for n in (said.prompt_tokens, said.completion_tokens)]
         return None if None in counts else sum(counts)
 
     @property
@@ -290,20 +273,11 @@ class Episode:
 
     def to_data(self) -> dict[str, Any]:
         """The episode in plain JSON types; equal episodes give equal data."""
-        return {
-            "case": self.case.id,
-            "agent": self.agent,
-            "model": self.model,
-            "solved": self.solved,
-            "solved_at": self.solved_at,
-            "reward": self.reward,
-            "trials": self.trials,
-            "steps": self.steps,
-            "calls": self.calls,
-            "tokens": self.tokens,
-            "endings": [str(ending) for ending in self.endings],
-            "events": to_data(self.events),
-        }
+        names = (
+            "agent", "model", "solved", "solved_at", "reward", "trials", "steps", "calls", "tokens",
+            "endings", "events",
+        )  # fmt: skip
+        return {"case": self.case.id, **{name: to_data(getattr(self, name)) for name in names}}
 
     def explain(self) -> str:
         """Describe the episode in a few lines: the verdict, the goal, the last trial's actions.
@@ -316,30 +290,27 @@ class Episode:
             verdict = f"{self.endings[-1].name} in trial {self.trials}, best reward {self.reward:g}"
         else:
             verdict = "no trial was begun"
-        lines = [
-            verdict,
-            f"item: {sanitize_line(f'{self.case.id}, {self.agent} with {self.model}')}",
-        ]
-        steps: list[str] = []
+        item = sanitize_line(f"{self.case.id}, {self.agent} with {self.model}")
+        lines = [verdict, f"item: {item}"]
         for event in self.events:
             match event:
-                case TrialStarted(trial=trial, observation=observation):
-                    if trial == 1:
-                        lines.append(f"goal: {shorten(observation.goal)}")
-                    steps = []
-                case Acted(step=step, action=action, transition=transition):
-                    result = f"  -> {shorten(transition.error)}" if transition.error else ""
-                    if transition.done:
-                        result = f"  -> reward {transition.reward:g}"
-                    steps.append(f"  {step}. {shorten(action)}{result}")
+                case TrialStarted(trial=1, observation=observation):
+                    lines.append(f"goal: {shorten(observation.goal)}")
                 case TrialEnded(trial=trial, ending=ending, detail=detail):
                     reason = f", {shorten(detail)}" if detail else ""
                     lines.append(f"trial {trial}: {ending.name}{reason}")
                     if trial == self.trials:
-                        lines += shorten_lines(steps)
+                        acts = (act for act in self._of(Acted) if act.trial == trial)
+                        lines += shorten_lines([_line_of(act) for act in acts])
+                case Reflected(step=None):
+                    lines.append("  reflection: could not be read")
                 case Reflected(step=step, action=action):
-                    change = f"action {step} is to be {action}"
-                    if step is None:
-                        change = "could not be read"
-                    lines.append(f"  reflection: {shorten(change)}")
+                    lines.append(f"  reflection: {shorten(f'action {step} is to be {action}')}")
         return "\n".join(lines)
+
+
+def _line_of(act: Acted) -> str:
+    result = shorten(act.transition.error) if act.transition.error else ""
+    if act.transition.done:
+        result = f"reward {act.transition.reward:g}"
+    return f"  {act.step}. {shorten(act.action)}" + (f"  -> {result}" if result else "")

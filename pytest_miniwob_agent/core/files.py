@@ -6,9 +6,6 @@ import os
 import tempfile
 from pathlib import Path
 
-_PROBE = bytes(65_536)
-"""Content of the file that `check_writable` writes: the size of a long recording."""
-
 
 def write_atomically(path: Path, content: str | bytes, *, durable: bool = False) -> None:
     """Write a file so that no reader and no crash finds half of it; makes the folder if needed.
@@ -43,7 +40,7 @@ def check_writable(path: Path) -> None:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.") as file:
-        file.write(_PROBE)
+        file.write(bytes(65_536))  # the size of a long recording
         file.flush()
         os.fsync(file.fileno())
 
@@ -53,11 +50,8 @@ def shown_from_here(path: Path) -> Path:
 
     A path that has nothing in common with the working directory stays absolute.
     """
-    here = Path.cwd()
-    common = os.path.commonpath([here, path]) if path.is_absolute() else ""
-    if path.drive != here.drive or common == path.anchor:
-        return path
-    return Path(os.path.relpath(path, here))
+    apart = path.is_absolute() and path.parts[:2] != Path.cwd().parts[:2]
+    return path if apart else Path(os.path.relpath(path))
 
 
 def display_path(path: Path) -> Path:

@@ -7,12 +7,11 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.core.case import Case, Limits
+from pytest_miniwob_agent.core.chat import Usage
 from pytest_miniwob_agent.core.data import to_data
 from pytest_miniwob_agent.core.errors import Cause, ChangedPicture
 from pytest_miniwob_agent.core.events import Called, Episode, Event
-from pytest_miniwob_agent.core.limits import Limits
-from pytest_miniwob_agent.core.usage import Usage
 
 
 class Status(StrEnum):
@@ -82,7 +81,6 @@ class Outcome:
 
     Attributes:
         test: the node id of the item's test, without the case.
-        status: whether the item is solved, or why that is unknown.
         params: the parameters of every model call, without those that are never kept.
         prompts: the digest of each prompt file that was used, by file name.
         episode: the episode; None unless the status is conclusive.
@@ -95,8 +93,8 @@ class Outcome:
         recorded: the calls that were answered by a server.
         unusable: the usage of answers that were paid for and are not recorded, by reason.
         left: the recorded calls that were not made.
-        earlier: the item in the baseline; None if that lacks it, or there is none.
-        pictures: the pictures of the item in the report's folder; `pictures_note` is a remark.
+        earlier: the item in the baseline; None if it is not there.
+        pictures: those of the item in the report's folder; `pictures_note` is a remark.
     """
 
     case: Case
@@ -153,28 +151,21 @@ class Outcome:
     @property
     def answered_by(self) -> list[str]:
         """The models that answered, as their servers name them, with their fingerprints."""
-        names = set()
-        for event in self.history:
-            if isinstance(event, Called) and (model := event.completion.model):
-                fingerprint = event.completion.system_fingerprint
-                names.add(f"{model} ({fingerprint})" if fingerprint else model)
-        return sorted(names)
+        answers = [event.completion for event in self.history if isinstance(event, Called)]
+        prints = {(said.model, said.system_fingerprint) for said in answers if said.model}
+        return sorted(f"{model} ({mark})" if mark else model for model, mark in prints)
 
     def after(self, earlier: Outcome) -> Outcome:
         """Return this outcome with the calls that an earlier run of the item recorded, too.
 
         Those that this run replayed count as recorded alone.
         """
-        again = earlier.recorded
-        if again.calls > self.replayed.calls:
-            again = Usage()
-        return replace(
-            self, recorded=earlier.recorded + self.recorded, replayed=self.replayed - again
-        )
+        before = earlier.recorded
+        again = before if before.calls <= self.replayed.calls else Usage()
+        return replace(self, recorded=before + self.recorded, replayed=self.replayed - again)
 
     def to_data(self) -> dict[str, Any]:
-        """Return the outcome in plain JSON types; `core.data.from_data` reads it."""
+        """The outcome in plain JSON types."""
+        episode = self.episode.to_data() if self.episode is not None else None
         data: dict[str, Any] = to_data(replace(self, episode=None))
-        data["episode"] = self.episode.to_data() if self.episode is not None else None
-        # As they were: `to_data` sorts, and a request is a line of a file that people may compare.
-        return data | {"params": self.params, "prompts": self.prompts, "request": self.request}
+        return data | {"episode": episode}

@@ -12,30 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from pytest_miniwob_agent.core.actions import (
-    KEYS,
-    MODIFIERS,
-    Action,
-    Choose,
-    Click,
-    ClickAt,
-    Copy,
-    DoubleClick,
-    Drag,
-    DragFrom,
-    Enter,
-    Follow,
-    Hold,
-    Hover,
-    HoverAt,
-    Paste,
-    Place,
-    Press,
-    Release,
-    Scroll,
-    Select,
-    Wait,
-)
+from pytest_miniwob_agent.core import actions
+from pytest_miniwob_agent.core.actions import KEYS, MODIFIERS, Action, Place
 
 
 class Unreadable(Exception):
@@ -46,10 +24,8 @@ class Unreadable(Exception):
 class Command:
     """A line that was parsed: an action, or one that lacks its element.
 
-    Attributes:
-        line: the line, without bullets, numbers and code marks.
-        on: makes the action on the element with an id.
-        action: the action, or None if the line does not name its element.
+    `line` is without bullets, numbers and code marks. `on` makes the action on the element with an
+    id; `action` is None if the line does not name its element.
     """
 
     line: str
@@ -142,20 +118,18 @@ def _parse_paper(verb: str, rest: str) -> _Parsed:
     """Read one of the paper's actions."""
     match verb:
         case "click" if not rest or rest.startswith(" "):
-            return Click, ID.search(rest) or _BARE_ID.fullmatch(rest)
-        case "enter" | "type":
-            if match := _QUOTED.match(rest):
-                return partial(Enter, match[2]), ID.search(match[3])
-        case "press":
-            if match := _KEY.fullmatch(rest):
-                key = re.sub(r"[\s_]", "", match[1]).upper()
-                key = _KEY_NAMES.get(key, key)
-                return (Press(key, _integer(match[2] or "1")), None) if key in KEYS else None
-        case "hold" | "release":
-            if match := _MODIFIER.fullmatch(rest):
-                key = match[1].upper().replace("CONTROL", "CTRL")
-                action = Hold if verb == "hold" else Release
-                return (action(key), None) if key in MODIFIERS else None
+            return actions.Click, ID.search(rest) or _BARE_ID.fullmatch(rest)
+        case "enter" | "type" if match := _QUOTED.match(rest):
+            return partial(actions.Enter, match[2]), ID.search(match[3])
+        case "press" if match := _KEY.fullmatch(rest):
+            key = re.sub(r"[\s_]", "", match[1]).upper()
+            key = _KEY_NAMES.get(key, key)
+            times = _integer(match[2] or "1")
+            return (actions.Press(key, times), None) if key in KEYS else None
+        case "hold" | "release" if match := _MODIFIER.fullmatch(rest):
+            key = match[1].upper().replace("CONTROL", "CTRL")
+            action = actions.Hold if verb == "hold" else actions.Release
+            return (action(key), None) if key in MODIFIERS else None
     return None
 
 
@@ -165,50 +139,39 @@ def _parse_further(verb: str, rest: str) -> _Parsed:
     numbers = ID.sub(" ", rest)
     match verb:
         case "click" | "hover" if point := _POINT.fullmatch(rest):
-            return (ClickAt if verb == "click" else HoverAt)(_pair(point)), None
+            return (actions.ClickAt if verb == "click" else actions.HoverAt)(_pair(point)), None
         case "click":
-            return (partial(Click, at=at), where) if at else None
+            return (partial(actions.Click, at=at), where) if at else None
         case "hover":
-            return partial(Hover, at=at), where
+            return partial(actions.Hover, at=at), where
         case "drag" if _PATH.fullmatch(rest):
-            return DragFrom(tuple(map(_pair, _PAIRS.finditer(rest)))), None
-        case "drag":
-            return _parse_drag(rest)
-        case "select":
-            if match := _QUOTED.match(rest):
-                return partial(Select, text=match[2]), ID.search(match[3])
-            if match := _UNQUOTED.match(rest):
-                return Select, ID.search(match[1])
-        case "choose":
-            if match := _QUOTED.match(rest):
-                return partial(Choose, match[2]), ID.search(match[3])
-        case "scroll":
-            if match := _SCROLL.fullmatch(numbers):
-                pixels = round(_decimal(match[2]))
-                up = re.search(r"\bup\b", match[1] + match[3], re.I)
-                return partial(Scroll, pixels=-abs(pixels) if up else pixels), where
+            return actions.DragFrom(tuple(map(_pair, _PAIRS.finditer(rest)))), None
+        case "drag" if match := _DRAG.fullmatch(rest):
+            start, end = match[1], match[2] or ""
+            element, to = ID.search(start), ID.search(end)
+            at, way = _place(_AT, start), _place(_BY, rest)
+            if element and to:
+                return actions.Drag(id_of(element), id_of(to), at, _place(_AT, end)), None
+            if element and way:
+                return actions.Drag(id_of(element), at=at, end=way), None
+        case "select" if match := _QUOTED.match(rest):
+            return partial(actions.Select, text=match[2]), ID.search(match[3])
+        case "select" if match := _UNQUOTED.match(rest):
+            return actions.Select, ID.search(match[1])
+        case "choose" if match := _QUOTED.match(rest):
+            return partial(actions.Choose, match[2]), ID.search(match[3])
+        case "scroll" if match := _SCROLL.fullmatch(numbers):
+            pixels = round(_decimal(match[2]))
+            up = re.search(r"\bup\b", match[1] + match[3], re.I)
+            return partial(actions.Scroll, pixels=-abs(pixels) if up else pixels), where
         case "copy" | "paste" if _SELECTION.fullmatch(rest):
-            return (Copy() if verb == "copy" else Paste()), None
-        case "wait":
-            if match := _WAIT.fullmatch(rest):
-                return Wait(_seconds(match)), None
-        case "follow":
-            if match := _FOLLOW.fullmatch(numbers):
-                return partial(Follow, seconds=_seconds(match)), where
+            return (actions.Copy() if verb == "copy" else actions.Paste()), None
+        case "wait" if match := _WAIT.fullmatch(rest):
+            return actions.Wait(_seconds(match)), None
+        case "follow" if match := _FOLLOW.fullmatch(numbers):
+            return partial(actions.Follow, seconds=_seconds(match)), where
         case "double click" | "double-click" | "doubleclick":
-            return partial(DoubleClick, at=at), where
-    return None
-
-
-def _parse_drag(rest: str) -> _Parsed:
-    if match := _DRAG.fullmatch(rest):
-        start, end = match[1], match[2] or ""
-        element, to = ID.search(start), ID.search(end)
-        at, way = _place(_AT, start), _place(_BY, rest)
-        if element and to:
-            return Drag(id_of(element), id_of(to), at, _place(_AT, end)), None
-        if element and way:
-            return Drag(id_of(element), at=at, end=way), None
+            return partial(actions.DoubleClick, at=at), where
     return None
 
 

@@ -34,8 +34,7 @@ class Page(Protocol):
     def html(self) -> str:
         """Return the visible page as HTML; empty once the page has judged.
 
-        Elements have the attributes that tell a reader something: `value`, `checked` and `selected`
-        as they are now, and as `data-ref` the id that actions take.
+        Attributes such as `value` are as they are now; `data-ref` is the id that actions take.
         """
         ...
 
@@ -46,8 +45,7 @@ class Environment(Page, Protocol):
     def call(self, name: str, arguments: str | Mapping[str, Any]) -> Transition:
         """Carry out a tool call: the action of that name (`action_of_call`).
 
-        A bad call, and any call after the page has judged, is a `Transition` with an `error` for
-        the model; it is not an action.
+        A bad call, and any after the page has judged, is no action but an `error` for the model.
         """
         ...
 
@@ -68,12 +66,12 @@ class Visible(Protocol):
         """Take a picture of the task's area and all elements beyond it; the page must not notice.
 
         Args:
-            action: the action that is to come; the picture says where its points are.
+            action: the action to come, whose points the `Shot` has.
             marks: ids of elements; those that show get a frame and their id, but for mere text.
             zoom: the side of the square that shows one pixel of the page; less where a side of
                 the picture would have more than 1,500 pixels.
-            rulers: True for rulers at its left and its top, which count the page's pixels.
-            whole: True for all of the viewport.
+            rulers: adds rulers at its left and its top, which count the page's pixels.
+            whole: shows all of the viewport.
         """
         ...
 
@@ -110,13 +108,8 @@ class ChatModel(Model, Protocol):
     ) -> Completion:
         """Answer a conversation; all arguments have the Chat Completions form.
 
-        Args:
-            messages: mappings such as `{"role": "user", "content": "..."}`, or openai's own types.
-            purpose: what the call is for.
-            tools: the functions that the model may call.
-            tool_choice: which of them it must call.
-            response_format: the form of the answer, such as `{"type": "json_object"}`.
-            params: further parameters, which replace those of the run.
+        Messages are mappings such as `{"role": "user", "content": "..."}`, or openai's own types;
+        `params` are further parameters, which replace those of the run.
 
         Raises:
             TypeError: the messages are not a list of messages.
@@ -128,8 +121,7 @@ class ChatModel(Model, Protocol):
 class HTTPModel(Model, Protocol):
     """A language model that takes requests as they go over HTTP, so that any client can use it.
 
-    `params` are further parameters of every Chat Completions request, and `live` is True if answers
-    may take long. In an episode, all calls of an agent go through `post`.
+    In an episode, all calls of an agent go through `post`.
     """
 
     @property
@@ -138,11 +130,13 @@ class HTTPModel(Model, Protocol):
         ...
 
     @property
-    def params(self) -> Mapping[str, Any]:  # noqa: D102
+    def params(self) -> Mapping[str, Any]:
+        """Further parameters of every Chat Completions request."""
         ...
 
     @property
-    def live(self) -> bool:  # noqa: D102
+    def live(self) -> bool:
+        """True if answers may take long."""
         ...
 
     def post(self, request: ModelRequest, origin: Origin) -> ModelResponse:
@@ -232,10 +226,7 @@ class Normalizer(Protocol):
     """An optional part of an `Agent`: leaves out of requests what differs at every run."""
 
     def normalize(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Return a request's body as it is matched and stored; it is sent as it was.
-
-        It is for ids and the like that a framework makes up.
-        """
+        """Return a request's body as it is matched and stored, such as one without made-up ids."""
         ...
 
 
@@ -259,8 +250,7 @@ class Observer:
     def on_picture(self, shot: Shot, trial: int, step: int, action: Action | None) -> None:
         """Called with a picture before each action, and one of the last screen of a trial.
 
-        `action` is the one to come, None for the last screen. There is no picture of a page after
-        its judgement, as it shows nothing then.
+        `action` is the one to come, None for the last screen. A page that has judged shows nothing.
         """
 
     def after_item(self, outcome: Outcome) -> None:

@@ -6,17 +6,17 @@ front of a key. So `find` and `redact` take data of any kind and walk it to its 
 
 from __future__ import annotations
 
+import binascii
 import copy
 import operator
 import os
 import re
+from base64 import b64decode
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import is_dataclass
 from enum import Enum
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
-
-from pytest_miniwob_agent.core.secret_forms import FORMS
 
 KEY_VARIABLES = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY")
 """The environment variables with keys of model servers."""
@@ -28,13 +28,78 @@ _SHORTEST = 8
 """Length from which a text can be a secret, also the value of a `KEY_VARIABLES`: a shorter one is a
 placeholder, whose letters may be in any text."""
 
-_NAME = re.compile("key|token|secret|password|passwd|pwd|authorization", re.IGNORECASE)
+_SECRET_NAME = re.compile("key|token|secret|password|authorization", re.IGNORECASE)
 """Names whose values may be secrets."""
 
-_PICTURES = ("data:image/", "iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR")
-"""First letters of pictures in Base64: of a data URL, a PNG, a JPEG, a GIF and a WebP."""
+_PICTURE = re.compile(
+    r"(?:data:image/[\w.+-]+;base64,|iVBORw0KGgo|/9j/|R0lGOD|UklGR)[A-Za-z0-9+/]*+={0,2}"
+)
+"""A data URL or the Base64 of a picture, whose letters may look like a key by chance."""
 
-_BASE64 = re.compile(r"(?:data:image/[\w.+-]+;base64,)?[A-Za-z0-9+/]*+={0,2}")
+_START = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))"
+"""The start of a word, also after an escape such as `\\n`: a log may quote a text so."""
+
+_IS = r"[\\\"'`]{0,4} ?(?:=>|:=|[:=])\s{0,12}(?:- )?[\\\"'`]{0,4}"
+"""Stands between a name and its value in code, JSON, YAML, headers and queries."""
+
+_VALUE = (
+    # With a digit, or in mixed case and not a name in code: others are words and placeholders.
+    r"((?=[\w+/.~-]{0,200}?\d)[\w+/.~-]{12,}={0,2}"
+    r"|(?=[\w-]{0,200}?[a-z])(?=[\w-]{0,200}?[A-Z])[\w-]{16,}(?![\w.(\[-]))"
+)
+
+_NAME = (
+    r"(?:(?i:(?:access|account|api|app|auth|client|private|refresh|secret|service|session"
+    r"|subscription)[-_ ]?(?:key|token|secret)|authorization)"
+    r"|[A-Z\d]_(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD))"
+)
+"""Names such as `x-api-key`, `accessToken`, `DB_PASSWORD`."""
+
+_ENDS = ("key", "token", "secret", "password", "passwd", "authorization")
+_MARKS = ("=", ":", " =", " :", '"', "'", "`", "\\")
+"""The ends of such names, and what `_IS` begins with."""
+
+_FORMS = [
+    (kind, marks.split("|"), re.compile(pattern, re.ASCII))
+    for kind, marks, pattern in (
+        ("private key", "-----begin",
+         r"-----BEGIN (?:[A-Z\d]+ )*PRIVATE KEY(?: BLOCK)?-----(?:[^-]|-(?!----)){0,20000}"
+         r"(?:-----END (?:[A-Z\d]+ )*PRIVATE KEY(?: BLOCK)?-----)?"),
+        ("Anthropic key", "sk-ant-", _START + r"sk-ant-[\w-]{20,}"),
+        ("OpenRouter key", "sk-or-", _START + r"sk-or-[\w-]{20,}"),
+        ("OpenAI key", "sk-", _START + r"sk-[\w-]{20,}"),
+        ("Google key", "aiza|ya29.", _START + r"(?:AIza[\w-]{35}|ya29\.[\w-]{20,})"),
+        ("Azure key", "jqqj99", _START + r"[A-Za-z\d]{52}JQQJ99[A-Za-z\d]{26}"),
+        ("AWS key", "akia|asia|absk",
+         _START + r"(?:(?:AKIA|ASIA)[A-Z\d]{16}(?![A-Za-z\d])|ABSK[A-Za-z\d+/]{100,}={0,2})"),
+        ("key of a model server", "gsk_|xai-|hf_|pplx-|r8_|nvapi-|csk-|tgp_v1_",
+         _START + r"(?:gsk_|xai-|hf_|pplx-|r8_|nvapi-|csk-|tgp_v1_)[\w-]{30,}"),
+        ("GitHub token", "ghp_|gho_|ghu_|ghs_|ghr_|github_pat_",
+         _START + r"(?:gh[pousr]_[A-Za-z\d]{36,}|github_pat_\w{22,})"),
+        ("Slack token", "xox|xapp-|hooks.slack.com/",
+         _START + r"(?:xox[a-z]-(?=[\w-]{0,200}?\d)[\w-]{10,}|xapp-\d-[\w-]{20,})"
+         r"|(?<=hooks\.slack\.com/)(?:services|workflows|triggers)/[\w+/]{40,}"),
+        ("token of a service", "glpat-|npm_|pypi-|dckr_|k_live_|k_test_",
+         _START + r"(?:glpat-|npm_|pypi-|dckr_[po]at_|[sr]k_(?:live|test)_)[\w-]{20,}(?:\.\w+)*"),
+        ("bearer token", "bearer",
+         _START + r"(?i:bearer)\s+(?=[\w.~+/-]{0,200}?\d)[\w.~+/-]{15,}[\w~+/-]=*"),
+        ("Basic credentials", "basic",
+         _START + r"(?i:basic)\s+([A-Za-z\d+/]{6,}={0,2})(?![\w+/=])"),
+        ("JSON Web Token", "eyj", _START + r"eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]*"),
+        ("password in a URL", "://",
+         r"://([^\s/@:]*:[^\s/@]+)@|://((?=[\w.~-]{0,200}?\d)[\w.~-]{20,})@"),
+        ("key in a URL", "key=|token=|sig=|signature=",
+         r"[?&](?i:key|token|auth|sig|signature)=((?=[\w%+/.~-]{0,200}?\d)[\w%+/.~-]{16,}=*)"),
+        ("API key", "|".join(name + mark for name in _ENDS for mark in _MARKS),
+         _NAME + _IS + "(?:[A-Za-z]+ )?" + _VALUE),
+    )
+]  # fmt: skip
+"""The forms of secrets: what they are called, lower-case texts, one of which is in every text with
+such a secret, and their pattern, whose group, if it has one, is the secret.
+
+Where several match the same text, the first one gives the kind. Issuers document these forms, and
+scanners such as gitleaks and detect-secrets know them too.
+"""
 
 Data = TypeVar("Data")
 
@@ -57,10 +122,10 @@ def find(data: Any, known: Collection[str] = ()) -> list[Secret]:
 
     def search(text: str, name: str) -> str:
         spans = _spans(text, name, pairs)
-        found.extend(Secret(kind, text[start:end]) for kind, start, end in spans)
+        found.extend(Secret(kind, text[start:end]) for start, end, kind in spans)
         return text
 
-    _map_texts(data, search)
+    map_texts(data, search)
     return found
 
 
@@ -73,11 +138,11 @@ def redact(data: Data, known: Collection[str] = ()) -> Data:
     pairs = _known(known)
 
     def replace(text: str, name: str) -> str:
-        for kind, start, end in reversed(_spans(text, name, pairs)):
+        for start, end, kind in reversed(_spans(text, name, pairs)):
             text = f"{text[:start]}[{kind}]{text[end:]}"
         return text
 
-    redacted: Data = _map_texts(data, replace)
+    redacted: Data = map_texts(data, replace)
     return redacted
 
 
@@ -89,7 +154,7 @@ def _known(values: Collection[str]) -> list[tuple[str, str]]:
     return [(kind, value) for kind, value in pairs if len(value) >= _SHORTEST]
 
 
-def _map_texts(data: Any, change: Callable[[str, str], str], name: str = "") -> Any:
+def map_texts(data: Any, change: Callable[[str, str], str], name: str = "") -> Any:
     """Return data with its texts changed by a function of text and name.
 
     Data whose texts stay the same is returned itself. Constructors of dataclasses are not called.
@@ -98,26 +163,24 @@ def _map_texts(data: Any, change: Callable[[str, str], str], name: str = "") -> 
         return data if isinstance(data, Enum) else change(data, name)
     if isinstance(data, Mapping):
         changed = {
-            _map_texts(key, change): _map_texts(value, change, str(key))
+            map_texts(key, change): map_texts(value, change, str(key))
             for key, value in data.items()
         }
         return data if _same(data, changed) and _same(data.values(), changed.values()) else changed
     if isinstance(data, list | tuple):
-        parts = [_map_texts(part, change, name) for part in data]
+        parts = [map_texts(part, change, name) for part in data]
         if _same(data, parts):
             return data
         if isinstance(data, list):
             return parts
         return data._make(parts) if hasattr(data, "_make") else tuple(parts)
     if is_dataclass(data) and not isinstance(data, type):
-        changes = {}
+        result = data
         for part in data.__dataclass_fields__:
             value = getattr(data, part, None)
-            if (new := _map_texts(value, change, part)) is not value:
-                changes[part] = new
-        result = copy.copy(data) if changes else data
-        for part, new in changes.items():
-            object.__setattr__(result, part, new)  # of frozen ones too
+            if (new := map_texts(value, change, part)) is not value:
+                result = copy.copy(data) if result is data else result
+                object.__setattr__(result, part, new)  # of frozen ones too
         return result
     return data
 
@@ -126,60 +189,49 @@ def _same(before: Collection[Any], after: Collection[Any]) -> bool:
     return len(before) == len(after) and all(map(operator.is_, before, after))
 
 
-def _is_picture(text: str) -> bool:
-    """Return True for a picture in Base64, whose letters may look like a key by chance."""
-    return text.startswith(_PICTURES) and _BASE64.fullmatch(text) is not None
-
-
-def _spans(text: str, name: str, known: Sequence[tuple[str, str]]) -> list[tuple[str, int, int]]:
-    """Return kind, start and end of every secret in a text, in order; they do not overlap."""
-    if len(text) < _SHORTEST or _is_picture(text):
+def _spans(text: str, name: str, known: Sequence[tuple[str, str]]) -> list[tuple[int, int, str]]:
+    """Return start, end and kind of every secret in a text, in order; they do not overlap."""
+    if len(text) < _SHORTEST or _PICTURE.fullmatch(text):
         return []
-    if name and _NAME.search(name):
+    if name and _SECRET_NAME.search(name):
         head = len(name) + 1
         found = _spans(f"{name}={text}", "", known)
         return [
-            (kind, max(start - head, 0), end - head) for kind, start, end in found if end > head
+            (max(start - head, 0), end - head, kind) for start, end, kind in found if end > head
         ]
-    matches = []
-    for rank in _ranks(text):
-        form = FORMS[rank]
-        for match in _pattern(form.pattern).finditer(text):
+    matches = [
+        (*match.span(), -1, kind) for kind, value in known
+        for match in re.finditer(re.escape(value), text)
+    ]  # fmt: skip
+    for rank in _possible_forms(text):
+        kind, _, pattern = _FORMS[rank]
+        for match in pattern.finditer(text):
             start, end = match.span(match.lastindex or 0)
-            if form.check is None or form.check(text[start:end]):
-                matches.append((start, end, rank, form.kind))
-    for kind, value in known:
-        matches += [
-            (match.start(), match.end(), -1, kind) for match in re.finditer(re.escape(value), text)
-        ]
-    return _merge(matches)
+            if kind != "Basic credentials" or _is_name_and_password(text[start:end]):
+                matches.append((start, end, rank, kind))
+    merged: list[tuple[int, int, int, str]] = []
+    for start, end, rank, kind in sorted(matches):
+        if merged and start < merged[-1][1]:  # two that overlap are one, of the first kind
+            last = merged.pop()
+            start, end = last[0], max(end, last[1])
+            rank, kind = min(last[2:], (rank, kind))
+        merged.append((start, end, rank, kind))
+    return [(start, end, kind) for start, end, _, kind in merged]
 
 
 @lru_cache(maxsize=1024)  # the texts of a screen and a conversation come again and again
-def _ranks(text: str) -> tuple[int, ...]:
+def _possible_forms(text: str) -> tuple[int, ...]:
     """Return the places in the table of the forms whose marks are in a text, usually none."""
     lowered = text.lower()
-    ranks = []
-    for rank, form in enumerate(FORMS):
-        for mark in form.marks:  # not any(): its generator takes longer than the search
-            if mark in lowered:
-                ranks.append(rank)
-                break
-    return tuple(ranks)
+    return tuple(
+        rank for rank, (_, marks, _) in enumerate(_FORMS) if any(map(lowered.__contains__, marks))
+    )
 
 
-def _merge(matches: list[tuple[int, int, int, str]]) -> list[tuple[str, int, int]]:
-    """Put matches that overlap into one, of the kind with the lowest rank."""
-    merged: list[tuple[int, int, int, str]] = []
-    for match in sorted(matches):
-        if merged and match[0] < merged[-1][1]:
-            last = merged.pop()
-            rank, kind = min(last[2:], match[2:])
-            match = (last[0], max(last[1], match[1]), rank, kind)
-        merged.append(match)
-    return [(kind, start, end) for start, end, _, kind in merged]
-
-
-@cache
-def _pattern(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.ASCII)
+def _is_name_and_password(text: str) -> bool:
+    """Return True for the Base64 of `name:password`, as in the header of Basic authentication."""
+    try:
+        name, colon, password = b64decode(text, validate=True).decode().partition(":")
+    except (binascii.Error, ValueError):
+        return False
+    return bool(colon) and f"{name}{password}".isprintable()

@@ -5,11 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-LONG = 160
-"""The most characters of a text that `shorten` keeps whole."""
-
-MANY = 20
-"""The most lines that `shorten_lines` keeps whole."""
+LONG, MANY = 160, 20
+"""The most characters that `shorten` keeps whole, and the most lines that `shorten_lines` does."""
 
 
 def sanitize(line: object) -> str:
@@ -51,10 +48,9 @@ def section_lines(name: str, text: str, *, full: bool = True) -> list[str]:
     Several lines are indented below the name, which texts and tool calls do without. Unless `full`,
     long lines are shortened, and the middle of many is left out.
     """
-    lines = text.splitlines()
+    lines = list(map(sanitize, text.splitlines()))
     if not full:
-        lines = shorten_lines([shorten(line) for line in lines])
-    lines = [sanitize(line) for line in lines]
+        lines = shorten_lines(list(map(shorten, lines)))
     if name in ("text", "calls"):
         return lines
     if len(lines) == 1:

@@ -22,28 +22,20 @@ class BadCall(ValueError):
     """A tool call that can't be carried out; the text says why, for the model that made it."""
 
 
-def tool_name(action_type: type[Action]) -> str:
-    """The name of an action's tool: `double_click` for `DoubleClick`."""
-    return re.sub(r"(?<!^)(?=[A-Z])", "_", action_type.__name__).lower()
-
-
 _BY_NAME: Mapping[str, type[Action]] = {
-    tool_name(action_type): action_type for action_type in get_args(Action)
+    re.sub(r"(?<!^)(?=[A-Z])", "_", action_type.__name__).lower(): action_type
+    for action_type in get_args(Action)
 }
-
-
-def _schema(schema: Schema, description: str = "") -> Schema:
-    return {**schema, "description": description} if description else schema
-
 
 _SCHEMAS: Mapping[type[Action], Mapping[str, Schema]] = {
     action_type: {
-        name: _schema(*hint.__metadata__)
+        name: {**schema, **({"description": description[0]} if description else {})}
         for name, hint in get_type_hints(action_type, include_extras=True).items()
+        for schema, *description in [hint.__metadata__]
     }
     for action_type in get_args(Action)
 }
-"""The schemas of each action's arguments, of what its fields are annotated with."""
+"""The schemas of each action's arguments, from the annotations of its fields."""
 
 
 def tools_of(actions: Iterable[type[Action]] | Any) -> list[dict[str, Any]]:
@@ -55,25 +47,21 @@ def tools_of(actions: Iterable[type[Action]] | Any) -> list[dict[str, Any]]:
     Raises:
         TypeError: one of them is not a type of action.
     """
-    action_types = dict.fromkeys(get_args(actions) or actions)
-    for action_type in action_types:
-        if action_type not in _SCHEMAS:
+    names = {action_type: name for name, action_type in _BY_NAME.items()}
+    tools = []
+    for action_type in dict.fromkeys(get_args(actions) or actions):
+        if action_type not in names:
             raise TypeError(f"tools_of() takes types of actions such as Click, not {action_type!r}")
-    return [_tool(action_type) for action_type in action_types]
-
-
-def _tool(action_type: type[Action]) -> dict[str, Any]:
-    function = {
-        "name": tool_name(action_type),
-        "description": " ".join((action_type.__doc__ or "").split()),
-        "parameters": {
+        parameters = {
             "type": "object",
-            "properties": dict(_SCHEMAS[action_type]),
+            "properties": deepcopy(_SCHEMAS[action_type]),
             "required": _required(action_type),
             "additionalProperties": False,
-        },
-    }
-    return deepcopy({"type": "function", "function": function})
+        }
+        description = " ".join((action_type.__doc__ or "").split())
+        function = {"name": names[action_type], "description": description}
+        tools.append({"type": "function", "function": function | {"parameters": parameters}})
+    return tools
 
 
 def _required(action_type: type[Action]) -> list[str]:
@@ -114,13 +102,9 @@ def carry_out_call(
     last: Transition | None,
     step: Callable[[Action], Transition],
 ) -> Transition:
-    """Carry out a tool call as `Environment.call` does.
+    """Carry out a tool call as `Environment.call` does, an action by `step`.
 
-    `last` is the last transition of the trial, None before the first `reset`, and `step` carries
-    out an action.
-
-    Raises:
-        RuntimeError: there is no page yet.
+    `last` is the last transition of the trial, None before the first `reset`.
     """
     if last is None:
         raise RuntimeError("the agent must reset() the environment before its first call()")
@@ -151,11 +135,7 @@ def parse_arguments(arguments: str | Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _read(value: Any, schema: Schema, name: str) -> Any:
-    """Return a value that keeps to a schema, with tuples for lists.
-
-    Raises:
-        BadCall: it does not keep to the schema, or is a text that can't be written down.
-    """
+    """Return a value that keeps to a schema, with tuples for lists; a `BadCall` if it does not."""
     kind = schema["type"]
     if kind == "array" and isinstance(value, list | tuple):
         if schema["minItems"] <= len(value) <= schema["maxItems"]:
@@ -193,16 +173,11 @@ def _shown(value: Any) -> str:
     match value:
         case None | True | False:
             return json.dumps(value)
-        case str() if len(value) > 60:
-            return f"a text of {len(value):,} characters that begins with {value[:40]!a}"
-        case str():
-            return ascii(value)
-        case int() | float() if -1e15 < value < 1e15:
-            return f"{value:.15g}"
-        case int() | float():
-            return "a number out of range"
         case list() | tuple():
             return f"a list of {len(value):,}"
         case Mapping():
             return "an object"
-    return "something that is not JSON"
+        case int() if abs(value) >= 10**15:
+            return "a number out of range"
+    shown = ascii(value)
+    return shown if len(shown) <= 62 else f"{shown[:40]}..."

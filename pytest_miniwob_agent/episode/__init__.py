@@ -11,10 +11,9 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Sequence
 
-from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.core.case import Case, Limits
 from pytest_miniwob_agent.core.errors import CassetteError
 from pytest_miniwob_agent.core.events import Episode
-from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.protocols import Agent, Model, Observer, Page
 from pytest_miniwob_agent.episode.env import AgentEnv
 from pytest_miniwob_agent.episode.llm import AgentLLM

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_miniwob_agent.core.actions import Action
+from pytest_miniwob_agent.core.case import Limits
 from pytest_miniwob_agent.core.errors import StepLimit, TrialLimit, UsageError
-from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.observations import Observation, Shot, Transition
 from pytest_miniwob_agent.core.protocols import ActionCounter, Agent, Page, Visible
 from pytest_miniwob_agent.core.tools import carry_out_call

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from pytest_miniwob_agent.core.chat import Usage
 from pytest_miniwob_agent.core.text import counted
-from pytest_miniwob_agent.core.usage import Usage
-from pytest_miniwob_agent.models.prices import Price, cost_of, money, tokens
+from pytest_miniwob_agent.models.budget import Price, cost_of, money, tokens
 
 _CLEAR = "\x1b[J"  # erases everything after the cursor
 _BELOW = "\x1bD\x1bM\x1b7\x1b[B\r"

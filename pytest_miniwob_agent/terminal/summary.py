@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_miniwob_agent.core.chat import Usage
 from pytest_miniwob_agent.core.outcome import RECORD_IT, DriftDetails, Outcome, Status
 from pytest_miniwob_agent.core.text import (
     counted,
@@ -17,8 +18,7 @@ from pytest_miniwob_agent.core.text import (
     sanitize_line,
     sanitize_lines,
 )
-from pytest_miniwob_agent.core.usage import Usage
-from pytest_miniwob_agent.models.prices import Price, cost_of, money, tokens
+from pytest_miniwob_agent.models.budget import Price, cost_of, money, tokens
 from pytest_miniwob_agent.tasks.catalogue import CATEGORIES, OTHER
 from pytest_miniwob_agent.terminal.layout import fitting_table, wrap
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from pytest_miniwob_agent.core.case import Limits
 from pytest_miniwob_agent.core.events import Called, Completion, Episode
-from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.protocols import Agent
 from pytest_miniwob_agent.testing.fakes import ScriptedLLM
 from pytest_miniwob_agent.testing.hostile import (

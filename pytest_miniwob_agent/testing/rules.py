@@ -10,7 +10,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 import pytest
 
 from pytest_miniwob_agent.core.actions import KEYS, MODIFIERS, Action, Hold, Press, Release
-from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.core.case import Case, Limits
 from pytest_miniwob_agent.core.events import (
     Acted,
     Called,
@@ -22,7 +22,6 @@ from pytest_miniwob_agent.core.events import (
     TrialEnded,
     TrialStarted,
 )
-from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.observations import Element, Observation, Transition
 from pytest_miniwob_agent.core.protocols import LLM, Agent, Environment, HTTPModel, Observer
 from pytest_miniwob_agent.core.text import shorten

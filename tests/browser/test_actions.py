@@ -27,13 +27,12 @@ pytestmark = pytest.mark.integration
 
 
 def find(observation, **wanted):
-    """The id of the one element with these attributes."""
-    [found] = [
-        element.id
-        for element in observation.elements
-        if all(getattr(element, name) == value for name, value in wanted.items())
-    ]
-    return found
+    """The id of the first element with these attributes."""
+    return next(
+        one.id
+        for one in observation.elements
+        if all(getattr(one, name) == value for name, value in wanted.items())
+    )
 
 
 def do(env, *actions):
@@ -55,7 +54,7 @@ class TestPlaces:
         assert all(signals)
         assert do(env, Click(area, (28, 24))).solved
 
-    @pytest.mark.parametrize("place", [(0, 0), (21.9, 10), (43.9, 43.9)])
+    @pytest.mark.parametrize("place", [(0, 0), (43.9, 21.9)])
     def test_the_place_is_counted_from_the_top_left_corner(self, open_page, browser, place):
         env, _ = open_page("hover-shape")
         browser.driver.execute_script(
@@ -77,15 +76,6 @@ class TestPlaces:
         observation = do(env, Click(drawing, (47, 69))).observation
         assert do(env, Click(find(observation, tag="button"))).reward > 0.9
 
-    def test_a_click_beside_a_colour_picker_closes_it(self, open_page):
-        env, observation = open_page("use-colorwheel")
-        assert observation.goal.startswith("Select blue")
-        field = find(observation, dom_id="col")
-        do(env, Select(field), Press("DELETE"), Enter("0000FF", field))
-        beside = int(re.search(r'data-ref="(\d+)" id="wrap"', env.html())[1])
-        do(env, Click(beside, (150, 4)))
-        assert do(env, Click(find(observation, text="Submit"))).solved
-
 
 class TestHover:
     def test_hovering_opens_a_menu(self, open_page):
@@ -103,15 +93,9 @@ class TestDrag:
         gerda, alvera = (find(observation, text=name) for name in ("Gerda", "Alvera"))
         assert do(env, Drag(gerda, alvera, end=(10, 12))).solved
 
-    def test_a_drag_ends_in_the_middle_of_another_element(self, open_page):
-        env, observation = open_page("drag-box")
-        do(env, Drag(find(observation, text="s"), find(observation, text="L")))
-        assert do(env, Click(find(observation, text="Submit"))).solved
-
     @pytest.mark.parametrize(
         ("task", "seed", "wanted", "by"),
         [
-            ("drag-circle", 1, {"tag": "circle"}, (-30, 0)),
             ("draw-line", 1, {"tag": "circle"}, (0, 35)),
             ("use-slider", 2, {"tag": "span"}, (-24, 0)),
             ("resize-textarea", 1, {"dom_id": "", "tag": "div"}, (20, 0)),
@@ -119,12 +103,7 @@ class TestDrag:
     )
     def test_a_drag_by_pixels(self, open_page, task, seed, wanted, by):
         env, observation = open_page(task, seed)
-        thing = next(
-            e.id
-            for e in observation.elements
-            if all(getattr(e, name) == value for name, value in wanted.items())
-        )
-        observation = do(env, Drag(thing, end=by)).observation
+        observation = do(env, Drag(find(observation, **wanted), end=by)).observation
         assert do(env, Click(find(observation, text="Submit"))).solved
 
     def test_both_ends_of_a_drag_are_scrolled_into_sight(self, open_page):
@@ -136,12 +115,11 @@ class TestDrag:
 
 
 class TestSelect:
-    @pytest.mark.parametrize("seed", [1, 2])
-    def test_a_paragraph_is_selected(self, open_page, seed):
-        env, observation = open_page("highlight-text-2", seed)
+    def test_a_paragraph_is_selected(self, open_page):
+        env, observation = open_page("highlight-text-2")
         number = int(re.search(r"the (\d)", observation.goal)[1])
         paragraph = [e for e in observation.elements if e.tag == "p"][number - 1]
-        do(env, Select(paragraph.id, paragraph.text if seed == 1 else None))
+        do(env, Select(paragraph.id))
         assert do(env, Click(find(observation, text="Submit"))).solved
 
     def test_a_second_selection_replaces_the_first(self, open_page, browser):
@@ -152,30 +130,22 @@ class TestSelect:
             do(env, Select(paragraph, text))
             assert browser.driver.execute_script("return getSelection().toString()") == text
 
-    @pytest.mark.parametrize(
-        ("text", "marked"),
-        [
-            ("aliquam", [10, 17]),
-            ("Facilisis", [0, 9]),
-            (None, [0, 72]),
-            ("\U0001f600 e\u0301", None),
-        ],
-    )
-    def test_text_in_a_field_is_selected(self, open_page, browser, text, marked):
+    def test_text_in_a_field_is_selected(self, open_page, browser):
         env, observation = open_page("copy-paste")
         field = find(observation, dom_id="to-copy")
-        if marked is None:  # letters of several code units
-            do(env, Enter("a\n" + text + "b", find(observation, dom_id="to-copy")))
-        do(env, Select(field, text))
-        value, *seen = browser.driver.execute_script(
-            "const { value, selectionStart, selectionEnd } = document.activeElement;"
-            "return [value, selectionStart, selectionEnd]"
-        )
-        if marked is None:
-            value = value.encode("utf-16-le")
-            assert value[seen[0] * 2 : seen[1] * 2].decode("utf-16-le") == text
-        else:
-            assert seen == marked
+        for text, marked in (("aliquam", [10, 17]), ("Facilisis", [0, 9]), (None, [0, 72])):
+            do(env, Select(field, text))
+            assert (
+                browser.driver.execute_script(
+                    "const { selectionStart, selectionEnd } = document.activeElement;"
+                    "return [selectionStart, selectionEnd]"
+                )
+                == marked
+            )
+        letters = "\U0001f600 e\u0301"  # of several code units
+        do(env, Enter(f"a\n{letters}b", field), Select(field, letters), Copy(), Press("DELETE"))
+        pasted = do(env, Paste()).observation
+        assert letters in next(e.value for e in pasted.elements if e.id == field)
 
 
 class TestDoubleClick:
@@ -196,11 +166,10 @@ class TestDoubleClick:
 
 
 class TestScroll:
-    @pytest.mark.parametrize(("seed", "pixels"), [(1, -1000), (2, 1000)])
-    def test_scrolling_reaches_both_ends_of_a_text(self, open_page, seed, pixels):
-        env, observation = open_page("scroll-text-2", seed)
-        assert f"to the {'top' if pixels < 0 else 'bottom'} of" in observation.goal
-        do(env, Scroll(find(observation, tag="textarea"), pixels))
+    def test_scrolling_reaches_the_top_of_a_text(self, open_page):
+        env, observation = open_page("scroll-text-2", 1)
+        assert "to the top of" in observation.goal
+        do(env, Scroll(find(observation, tag="textarea"), -1000))
         assert do(env, Click(find(observation, text="Submit"))).solved
 
     def test_scrolling_to_the_end_enables_a_field(self, open_page):
@@ -213,28 +182,25 @@ class TestScroll:
 
 
 class TestChoose:
-    def test_an_option_of_a_closed_list_is_chosen(self, open_page):
+    def test_an_option_of_a_closed_list_is_chosen_past_disabled_and_hidden_ones(
+        self, open_page, browser
+    ):
         env, observation = open_page("choose-list")
         name = re.search("Select (.+?) from", observation.goal)[1]
-        chosen = do(env, Choose(name, find(observation, tag="select"))).observation
-        assert find(chosen, tag="select", value=name)
-        assert do(env, Click(find(chosen, text="Submit"))).solved
-
-    def test_disabled_and_hidden_options_are_skipped(self, open_page, browser):
-        env, observation = open_page("choose-list")
         options = "document.querySelector('select').options"
         browser.driver.execute_script(f"{options}[1].disabled = true; {options}[2].hidden = true")
         chosen = do(env, Choose("Bobine", find(observation, tag="select"))).observation
         assert find(chosen, tag="select", value="Bobine")
+        do(env, Choose(name, find(observation, tag="select")))
+        assert do(env, Click(find(chosen, text="Submit"))).solved
 
 
 CUT = Hold("CTRL"), Type("x"), Release("CTRL")
 
 
 class TestClipboard:
-    @pytest.mark.parametrize("seed", [1, 2])
-    def test_copied_text_is_pasted(self, open_page, browser, seed):
-        env, observation = open_page("copy-paste-2", seed)
+    def test_copied_text_is_pasted(self, open_page, browser):
+        env, observation = open_page("copy-paste-2")
         number = re.search(r"the (\d)", observation.goal)[1]
         browser.driver.execute_script(
             "seen = []; for (const type of ['copy', 'paste', 'input'])"
@@ -246,10 +212,11 @@ class TestClipboard:
         assert sorted(seen) == [["copy", True], ["input", True], ["paste", True]]
         assert do(env, Click(find(observation, text="Submit"))).solved
 
-    def test_text_outside_a_field_is_gone_with_its_page(self, open_page):
+    def test_text_outside_a_field_can_not_be_cut_and_is_gone_with_its_page(self, open_page):
         env, observation = open_page("highlight-text")
-        words = find(observation, dom_id="randomText")
-        do(env, Select(words, "urna proin"), Copy())
+        do(env, Select(find(observation, dom_id="randomText"), "urna proin"), *CUT)
+        assert env.step(Paste()).error == "nothing was copied"
+        do(env, Copy())
         env, observation = open_page("copy-paste")
         field = find(observation, dom_id="answer-input")
         do(env, Click(field))
@@ -280,11 +247,6 @@ class TestClipboard:
         assert sorted(seen) == [["cut", True, True], ["input", True, False]]
         pasted = do(env, Click(line), Paste()).observation
         assert find(pasted, id=line, value="one two")
-
-    def test_read_only_text_can_not_be_cut(self, open_page):
-        env, observation = open_page("highlight-text")
-        do(env, Select(find(observation, dom_id="randomText"), "urna proin"), *CUT)
-        assert env.step(Paste()).error == "nothing was copied"
 
     def test_a_password_can_neither_be_copied_nor_cut(self, open_page):
         env, observation = open_page("enter-password")

@@ -25,20 +25,6 @@ class FakeBrowser:
         self.closed = True
 
 
-class FakePage(FakeEnvironment):
-    """A page with a button."""
-
-    def __init__(self, case, text, left):
-        super().__init__(case.task, {"start": [Element(1, "button", text)]})
-        self.left = left
-
-    def look(self, action=None, **options):
-        return Shot(page_with_button(self.left), (160, 210))
-
-    def remarks(self):
-        return ["there is no file /x.png"]
-
-
 def certified(text=lambda browser: "Submit", left=lambda browser: 40, **options):
     """Certify pages whose button follows from the browser, in three browsers."""
     started = []
@@ -49,12 +35,13 @@ def certified(text=lambda browser: "Submit", left=lambda browser: 40, **options)
 
     def open_page(browser, case):
         browser.pages += 1
-        return FakePage(case, text(browser), left(browser))
+        page = FakeEnvironment(case.task, {"start": [Element(1, "button", text(browser))]})
+        page.look = lambda: Shot(page_with_button(left(browser)), (160, 210))
+        page.remarks = lambda: ["there is no file /x.png"]
+        return page
 
     others = {name: partial(start, name) for name in ("second", "third")}
-    verdicts = certify(
-        CASES, partial(start, "first"), others=others, open_page=open_page, pause=0, **options
-    )
+    verdicts = certify(CASES, open_page, partial(start, "first"), others, pause=0, **options)
     assert all(browser.closed for browser in started)
     assert [browser.name for browser in started] == ["first", "first", "second", "third", "first"]
     return verdicts
@@ -123,38 +110,40 @@ def test_exploring_a_full_screen_also_tries_points_and_times():
 
 
 @pytest.mark.integration
-def test_the_command_prints_and_writes_the_verdicts_of_real_pages(tmp_path, capsys):
-    output = tmp_path / "verdicts.json"
-    arguments = ["--seeds", "1", "--output", str(output), "--pixels"]
-    assert main(["certify", "click-test-2", *arguments]) == 0
-    printed = capsys.readouterr().out
-    assert "same    1-screen-1-step/click-test-2/1" in printed
-    assert "1 of 1 cases are deterministic" in printed
-    verdict = json.loads(output.read_text())["1-screen-1-step/click-test-2/1"]
-    assert verdict["difference"] == ""
-    assert verdict["observations"] > 3
+def test_a_real_page_is_explored_to_equal_observations_at_any_pace(page):
+    first = explore(page("use-autocomplete"), pixels=True)
+    again = explore(page("use-autocomplete"), pixels=True, pause=0.05)
+    assert [(seen, seen.picture) for seen in first] == [(seen, seen.picture) for seen in again]
+    assert len(first) > 10
 
 
 @pytest.mark.sweep
 @pytest.mark.integration
-def test_an_own_page_that_differs_is_shown_with_what_differs_and_usual_causes(tmp_path, capsys):
-    (tmp_path / "page.html").write_text("""
+def test_the_command_prints_and_writes_the_verdicts_of_real_pages(tmp_path, capsys):
+    pages, output = tmp_path / "pages", tmp_path / "verdicts.json"
+    pages.mkdir()
+    task = "window.task = { goal: 'Look.', reward: () => 0 };"
+    (pages / "good.html").write_text(f"<button>Go</button><script>{task}</script>")
+    (pages / "bad.html").write_text("<p>No task.</p>")
+    (pages / "differs.html").write_text(f"""
         <!DOCTYPE html><body><p id="shown"></p><script>
-          window.task = { goal: "Look.", reward: () => 0 };
+          {task}
           const code = "postMessage(performance.now() + Math.random())";
           const worker = new Worker(URL.createObjectURL(new Blob([code])));
-          worker.onmessage = ({ data }) => { document.getElementById("shown").textContent = data; };
+          worker.onmessage = ({{ data }}) => {{ shown.textContent = data; }};
         </script>
     """)
-    (tmp_path / "bad.html").write_text("<p>No task.</p>")
-    assert main(["certify", "--pages", str(tmp_path), "--seeds", "1"]) == 1
+    arguments = ["--pages", str(pages), "--seeds", "1", "--output", str(output), "--pixels"]
+    assert main(["certify", *arguments]) == 1
     shown = capsys.readouterr().out
     for text in (
-        "DIFFERS ", "ERROR   ", "/page/1, ", "\n  --- first pass\n",
+        "same    pages/good/1, ", "ERROR   pages/bad/1, 0 ", "bad.html: it declares no task",
+        "DIFFERS pages/differs/1, ", "\n  --- first pass\n",
         "\n  page: a worker was started, which runs", "has the usual causes",
-        "bad.html: it declares no task", "0 of 2 cases are deterministic",
+        "1 of 3 cases are deterministic",
     ):  # fmt: skip
         assert text in shown
+    assert json.loads(output.read_text())["pages/good/1"]["difference"] == ""
 
 
 def test_the_command_suggests_a_name_for_a_misspelt_task(capsys):

@@ -28,23 +28,19 @@ pytestmark = pytest.mark.integration
 def find(observation, **wanted):
     """The one element with these attributes."""
     [found] = [
-        element
-        for element in observation.elements
-        if all(getattr(element, name) == value for name, value in wanted.items())
+        one
+        for one in observation.elements
+        if all(getattr(one, name) == value for name, value in wanted.items())
     ]
     return found
 
 
 class TestReading:
-    @pytest.mark.parametrize("task", ["click-menu-2", "email-inbox", "social-media", "click-pie"])
+    @pytest.mark.parametrize("task", ["email-inbox", "click-pie"])
     def test_equal_seeds_give_equal_pages(self, page, task):
         first, second = page(task).reset(), page(task).reset()
         assert first == second
         assert first != page(task, 2).reset()
-
-    def test_the_goal_is_the_text_of_the_page(self, page):
-        goal = page("click-scroll-list").reset().goal
-        assert goal == "Select Christal from the scroll list and click Submit."
 
     def test_elements_that_an_action_shows_are_not_read_before_it(self, page):
         env = page("social-media")
@@ -77,17 +73,12 @@ class TestReading:
         assert read == [("i", ""), ("i", "some text"), ("button", "")]
 
     def test_a_form_field_has_its_current_value_and_its_placeholder(self, page):
-        env = page("email-inbox-forward-nl")
-        env.reset()
-        opened = env.step(Click(9)).observation
-        form = env.step(Click(find(opened, text="Forward").id)).observation
-        to = next(e for e in form.elements if e.tag.startswith("input") or e.tag == "textarea")
-        assert to.value == ""
-        written = env.step(Enter("Cathrine", to.id)).observation
-        assert find(written, id=to.id).value == "Cathrine"
         env = page("email-inbox")
         opened = env.step(Click(find(env.reset(), dom_id="open-search").id)).observation
-        assert any(element.placeholder for element in opened.elements)
+        field = next(element for element in opened.elements if element.placeholder)
+        assert field.value == ""
+        written = env.step(Enter("Cathrine", field.id)).observation
+        assert find(written, id=field.id).value == "Cathrine"
         env = page("click-checkboxes")
         box = next(e for e in env.reset().elements if e.tag == "input_checkbox")
         assert box.value is False
@@ -95,8 +86,7 @@ class TestReading:
 
     def test_html_has_the_visible_elements_with_their_current_values(self, page):
         env = page("login-user")
-        before = env.reset()
-        names = {element.dom_id: element.id for element in before.elements}
+        names = {element.dom_id: element.id for element in env.reset().elements}
         env.step(Enter('<a> & "b"', names["username"]))
         shown = html.fromstring(env.html())
         (field,) = shown.xpath('//input[@id="username"]')
@@ -105,28 +95,19 @@ class TestReading:
         assert shown.xpath("//label/text()") == ["Username", "Password"]
         assert not shown.xpath("//script | //style | //*[@id='query' or @id='reward-display']")
         assert not shown.xpath("//@style | //@onclick")
-
-    def test_html_marks_selected_options_and_checked_boxes(self, page):
         env = page("choose-list")
         env.reset()
-        shown = html.fromstring(env.html())
-        options = shown.xpath("//select/option")
+        options = html.fromstring(env.html()).xpath("//select/option")
         assert len(options) > 2
         assert [option.get("selected") for option in options].count("") == 1
-        env = page("click-checkboxes")
-        boxes = [element for element in env.reset().elements if element.tag == "input_checkbox"]
-        env.step(Click(boxes[1].id))
-        checked = html.fromstring(env.html()).xpath("//input[@checked]/@data-ref")
-        assert checked == [str(boxes[1].id)]
 
     def test_an_action_can_name_every_element_in_the_html(self, page):
         env = page("click-checkboxes")
         env.reset()
         (label, *_) = html.fromstring(env.html()).xpath("//label[@data-ref]")
         inside = label.find("input").get("data-ref")
-        transition = env.step(Click(int(label.get("data-ref"))))
-        assert transition.error is None
-        assert find(transition.observation, id=int(inside)).value is True
+        assert env.step(Click(int(label.get("data-ref")))).error is None
+        assert html.fromstring(env.html()).xpath("//input[@checked]/@data-ref") == [inside]
 
     def test_reading_html_changes_no_ids(self, page):
         env = page("click-tab-2")
@@ -177,25 +158,20 @@ class TestActing:
         transition = env.step(Click(find(opened, text=label).id))
         assert (transition.done, transition.reward) == (True, 1)
 
-    def test_elements_outside_the_viewport_can_be_clicked(self, page):
-        env = page("social-media-all", 1001)
-        observation = env.reset()
-        last = [element for element in observation.elements if element.classes == "like"][-1]
-        submit = find(observation, text="Submit")
-        assert submit.y > 480
-        assert not env.step(Click(last.id)).done
-        assert env.step(Click(submit.id)).done
-
-    def test_scrolling_does_not_change_the_reading(self, page, browser):
+    def test_elements_outside_the_viewport_can_be_clicked_and_are_read_alike(self, page, browser):
         env = page("social-media-all", 1001)
         before = env.reset()
+        last = [element for element in before.elements if element.classes == "like"][-1]
+        submit = find(before, text="Submit")
+        assert submit.y > 480
         name = [element for element in before.elements if element.classes == "name"][-1]
-        assert name.y > 480
         after = env.step(Click(name.id)).observation
         assert browser.driver.execute_script(
             "return [...document.querySelectorAll('*')].some((element) => element.scrollTop > 0)"
         )
         assert render(after.elements) == render(before.elements)
+        assert not env.step(Click(last.id)).done
+        assert env.step(Click(submit.id)).done
 
     def test_delays_and_animations_are_over_when_the_page_is_read(self, page, browser):
         env = page("use-autocomplete")
@@ -231,15 +207,6 @@ class TestActing:
             assert env.step(action) == Transition(before, error=error)
         assert env.step(Click(1)).error is None
 
-    def test_any_text_of_a_language_is_typed(self, page):
-        env = page("enter-text")
-        field = find(env.reset(), tag="input_text")
-        text = "\u00fc \u20ac \u6f22 \U0001f600 e\u0301"
-        for typed in ("", text):
-            written = env.step(Enter(typed, field.id))
-            assert written.error is None
-            assert find(written.observation, tag="input_text").value == typed
-
     @pytest.mark.parametrize("change", ["disabled = true", "style.display = 'none'"])
     def test_a_field_that_can_not_be_used_any_more_has_no_focus(self, page, browser, change):
         """Chromium takes the focus away with its next frame, before or after the screen is read."""
@@ -251,13 +218,18 @@ class TestActing:
         )
         assert focused == [1, None]
 
-    def test_typing_goes_to_the_element_with_the_focus(self, page):
+    def test_any_text_is_typed_and_goes_to_the_element_with_the_focus(self, page):
         env = page("enter-text")
         field = find(env.reset(), tag="input_text")
         env.step(Type("lost"))
-        env.step(Click(field.id))
-        env.step(Type("ab"))
-        assert find(env.step(Type("c")).observation, id=field.id).value == "abc"
+        written = env.step(Enter("", field.id))
+        assert written.error is None
+        for text in ("ab", "\u00fc \u20ac \u6f22", "\U0001f600 e\u0301"):
+            written = env.step(Type(text))
+            assert written.error is None
+        assert find(written.observation, id=field.id).value == (
+            "ab\u00fc \u20ac \u6f22\U0001f600 e\u0301"
+        )
 
     def test_the_reward_is_that_of_the_page(self, page):
         env = page("click-checkboxes", 1000)
@@ -301,42 +273,23 @@ class TestFlights:
             observation = click(**wanted).observation
         assert click(value="Find Flights").solved  # below the viewport's lower edge
 
-    @pytest.mark.parametrize("task", ["flight.AA", "flight.Alaska"])
-    def test_leaving_the_page_ends_the_trial(self, page, task):
-        env = page(task)
+    def test_leaving_the_page_ends_the_trial(self, page):
+        env = page("flight.AA")
         first = env.reset()
         away = env.step(Click(find(first, text="Full site").id))
         assert (away.done, away.reward) == (True, -1)
         assert env.reset() == first
 
-    def test_a_list_that_is_loaded_late_is_read(self, page):
-        env = page("flight.AA")
-        field = find(env.reset(), dom_id="segments0.destination")
-        listed = env.step(Enter("Boston", field.id)).observation
-        assert any("BOS" in element.text for element in listed.elements)
-
 
 class TestIsolation:
-    @pytest.mark.parametrize("next_item", [False, True])
-    def test_held_keys_are_released_at_the_next_trial(self, page, next_item):
+    def test_held_keys_are_released_at_the_next_trial(self, page):
         env = page("click-scroll-list")
         env.reset()
         env.step(Hold("CTRL"))
-        if next_item:
-            env = page("click-scroll-list")
         env.reset()
         env.step(Click(1))
         observation = env.step(Click(2)).observation
         assert [e.id for e in observation.elements if e.value is True] == [2]
-
-    def test_the_pointer_hovers_over_nothing_at_the_start(self, page, browser):
-        env = page("social-media")
-        first = env.reset()
-        env.step(Click(9))
-        assert env.reset() == first
-        assert (
-            browser.driver.execute_script("return document.querySelectorAll(':hover').length") == 0
-        )
 
     def test_the_clock_is_frozen(self, page, browser):
         page("click-button").reset()

@@ -4,16 +4,7 @@ import re
 
 import pytest
 
-from pytest_miniwob_agent.core.actions import (
-    Click,
-    ClickAt,
-    DragFrom,
-    Enter,
-    Follow,
-    HoverAt,
-    Press,
-    Wait,
-)
+from pytest_miniwob_agent import Click, ClickAt, DragFrom, Enter, Follow, HoverAt, Press, Wait
 
 pytestmark = pytest.mark.integration
 
@@ -61,8 +52,7 @@ def test_states_names_limits_and_options_are_shown(shown):
     assert shown["fixed"]["state"] == "readonly"
     assert shown["list"]["options"] == "One | Two"
     assert shown["day"]["format"] == "MM/DD/YYYY"
-    limits = [shown["much"][name] for name in ("minimum", "maximum", "step")]
-    assert limits == ["2", "8", "2"]
+    assert [shown["much"][name] for name in ("minimum", "maximum", "step")] == ["2", "8", "2"]
 
 
 def test_colours_shapes_and_boxes_are_shown(shown):

@@ -3,7 +3,7 @@
 import pytest
 from selenium.webdriver import ActionChains, Keys
 
-from pytest_miniwob_agent.browser.gestures import Gesture
+from pytest_miniwob_agent.browser.input import Gesture
 
 LISTEN = """(() => {
   window.heard = [];
@@ -85,7 +85,7 @@ def test_a_page_hears_the_same_events_as_from_the_driver(browser, page, act, hel
         page("click-button").reset()
         beside = Gesture(browser.driver)
         beside.move((-1, -1))
-        browser.perform(beside)
+        browser.perform(beside.steps)
         browser.call(LISTEN)
 
     def heard():
@@ -100,7 +100,7 @@ def test_a_page_hears_the_same_events_as_from_the_driver(browser, page, act, hel
     listen()
     gesture = Gesture(browser.driver, held)
     act(gesture)
-    browser.perform(gesture)
+    browser.perform(gesture.steps)
     assert heard() == expected
     assert last in [event[1] for event in expected]
 
@@ -116,5 +116,5 @@ def test_a_page_that_is_slow_hears_of_each_move(browser, page):
     })""")
     gesture = Gesture(browser.driver)
     drag(gesture)
-    browser.perform(gesture)
+    browser.perform(gesture.steps)
     assert browser.call("(() => moves)") == 1 + len(PATH)

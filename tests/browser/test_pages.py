@@ -1,25 +1,27 @@
-"""The server of task pages, and what a page leaves behind."""
+"""The server of task pages, the script that runs first in them, and what they leave behind."""
 
 import http.client
 import socket
 import threading
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
-from pytest_miniwob_agent.browser.pages import PageServer, page_url
+from pytest_miniwob_agent.browser import page as page_module
+from pytest_miniwob_agent.browser.pages import PageServer, Serving, page_url
 from pytest_miniwob_agent.core.actions import Click
 from pytest_miniwob_agent.tasks.catalogue import pages_folder
 
 
 @pytest.fixture(scope="module")
 def server():
-    with closing(PageServer()) as server:
+    with closing(PageServer(Serving())) as server:
         yield server
 
 
 def ask(server, path):
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+    connection = http.client.HTTPConnection(server.address, timeout=30)
     with closing(connection):
         connection.request("GET", path)
         answer = connection.getresponse()
@@ -47,12 +49,12 @@ def test_nothing_else_is_served(server, path):
 
 def test_a_closed_server_leaves_neither_port_nor_thread():
     before = set(threading.enumerate())
-    server = PageServer()
+    server = PageServer(Serving())
     ask(server, "/core/core.js")
     server.close()
     assert set(threading.enumerate()) == before
     with pytest.raises(ConnectionRefusedError):
-        socket.create_connection(("127.0.0.1", server.port))
+        socket.create_connection(server.address.split(":"))
 
 
 @pytest.mark.integration
@@ -86,3 +88,10 @@ def test_a_page_finds_nothing_that_an_earlier_one_has_stored(open_page, browser)
     address = page_url("click-menu-2")
     assert browser.driver.execute_script(STORED) == [0, 0, "", 0, address]
     assert env.step(Click(1)) == opened
+
+
+def test_every_file_of_the_page_script_is_in_it_once():
+    files = {path.stem: path for path in Path(page_module.__file__).parent.glob("*.js")}
+    assert sorted(page_module.FILES) == sorted(files)
+    script = page_module.page_script()
+    assert all(script.count(path.read_text("utf-8")) == 1 for path in files.values())

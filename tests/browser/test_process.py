@@ -1,11 +1,14 @@
 """The browser process: its window, its failures, and processes that it leaves behind."""
 
+import base64
+import contextlib
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import uuid
 from pathlib import Path
@@ -13,41 +16,16 @@ from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import pytest
-from processes import kill
+from drawn import opened
 from projects import ROOT
 from selenium.common.exceptions import WebDriverException
 
-from pytest_miniwob_agent.browser.installed import find_browser, find_driver
-from pytest_miniwob_agent.browser.local import LocalLauncher
+from pytest_miniwob_agent.browser.local import LocalLauncher, find_browser, find_driver
 from pytest_miniwob_agent.browser.process import Browser
-from pytest_miniwob_agent.core.actions import Click, Press
+from pytest_miniwob_agent.core.actions import Click
 from pytest_miniwob_agent.core.errors import BrowserError
 
 pytestmark = pytest.mark.integration
-
-
-class TestWindow:
-    def test_a_mouse_that_a_person_moves_over_the_page_has_no_effect(
-        self, page, browser, display, monkeypatch
-    ):
-        headless = page("click-menu-2")
-        expected = [headless.reset(), headless.step(Click(1))]
-        monkeypatch.setenv("DISPLAY", display.name)
-        window = Browser(headed=True)
-        try:
-            env = page("click-menu-2", browser=window)
-            seen = [env.reset()]
-            window.driver.execute_script(
-                "window.moves = 0; addEventListener('mousemove', () => moves++, true)"
-            )
-            for y in range(100, 600, 10):  # wherever below the tabs the page begins
-                display.move_mouse(60, y)
-            time.sleep(0.3)  # for events on their way to the browser
-            assert window.driver.execute_script("return moves") == 0
-            seen.append(env.step(Click(1)))
-            assert seen == expected
-        finally:
-            window.close()
 
 
 @pytest.fixture
@@ -64,73 +42,97 @@ def start_browser():
         browser.close()
 
 
-DID_NOT_START = (
-    "/bin/false did not start: .*chromedriver must be of the same version: .*"
-    "or name another browser with --miniwob-browser"
-)
+def shows_pointer(window):
+    """True if the pointer of `slowmo` is painted in the window."""
+    png = window.driver.execute_cdp_cmd("Page.captureScreenshot", {"format": "png"})["data"]
+    colours = opened(base64.b64decode(png)).getcolors(100_000)
+    return dict(map(reversed, colours)).get((0xEE, 0x11, 0x11), 0) > 50
 
 
-class TestFailure:
-    def test_a_headless_shell_is_preferred_but_not_for_a_window(self, monkeypatch, tmp_path):
-        monkeypatch.setenv("PATH", str(tmp_path))
-        monkeypatch.delenv("MINIWOB_BROWSER", raising=False)
-        with pytest.raises(BrowserError, match="apt-get install chromium chromium-driver"):
-            find_browser()
-        with pytest.raises(BrowserError, match=r"no browser at '/no/such/chrome'"):
-            find_browser("/no/such/chrome")
-        for name in ("chromium", "chromium-headless-shell"):
-            tmp_path.joinpath(name).write_text("#!/bin/sh\n")
-            tmp_path.joinpath(name).chmod(0o755)
-        assert find_browser() == str(tmp_path / "chromium-headless-shell")
-        assert find_browser("chromium") == str(tmp_path / "chromium")
-        assert find_browser(headed=True) == str(tmp_path / "chromium")
-        with pytest.raises(BrowserError, match="shell has no window, which --miniwob-headed"):
-            find_browser("chromium-headless-shell", headed=True)
+def test_a_window_ignores_the_mouse_and_shows_the_pointer_of_actions_but_in_no_picture(
+    page, display, monkeypatch, start_browser
+):
+    headless = page("click-menu-2")
+    expected = [headless.reset(), headless.step(Click(1))]
+    monkeypatch.setenv("DISPLAY", display.name)
+    window = start_browser(headed=True, slowmo=1)
+    env = page("click-menu-2", browser=window)
+    seen = [env.reset()]
+    window.driver.execute_script(
+        "window.moves = 0; addEventListener('mousemove', () => moves++, true)"
+    )
+    for y in range(100, 600, 10):  # wherever below the tabs the page begins
+        display.move_mouse(60, y)
+    time.sleep(0.3)  # for events on their way to the browser
+    assert window.driver.execute_script("return moves") == 0
+    plain = env.look()
+    assert not shows_pointer(window)
+    action = Click(1)
+    shot = env.look(action)
+    assert shot.png == plain.png
+    assert shows_pointer(window)
+    place = window.driver.execute_script(
+        "const box = document.querySelector('miniwob-pointer').getBoundingClientRect();"
+        "return [box.left + 1, box.top + 1]"
+    )
+    assert tuple(place) == shot.points[0]
+    seen.append(env.step(action))
+    assert seen == expected
 
-    def test_a_browser_that_does_not_start_is_an_error(self, page, start_browser):
-        broken = start_browser(path="/bin/false")
-        with pytest.raises(BrowserError, match=DID_NOT_START):
-            page("click-button", browser=broken).reset()
 
-    def test_a_browser_that_can_not_be_reached_is_an_error(self, raw_server):
-        driver = SimpleNamespace(
-            capabilities={
-                "browserName": "chrome",
-                "goog:chromeOptions": {"debuggerAddress": urlsplit(raw_server.url).netloc},
-            }
-        )
-        with pytest.raises(BrowserError, match=r"chrome started, but can't be reached at 127\."):
-            LocalLauncher().connect(driver)
+def test_a_headless_shell_is_preferred_but_not_for_a_window(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("MINIWOB_BROWSER", raising=False)
+    with pytest.raises(BrowserError, match="apt-get install chromium chromium-driver"):
+        find_browser()
+    with pytest.raises(BrowserError, match=r"no browser at '/no/such/chrome'"):
+        find_browser("/no/such/chrome")
+    for name in ("chromium", "chromium-headless-shell"):
+        tmp_path.joinpath(name).write_text("#!/bin/sh\n")
+        tmp_path.joinpath(name).chmod(0o755)
+    assert find_browser() == str(tmp_path / "chromium-headless-shell")
+    assert find_browser("chromium") == str(tmp_path / "chromium")
+    assert find_browser(headed=True) == str(tmp_path / "chromium")
+    with pytest.raises(BrowserError, match="shell has no window, which --miniwob-headed"):
+        find_browser("chromium-headless-shell", headed=True)
 
-    def test_after_a_failure_the_next_page_gets_a_new_browser(self, page, start_browser):
-        browser = start_browser()
 
-        def crash():
-            with pytest.raises(WebDriverException):
-                browser.driver.execute_cdp_cmd("Page.crash", {})
+def test_a_browser_that_does_not_start_or_can_not_be_reached_is_an_error(
+    page, start_browser, raw_server
+):
+    broken = start_browser(path="/bin/false")
+    with pytest.raises(BrowserError, match=r"/bin/false did not start: .* same version: .*"):
+        page("click-button", browser=broken).reset()
+    options = {"debuggerAddress": urlsplit(raw_server.url).netloc}
+    driver = SimpleNamespace(capabilities={"browserName": "chrome", "goog:chromeOptions": options})
+    with pytest.raises(BrowserError, match=r"chrome started, but can't be reached at 127\."):
+        LocalLauncher().connect(driver)
 
-        def hang():
-            client = browser.driver.command_executor.client_config
-            assert client.timeout == browser.timeout + 5  # after the driver's own, if it hangs too
-            browser.driver.execute_script("setTimeout(() => { for (;;); }, 10)")
-            # Of this browser from here on: a page that loads may take longer.
-            client.timeout = browser.devtools.timeout = 1
 
-        env = page("click-menu-2", browser=browser)
-        before = env.reset()
-        for fail, action, message in (
-            (lambda: kill(browser.driver, "browser"), Click(1), ""),
-            (lambda: kill(browser.driver, "driver"), Press("TAB"), ""),
-            (crash, Click(1), "the page crashed"),
-            (hang, Click(1), "timed out after 1 seconds"),
-        ):
-            driver = browser.driver
-            fail()
-            with pytest.raises(BrowserError, match=f"failed while doing {action}: {message}"):
-                env.step(action)
-            env = page("click-menu-2", browser=browser)
-            assert env.reset() == before
-            assert browser.driver is not driver
+def test_after_a_failure_the_next_page_gets_a_new_browser(page, start_browser):
+    """What happens where browser or driver are killed is tested with items."""
+    browser = start_browser()
+
+    def crash():
+        with pytest.raises(WebDriverException):
+            browser.driver.execute_cdp_cmd("Page.crash", {})
+
+    def hang():
+        client = browser.driver.command_executor.client_config
+        assert client.timeout == browser.timeout + 5  # after the driver's own, if it hangs too
+        browser.driver.execute_script("setTimeout(() => { for (;;); }, 10)")
+        # Of this browser from here on: a page that loads may take longer.
+        client.timeout = browser.devtools.timeout = 1
+
+    env = page("click-menu-2", browser=browser)
+    before = env.reset()
+    for fail, message in ((crash, "the page crashed"), (hang, "timed out after 1 seconds")):
+        driver = browser.driver
+        fail()
+        with pytest.raises(BrowserError, match=f"failed while doing click id=1: {message}"):
+            env.step(Click(1))
+        assert env.reset() == before
+        assert browser.driver is not driver
 
 
 @pytest.fixture
@@ -144,37 +146,34 @@ def proxy(raw_server, monkeypatch):
     return raw_server
 
 
-class TestNetwork:
-    def test_a_browser_without_a_driver_is_an_error_and_nothing_is_downloaded(
-        self, browser_without, proxy, monkeypatch, tmp_path
-    ):
-        browser = browser_without("no such switch")
-        monkeypatch.setenv("PATH", "/no/such/folder")
-        monkeypatch.setenv("SE_CACHE_PATH", str(tmp_path / "cache"))  # so that nothing is cached
-        with pytest.raises(BrowserError, match=r"no chromedriver found beside .* install it, on "):
-            Browser(browser).driver  # noqa: B018
-        assert proxy.requests == 0
+def test_the_driver_is_looked_for_beside_the_browser_and_never_downloaded(
+    browser_without, proxy, monkeypatch, tmp_path
+):
+    browser, installed = browser_without("no such switch"), shutil.which("chromedriver")
+    assert find_driver(browser) == installed
+    monkeypatch.setenv("PATH", "/no/such/folder")
+    monkeypatch.setenv("SE_CACHE_PATH", str(tmp_path / "cache"))  # so that nothing is cached
+    with pytest.raises(BrowserError, match=r"no chromedriver found beside .* install it, on "):
+        Browser(browser).driver  # noqa: B018
+    assert proxy.requests == 0
+    beside = Path(browser).with_name("chromedriver")
+    beside.symlink_to(installed)
+    assert find_driver(browser) == str(beside)
 
-    def test_the_driver_beside_a_browser_is_preferred(self, browser_without):
-        browser = browser_without("no such switch")
-        assert find_driver(browser) == shutil.which("chromedriver")
-        driver = Path(browser).with_name("chromedriver")
-        driver.symlink_to(shutil.which("chromedriver"))
-        assert find_driver(browser) == str(driver)
 
-    def test_the_browser_and_its_pages_reach_nobody(self, page, start_browser, proxy):
-        browser = start_browser()
-        page("click-button", browser=browser).reset()
-        asked = browser.driver.execute_async_script(
-            """
-            const urls = ["http://example.org/", "https://example.org/", arguments[0]];
-            Promise.allSettled(urls.map((url) => fetch(url, { mode: "no-cors" })))
-              .then((results) => arguments[1](results.map(({ status }) => status)));
-            """,
-            proxy.url,
-        )
-        assert asked == ["rejected"] * 3
-        assert proxy.requests == 0
+def test_the_browser_and_its_pages_reach_nobody(page, start_browser, proxy):
+    browser = start_browser()
+    page("click-button", browser=browser).reset()
+    asked = browser.driver.execute_async_script(
+        """
+        const urls = ["http://example.org/", "https://example.org/", arguments[0]];
+        Promise.allSettled(urls.map((url) => fetch(url, { mode: "no-cors" })))
+          .then((results) => arguments[1](results.map(({ status }) => status)));
+        """,
+        proxy.url,
+    )
+    assert asked == ["rejected"] * 3
+    assert proxy.requests == 0
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads /proc")
@@ -191,22 +190,16 @@ def test_many_episodes_leave_no_process_no_open_file_and_no_memory():
 def processes_with(mark):
     """Commands of the processes that inherited the environment variable MARK=mark."""
     found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                if f"MARK={mark}".encode() in (entry / "environ").read_bytes():
-                    found.append((entry / "cmdline").read_bytes().replace(b"\0", b" ")[:80])
-            except OSError:
-                continue
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if f"MARK={mark}".encode() in (entry / "environ").read_bytes():
+                found.append((entry / "cmdline").read_bytes().replace(b"\0", b" ")[:80])
     return found
 
 
-def wait_until(condition, seconds=300, say=str):
-    """Wait until a condition holds; `say` describes what was waited for.
-
-    An inner run takes two seconds times the load of the machine until it makes its first call.
-    """
-    end = time.monotonic() + seconds
+def wait_until(condition, say=str):
+    """Wait until a condition holds; `say` describes what was waited for."""
+    end = time.monotonic() + 300
     while not condition():
         assert time.monotonic() < end, say()
         time.sleep(0.05)
@@ -216,9 +209,9 @@ def wait_until(condition, seconds=300, say=str):
 @pytest.mark.parametrize(
     ("signal_", "workers"),
     [
-        (signal.SIGINT, "-n2"),
         (signal.SIGKILL, "-n0"),
         pytest.param(signal.SIGINT, "-n0", marks=pytest.mark.sweep),
+        pytest.param(signal.SIGINT, "-n2", marks=pytest.mark.sweep),
         pytest.param(signal.SIGKILL, "-n2", marks=pytest.mark.sweep),
     ],
 )
@@ -233,17 +226,16 @@ def test_a_run_that_is_ended_leaves_no_process_and_no_file_and_keeps_what_is_rec
         def test_solves(miniwob_episode): pass
         """
     )
-    mark = uuid.uuid4().hex
+    mark, released = uuid.uuid4().hex, threading.Event()
     temporary = Path(tempfile.mkdtemp(dir="/tmp"))  # short; see LONGEST_PARENT
     request.addfinalizer(lambda: shutil.rmtree(temporary))
 
     def reply(prompt):
         if "Say in one short sentence" not in prompt:
             return "click id=1"
-        wait_until(lambda: released)  # the run is in the middle of a call when it is interrupted
+        released.wait(300)  # the run is in the middle of a call when it is interrupted
         return "The menu was opened."
 
-    released = []
     chat_server.reply = reply
     log = pytester.path / "output.txt"
     with log.open("w") as output:
@@ -271,7 +263,7 @@ def test_a_run_that_is_ended_leaves_no_process_and_no_file_and_keeps_what_is_rec
         process.kill()  # the controller alone; the others have to notice
     process.wait(timeout=300)
     wait_until(lambda: not processes_with(mark))
-    released.append(True)
+    released.set()
     wait_until(lambda: not list(temporary.glob("*chromium*")))
     cassettes = list(pytester.path.glob("cassettes/reflective/m/click-menu-2/*.yaml"))
     assert len(cassettes) == (1 if workers == "-n0" else 2), log.read_text()

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from pytest_miniwob_agent import Case
-from pytest_miniwob_agent.cassettes.format.names import stem
+from pytest_miniwob_agent.cassettes.folder.stems import stem
 
 CASE = Case("click-menu-2", "n-screen-n-step", 3)
 

@@ -88,12 +88,10 @@ def test_a_second_sample_of_an_equal_prompt_has_another_id(files):
     ("line", "problem"),
     [
         ({"custom_id": "a/b/c/1#0123-0", "response": None}, "no request with this id is waiting"),
-        ({"response": None}, "not a whole answer of a batch file"),
-        ({"custom_id": ["x"]}, "no request with this id is waiting"),
-        ("[1]", "not a whole answer of a batch file"),
-        ('{"custom_id": "a/b/c/1#0123-0", "respo', "skipped: not a whole answer of a batch file"),
+        ({"response": None}, "not a whole line of a batch file"),
+        ('{"custom_id": "a/b/c/1#0123-0", "respo', "skipped: not a whole line of a batch file"),
     ],
-    ids=["unknown id", "no id", "id is a list", "a list", "truncated"],
+    ids=["unknown id", "no id", "truncated"],
 )
 def test_an_unusable_line_is_reported_and_the_others_are_taken(files, line, problem):
     answers, batch, cassettes, request = files
@@ -110,9 +108,8 @@ def test_an_unusable_line_is_reported_and_the_others_are_taken(files, line, prob
         {"response": None, "error": {"code": "batch_expired", "message": "too late"}},
         {"response": {"status_code": 429, "body": {"error": {"message": "too late"}}}},
         {"response": {"status_code": 200, "body": {"too late": 1}}},
-        {"response": "too late", "error": "too late"},
     ],
-    ids=["error", "refusal", "no completion", "response is a text"],
+    ids=["error", "refusal", "no completion"],
 )
 def test_an_error_in_the_answer_file_leaves_the_request_waiting(files, part):
     answers, batch, cassettes, request = files

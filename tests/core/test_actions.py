@@ -10,7 +10,7 @@ from pytest_miniwob_agent.core.actions import (
     Wait,
     elements_of,
 )
-from pytest_miniwob_agent.core.data import from_data, to_data
+from pytest_miniwob_agent.core.data import to_data
 from pytest_miniwob_agent.core.observations import Element
 
 
@@ -38,6 +38,5 @@ def test_times_are_written_to_the_millisecond():
 
 
 def test_an_element_as_data_lacks_details_that_it_does_not_have():
-    plain, full = Element(1, "a"), Element(1, "a", details=(("box", "0,0,9,9"),))
-    assert "details" not in to_data(plain)
-    assert [from_data(Element, to_data(element)) for element in (plain, full)] == [plain, full]
+    assert "details" not in to_data(Element(1, "a"))
+    assert to_data(Element(1, "a", details=(("box", "0,0"),)))["details"] == [["box", "0,0"]]

@@ -9,55 +9,30 @@ from pytest_miniwob_agent import Action
 from pytest_miniwob_agent.core.outcome import Status
 from pytest_miniwob_agent.core.secrets import Secret, find, redact
 
+KEY = "sk-" + "aB3" * 16
 KEYS = {
-    "sk-" + "aB3" * 16: "OpenAI key",
+    KEY: "OpenAI key",
     "sk-proj-" + "a_B-3" * 20: "OpenAI key",
-    "sk-svcacct-" + "x" * 40: "OpenAI key",
     "sk-or-v1-" + "0a1b" * 16: "OpenRouter key",
     "sk-ant-api03-" + "aB3_-" * 18: "Anthropic key",
     "AIza" + "aB3_-" * 7: "Google key",
-    "ya29." + "aB3_-" * 20: "Google token",
-    "GOCSPX-" + "aB3-" * 7: "Google token",
-    "gsk_" + "aB3z" * 13: "Groq key",
-    "xai-" + "aB3z" * 20: "xAI key",
-    "pplx-" + "aB3z" * 12: "Perplexity key",
-    "r8_" + "aB3z" * 9 + "x": "Replicate token",
-    "nvapi-" + "aB3_-" * 13: "NVIDIA key",
-    "csk-" + "ab3z" * 12: "Cerebras key",
-    "tgp_v1_" + "aB3z" * 11: "Together key",
-    "dapi" + "0a1b" * 8: "Databricks token",
-    "lsv2_pt_" + "0a1b" * 8 + "_" + "0a1b2" * 2: "LangSmith key",
+    "ya29." + "aB3_-" * 20: "Google key",
+    "gsk_" + "aB3z" * 13: "key of a model server",
+    "hf_" + "aB" * 17: "key of a model server",
     "a1B2" * 13 + "JQQJ99" + "AB" * 13: "Azure key",
-    "aB38Q~" + "aB3_." * 6 + "x-Y": "Azure client secret",
     "AKIA" + "ABCD1234" * 2: "AWS key",
-    "ASIA" + "ABCD1234" * 2: "AWS key",
     "ABSK" + "aB3z" * 33 + "=": "AWS key",
     "ghp_" + "a1" * 18: "GitHub token",
     "github_pat_" + "a1_" * 20: "GitHub token",
-    "glpat-" + "aB3_-" * 4: "GitLab token",
-    "glrt-t3_" + "aB3_-" * 4: "GitLab token",
-    "glpat-" + "aB3_-" * 6 + ".01." + "0a1b" * 2: "GitLab token",
-    "GR1348941" + "aB3_-" * 4: "GitLab token",
     "xoxb-" + "123456789012-" * 2 + "aB3z" * 6: "Slack token",
-    "xapp-1-A012-3456-" + "0a1b" * 8: "Slack token",
-    "hf_" + "aB" * 17: "Hugging Face token",
-    "npm_" + "aB3z" * 9: "npm token",
-    "pypi-AgEIcHlwaS5vcmc" + "aB3_-" * 12: "PyPI token",
-    "dckr_pat_" + "aB3_-" * 6: "Docker token",
-    "sk_live_" + "aB3z" * 6: "Stripe key",
-    "SG." + "aB3_-" * 4 + "xY" + "." + "aB3_-" * 8 + "xYz": "SendGrid key",
-    "dop_v1_" + "0a1b" * 16: "DigitalOcean token",
-    "123456789:AA" + "aB3_-" * 6 + "xYz": "Telegram token",
+    "glpat-" + "aB3_-" * 6 + ".01." + "0a1b" * 2: "token of a service",
+    "npm_" + "aB3z" * 9: "token of a service",
+    "sk_live_" + "aB3z" * 6: "token of a service",
     "Bearer eyJhbGciOi" + ".x9" * 9: "bearer token",
     ".".join(["eyJhbGciOiJIUzI1NiJ9", "eyJzdWIiOiIxMjM0In0", "aB3_-" * 8]): "JSON Web Token",
 }
-KEY = "sk-" + "aB3" * 16
-
-
-TEMPLATES = (
-    "{}", "key: {}.", '{{"k": "{}"}}', "a\n{}\nb", "k={}&x=1", "a\t{}\r\n", "'a\\n{}'", "\\u2028{}",
-)  # fmt: skip
-"""Texts with a key in them; the last two quote another text with its escapes, as servers do."""
+TEMPLATES = ("{}", "key: {}.", '{{"k": "{}"}}', "a\n{}\nb", "k={}&x=1", "a\t{}\r\n", "'a\\n{}'")
+"""Texts with a key in them; the last one quotes another text with its escapes, as servers do."""
 
 
 @pytest.mark.parametrize(("key", "kind"), KEYS.items(), ids=KEYS.values())
@@ -75,27 +50,21 @@ CREDENTIALS = base64.b64encode(b"user:pass").decode()
 @pytest.mark.parametrize(
     ("text", "secret", "kind"),
     [
-        ("api-key: {}", "0123456789abcdef" * 2, "Azure key"),
-        ("AccountKey={};", "aB3+" * 21 + "xY==", "Azure key"),
-        ('"aws_secret_access_key": "{}"', "aB/+1" * 8, "AWS key"),
-        ("export AWS_SECRET_ACCESS_KEY={}\n", "aB/+1" * 8, "AWS key"),
-        ("SecretAccessKey: {}", "aB/+1" * 8, "AWS key"),
+        ("api-key: {}", "0123456789abcdef" * 2, "API key"),
+        ("AccountKey={};", "aB3+" * 21 + "xY==", "API key"),
+        ('"aws_secret_access_key": "{}"', "aB/+1" * 8, "API key"),
         ("https://{}@host/v1", "me:" + "pass" + "word", "password in a URL"),
         ("redis://{}@host:1/0", ":" + "pass" + "word", "password in a URL"),
         ("https://{}@sentry.host/1", "0a1b" * 8, "password in a URL"),
         ("GET /v1?key={}&x=1", "aB3z" * 6, "key in a URL"),
-        ("https://host/v1?api_key={}", "aB3z" * 6, "API key"),
         ("x-api-key: {}", "my-Gateway-Secret-Value", "API key"),
-        ("X-Api-Key: {}", "zq8w7t6s5r4p", "API key"),
         ('\\"x-api-key\\": \\"{}\\"', "zq8w7t6s5r4p", "API key"),
         ("headers:\n  x-api-key:\n  - {}\n", "zq8w7t6s5r4p", "API key"),
-        ("AZURE_OPENAI_API_KEY={}", "0123456789abcdef" * 2, "API key"),
-        ("Ocp-Apim-Subscription-Key: {}", "0123456789abcdef" * 2, "API key"),
         ("const accessToken = '{}'", "aB3z_" * 5, "API key"),
-        ("HF_TOKEN={}", "aB3z_" * 5, "key of a variable"),
-        ("DB_PASSWORD: {}", "aB3z_" * 5, "key of a variable"),
-        ("Authorization: {}", "aB3z_" * 5, "authorization"),
-        ("Authorization: Token {}", "aB3z_" * 5, "authorization"),
+        ("HF_TOKEN={}", "aB3z_" * 5, "API key"),
+        ("DB_PASSWORD: {}", "aB3z_" * 5, "API key"),
+        ("Authorization: {}", "aB3z_" * 5, "API key"),
+        ("Authorization: Token {}", "aB3z_" * 5, "API key"),
         ("Authorization: Basic {}", CREDENTIALS, "Basic credentials"),
         ("say basic {}!", CREDENTIALS, "Basic credentials"),
         ("https://hooks.slack.com/{}", "services/T0A1/B0A1/" + "aB3z" * 9, "Slack token"),
@@ -195,6 +164,7 @@ def test_the_value_of_openai_api_key_is_a_key_in_any_form(monkeypatch):
         assert find("none of x") == []
 
 
+@pytest.mark.sweep
 def test_the_shipped_cassettes_contain_no_keys(pytestconfig):
     files = list(pytestconfig.rootpath.glob("cassettes/**/*.yaml"))
     assert files

@@ -1,10 +1,9 @@
 """Actions as tools: schemas, the reading of calls, and calls that no model should make."""
 
 import json
-from typing import get_args
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_miniwob_agent import (
@@ -63,7 +62,6 @@ def test_a_call_is_the_action_of_its_name(name, arguments, written):
 def test_every_action_has_a_tool():
     names = [tool["function"]["name"] for tool in tools_of(Action)]
     assert sorted(names) == sorted({name for name, _, _ in CALLS})
-    assert len(names) == len(get_args(Action))
 
 
 def test_a_tool_has_the_form_of_the_chat_completions_api():
@@ -87,38 +85,27 @@ def test_definitions_are_in_order_once_and_can_be_changed():
     wait, click = tools_of([Wait, Click, Wait])
     assert tools_of(Wait | Click) == [wait, click]
     click["function"]["parameters"]["properties"]["at"]["items"]["minimum"] = 0
-    click["function"]["parameters"]["required"].clear()
     assert tools_of([Click]) != [click]
-
-
-def test_only_types_of_actions_have_tools():
     with pytest.raises(TypeError, match="not <class 'int'>"):
         tools_of([Click, int])
 
 
-def test_what_is_left_out_may_be_null_or_blank():
-    assert action_of_call("click", '{"element": 4, "at": null}') == Click(4)
+def test_what_is_left_out_may_be_null_or_blank_and_a_whole_number_a_float():
+    assert action_of_call("click", '{"element": 4.0, "at": null}') == Click(4)
     assert action_of_call("copy", "") == Copy()
-
-
-def test_a_whole_number_may_be_written_as_a_float():
-    action = action_of_call("click", '{"element": 4.0}')
-    assert str(action) == "click id=4"
 
 
 BAD_CALLS = {
     "an unknown tool": ("submit", "{}", "there is no tool 'submit'; the tools are click, enter,"),
+    "no name": (None, "{}", "there is no tool null"),
     "no JSON": ("click", "id=4", "the arguments are not valid JSON"),
-    "half a JSON": ("click", '{"element": 4', "the arguments are not valid JSON"),
     "a list": ("click", "[4]", "the arguments must be a JSON object, not a list of 1"),
-    "no object": ("click", "null", "the arguments must be a JSON object, not null"),
     "nothing": ("click", "", "click lacks its argument element: an integer from 1 to 999,999,999"),
     "a null": ("click", '{"element": null}', "element must be an integer from 1 to"),
     "a text": ("click", '{"element": "4"}', "element must be an integer .*, not '4'"),
     "a half": ("click", '{"element": 4.5}', "element must be an integer .*, not 4.5"),
     "a truth": ("click", '{"element": true}', "element must be an integer .*, not true"),
-    "NaN": ("wait", '{"seconds": NaN}', "must be a number from 0.001 to 60, not a number out of"),
-    "Infinity": ("wait", '{"seconds": -Infinity}', "not a number out of range"),
+    "NaN": ("wait", '{"seconds": NaN}', "seconds must be a number from 0.001 to 60, not nan"),
     "a huge number": ("click", '{"element": ' + "9" * 400 + "}", "not a number out of range"),
     "too many digits": ("click", '{"element": ' + "9" * 5000 + "}", "are not valid JSON"),
     "another field": ("copy", '{"element": 4}', "copy has no argument 'element'; it takes none"),
@@ -126,17 +113,10 @@ BAD_CALLS = {
     "another key": ("hold", '{"key": "META"}', "key must be one of CTRL, SHIFT, ALT, not 'META'"),
     "half a place": ("click", '{"element": 4, "at": [1]}', "at must be a list of 2 numbers, .* 1$"),
     "one point": ("drag_from", '{"points": [[1, 2]]}', "points must be a list of 2 to 100 points"),
-    "a nested place": ("click_at", '{"point": [[1], {}]}', "point must be .*, not a list of 1"),
     "half a character": ("type", r'{"text": "\ud800"}', "text has half of a surrogate pair"),
-    "a long text": ("type", {"text": "x" * 10**6}, "not a text of 1,000,000 characters that"),
-    "long arguments": ("type", '{"text": "' + "x" * 10**6 + '"}', "not a text of 1,000,000 char"),
+    "a long text": ("type", {"text": "x" * 10**6}, "2,000 characters, not 'x{39}[.]{3}$"),
     "deep arguments": ("click", '{"element":' * 4000, "the arguments are not valid JSON"),
-    "deep objects": ("click", {"element": {"a": {"b": []}}}, "element must be .*, not an object"),
-    "other objects": ("click", {"element": object()}, "not something that is not JSON"),
-    "other keys": ("click", {1: 2}, "click has no argument 1;"),
-    "no arguments": ("click", None, "the arguments must be a JSON object, not null"),
-    "no name": (None, "{}", "there is no tool null"),
-    "a list as name": (["click"], "{}", "there is no tool a list of 1"),
+    "an object": ("click", {"element": {"a": {"b": []}}}, "element must be .*, not an object"),
 }
 
 
@@ -148,57 +128,21 @@ def test_a_bad_call_is_named_shortly(name, arguments, message):
     assert str(caught.value).isascii()
 
 
-def values_of(schema):
-    """Values that a schema allows."""
-    match schema:
-        case {"enum": names}:
-            return st.sampled_from(names)
-        case {"type": "string", "maxLength": most}:
-            return st.text(max_size=min(most, 20))
-        case {"type": "array", "items": items, "minItems": least, "maxItems": most}:
-            return st.lists(values_of(items), min_size=least, max_size=min(most, 4))
-        case {"type": "integer", "minimum": least, "maximum": most}:
-            return st.integers(least, most)
-        case {"type": "number", "minimum": least, "maximum": most}:
-            return st.floats(least, most)
-    raise AssertionError(schema)
-
-
-def arguments_of(tool):
-    parameters = tool["function"]["parameters"]
-    values = {name: values_of(schema) for name, schema in parameters["properties"].items()}
-    required = {name: values.pop(name) for name in parameters["required"]}
-    return st.fixed_dictionaries(required, optional=values)
-
-
-good_calls = st.sampled_from(tools_of(Action)).flatmap(
-    lambda tool: st.tuples(st.just(tool["function"]["name"]), arguments_of(tool))
-)
-
-
-@given(good_calls)
-def test_what_a_schema_allows_is_read(call):
-    name, arguments = call
-    assert action_of_call(name, json.dumps(arguments)) == action_of_call(name, arguments)
-
-
 any_text = st.text(st.characters(exclude_categories=()))
 rubbish = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), any_text, st.binary()),
     lambda part: st.lists(part) | st.dictionaries(any_text, part),
+    max_leaves=5,
 )
-names = st.sampled_from([name for name, _, _ in CALLS])
 fields = st.sampled_from([field for _, arguments, _ in CALLS for field in arguments])
 spoilt = st.builds(
-    lambda call, field, value: (call[0], {**call[1], field: value}), good_calls, fields, rubbish
-)
+    lambda call, field, value: (call[0], {**call[1], field: value}),
+    st.sampled_from(CALLS), fields, rubbish,
+)  # fmt: skip
 
 
-@given(
-    st.one_of(
-        st.tuples(names | any_text, rubbish | any_text | st.dictionaries(fields, rubbish)), spoilt
-    )
-)
+@settings(max_examples=60)
+@given(spoilt | st.tuples(any_text, rubbish | any_text))
 def test_a_call_is_an_action_or_a_bad_call_and_nothing_else(call):
     name, arguments = call
     try:

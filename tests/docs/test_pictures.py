@@ -1,6 +1,6 @@
-"""Pictures in the documentation show what is there: tests/pictures.py makes and compares them."""
+"""Pictures in the documentation show what is there, as docs/page_pictures.py compares them."""
 
-import pictures
+import page_pictures as pictures
 import pytest
 from PIL import Image, ImageChops, ImageDraw
 

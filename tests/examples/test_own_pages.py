@@ -7,7 +7,7 @@ import sys
 import pytest
 from projects import INNER_RUNS, ROOT
 
-from pytest_miniwob_agent.browser.own_environment import open_environment
+from pytest_miniwob_agent.browser.environment import open_environment
 from pytest_miniwob_agent.core.actions import Click, Enter
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.tasks.pages import Catalogue

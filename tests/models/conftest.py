@@ -8,7 +8,7 @@ import pytest
 
 from pytest_miniwob_agent.cassettes.tape.model import RecordedModel
 from pytest_miniwob_agent.cassettes.tape.recording import Record, Recording
-from pytest_miniwob_agent.core.limits import Limits
+from pytest_miniwob_agent.core.case import Limits
 from pytest_miniwob_agent.models.client import LiveModel
 from pytest_miniwob_agent.models.params import kept_params
 

@@ -64,9 +64,7 @@ def test_what_is_sent_only_is_neither_stored_nor_shown(one_item, chat_server, ad
     recorded = one_item.run_item(address, *args)
     recorded.assert_outcomes(failed=1)
     assert chat_server.headers[0]["x-team"] == HEADER
-    assert set(chat_server.paths) == {
-        f"/v1/chat/completions?api_key={ADDRESS}&team={QUERY}",
-    }
+    assert set(chat_server.paths) == {f"/v1/chat/completions?api_key={ADDRESS}&team={QUERY}"}
     [_, line] = (one_item.path / "base.jsonl").read_text().splitlines()
     assert json.loads(line)["params"] == KEPT_PARAMS
 
@@ -147,8 +145,10 @@ def test_a_page_with_a_key_is_shown_without_it(one_item):
         "--miniwob-trials=1", "--showlocals", record="none",
     )  # fmt: skip
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["goal *= 'Key:?n[[]Groq key[]]*", "*stdout*", "[[]Groq key[]]"])
+    result.stdout.fnmatch_lines(
+        ["goal *= 'Key:?n[[]key of a model server[]]*", "*stdout*", "[[]Groq key[]]"]
+    )
     everything = stored_in(one_item)
     assert KEY not in everything + str(result.stdout)
     page = (one_item.path / "report/data/items/n-screen-n-step/click-menu-2/1.js").read_text()
-    assert "Save\\t[Groq key]" in page
+    assert "Save\\t[key of a model server]" in page

@@ -5,7 +5,6 @@ from drawn import page_with_button
 from made_report import items
 
 from pytest_miniwob_agent.core.case import Case
-from pytest_miniwob_agent.core.data import from_data
 from pytest_miniwob_agent.core.errors import Cause, ChangedPicture
 from pytest_miniwob_agent.core.events import Called, Completion
 from pytest_miniwob_agent.core.outcome import DriftDetails, Outcome, Status
@@ -40,7 +39,6 @@ def folder(tmp_path):
         events=(Called(1, 0, "look", prompt, Completion("A button")),),
         drift=DriftDetails("report", (Cause("page", "picture 1"),), (), (changed, added)),
     )
-    outcome = from_data(Outcome, outcome.to_data())  # as it comes from a worker
     report = Report(tmp_path / "report")
     report.write([outcome], judged=False, sent=[cassettes, kept])
     return tmp_path / "report"

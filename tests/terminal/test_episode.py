@@ -7,7 +7,7 @@ from shown_episode import EPISODE, click_quit_first
 
 from pytest_miniwob_agent.agents.registry import load_agent
 from pytest_miniwob_agent.core.actions import Click
-from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.core.case import Case, Limits
 from pytest_miniwob_agent.core.chat import Message, ToolCall
 from pytest_miniwob_agent.core.events import (
     Acted,
@@ -19,7 +19,6 @@ from pytest_miniwob_agent.core.events import (
     TrialEnded,
     TrialStarted,
 )
-from pytest_miniwob_agent.core.limits import Limits
 from pytest_miniwob_agent.core.observations import Element, Observation, Transition
 from pytest_miniwob_agent.core.outcome import Outcome, Status
 from pytest_miniwob_agent.episode import run_episode

@@ -8,10 +8,6 @@ from pytest_miniwob_agent.cassettes.format.call import Call, Request
 from pytest_miniwob_agent.core.events import Origin
 
 
-def _never(recorded: Request, request: Request) -> bool:
-    return False
-
-
 class Tape:
     """The calls of one item. Each is played once: to an equal request, in the order of the calls.
 
@@ -31,7 +27,7 @@ class Tape:
         self,
         calls: Iterable[Call],
         spare: Iterable[Call] = (),
-        alike: Callable[[Request, Request], bool] = _never,
+        alike: Callable[[Request, Request], bool] = lambda recorded, request: False,
     ) -> None:
         self.left = list(calls)
         self.spare = list(spare)
