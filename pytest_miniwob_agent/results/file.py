@@ -284,14 +284,11 @@ def _object(line: str, where: str) -> dict[str, Any]:
 
 def _result(line: str, where: str) -> Result:
     data = _object(line, where)
-    values: dict[str, Any] = {
-        name: tuple(v) if isinstance(v, list) else v for name, v in data.items()
-    }
-    values.pop("case", None)
+    values = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items() if k != "case"}
     try:
-        result = Result(**values | {"outcome": Status(data.get("outcome"))})
+        result = Result(**{**values, "outcome": Status(data["outcome"])})
         wrong = ", ".join(changed_parts(data, result.to_data()))
-    except (TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError) as error:
         wrong = str(error)
     if wrong:
         raise UsageError(f"{where} is not as it was written ({wrong}); write the file again")
