@@ -284,10 +284,11 @@ def _object(line: str, where: str) -> dict[str, Any]:
 
 def _result(line: str, where: str) -> Result:
     data = _object(line, where)
-    values = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items() if k != "case"}
+    case = data.pop("case", None)
+    lists: dict[str, Any] = {name: tuple(v) for name, v in data.items() if isinstance(v, list)}
     try:
-        result = Result(**{**values, "outcome": Status(data["outcome"])})
-        wrong = ", ".join(changed_parts(data, result.to_data()))
+        result = Result(**{**data, **lists, "outcome": Status(data["outcome"])})
+        wrong = ", ".join(changed_parts({"case": case, **data}, result.to_data()))
     except (KeyError, TypeError, ValueError) as error:
         wrong = str(error)
     if wrong:
