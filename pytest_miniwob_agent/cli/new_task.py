@@ -46,7 +46,7 @@ def run(options: Namespace) -> int:
         UsageError: the name is not valid or taken, or the file exists.
     """
     from pytest_miniwob_agent.core.files import shown_from_here, write_atomically
-    from pytest_miniwob_agent.plugin.options.project_folder import pages_of_ini_file
+    from pytest_miniwob_agent.plugin.options.reading import pages_of_ini_file
     from pytest_miniwob_agent.tasks.pages import check_new_task, new_task
 
     pages: Path = options.pages or next(iter(pages_of_ini_file()), Path(PAGES))

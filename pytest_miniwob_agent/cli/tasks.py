@@ -42,13 +42,14 @@ def run(options: Namespace) -> int:
         print(json.dumps([vars(task) for task in tasks], indent=1))
         return 0
     markdown = options.format == "markdown"
-    rows = [COLUMNS]
+    rows: list[tuple[str, ...]] = [COLUMNS]
     for task in tasks:
         name, actions = f"`{task.name}`" if markdown else task.name, ", ".join(task.actions)
         facts = (task.category, task.rci, task.webwise, actions, task.certified, task.remark)
         rows.append((name, *facts))
     if markdown:
-        print("\n".join(layout.markdown_table(rows, numbers=False)))
+        rows.insert(1, (":--",) * len(COLUMNS))
+        print("\n".join("| " + " | ".join(row) + " |" for row in rows))
     else:
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 10**6
         lines = layout.fitting_table([row[:-1] for row in rows], width, numbers=False)

@@ -20,9 +20,9 @@ from pytest_miniwob_agent.cassettes.format.file import read_cassette
 from pytest_miniwob_agent.cassettes.tape.model import RecordedModel
 from pytest_miniwob_agent.cassettes.tape.recording import Record, Recording
 from pytest_miniwob_agent.core.chat import Usage
-from pytest_miniwob_agent.models.chat import chat_request
 from pytest_miniwob_agent.models.client import LiveModel
 from pytest_miniwob_agent.models.params import kept_params
+from pytest_miniwob_agent.models.requests import chat_request
 
 STEM = "reflective/m/click-menu-2/1"
 MODELS = contextlib.ExitStack()

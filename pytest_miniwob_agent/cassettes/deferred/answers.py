@@ -29,7 +29,7 @@ from pytest_miniwob_agent.core.data import canonical_json
 from pytest_miniwob_agent.core.errors import CassetteError, UsageError
 from pytest_miniwob_agent.core.files import write_atomically
 from pytest_miniwob_agent.core.text import counted, shorten
-from pytest_miniwob_agent.models.apis.recorded import is_answer
+from pytest_miniwob_agent.models.apis import is_answer
 from pytest_miniwob_agent.models.unusable import describe_unusable
 
 

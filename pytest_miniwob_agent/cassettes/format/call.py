@@ -10,8 +10,7 @@ from typing import Any
 from pytest_miniwob_agent.core.chat import Message, Usage
 from pytest_miniwob_agent.core.data import canonical_json
 from pytest_miniwob_agent.core.events import OF_TEST, Completion, Origin
-from pytest_miniwob_agent.models.apis import CHAT, api_of
-from pytest_miniwob_agent.models.apis.recorded import completion_of
+from pytest_miniwob_agent.models.apis import CHAT, api_of, completion_of
 from pytest_miniwob_agent.pictures.references import digests_in, without_pictures
 
 RECORDED_FIELDS = ("object", "model", "system_fingerprint", "choices", "usage")

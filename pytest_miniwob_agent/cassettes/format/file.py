@@ -24,8 +24,8 @@ from pytest_miniwob_agent.core.data import to_data
 from pytest_miniwob_agent.core.errors import CassetteError, CassetteNotWritten
 from pytest_miniwob_agent.core.events import Origin
 from pytest_miniwob_agent.core.files import display_path, write_atomically
-from pytest_miniwob_agent.models.apis import CHAT, sse
-from pytest_miniwob_agent.models.apis.recorded import is_answer
+from pytest_miniwob_agent.models.apis import CHAT, is_answer
+from pytest_miniwob_agent.models.apis.api import EVENT_STREAM, read_events
 
 SCHEMA = 1
 """The schema of cassettes."""
@@ -85,7 +85,7 @@ def write_cassette(path: Path, calls: Sequence[Call], **metadata: Any) -> None:
     """
     for number, call in enumerate(calls, start=1):
         answer = call.recorded
-        events = sse.read_events(answer) if isinstance(answer, str) else []
+        events = read_events(answer) if isinstance(answer, str) else []
         if found := secrets.find([call.body, answer, *events, call.origin]):
             raise CassetteError(
                 f"{path} was not written: call {number} holds what looks like a secret "
@@ -110,7 +110,7 @@ def _dump_call(call: Call) -> str:
     source = to_data(call.origin) if call.origin else {}
     if call.request.normalized:
         source["normalized"] = list(call.request.normalized)
-    content_type = sse.CONTENT_TYPE if isinstance(call.answer, str) else "application/json"
+    content_type = EVENT_STREAM if isinstance(call.answer, str) else "application/json"
     interaction: dict[str, Any] = {"call": source} if source else {}
     interaction["request"] = {
         "method": "POST",

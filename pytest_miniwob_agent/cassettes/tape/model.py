@@ -20,11 +20,10 @@ from pytest_miniwob_agent.core.data import digest
 from pytest_miniwob_agent.core.errors import CassetteError, CassetteNotWritten, RecordingStopped
 from pytest_miniwob_agent.core.events import OF_TEST, Completion, Origin
 from pytest_miniwob_agent.core.files import check_writable, display_path
-from pytest_miniwob_agent.models.apis import CHAT, api_of, sse
-from pytest_miniwob_agent.models.apis.recorded import answer_of
+from pytest_miniwob_agent.models.apis import answer_of, api_of, usage_of_answer
+from pytest_miniwob_agent.models.apis.api import EVENT_STREAM
 from pytest_miniwob_agent.models.budget import Budget
-from pytest_miniwob_agent.models.chat import ChatCalls, read_completion
-from pytest_miniwob_agent.models.unusable import usage_of_answer
+from pytest_miniwob_agent.models.requests import ChatCalls, read_completion
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.models.client import LiveModel
@@ -158,5 +157,5 @@ def _response_of(call: Call) -> ModelResponse:
         answer = api.served(answer, digest(call.key))
         if not call.body.get("stream"):
             return ModelResponse(json.dumps(answer).encode())
-        answer = sse.write_events(api.events(answer), named=call.request.path != CHAT)
-    return ModelResponse(answer.encode(), sse.CONTENT_TYPE)
+        answer = api.stream(answer)
+    return ModelResponse(answer.encode(), EVENT_STREAM)
