@@ -1,25 +1,19 @@
 """A server on loopback that speaks the part of OpenAI's API which batches need, and can fail."""
 
-import contextlib
 import json
 import threading
 import time
 from collections import Counter
 from email import message_from_bytes
 from email.policy import HTTP
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from urllib.parse import parse_qs, urlsplit
 
-
-class Gate:
-    """A fault: the response is held back until the test, or the end of it, lets it go."""
-
-    def __init__(self):
-        self.reached = threading.Event()
-        self.opened = threading.Event()
+from answers import completion
+from servers import LoopbackServer
 
 
-class BatchServer:
+class BatchServer(LoopbackServer):
     """Files and batches in memory. A batch is worked off when batches are listed.
 
     `reply` maps a prompt to a text, or to an error as the API words it (dict). `page` is how much a
@@ -28,7 +22,7 @@ class BatchServer:
     `auto` False leaves batches in progress until `work` ends them. `fail` plans faults.
     """
 
-    def __init__(self, key=None):
+    def __init__(self, key):
         self.reply = lambda prompt: "DONE"
         self.key = key
         self.page = 2
@@ -38,10 +32,7 @@ class BatchServer:
         self.submitted = Counter()
         self.calls = []
         self.faults = []
-        self.gates = []
         self.lock = threading.RLock()
-        self.connections = 0
-        self.counted = threading.Condition()
         self.clock = int(time.time()) - 1000
         server = self
 
@@ -49,85 +40,44 @@ class BatchServer:
             protocol_version = "HTTP/1.1"
             disable_nagle_algorithm = True  # a body would wait 40 ms behind its headers
 
-            def setup(self):
-                super().setup()
-                server.count_connection(1)
-
-            def finish(self):
-                super().finish()
-                server.count_connection(-1)
-
             def do_POST(self):
-                server.handle(self, "POST")
+                server.handle(self)
 
-            def do_GET(self):
-                server.handle(self, "GET")
+            do_GET = do_POST
 
             def log_message(self, *args):
                 pass
 
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.http.daemon_threads = True
-        self.thread = threading.Thread(target=self.http.serve_forever, args=(0.01,), daemon=True)
-        self.thread.start()
-        self.url = f"http://127.0.0.1:{self.http.server_port}/v1"
-
-    def close(self):
-        for gate in self.gates:
-            gate.opened.set()
-        self.http.shutdown()
-        self.http.server_close()
-        self.thread.join()
-
-    def count_connection(self, change):
-        with self.counted:
-            self.connections += change
-            self.counted.notify_all()
-
-    def wait_until_left(self, seconds=30):
-        """Wait until no client is connected; return False if one still is."""
-        with self.counted:
-            return self.counted.wait_for(lambda: self.connections == 0, seconds)
+        super().__init__(Handler)
 
     def fail(self, call, how, *, after=False, times=1):
         """Plan a fault for the next calls that begin with `call`, such as `POST /v1/batches`.
 
-        `how`: a status, bytes (as HTML), a dict or list (as JSON), `drop` (the connection), or a
-        `Gate`. With `after`, the call has its effect first; behind
-        a gate it has it otherwise when the gate opens.
+        `how`: a status, bytes (as HTML), a dict or list (as JSON), or `drop` (the connection). With
+        `after`, the call has its effect first.
         """
-        if isinstance(how, Gate):
-            self.gates.append(how)
         self.faults += [(call, how, after)] * times
-        return how
 
-    def handle(self, http, method):
+    def handle(self, http):
         body = http.rfile.read(int(http.headers.get("Content-Length") or 0))
-        path = urlsplit(http.path).path
+        url = urlsplit(http.path)
+        call = f"{http.command} {url.path}"
         with self.lock:
-            call = f"{method} {path}"
             self.calls.append(call)
             fault = next((fault for fault in self.faults if call.startswith(fault[0])), None)
             if fault:
                 self.faults.remove(fault)
-            _, how, after = fault or ("", None, False)
-            result = None if fault and not after else self.answer(http, method, path, body)
-        if isinstance(how, Gate):
-            how.reached.set()
-            how.opened.wait()
-            if not after:
-                with self.lock:
-                    result = self.answer(http, method, path, body)
-        with contextlib.suppress(ConnectionError):  # the client may be gone by now
-            if how == "drop":
-                http.close_connection = True
-                return
-            status, content = result or (200, {})
-            if isinstance(how, int):
-                status, content = how, {"error": {"message": f"status {how}"}}
-            elif isinstance(how, bytes | dict | list):
-                content = how
-            self.send(http, status, content)
+            _, how, after = fault or ("", None, True)
+            status, content = 200, how
+            if after:
+                result = self.answer(http, url.path, parse_qs(url.query), body)
+                status, content = (200, how) if fault else result
+        if how == "drop":
+            http.close_connection = True
+            return
+        if isinstance(how, int):
+            status, content = how, {"error": {"message": f"status {how}"}}
+        self.send(http, status, content)
 
     def send(self, http, status, content):
         kind = "text/html" if isinstance(content, bytes) else "application/json"
@@ -141,89 +91,70 @@ class BatchServer:
         http.end_headers()
         http.wfile.write(data)
 
-    def answer(self, http, method, path, body):
+    def answer(self, http, path, query, body):
         """Status and content of a call without faults."""
         key = http.headers.get("Authorization", "").removeprefix("Bearer ")
-        if not key or self.key not in (None, key):
+        if key != self.key:
             return 401, {"error": {"message": f"Incorrect API key provided: {key[:6]}***"}}
-        match (method, *path.removeprefix("/v1/").split("/")):
+        match (http.command, *path.removeprefix("/v1/").split("/")):
             case ("POST", "files"):
-                return self.upload(http.headers["Content-Type"], body)
+                return 200, self.upload(http.headers["Content-Type"], body)
             case ("GET", "files"):
-                query = parse_qs(urlsplit(http.path).query)
                 [purpose] = query["purpose"]
                 files = [file for file in self.files.values() if file["purpose"] == purpose]
-                return self.listed(files, query)
+                return 200, self.listed(files, query)
             case ("GET", "files", id_, "content") if id_ in self.files:
                 return 200, self.files[id_]["content"]
             case ("POST", "batches"):
-                return self.create(json.loads(body))
+                return 200, self.create(json.loads(body))
             case ("GET", "batches"):
                 for id_, batch in self.batches.items():
                     if self.auto and batch["status"] == "in_progress":
                         self.work(id_)
-                query = parse_qs(urlsplit(http.path).query)
-                return self.listed(list(self.batches.values()), query)
+                return 200, self.listed(list(self.batches.values()), query)
         return 404, {"error": {"message": f"No such object: {path}"}}
 
     def listed(self, items, query):
-        items = [{k: v for k, v in item.items() if k != "content"} for item in reversed(items)]
+        items = items[::-1]
         after = query.get("after", [None])[0]
         start = next((n for n, item in enumerate(items, start=1) if item["id"] == after), 0)
         stop = start + min(self.page, int(query.get("limit", ["20"])[0]))
-        return 200, {"object": "list", "data": items[start:stop], "has_more": stop < len(items)}
+        return {"object": "list", "data": items[start:stop], "has_more": stop < len(items)}
 
     def upload(self, content_type, body):
-        message = message_from_bytes(
-            b"Content-Type: " + content_type.encode() + b"\r\n\r\n" + body, policy=HTTP
-        )
+        head = b"Content-Type: " + content_type.encode() + b"\r\n\r\n"
         parts = {
             part.get_param("name", header="content-disposition"): part
-            for part in message.iter_parts()
+            for part in message_from_bytes(head + body, policy=HTTP).iter_parts()
         }
-        return 200, self.put(
-            parts["file"].get_filename(),
-            parts["purpose"].get_payload(decode=True).decode(),
-            parts["file"].get_payload(decode=True).decode(),
+        purpose, content = (
+            parts[name].get_payload(decode=True).decode() for name in ("purpose", "file")
         )
+        return self.put(parts["file"].get_filename(), purpose, content)
 
     def put(self, name, purpose, content):
         self.clock += 1
         id_ = f"file-{len(self.files) + 1}"
         self.files[id_] = {
-            "id": id_,
-            "object": "file",
-            "bytes": len(content.encode()),
-            "created_at": self.clock,
-            "filename": name,
-            "purpose": purpose,
-            "status": "processed",
-            "content": content,
-        }
-        return {k: v for k, v in self.files[id_].items() if k != "content"}
+            "id": id_, "object": "file", "bytes": len(content.encode()), "created_at": self.clock,
+            "filename": name, "purpose": purpose, "status": "processed", "content": content,
+        }  # fmt: skip
+        return self.files[id_]
 
     def create(self, body):
         lines = self.requests(body["input_file_id"])
         assert {line["url"] for line in lines} == {body["endpoint"]}
         assert not any("stream" in line["body"] for line in lines)
-        assert body["completion_window"] == "24h"
         assert len({line["body"]["model"] for line in lines}) == 1
         self.submitted.update(line["custom_id"] for line in lines)
         self.clock += 1
         id_ = f"batch_{len(self.batches) + 1}"
-        self.batches[id_] = {
-            "id": id_,
-            "object": "batch",
-            "endpoint": body["endpoint"],
-            "completion_window": body["completion_window"],
-            "input_file_id": body["input_file_id"],
-            "created_at": self.clock,
-            "status": "in_progress",
+        self.batches[id_] = body | {
+            "id": id_, "object": "batch", "created_at": self.clock, "status": "in_progress",
             "request_counts": {"total": len(lines), "completed": 0, "failed": 0},
-            "output_file_id": None,
-            "error_file_id": None,
-        }
-        return 200, self.batches[id_]
+            "output_file_id": None, "error_file_id": None,
+        }  # fmt: skip
+        return self.batches[id_]
 
     def requests(self, file):
         return [json.loads(line) for line in self.files[file]["content"].strip().split("\n")]
@@ -234,22 +165,15 @@ class BatchServer:
         output, errors = [], []
         for number, request in enumerate(self.requests(batch["input_file_id"])):
             answer = self.reply(request["body"]["messages"][0]["content"])
-            line = {"id": f"batch_req_{number}", "custom_id": request["custom_id"]}
+            line = {"custom_id": request["custom_id"], "response": None, "error": None}
             if upto is not None and number >= upto:
                 error = {"code": "batch_expired", "message": f"The batch was {status}."}
-                errors.append({**line, "response": None, "error": error})
+                errors.append({**line, "error": error})
             elif isinstance(answer, dict):
-                response = {"status_code": 400, "request_id": "r", "body": {"error": answer}}
-                errors.append({**line, "response": response, "error": None})
+                errors.append(line | {"response": {"status_code": 400, "body": {"error": answer}}})
             else:
-                completion = {
-                    "id": f"chatcmpl-{number}",
-                    "object": "chat.completion",
-                    "model": request["body"]["model"],
-                    "choices": [{"index": 0, "message": {"role": "assistant", "content": answer}}],
-                }
-                response = {"status_code": 200, "request_id": "r", "body": completion}
-                output.append({**line, "response": response, "error": None})
+                body = completion(answer, request["body"]["model"])
+                output.append(line | {"response": {"status_code": 200, "body": body}})
         output.reverse()  # the API promises no order
         for field, lines in ("output_file_id", output), ("error_file_id", errors):
             if lines:

@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 from answers import completion
 
 from pytest_miniwob_agent.core.events import Completion
-from pytest_miniwob_agent.models.apis import CHAT, api_of, path_of, sse
+from pytest_miniwob_agent.models.apis import CHAT, api_of, path_of
+from pytest_miniwob_agent.models.apis.api import EVENT_STREAM
 
 OTHER_APIS = ("/v1/responses", "/v1/messages")
 """The paths whose answers are no chat completions."""
@@ -85,8 +86,7 @@ class ChatServer(LoopbackServer):
             api = api_of(path)
             answer = api.served(api.answer(answer), str(len(self.requests)))
             if body.get("stream"):
-                kind = sse.CONTENT_TYPE
-                answer = sse.write_events(api.events(answer), named=path != CHAT).encode()
+                kind, answer = EVENT_STREAM, api.stream(answer).encode()
         return status, kind, answer if isinstance(answer, bytes) else json.dumps(answer).encode()
 
     def send(self, http, status, kind, content):

@@ -7,7 +7,7 @@ from argparse import Namespace
 from contextlib import closing
 from pathlib import Path
 
-from pytest_miniwob_agent.cassettes.deferred.batch_command import PENDING
+from pytest_miniwob_agent.cassettes.deferred import PENDING
 from pytest_miniwob_agent.cli.arguments import Commands
 from pytest_miniwob_agent.cli.progress import show_progress
 from pytest_miniwob_agent.core.errors import UsageError
@@ -15,12 +15,10 @@ from pytest_miniwob_agent.core.errors import UsageError
 DESCRIPTION = """\
 Have the calls of deferred recording answered by a provider's Batch API.
 
-  pytest --miniwob-record=defer        writes the calls without a completion to
-                                       .miniwob/pending.jsonl
+  pytest --miniwob-record=defer        writes the calls that are not recorded
   miniwob-agent batch submit           submits them to the provider
   miniwob-agent batch status --wait    waits until they are answered
-  miniwob-agent batch fetch            downloads the answers to
-                                       .miniwob/answers.jsonl
+  miniwob-agent batch fetch            downloads the answers
   pytest --miniwob-record=defer --miniwob-answers=.miniwob/answers.jsonl
                                        records them, and writes the next calls
 
@@ -28,12 +26,6 @@ Repeat the last four until no request is pending. Each step can be interrupted a
 request is submitted while a batch holds it, or once it is answered. The key is taken from
 OPENAI_API_KEY.
 """
-
-STEPS = {
-    "submit": "submit the pending requests that are neither in a batch nor answered",
-    "status": "show the progress of the batches",
-    "fetch": "write the answers of batches that have ended to answers.jsonl",
-}
 
 
 def add(commands: Commands) -> None:
@@ -43,19 +35,18 @@ def add(commands: Commands) -> None:
         help="have the calls of deferred recording answered by a provider's Batch API",
         description=DESCRIPTION,
     ).add_subparsers(required=True, metavar="STEP", dest="step")
-    for step, summary in STEPS.items():
+    for step, summary in (
+        ("submit", "submit the pending requests that are neither in a batch nor answered"),
+        ("status", "show the progress of the batches"),
+        ("fetch", "write the answers of batches that have ended to answers.jsonl"),
+    ):
         parser = steps.add_parser(step, help=summary, description=f"{summary.capitalize()}.")
         parser.add_argument(
-            "--pending",
-            type=Path,
-            metavar="FILE",
-            default=PENDING,
+            "--pending", type=Path, metavar="FILE", default=PENDING,
             help="the batch file; answers.jsonl is beside it (%(default)s)",
-        )
+        )  # fmt: skip
         parser.add_argument(
-            "--base-url",
-            metavar="URL",
-            help="the server (default: OPENAI_BASE_URL, or OpenAI's)",
+            "--base-url", metavar="URL", help="the server (default: OPENAI_BASE_URL, or OpenAI's)"
         )
         if step == "status":
             parser.add_argument("--wait", action="store_true", help="wait until all batches ended")
@@ -66,15 +57,11 @@ def run(options: Namespace) -> int:
     """Carry out a step; 1 if a batch or a request failed, 130 after an interrupt."""
     from pytest_miniwob_agent.cassettes.deferred.batches import Batches
 
-    batches = Batches(options.pending, options.base_url, lambda line: print(line, flush=True))
     try:
-        with closing(batches):
-            if options.step == "submit":
-                batches.submit()
-                return 0
+        with closing(Batches(options.pending, options.base_url)) as batches:
             if options.step == "status":
                 return not batches.status(show_progress if options.wait else None)
-            return not batches.fetch()
+            return not (batches.submit() if options.step == "submit" else batches.fetch())
     except OSError as error:
         raise UsageError(str(error)) from error
     except KeyboardInterrupt:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Collection
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,74 +22,57 @@ def add(commands: Commands) -> None:
     steps = commands.add_parser(
         "cassettes", help=summary, description=f"{summary.capitalize()}."
     ).add_subparsers(required=True, metavar="STEP", dest="step")
+
+    def add_step(run: Callable[[Namespace], int], summary: str, more: str = "") -> ArgumentParser:
+        description = more or f"{summary.capitalize()}."
+        parser = steps.add_parser(run.__name__, help=summary, description=description)
+        parser.set_defaults(run=run)
+        if run in (lint, prune):
+            add_pytest_args(parser)
+        else:
+            parser.add_argument(
+                "--cassettes", type=Path, default=Path("cassettes"), metavar="DIR",
+                help="the folder of cassettes (%(default)s)",
+            )  # fmt: skip
+        return parser
+
     used = "not even one that is deselected (-k, -m, --deselect), or in a file of miniwob_suites"
-    parser = steps.add_parser(
-        "lint",
-        help="list problems",
-        description="List problems of the cassettes of the items that pytest collects here: keys "
-        "in them, damaged and outdated files, missing and changed pictures, and files that no item "
-        f"uses, {used}. Exits with 1 if anything must be fixed.",
+    add_step(
+        lint,
+        "list problems",
+        "List problems of the cassettes of the items that pytest collects here: keys, damaged "
+        f"files, missing and changed pictures, and files that no item uses, {used}. Exits with 1 "
+        "if anything must be fixed.",
     )
-    add_pytest_args(parser)
-    parser.set_defaults(run=lint)
-    parser = steps.add_parser(
-        "prune",
-        help="remove those that no item uses, and unused calls and pictures",
-        description=f"Remove the cassettes that no item uses, {used}; the files of calls that "
-        "items no longer make (SEED.unused.yaml); and pictures that no cassette refers to. Asks "
-        "first. Cassettes of other agents and models stay; name them after --, for instance -- "
+    parser = add_step(
+        prune,
+        "remove those that no item uses, and unused calls and pictures",
+        f"Remove the cassettes that no item uses, {used}; the files of calls that items no longer "
+        "make (SEED.unused.yaml); and pictures that no cassette refers to. Asks first. Cassettes "
+        "of other agents and models stay; name them after --, for instance -- "
         "--miniwob-model=gpt-5.",
     )
-    add_pytest_args(parser)
     parser.add_argument("--yes", action="store_true", help="do not ask")
-    parser.set_defaults(run=prune)
-    parser = steps.add_parser(
-        "stats",
-        help="count items, calls, tokens, bytes and pictures",
-        description="Count items, calls, tokens, bytes and pictures, by agent, model and category.",
-    )
-    _add_folder(parser)
-    parser.set_defaults(run=stats)
-    parser = steps.add_parser(
-        "show",
-        help="print the calls of an item as a conversation",
-        description="Print the calls of an item as a conversation.",
-    )
-    _add_folder(parser)
+    add_step(stats, "count items, calls, tokens, bytes and pictures, by agent, model and category")
+    parser = add_step(show, "print the calls of an item as a conversation")
     parser.add_argument(
         "case",
         metavar="CASE",
         help="an item's id (n-screen-n-step/click-menu-2/1000), its end, or a file; of several "
         "agents and models, those that pytest would use here",
     )
-    parser.set_defaults(run=show)
-
-
-def _add_folder(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "--cassettes",
-        type=Path,
-        default=Path("cassettes"),
-        metavar="DIR",
-        help="the folder of cassettes (%(default)s)",
-    )
 
 
 def lint(options: Namespace) -> int:
     """Print the problems of cassettes; return 1 if one must be fixed."""
-    from pytest_miniwob_agent.cassettes.folder.lint import lint_folder, unchecked_folders
     from pytest_miniwob_agent.cassettes.folder.stems import cassette_files
+    from pytest_miniwob_agent.cassettes.folder.steps import lint_folder
 
     used = _used_cassettes(options)
     findings = lint_folder(used)
     for finding in findings:
         note = " (note)" if finding.note else ""
         print(f"{display_path(finding.path)}: {finding.kind}{note}: {finding.what}")
-    for name, count in unchecked_folders(used).items():
-        print(
-            f"{display_path(used.folder / name)}: not checked: {counted(count, 'cassette')} of an "
-            "agent and a model that no item here uses"
-        )
     problems = sum(not finding.note for finding in findings)
     if any(finding.kind in ("unused", "orphan") for finding in findings):
         print("`miniwob-agent cassettes prune` removes unused calls, and files that nothing uses")
@@ -99,7 +82,7 @@ def lint(options: Namespace) -> int:
 
 def prune(options: Namespace) -> int:
     """Remove unused cassettes and calls; return 1 if the answer was not yes."""
-    from pytest_miniwob_agent.cassettes.folder.prune import prunable_files, remove_files
+    from pytest_miniwob_agent.cassettes.folder.steps import prunable_files, remove_files
 
     used = _used_cassettes(options)
     paths = prunable_files(used)
@@ -133,18 +116,14 @@ def _used_cassettes(options: Namespace) -> Used:
 
 def stats(options: Namespace) -> int:
     """Print the size of cassettes by agent, model and category."""
-    from pytest_miniwob_agent.cassettes.folder.stats import count_calls
+    from pytest_miniwob_agent.cassettes.folder.steps import count_calls
 
-    rows = count_calls(options.cassettes)
-    if not rows:
-        raise UsageError(
-            f"there are no cassettes in {options.cassettes}; name their folder with --cassettes"
-        )
-    last = ""
+    folder, shown = options.cassettes, ""
+    if not (rows := count_calls(folder)):
+        raise UsageError(f"there are no cassettes in {folder}; name their folder with --cassettes")
     for (model_folder, category), row in rows.items():
-        if model_folder != last:
-            print(model_folder)
-        last = model_folder
+        if model_folder != shown:
+            print(shown := model_folder)
         calls = ", ".join(f"{count} {purpose}" for purpose, count in sorted(row.purposes.items()))
         tokens = "unknown" if row.usage.uncounted == row.usage.calls else f"{row.usage.tokens:,}"
         unused = f", {counted(row.unused, 'unused call')}" if row.unused else ""
@@ -161,15 +140,10 @@ def stats(options: Namespace) -> int:
 
 def show(options: Namespace) -> int:
     """Print the calls of an item's cassette."""
-    from pytest_miniwob_agent.cassettes.folder.show import shown_calls
     from pytest_miniwob_agent.cassettes.folder.stems import find_cassette
+    from pytest_miniwob_agent.cassettes.folder.steps import shown_calls
     from pytest_miniwob_agent.plugin.inner import collect
 
-    def used_here() -> Collection[str]:
-        return collect([]).used.stems
-
-    path = find_cassette(options.cassettes, options.case, used_here)
-    print(display_path(path))
-    for text in shown_calls(path):
-        print(f"\n{text}")
+    path = find_cassette(options.cassettes, options.case, lambda: collect([]).used.stems)
+    print(display_path(path), *shown_calls(path), sep="\n\n")
     return 0

@@ -45,13 +45,14 @@ def run(options: Namespace) -> int:
         print(json.dumps(tasks, indent=1))
         return 0
     markdown = options.format == "markdown"
-    rows = [COLUMNS]
+    rows: list[tuple[str, ...]] = [COLUMNS]
     for task in tasks:
         shown = task | {"actions": ", ".join(task["actions"])}
         name = f"`{task['name']}`" if markdown else task["name"]
         rows.append((name, *(shown[column.lower()] for column in COLUMNS[1:])))
     if markdown:
-        print("\n".join(layout.markdown_table(rows, numbers=False)))
+        rows.insert(1, (":--",) * len(COLUMNS))
+        print("\n".join("| " + " | ".join(row) + " |" for row in rows))
     else:
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 10**6
         lines = layout.fitting_table([row[:-1] for row in rows], width, numbers=False)

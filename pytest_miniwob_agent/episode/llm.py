@@ -15,9 +15,8 @@ from pytest_miniwob_agent.core.errors import CallLimit, UsageError
 from pytest_miniwob_agent.core.events import Called, Completion, Origin
 from pytest_miniwob_agent.core.protocols import HTTPModel, Model
 from pytest_miniwob_agent.episode.trace import Trace
-from pytest_miniwob_agent.models.apis import api_of
-from pytest_miniwob_agent.models.apis.recorded import completion_in
-from pytest_miniwob_agent.models.chat import ChatCalls, read_completion
+from pytest_miniwob_agent.models.apis import answer_of, api_of, completion_of
+from pytest_miniwob_agent.models.requests import ChatCalls, read_completion
 
 if TYPE_CHECKING:
     import openai  # noqa: TID251 - for types alone
@@ -62,7 +61,7 @@ class AgentLLM(ChatCalls):
         model = self._http_model("client")
         with self._call(_purpose_of(request), {}, request) as (origin, record):
             response = model.post(request, origin)
-            record(completion_in(request.path, response))
+            record(_completion_in(request.path, response))
         return response
 
     async def async_post(self, request: ModelRequest) -> ModelResponse:
@@ -77,15 +76,11 @@ class AgentLLM(ChatCalls):
                 response = await asyncio.to_thread(model.post, request, origin)
             else:
                 response = model.post(request, origin)
-            record(completion_in(request.path, response))
+            record(_completion_in(request.path, response))
         return response
 
     def _http_model(self, part: str) -> HTTPModel:
-        """Return the model, if it takes more than texts.
-
-        Raises:
-            UsageError: it does not.
-        """
+        """Return the model, if it takes more than texts; otherwise a `UsageError`."""
         if isinstance(self._llm, HTTPModel):
             return self._llm
         raise UsageError(
@@ -110,31 +105,30 @@ class AgentLLM(ChatCalls):
             self._calls += 1
         try:
             with self._trace.call(purpose, files) as (origin, record):
-                event_of = self._event_of(origin, request, text)
-                yield origin, lambda completion: record(event_of(completion))
+                prompt, messages, tools = self._read(request, text)
+                place = (origin.trial, origin.step, purpose)
+                yield origin, lambda said: record(Called(*place, prompt, said, messages, tools))
         except BaseException:
             with self._mutex:
                 self._calls -= 1
             raise
 
-    def _event_of(
-        self, origin: Origin, request: ModelRequest | None, text: str | None
-    ) -> Callable[[Completion], Called]:
-        """Return what makes the event of a call.
+    def _read(
+        self, request: ModelRequest | None, text: str | None
+    ) -> tuple[str, tuple[Message, ...], tuple[str, ...]]:
+        """Return the prompt of a call, and the messages and tools of a conversation.
 
-        Its prompt is the text of `complete`, otherwise what is new in the conversation.
+        The prompt is the text of `complete`, otherwise what is new in the conversation.
         """
-        place = (origin.trial, origin.step, origin.purpose)
         if request is None or text is not None:
-            return lambda completion: Called(*place, text or "", completion)
+            return text or "", (), ()
         api = api_of(request.path)
         messages = tuple(api.messages(request.body))
         with self._mutex:
             known, self._conversation = self._conversation, messages
         new = new_messages(messages, known)
         prompt = "\n".join(f"[{message.role}]\n{message}" for message in new)
-        tools = tuple(api.tools(request.body))
-        return lambda completion: Called(*place, prompt, completion, messages, tools)
+        return prompt, messages, tuple(api.tools(request.body))
 
     @cached_property
     def client(self) -> openai.OpenAI:
@@ -169,6 +163,10 @@ class AgentLLM(ChatCalls):
         for name in ("client", "_server"):
             if name in self.__dict__:
                 self.__dict__[name].close()
+
+
+def _completion_in(path: str, response: ModelResponse) -> Completion:
+    return completion_of(path, answer_of(path, response.content, response.content_type))
 
 
 def _purpose_of(request: ModelRequest) -> str:

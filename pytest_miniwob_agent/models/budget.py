@@ -1,4 +1,4 @@
-"""Limits on live model calls, over all workers of a run: their number, their cost, and concurrency.
+"""Limits on live model calls, over all workers of a run: number, cost, concurrency; prices.
 
 The workers of a run are processes of one machine, so they share a folder: a ledger file that is
 changed under a lock, and one lock file for each call that may be under way. The system releases the
@@ -7,25 +7,24 @@ locks of a process that dies.
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pytest_miniwob_agent.core.chat import Usage
-from pytest_miniwob_agent.core.errors import BudgetReached, RecordingStopped
+from pytest_miniwob_agent.core.errors import BudgetReached, RecordingStopped, UsageError
 from pytest_miniwob_agent.core.files import write_atomically
-from pytest_miniwob_agent.models.prices import Price, cost_of, money
-
-# Imported by the functions that lock, which only live calls need: it takes a tenth of a second.
-if TYPE_CHECKING:
-    from filelock import BaseFileLock
 
 _POLL = 0.02
 """Seconds between two attempts to get a lock; a model call takes a hundred times as long."""
+
+Price = tuple[float, float]
+"""US dollars for a million prompt tokens and for a million completion tokens."""
 
 
 @dataclass(slots=True)
@@ -45,13 +44,7 @@ class _Ledger:
 
 @dataclass(slots=True)
 class Payment:
-    """A call that is under way.
-
-    Attributes:
-        answered: True once the server has begun to answer: the call is paid for, whatever the
-            answer is worth.
-        usage: the call and its tokens, as far as they are known.
-    """
+    """A call that is under way: once the server has begun to answer, it is paid for."""
 
     answered: bool = False
     usage: Usage = field(default_factory=lambda: Usage(calls=1, uncounted=1))
@@ -118,10 +111,6 @@ class Budget:
         with self._ledger() as ledger:
             return ledger.recorded
 
-    def has_succeeded(self) -> bool:
-        """Return True if a completion of this run is kept, in any worker."""
-        return self.recorded().calls > 0
-
     def _check(self, ledger: _Ledger) -> None:
         if ledger.stopped:
             raise RecordingStopped(ledger.stopped)
@@ -140,7 +129,7 @@ class Budget:
     @contextmanager
     def _ledger(self) -> Iterator[_Ledger]:
         """Change the ledger while no other process can; an error leaves it as it was."""
-        from filelock import FileLock
+        from filelock import FileLock  # late: it takes a tenth of a second
 
         path = self.folder / "ledger.json"
         with FileLock(self.folder / "ledger.lock", poll_interval=_POLL):
@@ -155,23 +144,62 @@ class Budget:
         if self.concurrency is None:
             yield
             return
-        from filelock import FileLock
+        from filelock import FileLock, Timeout
 
         locks = [FileLock(self.folder / f"slot-{number}") for number in range(self.concurrency)]
-        while (held := next(filter(_acquire, locks), None)) is None:
-            time.sleep(_POLL)
+        for lock in itertools.cycle(locks):
+            try:
+                held = lock.acquire(blocking=False)
+            except Timeout:
+                time.sleep(_POLL / self.concurrency)
+                continue
+            with held:
+                yield
+            return
+
+
+def parse_prices(text: str) -> dict[str, Price]:
+    """Prices by model id, from `MODEL PROMPT COMPLETION`, one a line or separated by commas.
+
+    Raises:
+        UsageError: an entry has another form.
+    """
+    prices = {}
+    for entry in text.replace(",", "\n").splitlines():
+        if not entry.strip():
+            continue
         try:
-            yield
-        finally:
-            held.release()
+            model, *numbers = entry.split()
+            prompt, completion = (float(number) for number in numbers)
+            if not (0 <= prompt < math.inf and 0 <= completion < math.inf):
+                raise ValueError
+        except ValueError:
+            raise UsageError(
+                f"{entry.strip()!r} is not a price: give MODEL PROMPT COMPLETION, "
+                "in US dollars for a million tokens, such as 'gpt-5 1.25 10'"
+            ) from None
+        prices[model] = (prompt, completion)
+    return prices
 
 
-def _acquire(lock: BaseFileLock) -> bool:
-    """Take a lock if no other process or thread has it."""
-    from filelock import Timeout
+def cost_of(usage: Usage, price: Price | None) -> float | None:
+    """The cost of calls in US dollars, or None where the price or a token count is unknown."""
+    if not usage.calls:
+        return 0.0
+    if price is None or usage.uncounted:
+        return None
+    return (usage.prompt * price[0] + usage.completion * price[1]) / 1e6
 
-    try:
-        lock.acquire(blocking=False)
-    except Timeout:
-        return False
-    return True
+
+def tokens(usage: Usage) -> str:
+    """Tokens as text: `1,234`, `unknown`, or `1,234 and unknown` where some calls have no count."""
+    if usage.calls and usage.uncounted == usage.calls:
+        return "unknown"
+    return f"{usage.tokens:,}" + (" and unknown" if usage.uncounted else "")
+
+
+def money(amount: float | None) -> str:
+    """US dollars as text, with as many digits as small amounts need."""
+    if amount is None:
+        return "unknown"
+    return f"${amount:.2f}" if amount >= 1 or not amount else f"${amount:.2g}"

@@ -18,8 +18,8 @@ from pytest_miniwob_agent.core.errors import ModelError, PermanentError, UsageEr
 from pytest_miniwob_agent.core.events import Origin
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import sanitize_line
-from pytest_miniwob_agent.models.apis import path_of
-from pytest_miniwob_agent.models.apis.recorded import answer_of
+from pytest_miniwob_agent.models.apis import answer_of, path_of, provider_of, usage_of_answer
+from pytest_miniwob_agent.models.apis.api import OPENAI, Provider
 from pytest_miniwob_agent.models.budget import Budget, Payment
 from pytest_miniwob_agent.models.failures import (
     advice_on_connection,
@@ -27,9 +27,8 @@ from pytest_miniwob_agent.models.failures import (
     is_hopeless,
     model_error,
 )
-from pytest_miniwob_agent.models.keys import Keys
 from pytest_miniwob_agent.models.params import OPTION, sent_only_texts, shown_url, split_url
-from pytest_miniwob_agent.models.unusable import describe_unusable, parsed_json, usage_of_answer
+from pytest_miniwob_agent.models.unusable import describe_unusable, parsed_json
 
 RETRIES = 5
 """Default number of retries of a refused or dropped call; enough for a minute of rate limits."""
@@ -69,6 +68,65 @@ def checked_environment() -> Iterator[None]:
         ) from None
 
 
+class Keys:
+    """The server and the keys of a run.
+
+    Args:
+        address: the server that the user names; None for the provider of each API.
+        variable: the environment variable with the key of all requests; None for that of the API.
+        option: the option that names a server, for messages.
+    """
+
+    def __init__(
+        self, address: str | None, variable: str | None = None, option: str = "--miniwob-base-url"
+    ) -> None:
+        self.address = address
+        self._variable = variable
+        self._option = option
+
+    def openai_key(self) -> str:
+        """Return the key for OpenAI's client, or "none" for your own server, which may need none.
+
+        Raises:
+            UsageError: there is no key, and the server is OpenAI's.
+        """
+        return self._key(OPENAI)
+
+    def headers(self, path: str) -> dict[str, Any]:
+        """Return the headers that carry the key; none where OpenAI's client adds it.
+
+        Raises:
+            UsageError: there is no key, and the server is the provider's.
+        """
+        provider = provider_of(path)
+        if provider.key_header is None:
+            return {}
+        key = self._key(provider)
+        # A gateway may take the one or the other.
+        bearer = openai.Omit() if self.address is None else f"Bearer {key}"
+        return {provider.key_header: key, "Authorization": bearer}
+
+    def url_of(self, path: str) -> str:
+        """Return the address of a request: the server's own path takes the place of `/v1`."""
+        server = (split_url(self.address or provider_of(path).url)[0] or "").rstrip("/")
+        if path.startswith("/v1/"):
+            return server + path.removeprefix("/v1")
+        return server.removesuffix("/v1") + path
+
+    def _key(self, provider: Provider) -> str:
+        names = [self._variable or provider.key_variable]
+        if not self._variable and self.address is not None:
+            names.append(OPENAI.key_variable)  # that of a gateway
+        if key := next(filter(None, map(os.environ.get, names)), None):
+            return key
+        if self.address is not None and not self._variable:
+            return "none"
+        hint = f", or a server of your own named by OPENAI_BASE_URL or {self._option}"
+        if self._variable:
+            hint = ", which --miniwob-key-variable names"
+        raise UsageError(f"calling a model needs {names[0]} in the environment{hint}")
+
+
 class LiveModel:
     """A model behind a server that speaks any HTTP API with JSON.
 
@@ -78,7 +136,7 @@ class LiveModel:
         base_url: the server; None leaves it to `OPENAI_BASE_URL` or the client's default.
         retries: how often a refused or dropped call is sent again, with the client's own back-off.
         key_variable: the environment variable with the key; None for that of the API.
-        budget: limits the calls; None for no limit.
+        budget: limits the calls.
         on_unusable: counts answers that were paid for and can't be used.
 
     Raises:
@@ -96,7 +154,12 @@ class LiveModel:
         budget: Budget | None = None,
         on_unusable: OnUnusable = lambda reason, usage: None,
     ) -> None:
-        _check_known(params)
+        known = inspect.signature(Completions.create).parameters
+        if unknown := next((name for name in params if name not in known), None):
+            raise UsageError(
+                f"{OPTION}: the client knows no {unknown!r}; put a parameter that only this server "
+                'knows into "extra_body"'
+            )
         self._model = model
         self._params = params
         self._on_unusable = on_unusable
@@ -126,11 +189,14 @@ class LiveModel:
             RecordingStopped: a completion could not be kept, here or in another worker.
         """
         query = dict(parse_qsl(request.query)) | (self._params.get("extra_query") or {})
-        options: Any = {"headers": self._headers(request), "params": query}
+        sent = {k: v for k, v in request.headers.items() if k.lower() not in _OWN_HEADERS}
+        headers = sent | (self._params.get("extra_headers") or {})
+        headers |= self._keys.headers(request.path)
+        options: Any = {"headers": headers, "params": query}
         if "timeout" in self._params:
             options["timeout"] = self._params["timeout"]
         client = self._client
-        if not self._keys.is_openai(request.path):
+        if provider_of(request.path) is not OPENAI:
             client = client.with_options(api_key="none")  # the key of the API is in the headers
         with self._errors(origin.purpose):
             answer = client.post(
@@ -139,28 +205,15 @@ class LiveModel:
                 body=dict(request.body),
                 options=options,
             )
-            kind = answer.headers.get("content-type", "application/json")
-            self._check_answer(request, answer.status_code, answer.content, kind)
-        return ModelResponse(answer.content, kind, answer.status_code)
-
-    def _check_answer(self, request: ModelRequest, status: int, content: bytes, kind: str) -> None:
-        if status == 200 and answer_of(request.path, content, kind) is not None:
-            return
-        unusable = describe_unusable(status, content, request.body)
-        self._on_unusable(unusable.reason, usage_of_answer(request.path, parsed_json(content)))
-        if unusable.foreign:
-            raise PermanentError(unusable.report, of_call=True)
-        raise ModelError(unusable.report)
-
-    def _headers(self, request: ModelRequest) -> dict[str, Any]:
-        """Return the headers of a request as they are sent on: with the key of the environment."""
-        headers: dict[str, Any] = {
-            name: value
-            for name, value in request.headers.items()
-            if name.lower() not in _OWN_HEADERS
-        }
-        headers |= self._params.get("extra_headers") or {}
-        return headers | self._keys.headers(request.path)
+            kind, content = answer.headers.get("content-type", "application/json"), answer.content
+            if answer.status_code != 200 or answer_of(request.path, content, kind) is None:
+                unusable = describe_unusable(answer.status_code, content, request.body)
+                usage = usage_of_answer(request.path, parsed_json(content))
+                self._on_unusable(unusable.reason, usage)
+                if unusable.foreign:
+                    raise PermanentError(unusable.report, of_call=True)
+                raise ModelError(unusable.report)
+        return ModelResponse(content, kind, answer.status_code)
 
     @contextmanager
     def _errors(self, purpose: str) -> Iterator[None]:
@@ -187,15 +240,6 @@ class LiveModel:
         server = shown_url(str(self._client.base_url))
         text = f"{purpose} call: {server} {redact(reason, self._sent_only)}"
         return model_error(text, cause)
-
-
-def _check_known(params: Mapping[str, Any]) -> None:
-    known = inspect.signature(Completions.create).parameters
-    if unknown := next((name for name in params if name not in known), None):
-        raise UsageError(
-            f"{OPTION}: the client knows no {unknown!r}; put a parameter that only this server "
-            'knows into "extra_body"'
-        )
 
 
 class _Attempts(httpx2.BaseTransport):
@@ -227,7 +271,7 @@ class _Attempts(httpx2.BaseTransport):
             response = self._server.send(request, stream=True, follow_redirects=False)
         except httpx2.TransportError as error:
             # Another attempt may help against the restart of a server that has worked before.
-            if not is_hopeless(error) or (self._budget and self._budget.has_succeeded()):
+            if not is_hopeless(error) or (self._budget and self._budget.recorded().calls):
                 raise
             reason = f"can't be reached: {error}{advice_on_connection(error)}"
             raise PermanentError(reason) from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
 
@@ -29,7 +30,7 @@ class ModelServer:
 
     def __init__(self, post: Callable[[ModelRequest], ModelResponse]) -> None:
         self._post = post
-        self._server = LoopbackServer(self._answer, _THREADS)
+        self._server = LoopbackServer(self._serve, _THREADS)
         self.close = self._server.close
 
     @property
@@ -37,17 +38,8 @@ class ModelServer:
         """The address, in the form that clients of OpenAI take: it ends in `/v1`."""
         return f"http://127.0.0.1:{self._server.port}/v1"
 
-    def _answer(self, environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
+    def _serve(self, environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
         """Answer one request, as a WSGI application (PEP 3333)."""
-        answer = self._outcome(environ)
-        size = str(len(answer.content))
-        start(
-            f"{answer.status} {HTTPStatus(answer.status).phrase}",
-            [("Content-Type", answer.content_type), ("Content-Length", size)],
-        )
-        return [answer.content]
-
-    def _outcome(self, environ: dict[str, Any]) -> ModelResponse:
         headers = {
             name.removeprefix("HTTP_").replace("_", "-").lower(): value
             for name, value in environ.items()
@@ -57,11 +49,15 @@ class ModelServer:
         try:
             content = environ["wsgi.input"].read()
             request = request_of(environ["REQUEST_METHOD"], path, query, headers, content)
-            return _with_usage(request.path, self._post(request))
+            answer = _with_usage(request.path, self._post(request))
         except BadRequest as error:
-            return error.response
+            answer = error.response
         except BaseException as error:  # noqa: BLE001 - whatever it is, the item gets it, too
-            return error_response(_REFUSED, redact(f"{type(error).__name__}: {error}"))
+            answer = error_response(_REFUSED, redact(f"{type(error).__name__}: {error}"))
+        size = ("Content-Length", str(len(answer.content)))
+        status = f"{answer.status} {HTTPStatus(answer.status).phrase}"
+        start(status, [("Content-Type", answer.content_type), size])
+        return [answer.content]
 
 
 def _with_usage(path: str, answer: ModelResponse) -> ModelResponse:
@@ -70,10 +66,7 @@ def _with_usage(path: str, answer: ModelResponse) -> ModelResponse:
     Some frameworks fail without counts. The item knows that there are none.
     """
     usage = api_of(path).usage(0, 0)
-    if not usage or answer.content_type != "application/json":
+    data = json.loads(answer.content) if answer.content_type == "application/json" else None
+    if not usage or not isinstance(data, dict) or data.get("usage") is not None:
         return answer
-    data = json.loads(answer.content)
-    if not isinstance(data, dict) or data.get("usage") is not None:
-        return answer
-    counted = {**data, "usage": usage}
-    return ModelResponse(json.dumps(counted).encode(), answer.content_type, answer.status)
+    return replace(answer, content=json.dumps({**data, "usage": usage}).encode())

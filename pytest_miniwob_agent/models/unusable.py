@@ -7,17 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_miniwob_agent.core.chat import Usage, token_count
+from pytest_miniwob_agent.core.chat import token_count
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import shorten
 from pytest_miniwob_agent.models.apis import lenient
-from pytest_miniwob_agent.models.apis.recorded import completion_of
 from pytest_miniwob_agent.models.params import option_with
 
 _LIMITS = ("max_completion_tokens", "max_tokens")
 """Parameters that limit the tokens of an answer; reasoning models take the first one only."""
-
-_NO_TEXT = "answered with no text"
 
 _LEAST = 4096
 """The smallest limit that is suggested, enough for most models to reason and to answer."""
@@ -27,22 +24,13 @@ _LEAST = 4096
 class Unusable:
     """An answer that holds no completion.
 
-    Args:
-        reason: a few words, by which such answers are counted.
-        report: one line: what came back, and the option that helps if there is one.
-        foreign: True if the answer is a web page, as from a wrong address.
+    `reason` are a few words, by which such answers are counted, and `report` is one line: what came
+    back, and the option that helps. A `foreign` one is a web page, as from a wrong address.
     """
 
     reason: str
     report: str
     foreign: bool = False
-
-
-def usage_of_answer(path: str, answer: Any) -> Usage:
-    """Return the usage of one call; its answer may be any JSON or text."""
-    completion = completion_of(path, answer)
-    prompt, said = completion.prompt_tokens, completion.completion_tokens
-    return Usage(1, uncounted=1) if prompt is None or said is None else Usage(1, prompt, said)
 
 
 def describe_unusable(status: int, answer: object, body: Mapping[str, Any]) -> Unusable:
@@ -56,17 +44,22 @@ def describe_unusable(status: int, answer: object, body: Mapping[str, Any]) -> U
     parsed = parsed_json(answer) if isinstance(answer, bytes) else answer
     choice = next(iter(lenient.mappings(lenient.mapping(parsed).get("choices"))), {})
     message = choice.get("message")
-    if status == 200 and isinstance(message, Mapping) and not message.get("content"):
-        match choice.get("finish_reason"):
-            case "length":
-                return Unusable("out of tokens before any text", _report_of_length(parsed, body))
-            case "content_filter":
-                report = f"{_NO_TEXT}: the server's content filter held it back"
-                return Unusable("held back by a content filter", report)
-        return Unusable("no text", _report(status, answer))
+    no_text = status == 200 and isinstance(message, Mapping) and not message.get("content")
+    if no_text and choice.get("finish_reason") == "length":
+        return Unusable("out of tokens before any text", _report_of_length(parsed, body))
+    if no_text and choice.get("finish_reason") == "content_filter":
+        report = "answered with no text: the server's content filter held it back"
+        return Unusable("held back by a content filter", report)
+    text = answer.decode("utf-8", "replace") if isinstance(answer, bytes) else json.dumps(answer)
+    prefix = "" if status == 200 else f"status {status}, "
     foreign = isinstance(answer, bytes) and answer.lstrip().startswith(b"<")
     hint = "; check --miniwob-base-url: most servers' addresses end in /v1" if foreign else ""
-    return Unusable("no chat completion", _report(status, answer) + hint, foreign)
+    return Unusable(
+        "no text" if no_text else "no chat completion",
+        "answered with no chat completion that has a text: "
+        f"{prefix}{shorten(redact(text))!r}{hint}",
+        foreign,
+    )
 
 
 def parsed_json(content: bytes) -> Any:
@@ -77,24 +70,18 @@ def parsed_json(content: bytes) -> Any:
         return None
 
 
-def _report(status: int, answer: object) -> str:
-    """Return the status, if it is not 200, and the shortened text of a response."""
-    text = answer.decode("utf-8", "replace") if isinstance(answer, bytes) else json.dumps(answer)
-    prefix = "" if status == 200 else f"status {status}, "
-    quoted = repr(shorten(redact(text)))
-    return f"answered with no chat completion that has a text: {prefix}{quoted}"
-
-
 def _report_of_length(answer: object, body: Mapping[str, Any]) -> str:
     """Return how the tokens were used up, and the option that gives more."""
     usage = lenient.mapping(lenient.mapping(answer).get("usage"))
     used = token_count(usage.get("completion_tokens"))
     details = lenient.mapping(usage.get("completion_tokens_details"))
     reasoning = token_count(details.get("reasoning_tokens"))
-    report = f"{_NO_TEXT}, as it ran out of tokens (finish_reason is length"
-    if used is not None:
-        report += f"; {used} used" + (f", {reasoning} of them for reasoning" if reasoning else "")
+    spent = "" if used is None else f"; {used} used"
+    spent += f", {reasoning} of them for reasoning" if spent and reasoning else ""
     name = next((name for name in _LIMITS if name in body), _LIMITS[0])
     limit = token_count(body.get(name)) or used or 0
     given = {key: body[key] for key in body if key not in ("model", "messages", "tools")}
-    return f"{report}); more are given by {option_with({**given, name: max(2 * limit, _LEAST)})}"
+    return (
+        f"answered with no text, as it ran out of tokens (finish_reason is length{spent}); more "
+        f"are given by {option_with({**given, name: max(2 * limit, _LEAST)})}"
+    )

@@ -15,8 +15,9 @@ from pytest_miniwob_agent.core.chat import ModelRequest, ModelResponse
 from pytest_miniwob_agent.core.events import OF_TEST, Completion, Origin
 from pytest_miniwob_agent.core.observations import Element, Observation, Shot, Transition
 from pytest_miniwob_agent.core.tools import carry_out_call
-from pytest_miniwob_agent.models.apis import CHAT, api_of, sse
-from pytest_miniwob_agent.models.chat import ChatCalls, read_completion
+from pytest_miniwob_agent.models.apis import api_of
+from pytest_miniwob_agent.models.apis.api import EVENT_STREAM
+from pytest_miniwob_agent.models.requests import ChatCalls, read_completion
 
 if TYPE_CHECKING:
     import openai
@@ -218,8 +219,7 @@ class ScriptedLLM(ChatCalls):
         )
         if not request.body.get("stream"):
             return ModelResponse(_sent(json.dumps(answer, ensure_ascii=False)))
-        stream = sse.write_events(api.events(answer), named=request.path != CHAT)
-        return ModelResponse(_sent(stream), sse.CONTENT_TYPE)
+        return ModelResponse(_sent(api.stream(answer)), EVENT_STREAM)
 
     @property
     def client(self) -> openai.OpenAI:

@@ -1,4 +1,4 @@
-"""Causes of drift, above all of conversations, and their names in a heading."""
+"""Causes of drift, above all of conversations, and the lines of two texts that differ."""
 
 import json
 from pathlib import Path
@@ -7,9 +7,10 @@ import pytest
 from answers import completion
 from cassette_files import BODY, ENTER, TOOL
 
-from pytest_miniwob_agent.cassettes.drift.causes import heading
-from pytest_miniwob_agent.cassettes.drift.errors import drift_of_call
+from pytest_miniwob_agent.cassettes.drift.causes import drift_of_call, heading
+from pytest_miniwob_agent.cassettes.drift.differences import diff
 from pytest_miniwob_agent.cassettes.format.call import Call, Request
+from pytest_miniwob_agent.cassettes.tape.pictures import Pictures
 from pytest_miniwob_agent.core.errors import Cause
 from pytest_miniwob_agent.core.events import OF_TEST, Origin
 from pytest_miniwob_agent.models.apis import CHAT
@@ -33,9 +34,13 @@ def changed(body, place, value):
 
 
 def drift(body, *, path=CHAT, origin=ORIGIN, calls=()):
-    """The drift of a request, against these bodies or the one above."""
-    recorded = [Call(Request(CHAT, asked), completion(), ORIGIN) for asked in calls or [BODY]]
-    return drift_of_call(Path("1.yaml"), Request(path, body), origin, recorded, 0)
+    """The drift of a request, against these bodies or calls, or the one above."""
+    recorded = [
+        asked if isinstance(asked, Call) else Call(Request(CHAT, asked), completion(), ORIGIN)
+        for asked in calls or [BODY]
+    ]
+    pictures = Pictures(Path())
+    return drift_of_call(Path("1.yaml"), Request(path, body), origin, recorded, 0, pictures)
 
 
 TEXT = "another text from the same prompt files, actions and page"
@@ -58,7 +63,7 @@ FUNCTION = ("tools", 0, "function")
         (("messages", 4), {"role": "user", "content": "On."}, "agent", "message 5 (user): added"),
         (("messages", 3), None, "agent", "message 4 (tool): removed"),
         (("messages", 0, "name"), "me", "agent", "messages[0].name"),
-        ((*FUNCTION, "description"), "Tap it.", "tools", "the tool click: its description"),
+        ((*FUNCTION, "description"), "Tap it.", "tools", "the tool click: description"),
         ((*FUNCTION, "parameters", "properties", "element", "type"), "string", "tools",
          "the tool click: parameters.properties.element.type"),
         ((*FUNCTION, "name"), "tap", "tools", "the tool click: removed, the tool tap: added"),
@@ -80,8 +85,6 @@ def test_the_lines_that_changed_are_shown_below_their_message():
         "What changed (- recorded, + now):\nmessage 4 (tool):\n  one\n- two\n+ 2\n  three"
     )
     assert found.changes == ("- two", "+ 2")
-    ids = drift(changed(BODY, ("messages", 3, "tool_call_id"), "c2"))
-    assert ids.changes == ("- c1", "+ c2")
 
 
 def test_prompt_files_and_pages_are_named_with_their_message():
@@ -96,7 +99,7 @@ def test_prompt_files_and_pages_are_named_with_their_message():
         ("agent", "its actions before this call, see message 4 (tool)")
     ]
     of_test = Call(Request(CHAT, BODY), completion(), OF_TEST)
-    [cause] = drift_of_call(Path("1.yaml"), Request(CHAT, body), OF_TEST, [of_test], 0).causes
+    [cause] = drift(body, origin=OF_TEST, calls=[of_test]).causes
     assert cause.what == "message 4 (tool): another text of the test"
 
 
@@ -120,7 +123,7 @@ def test_of_an_unknown_api_the_parts_of_its_json_are_named():
     path, before = "/v1beta/m:go", {"contents": [{"text": "Go."}], "config": {"t": 0}}
     after = changed(changed(before, ("contents", 0, "text"), "Stop."), ("config", "t"), 1)
     calls = [Call(Request(path, before), {"a": 1}, ORIGIN)]
-    [cause] = drift_of_call(Path("1.yaml"), Request(path, after), ORIGIN, calls, 0).causes
+    [cause] = drift(after, path=path, calls=calls).causes
     assert (cause.kind, cause.what) == ("agent", f"config.t, contents[0].text: {TEXT}")
 
 
@@ -162,3 +165,31 @@ def test_a_heading_does_not_repeat_without_detail_what_it_says_in_detail():
         == "the page changed, and the agent changed"
     )
     assert heading([tool, Cause("page", "<a>")]) == f"{named}, and the page changed"
+
+
+def test_a_long_line_is_folded_around_its_change():
+    head = "word " * 200
+    old, new = f"{head}left {head}", f"{head}right {head}"
+    minus, plus = diff(old, new)
+    assert "left" in minus
+    assert "right" in plus
+    assert len(minus) < 120
+    assert minus.startswith("- … word")
+    assert minus.endswith("…")
+
+
+def test_long_lines_with_nothing_in_common_are_shown_in_full():
+    assert diff("a" * 500, "b" * 500) == ["- " + "a" * 500, "+ " + "b" * 500]
+
+
+def test_added_and_removed_lines_are_marked():
+    assert diff("a\nb\nc", "a\nc\nd") == ["  a", "- b", "  c", "+ d"]
+
+
+def test_unchanged_lines_are_folded():
+    lines = [str(number) for number in range(20)]
+    changed = [*lines[:10], "ten", *lines[11:]]
+    assert diff("\n".join(lines), "\n".join(changed)) == [
+        "  … 8 unchanged lines", "  8", "  9", "- 10", "+ ten", "  11", "  12",
+        "  … 7 unchanged lines",
+    ]  # fmt: skip

@@ -9,10 +9,8 @@ from drawn import chat_body, opened, page_with_button
 from pytest_miniwob_agent import Drift, Limits
 from pytest_miniwob_agent.cassettes.deferred.answers import take_answers
 from pytest_miniwob_agent.cassettes.deferred.pending import read_pending, update_pending
-from pytest_miniwob_agent.cassettes.folder.lint import lint_folder
-from pytest_miniwob_agent.cassettes.folder.prune import prunable_files
-from pytest_miniwob_agent.cassettes.folder.stats import count_calls
 from pytest_miniwob_agent.cassettes.folder.stems import Used
+from pytest_miniwob_agent.cassettes.folder.steps import count_calls, lint_folder, prunable_files
 from pytest_miniwob_agent.cassettes.format.file import read_cassette
 from pytest_miniwob_agent.cassettes.tape.recording import Record, Recording
 from pytest_miniwob_agent.core.events import OF_TEST
@@ -27,7 +25,7 @@ DIGEST = digest_of(opened(PNG))
 
 
 def cassette(folder, record=Record.NONE):
-    return Recording(folder, STEM, record, kept_pictures=folder / "kept")
+    return Recording(folder, STEM, record, state=folder / "state")
 
 
 def record(folder, *bodies):
@@ -125,6 +123,7 @@ def test_another_number_of_pictures_is_named(recorded):
 def test_a_deferred_request_carries_its_pictures_and_its_answer_keeps_them(tmp_path):
     item = cassette(tmp_path, Record.DEFER)
     waiting = item.missing_call(item.request_of(CHAT, chat_body(PNG))).request
+    item.close()
     assert not (tmp_path / "pictures").exists()
     pending, answers = tmp_path / "pending.jsonl", tmp_path / "answers.jsonl"
     update_pending(pending, {STEM}, [waiting])

@@ -7,7 +7,6 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from projects import solve_menu
 
 from pytest_miniwob_agent import (
     CassetteError,
@@ -16,27 +15,24 @@ from pytest_miniwob_agent import (
     ModelError,
     Origin,
     Pending,
-    UsageError,
 )
 from pytest_miniwob_agent.cassettes.format.file import read_cassette
 from pytest_miniwob_agent.cassettes.tape.model import RecordedModel
 from pytest_miniwob_agent.cassettes.tape.recording import Record, Recording
 from pytest_miniwob_agent.core.chat import Usage
-from pytest_miniwob_agent.models.chat import chat_request
 from pytest_miniwob_agent.models.client import LiveModel
 from pytest_miniwob_agent.models.params import kept_params
+from pytest_miniwob_agent.models.requests import chat_request
 
 STEM = "reflective/m/click-menu-2/1"
-
-
 MODELS = contextlib.ExitStack()
 
 
 @pytest.fixture(autouse=True)
 def closed_models():
     """Close the connections to servers that a test has opened."""
-    yield
-    MODELS.close()
+    with MODELS:
+        yield
 
 
 def model_of(recording, url=None, params=None, model="m", retries=1):
@@ -86,12 +82,9 @@ def partial(tmp_path):
 
 
 class TestReplay:
-    @pytest.mark.parametrize("url", ["http://127.0.0.1:1/some/gateway", None])
-    def test_recorded_calls_are_answered_whatever_the_server(
-        self, tmp_path, recorded, chat_server, url
-    ):
+    def test_recorded_calls_are_answered_whatever_the_server(self, tmp_path, recorded, chat_server):
         chat_server.requests.clear()
-        cassette, llm = model(tmp_path, "none", url)
+        cassette, llm = model(tmp_path, "none", "http://127.0.0.1:1/some/gateway")
         completion = llm.complete("one", "plan")
         assert completion.text == "answer to one"
         assert (completion.prompt_tokens, completion.completion_tokens) == (11, 3)
@@ -116,10 +109,8 @@ class TestReplay:
         assert chat_server.requests == []
 
     def test_a_missing_cassette_is_never_recorded_in_mode_none(self, tmp_path, chat_server):
-        for url in (chat_server.url, chat_server.url.replace("127.0.0.1", "localhost")):
-            _, llm = model(tmp_path, "none", url)
-            with pytest.raises(CassetteError, match=r"no cassette .*click-menu-2.1\.yaml"):
-                llm.complete("one", "plan")
+        with pytest.raises(CassetteError, match=r"no cassette .*click-menu-2.1\.yaml"):
+            play(tmp_path, "none", "one", url=chat_server.url)
         assert chat_server.requests == []
 
     def test_a_call_is_replayed_exactly_once(self, tmp_path, recorded):
@@ -134,15 +125,15 @@ class TestReplay:
             llm.complete("three", "plan")
 
     @pytest.mark.parametrize(
-        ("places", "two", "one"),
+        ("places", "two"),
         [
-            ([(1, 0), (2, 0), (3, 0)], Limits(trials=2), Limits(calls=1)),
-            ([(1, 0), (1, 1), (1, 2)], Limits(steps=1), Limits(calls=1)),
+            ([(1, 0), (2, 0), (3, 0)], Limits(trials=2)),
+            ([(1, 0), (1, 1), (1, 2)], Limits(steps=1)),
         ],
         ids=["trials", "steps"],
     )
     def test_calls_beyond_the_limits_of_a_run_are_neither_drift_nor_dropped(
-        self, tmp_path, chat_server, places, two, one
+        self, tmp_path, chat_server, places, two
     ):
         def play(record, count, limits):
             recording, llm = model(tmp_path, record, chat_server.url)
@@ -154,7 +145,7 @@ class TestReplay:
         before = play("new_episodes", 3, Limits())
         for record in ("none", "new_episodes"):
             assert play(record, 2, two) == before
-            assert play(record, 1, one) == before
+            assert play(record, 1, Limits(calls=1)) == before
         with pytest.raises(Drift):
             play("none", 1, two)
 
@@ -206,7 +197,6 @@ class TestRecord:
     def test_every_completion_is_on_disk_before_the_agent_sees_it(
         self, tmp_path, partial, chat_server
     ):
-        chat_server.reply = solve_menu
         _, llm = model(tmp_path, "new_episodes", chat_server.url)
         for count in (1, 2, 3):
             llm.complete(f"prompt {count}", "plan")
@@ -214,46 +204,39 @@ class TestRecord:
         assert [path.name for path in partial.parent.iterdir()] == [partial.name]
 
 
-class TestThreads:
-    PROMPTS = tuple(f"prompt {number:02}" for number in range(16))
+def test_calls_of_threads_are_all_kept_in_the_same_order_each_time(tmp_path, chat_server):
+    """None is answered before all have arrived."""
+    prompts = [f"prompt {number}" for number in range(8)]
+    arrived = threading.Barrier(len(prompts))
 
-    def ask(self, llm, chat_server):
-        """Make all calls at once: none is answered before all have arrived."""
-        arrived = threading.Barrier(len(self.PROMPTS))
+    def reply(prompt):
+        arrived.wait(60)
+        return f"answer to {prompt}"
 
-        def reply(prompt):
-            arrived.wait(60)
-            return f"answer to {prompt}"
-
-        chat_server.reply = reply
-        with ThreadPoolExecutor(len(self.PROMPTS)) as threads:
-            return list(threads.map(lambda prompt: llm.complete(prompt, "plan").text, self.PROMPTS))
-
-    def test_all_calls_are_kept_in_the_same_order_each_time(self, tmp_path, chat_server):
-        files = []
-        for folder in (tmp_path / "1", tmp_path / "2"):
-            cassette, llm = model(folder, "new_episodes", chat_server.url)
-            texts = self.ask(llm, chat_server)
-            assert texts == [f"answer to {prompt}" for prompt in self.PROMPTS]
-            assert cassette.recorded.calls == 16
-            assert sorted(prompts_in(cassette.partial_path)) == list(self.PROMPTS)
-            cassette.finish(Limits())
-            files.append(cassette.path.read_bytes())
-        assert files[0] == files[1]
-        chat_server.requests.clear()
-        play(tmp_path / "1", "new_episodes", *reversed(self.PROMPTS), url=chat_server.url)
-        assert cassette.path.read_bytes() == files[0]
-        assert chat_server.requests == []
+    chat_server.reply = reply
+    files = []
+    for folder in (tmp_path / "1", tmp_path / "2"):
+        cassette, llm = model(folder, "new_episodes", chat_server.url)
+        with ThreadPoolExecutor(len(prompts)) as threads:
+            texts = list(threads.map(lambda prompt: llm.complete(prompt, "plan").text, prompts))  # noqa: B023
+        assert texts == [f"answer to {prompt}" for prompt in prompts]
+        assert sorted(prompts_in(cassette.partial_path)) == prompts
+        cassette.finish(Limits())
+        files.append(cassette.path.read_bytes())
+    assert files[0] == files[1]
+    chat_server.requests.clear()
+    play(tmp_path / "1", "new_episodes", *reversed(prompts), url=chat_server.url)
+    assert cassette.path.read_bytes() == files[0]
+    assert chat_server.requests == []
 
 
 def test_a_process_opens_an_item_for_recording_once_at_a_time(tmp_path):
-    locks = tmp_path / "locks"
-    first = Recording(tmp_path, STEM, Record.DEFER, locks=locks)
+    first = Recording(tmp_path, STEM, Record.DEFER, state=tmp_path)
     with pytest.raises(CassetteError, match=r"1\.yaml is being recorded by this process already"):
-        Recording(tmp_path, STEM, Record.NEW_EPISODES, locks=locks)
-    Recording(tmp_path, STEM, Record.NONE, locks=locks).close()
+        Recording(tmp_path, STEM, Record.NEW_EPISODES, state=tmp_path)
+    Recording(tmp_path, STEM, Record.NONE, state=tmp_path).close()
     first.close()
-    Recording(tmp_path, STEM, Record.NEW_EPISODES, locks=locks).close()
+    Recording(tmp_path, STEM, Record.NEW_EPISODES, state=tmp_path).close()
 
 
 def test_all_records_an_item_once_in_a_run_for_all_tests(tmp_path, chat_server):
@@ -297,14 +280,11 @@ class TestInterruptedRecording:
         chat_server.reply = lambda prompt: "anew"
         assert play(tmp_path, "all", "one", "four", url=chat_server.url) == ["anew", "anew"]
 
-    def test_the_error_for_a_missing_cassette_names_its_file(self, tmp_path, partial, chat_server):
+    def test_the_error_for_a_missing_cassette_names_its_file(self, tmp_path, chat_server):
         _, llm = model(tmp_path, "once", chat_server.url)
         llm.complete("one", "plan")
-        _, llm = model(tmp_path, "none")
-        with pytest.raises(
-            CassetteError, match=r"an unfinished recording is in .*1\.partial\.yaml"
-        ):
-            llm.complete("one", "plan")
+        with pytest.raises(CassetteError, match=r"unfinished recording is in .*1\.partial\.yaml"):
+            play(tmp_path, "none", "one")
         assert play(tmp_path, "once", "one", url=chat_server.url) == ["DONE"]
         assert len(chat_server.requests) == 1
 
@@ -324,7 +304,6 @@ class TestUnusedCalls:
     def test_they_are_taken_before_a_call_is_paid_for(
         self, tmp_path, recorded, unused, chat_server, record
     ):
-        assert len(read_cassette(unused)) == 2
         wrong = recorded.read_text()
         texts = play(tmp_path, record, "one", "two\nlines", url=chat_server.url)
         assert texts == ["answer to one", "answer to two\nlines"]
@@ -346,22 +325,21 @@ class TestUnusedCalls:
         assert not unused.exists()
         assert chat_server.requests == []
 
-    def test_none_never_reads_them(self, tmp_path, recorded, unused):
+    def test_none_never_reads_them(self, tmp_path, unused):
         unused.write_text("damaged")
-        _, llm = model(tmp_path, "none")
         with pytest.raises(Drift, match="the model or its parameters: temperature 1, now 0"):
-            llm.complete("one", "plan")
+            play(tmp_path, "none", "one")
 
-    def test_all_neither_takes_nor_loses_them(self, tmp_path, unused, chat_server):
+    def test_all_neither_takes_nor_loses_them_and_once_takes_them(
+        self, tmp_path, recorded, unused, chat_server
+    ):
         before = unused.read_bytes()
         play(tmp_path, "all", "one", url=chat_server.url)
         assert len(chat_server.requests) == 1
         assert unused.read_bytes() == before
-
-    def test_once_takes_them(self, tmp_path, recorded, unused, chat_server):
         recorded.unlink()
         assert play(tmp_path, "once", "one", url=chat_server.url) == ["answer to one"]
-        assert chat_server.requests == []
+        assert len(chat_server.requests) == 1
 
 
 class TestPartialOfAnotherCassette:
@@ -385,11 +363,8 @@ class TestPartialOfAnotherCassette:
         assert "1.partial.yaml began from another cassette" in remark
         assert "3 calls moved to" in remark
         assert not stale.exists()
-        assert [llm.complete(prompt, "plan").text for prompt in ("one", "two\nlines")] == [
-            "their answer to one",
-            "their answer to two\nlines",
-        ]
-        assert llm.complete("three", "plan").text == "answer to three"
+        texts = [llm.complete(prompt, "plan").text for prompt in ("one", "two\nlines", "three")]
+        assert texts == ["their answer to one", "their answer to two\nlines", "answer to three"]
         assert chat_server.requests == []
         cassette.finish(Limits())
         assert recorded.read_bytes().startswith(before[:-4])
@@ -423,12 +398,6 @@ class TestPartialOfAnotherCassette:
         assert not recorded.with_name("1.unused.yaml").exists()
 
 
-def test_a_live_model_without_an_address_needs_a_key(tmp_path):
-    _, llm = model(tmp_path, "new_episodes")
-    with pytest.raises(UsageError, match="OPENAI_API_KEY"):
-        llm.complete("one", "plan")
-
-
 KEY = "sk-proj-" + "Ab1" * 12
 
 
@@ -438,14 +407,10 @@ class TestSecrets:
     def files(self, folder):
         return [path.read_text() for path in folder.rglob("*") if path.is_file()]
 
-    @pytest.mark.parametrize("record", ["new_episodes", "all", "once", "defer"])
-    @pytest.mark.parametrize("prompt", ["my key is {}.", "line\n{}"], ids=["word", "line"])
-    def test_a_call_with_a_key_in_its_prompt_is_not_made(
-        self, tmp_path, chat_server, record, prompt
-    ):
-        _, llm = model(tmp_path, record, chat_server.url)
+    @pytest.mark.parametrize("record", ["new_episodes", "defer"])
+    def test_a_call_with_a_key_in_its_prompt_is_not_made(self, tmp_path, chat_server, record):
         with pytest.raises(CassetteError, match=r"looks like a secret \(OpenAI key\)") as error:
-            llm.complete(prompt.format(KEY), "plan")
+            play(tmp_path, record, f"line\n{KEY}", url=chat_server.url)
         assert KEY not in str(error.value)
         assert chat_server.requests == []
         assert self.files(tmp_path) == []
@@ -453,14 +418,12 @@ class TestSecrets:
     @pytest.mark.parametrize(
         ("text", "reasoning", "encode"),
         [
-            (f"use {KEY}", "", None),
+            (f"a\r\n\t{KEY}", "", None),
             (f"use {KEY}", "", gzip.compress),
-            (f"\t{KEY}", "", None),
-            (f"a\r\n{KEY}", "", None),
             ("fine", f"the key is {KEY}", None),
             ("you sent an-unusual-form-of-key", "", None),
         ],
-        ids=["plain", "gzip", "tab", "line", "another field", "the value of the variable"],
+        ids=["line", "gzip", "another field", "the value of the variable"],
     )
     def test_a_completion_with_a_key_is_not_stored(
         self, tmp_path, chat_server, monkeypatch, text, reasoning, encode
@@ -474,30 +437,10 @@ class TestSecrets:
 
         chat_server.reply = reply
         chat_server.encode = encode
-        _, llm = model(tmp_path, "new_episodes", chat_server.url)
         with pytest.raises(CassetteError, match=r"was not written: call 1 holds") as error:
-            llm.complete("one", "plan")
+            play(tmp_path, "new_episodes", "one", url=chat_server.url)
         assert KEY not in str(error.value)
         assert self.files(tmp_path) == []
-
-    def test_a_key_in_the_servers_error_is_redacted(self, tmp_path, chat_server):
-        chat_server.reply = lambda prompt: (401, {"error": {"message": f"wrong key {KEY}"}})
-        _, llm = model(tmp_path, "new_episodes", chat_server.url)
-        with pytest.raises(ModelError, match=r"wrong key \[OpenAI key\]") as error:
-            llm.complete("one", "plan")
-        assert KEY not in str(error.value)
-        assert self.files(tmp_path) == []
-
-    def test_a_password_in_the_address_is_not_shown(self, tmp_path):
-        password = "passw" + "0rd"
-        for secret in (f"me:{password}@", f":{password}@", f"{password}@"):
-            url = f"http://{secret}127.0.0.1:1/v1?api_key={password}"
-            _, llm = model(tmp_path, "new_episodes", url, retries=0)
-            with pytest.raises(
-                ModelError, match=r"http://\*\*\*@127.0.0.1:1/v1/ can't be reached"
-            ) as error:
-                llm.complete("one", "plan")
-            assert password not in str(error.value)
 
     def test_headers_are_not_stored(self, tmp_path, chat_server, monkeypatch):
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
@@ -509,14 +452,18 @@ class TestSecrets:
             assert secret not in text
         assert play(tmp_path, "none", "one", params={}) == ["DONE"]  # they are not matched either
 
-    def test_a_header_in_the_servers_error_is_not_shown(self, tmp_path, chat_server):
-        chat_server.reply = lambda prompt: (
-            400,
-            {"error": {"message": "no team blue-whale\nred-foxes"}},
-        )
+    def test_what_goes_with_calls_alone_is_not_shown_in_errors(self, tmp_path, chat_server):
+        error = {"message": f"no team blue-whale\nred-foxes {KEY}"}
+        chat_server.reply = lambda prompt: (400, {"error": error})
         params = {"extra_headers": {"X-Team": "blue-whale"}, "extra_query": {"team": "red-foxes"}}
         url = f"{chat_server.url}?api_key=old-bears"
         _, llm = model(tmp_path, "new_episodes", url, params=params)
-        with pytest.raises(ModelError, match=r"no team \[not shown\] \[not shown\]"):
+        with pytest.raises(ModelError, match=r"\[not shown\] \[not shown\] \[OpenAI key\]"):
             llm.complete("one", "plan")
         assert chat_server.paths == ["/v1/chat/completions?api_key=old-bears&team=red-foxes"]
+        password = "passw" + "0rd"
+        url = f"http://me:{password}@127.0.0.1:1/v1?api_key={password}"
+        _, llm = model(tmp_path, "new_episodes", url, retries=0)
+        with pytest.raises(ModelError, match=r"http://\*\*\*@127.0.0.1:1/v1/ can't be") as shown:
+            llm.complete("one", "plan")
+        assert password not in str(shown.value)

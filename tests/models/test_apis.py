@@ -8,8 +8,15 @@ from hypothesis import strategies as st
 
 from pytest_miniwob_agent.core.chat import ToolCall
 from pytest_miniwob_agent.core.events import Completion
-from pytest_miniwob_agent.models.apis import CHAT, api_of, path_of, sse
-from pytest_miniwob_agent.models.apis.recorded import answer_of, completion_of, is_answer
+from pytest_miniwob_agent.models.apis import (
+    CHAT,
+    answer_of,
+    api_of,
+    completion_of,
+    is_answer,
+    path_of,
+)
+from pytest_miniwob_agent.models.apis.api import read_events
 
 APIS = (CHAT, "/v1/responses", "/v1/messages")
 
@@ -25,6 +32,10 @@ CALLS = st.builds(
 COUNTS = st.none() | st.integers(0, 9)
 
 
+def stream_of(events):
+    return "".join(f"data: {json.dumps(event)}\n\n" for event in events)
+
+
 @st.composite
 def completions(draw):
     calls = draw(st.lists(CALLS, max_size=2, unique_by=lambda call: call.id))
@@ -38,8 +49,8 @@ def completions(draw):
 def test_a_stream_of_an_answer_adds_up_to_the_answer(path, said):
     api = api_of(path)
     answer = api.served(api.answer(said), "1")
-    stream = sse.write_events(api.events(answer), named=path != CHAT)
-    collected = api.collect(sse.read_events(stream))
+    stream = api.stream(answer)
+    collected = api.collect(read_events(stream))
     ends = {"usage"} if path == "/v1/messages" else {"id", "created"}  # zero counts; not in chunks
     for name in answer.keys() - (ends if path != "/v1/responses" else set()):
         assert collected[name] == answer[name], name
@@ -56,11 +67,11 @@ def test_a_stream_that_is_cut_off_at_any_line_before_its_end_is_not_an_answer(pa
     events = api.events(api.served(api.answer(said), "1"))
     ends = {CHAT: 2, "/v1/responses": 1, "/v1/messages": 2}[path]
     for length in range(len(events) - ends + 1):
-        cut = sse.write_events(events[:length], named=True)
+        cut = stream_of(events[:length])
         assert answer_of(path, cut.encode(), "text/event-stream; charset=utf-8") is None, length
-    assert is_answer(path, sse.write_events(events, named=True))
+    assert is_answer(path, stream_of(events))
     error = {"type": "error", "error": {"type": "overloaded_error", "message": "busy"}}
-    assert not is_answer(path, sse.write_events([*events[:1], error], named=True))
+    assert not is_answer(path, stream_of([*events[:1], error]))
     assert not is_answer(path, error)
 
 
@@ -90,8 +101,7 @@ def test_an_answer_is_read_whole():
     said = completion_of("/v1/messages", messages)
     assert (said.text, said.reasoning, said.prompt_tokens) == ("Yes.", "Hm.", 5)
     assert said.tool_calls == (ToolCall("t", "click", '{"id": 1}'),)
-    stream = sse.write_events(api_of("/v1/messages").events(messages), named=True)
-    assert completion_of("/v1/messages", stream) == said
+    assert completion_of("/v1/messages", api_of("/v1/messages").stream(messages)) == said
     responses = {
         "status": "incomplete",
         "incomplete_details": {"reason": "max_output_tokens"},
@@ -104,8 +114,7 @@ def test_an_answer_is_read_whole():
     said = completion_of("/v1/responses", responses)
     assert (said.reasoning, said.refusal, said.finish_reason) == ("Hm.", "No.", "max_output_tokens")
     assert said.tool_calls == (ToolCall("c", "click", "{"),)
-    stream = sse.write_events(api_of("/v1/responses").events(responses), named=True)
-    assert completion_of("/v1/responses", stream) == said
+    assert completion_of("/v1/responses", api_of("/v1/responses").stream(responses)) == said
 
 
 ODD = [None, 1, "x", [], [None], {}, {"type": "message"}, {"content": 3}, {"content": [3, {}]}]

@@ -11,8 +11,7 @@ from projects import solve_menu
 
 from pytest_miniwob_agent.core.chat import Usage
 from pytest_miniwob_agent.core.errors import BudgetReached, UsageError
-from pytest_miniwob_agent.models.budget import Budget
-from pytest_miniwob_agent.models.prices import cost_of, money, parse_prices
+from pytest_miniwob_agent.models.budget import Budget, cost_of, money, parse_prices
 
 CALL = Usage(calls=1, prompt=1_000_000, completion=100_000)
 

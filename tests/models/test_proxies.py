@@ -111,7 +111,7 @@ def test_batch_commands_and_live_calls_explain_a_proxy_that_refuses_and_a_certif
     def messages():
         with session(tls_server) as llm, pytest.raises(ModelError) as live:
             llm.complete("one", "plan")
-        batches = Batches(pending, tls_server.url, print, retries=0)
+        batches = Batches(pending, tls_server.url, retries=0)
         with closing(batches), pytest.raises(ModelError) as batch:
             batches.submit()
         return str(live.value), str(batch.value)

@@ -73,20 +73,9 @@ def test_two_tests_on_one_item_pay_once_in_every_mode(project, run, chat_server)
     assert len(chat_server.requests) == 3
     names = [path.name for path in recorded_files(project)]
     assert names == ["1.yaml"]
-    locks = project.path / ".miniwob" / "locks"
-    assert (locks / ".gitignore").read_text() == "*\n"
     run("-n0").assert_outcomes(passed=2)
     run("--miniwob-record=all").assert_outcomes(passed=2)
     assert len(chat_server.requests) == 3
-
-
-def test_a_test_that_makes_fewer_calls_does_not_take_them_from_another(project, run, chat_server):
-    project.makepyfile(OTHERS_CALLS.format(prompts='["more"]') + PLAIN)
-    result = run(NEW)
-    result.assert_outcomes(passed=2, errors=1)
-    result.stdout.fnmatch_lines(["*1.yaml holds 2 calls that another test of this run has made*"])
-    [path] = [path for path in recorded_files(project) if path.name == "1.yaml"]
-    assert "more" in prompts_in(path)
 
 
 class TestCallsOfTheTestItself:

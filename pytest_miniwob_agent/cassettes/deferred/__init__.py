@@ -3,5 +3,9 @@
 - `pending`: `pending.jsonl`, the requests that wait for a completion
 - `answers`: `answers.jsonl`, their completions, and answers that may not be stored
 - `batches`: the steps of `miniwob-agent batch`
-- `batch_command`: these commands as they are shown
 """
+
+from pathlib import Path
+
+PENDING = Path(".miniwob/pending.jsonl")
+"""The batch file of deferred recording, below the project's folder."""

@@ -15,20 +15,21 @@ from typing import Any
 from pytest_miniwob_agent.cassettes.deferred.pending import (
     Line,
     batch_lines,
+    ids_of,
+    parse_lines,
     read_pending,
     request_of,
     stem_of_request,
     write_pending,
 )
 from pytest_miniwob_agent.cassettes.format.call import Request
-from pytest_miniwob_agent.cassettes.tape.lock import LOCKS
 from pytest_miniwob_agent.cassettes.tape.recording import Record, Recording
 from pytest_miniwob_agent.core import secrets
 from pytest_miniwob_agent.core.data import canonical_json
-from pytest_miniwob_agent.core.errors import CassetteError, MiniwobError, UsageError
+from pytest_miniwob_agent.core.errors import CassetteError, UsageError
 from pytest_miniwob_agent.core.files import write_atomically
 from pytest_miniwob_agent.core.text import counted, shorten
-from pytest_miniwob_agent.models.apis.recorded import is_answer
+from pytest_miniwob_agent.models.apis import is_answer
 from pytest_miniwob_agent.models.unusable import describe_unusable
 
 
@@ -36,24 +37,10 @@ def read_answers(pending: Path) -> dict[str, Line]:
     """Return the answers in `answers.jsonl` by request id; none if there is no file.
 
     Raises:
-        MiniwobError: a line is not an answer.
+        UsageError: a line is not an answer.
     """
     path = pending.with_name("answers.jsonl")
-    return parse_answers(path.read_text(encoding="utf-8"), str(path)) if path.exists() else {}
-
-
-def parse_answers(text: str, name: str) -> dict[str, Line]:
-    """Return the lines of an answer file by request id; `name` is the file's in messages.
-
-    Raises:
-        MiniwobError: a line is not an answer.
-    """
-    answers = {}
-    for number, id_, line in batch_lines(text):
-        if line is None:
-            raise MiniwobError(f"{name}, line {number}, is not an answer of a batch file")
-        answers[id_] = line
-    return answers
+    return parse_lines(path.read_text(encoding="utf-8"), str(path)) if path.exists() else {}
 
 
 def keep_answers(
@@ -76,29 +63,19 @@ def keep_answers(
 
 
 def _completion(answer: Line, request: Request) -> Any:
-    """Return the completion that an answer holds.
-
-    Raises:
-        CassetteError: there is none, or it may not be stored; the message has the reason.
-    """
+    """Return the completion of an answer, or raise a `CassetteError` with what is wrong with it."""
     if not answer:
         raise CassetteError("no answer came back")
-    response = answer.get("response")
-    response = response if isinstance(response, dict) else {}
-    status, body = response.get("status_code", 0), response.get("body")
-    if status == 200 and body and is_answer(request.path, body):
+    response, error = answer.get("response") or {}, answer.get("error")
+    body = response.get("body")
+    if response.get("status_code") == 200 and body and not error:
+        if not is_answer(request.path, body):
+            raise CassetteError(describe_unusable(200, body, request.body).report)
         if found := secrets.find(answer):
             what = f"its completion holds what looks like a secret ({found[0].kind})"
             raise CassetteError(f"{what}, and is not kept")
         return body
-    if status == 200 and body and not answer.get("error"):
-        raise CassetteError(describe_unusable(status, body, request.body).report)
-    error = answer.get("error") or body
-    if isinstance(error, dict):
-        error = error.get("error") or error
-    message = error.get("message") if isinstance(error, dict) else None
-    text = str(message) if message else f"no completion: {canonical_json(error)}"
-    raise CassetteError(shorten(secrets.redact(text)))
+    raise CassetteError(shorten(secrets.redact(f"no completion: {canonical_json(error or body)}")))
 
 
 def take_answers(answers: Path, pending: Path, cassettes: Path) -> str:
@@ -117,14 +94,20 @@ def take_answers(answers: Path, pending: Path, cassettes: Path) -> str:
     for number, id_, answer in batch_lines(answers.read_text(encoding="utf-8")):
         try:
             if answer is None:
-                raise CassetteError("not a whole answer of a batch file")
-            stem, locks = stem_of_request(id_), pending.with_name(LOCKS)
-            with closing(Recording(cassettes, stem, Record.DEFER, locks=locks)) as cassette:
+                raise CassetteError("not a whole line of a batch file")
+            stem, line = stem_of_request(id_), waiting.get(id_)
+            with closing(
+                Recording(cassettes, stem, Record.DEFER, state=pending.parent)
+            ) as cassette:
                 problems += cassette.remarks
-                if cassette.has_request(id_):
+                if id_ in ids_of(stem, [*cassette.calls, *cassette.tape.spare]):
                     already += 1
+                elif line is None:
+                    raise CassetteError("no request with this id is waiting")
                 else:
-                    _record(cassette, answer, waiting.get(id_))
+                    asked = request_of(line)
+                    request = cassette.request_of(asked.path, asked.body)
+                    cassette.add_for_next_run(request, _completion(answer, request))
                     recorded += 1
             waiting.pop(id_, None)
         except CassetteError as error:
@@ -132,15 +115,3 @@ def take_answers(answers: Path, pending: Path, cassettes: Path) -> str:
     write_pending(pending, waiting.values())
     before = f", {already} recorded before" if already else ""
     return "\n  ".join([f"{counted(recorded, 'completion')} recorded{before}", *problems])
-
-
-def _record(cassette: Recording, answer: Line, line: Line | None) -> None:
-    """Record the answer to a line of the batch file.
-
-    Raises:
-        CassetteError: that is not possible.
-    """
-    if line is None:
-        raise CassetteError("no request with this id is waiting")
-    request = cassette.request_of(request_of(line).path, request_of(line).body)
-    cassette.add_for_next_run(request, _completion(answer, request))

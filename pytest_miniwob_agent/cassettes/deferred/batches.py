@@ -9,13 +9,13 @@ and repeated, and no request is submitted while a batch holds it or its completi
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import shlex
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,17 +24,21 @@ import filelock
 import openai
 from openai.types import Batch as RemoteBatch
 
-from pytest_miniwob_agent.cassettes.deferred import answers
-from pytest_miniwob_agent.cassettes.deferred.batch_command import batch_command
-from pytest_miniwob_agent.cassettes.deferred.pending import Line, read_pending, request_of
+from pytest_miniwob_agent.cassettes.deferred import PENDING
+from pytest_miniwob_agent.cassettes.deferred.answers import keep_answers, read_answers
+from pytest_miniwob_agent.cassettes.deferred.pending import (
+    Line,
+    parse_lines,
+    read_pending,
+    request_of,
+)
 from pytest_miniwob_agent.core.data import canonical_json
 from pytest_miniwob_agent.core.errors import ModelError, UsageError
+from pytest_miniwob_agent.core.files import shown_from_here
 from pytest_miniwob_agent.core.secrets import find, redact
 from pytest_miniwob_agent.core.text import counted, first_items, shorten
-from pytest_miniwob_agent.models.apis import CHAT
-from pytest_miniwob_agent.models.client import RETRIES, checked_environment
+from pytest_miniwob_agent.models.client import RETRIES, Keys, checked_environment
 from pytest_miniwob_agent.models.failures import advice_on_connection
-from pytest_miniwob_agent.models.keys import Keys
 from pytest_miniwob_agent.models.params import is_server, sent_only_texts, shown_url, split_url
 
 MAX_REQUESTS, MAX_BYTES = 50_000, 200_000_000
@@ -47,9 +51,6 @@ ENDPOINTS = (
 
 ENDED = ("completed", "failed", "expired", "cancelled")
 """The final statuses of a batch."""
-
-KEPT = 30 * 24 * 60 * 60
-"""Seconds after which older batches are ignored: a server drops their answers."""
 
 PAUSE, LONGEST_PAUSE = 2, 60
 """Seconds between the first two looks at the status, and between later ones."""
@@ -72,6 +73,9 @@ class Batch(NamedTuple):
         counts = self.remote.request_counts
         return (counts.completed, counts.failed, counts.total) if counts else (0, 0, 0)
 
+    def __str__(self) -> str:
+        return f"{self.remote.id}  {self.remote.status}"
+
     @property
     def failure(self) -> str:
         """The reason why the batch failed as a whole, after a colon; empty if it did not."""
@@ -80,36 +84,20 @@ class Batch(NamedTuple):
 
 
 class Batches:
-    """The batches of one batch file; to be closed.
+    """The batches of one batch file, with `answers.jsonl` beside it; to be closed.
 
-    Args:
-        pending: the batch file; `answers.jsonl` is beside it.
-        base_url: the server; None leaves it to `OPENAI_BASE_URL` or the client's default.
-        say: receives each line for people.
-        limits: the number of requests and the size in bytes of a file.
-        retries: how often the client repeats a refused or dropped call.
-        pause: seconds between the first two looks at the status.
+    Without a `base_url`, the server is that of `OPENAI_BASE_URL` or the client's default. Every
+    step raises:
 
-    Every step raises:
-        ModelError: the server can't be reached, refuses, or gives an invalid answer.
-        UsageError: there is no key, the address is not valid, or a file is damaged.
+    - `ModelError`: the server can't be reached, refuses, or gives an invalid answer.
+    - `UsageError`: there is no key, the address is not valid, or a file is damaged.
     """
 
-    def __init__(
-        self,
-        pending: Path,
-        base_url: str | None,
-        say: Callable[[str], None],
-        *,
-        limits: tuple[int, int] = (MAX_REQUESTS, MAX_BYTES),
-        retries: int = RETRIES,
-        pause: float = PAUSE,
-    ) -> None:
+    def __init__(self, pending: Path, base_url: str | None, retries: int = RETRIES) -> None:
         self._pending = pending
         self._option = base_url
         self._address = base_url or os.environ.get("OPENAI_BASE_URL") or None
-        self._say = say
-        self._limits, self._retries, self._pause = limits, retries, pause
+        self._retries = retries
         self._lock = filelock.FileLock(pending.with_name("batches.lock"))
         self._ids_in: dict[str, set[str]] = {}
 
@@ -129,29 +117,31 @@ class Batches:
         if "_client" in vars(self):
             self._client.close()
 
-    def submit(self) -> None:
+    def submit(self) -> bool:
         """Submit every request that is neither in a batch nor answered; take answers first."""
         if not (waiting := self._waiting()):
-            return
+            return True
         with self._lock:
             in_flight, _ = self._take(waiting)
-            done = in_flight | answers.read_answers(self._pending).keys()
-            files = list(self._split(waiting[id_] for id_ in waiting if id_ not in done))
-            uploaded = self._uploaded() if files else {}
+            done = in_flight | read_answers(self._pending).keys()
+            files = list(self._split(waiting[id_] for id_ in sorted(waiting) if id_ not in done))
+            uploaded = {name: id_ for id_, name in self._uploaded().items()} if files else {}
             for (model, path), lines in files:
-                self._make(model, path, lines, uploaded)
+                made = self._make(path, b"".join(lines), uploaded)
+                print(f"{made}  {counted(len(lines), 'request')} for {model}, submitted")
         if not files:
-            self._say("nothing to submit")
+            print("nothing to submit")
         self._say_next(waiting, in_flight)
+        return True
 
     def status(self, wait: Callable[[str], None] | None = None) -> bool:
         """Report the batches of pending requests; return True if none failed, not even in part.
 
         With `wait`, which receives the progress, wait first until all batches have ended.
         """
-        unanswered = self._waiting().keys() - answers.read_answers(self._pending).keys()
+        unanswered = self._waiting().keys() - read_answers(self._pending).keys()
         batches = self._batches(unanswered)
-        pause = self._pause
+        pause = PAUSE
         while wait and (running := [batch.counts for batch in batches if not batch.ended]):
             done, _, total = map(sum, zip(*running, strict=True))
             wait(f"{counted(len(running), 'batch', 'es')} running, {done} of {total} requests done")
@@ -162,14 +152,11 @@ class Batches:
             wait("")
         for batch in reversed(batches):
             completed, failed, total = batch.counts
-            self._say(
-                f"{batch.remote.id}  {batch.remote.status}  {completed} completed, {failed} failed,"
-                f" {total} in all{batch.failure}"
-            )
+            print(f"{batch}  {completed} completed, {failed} failed, {total} in all{batch.failure}")
         if count := len(unanswered) - sum(len(batch.ids) for batch in batches):
-            self._say(f"{counted(count, 'request')} not submitted: `{self._command('submit')}`")
+            print(f"{counted(count, 'request')} not submitted: `{self._command('submit')}`")
         if any(batch.ended for batch in batches):
-            self._say(f"next: {self._command('fetch')}")
+            print(f"next: {self._command('fetch')}")
         return not any(batch.counts[1] or batch.remote.status in ENDED[1:] for batch in batches)
 
     def fetch(self) -> bool:
@@ -180,7 +167,7 @@ class Batches:
             in_flight, failed = self._take(waiting)
         if failed:
             command = self._command("submit")
-            self._say(f"{counted(len(failed), 'request')} failed: `{command}` submits them again")
+            print(f"{counted(len(failed), 'request')} failed: `{command}` submits them again")
         self._say_next(waiting, in_flight)
         return not failed
 
@@ -188,55 +175,58 @@ class Batches:
         """Return the requests that wait; say so if there are none."""
         waiting = read_pending(self._pending)
         if not waiting:
-            self._say(
+            print(
                 f"no request is pending in {self._pending}; `pytest --miniwob-record=defer` writes "
                 "it if a call needs a completion"
             )
         return waiting
 
     def _command(self, step: str) -> str:
-        return batch_command(step, self._pending, self._option)
+        """Return the command of a step that works in the working directory, without secrets."""
+        command = f"miniwob-agent batch {step}"
+        if self._pending.absolute() != PENDING.absolute():
+            command += f" --pending={shlex.quote(str(shown_from_here(self._pending)))}"
+        if self._option:
+            command += f" --base-url={shlex.quote(shown_url(self._option))}"
+        return command
 
     def _say_next(self, waiting: Mapping[str, Line], in_flight: Collection[str]) -> None:
         if in_flight:
             command = self._command("status --wait")
-            self._say(f"{counted(len(in_flight), 'request')} in flight: `{command}`")
-        if ready := len(waiting.keys() & answers.read_answers(self._pending).keys()):
+            print(f"{counted(len(in_flight), 'request')} in flight: `{command}`")
+        if ready := len(waiting.keys() & read_answers(self._pending).keys()):
             file = shlex.quote(str(self._pending.with_name("answers.jsonl")))
             command = f"pytest --miniwob-record=defer --miniwob-answers={file}"
-            self._say(f"{counted(ready, 'request')} answered. next: {command}")
+            print(f"{counted(ready, 'request')} answered. next: {command}")
 
     def _take(self, waiting: Mapping[str, Line]) -> tuple[set[str], set[str]]:
         """Take the answers of batches that have ended; return the requests in flight and failed."""
         in_flight, failed = set[str](), set[str]()
-        for batch in self._batches(waiting.keys() - answers.read_answers(self._pending).keys()):
+        for batch in self._batches(waiting.keys() - read_answers(self._pending).keys()):
             if not batch.ended:
                 in_flight |= batch.ids
                 continue
-            remote, lines = batch.remote, dict[str, Line]()
-            for file in (remote.error_file_id, remote.output_file_id):
-                lines |= self._lines(file) if file else {}
+            lines: dict[str, Line] = {}
+            for file in filter(None, (batch.remote.error_file_id, batch.remote.output_file_id)):
+                lines |= self._lines(file)
             requests = {id_: waiting[id_] for id_ in sorted(batch.ids)}
-            errors = answers.keep_answers(self._pending, requests, lines)
-            self._say(
-                f"{remote.id}  {remote.status}  {counted(len(requests) - len(errors), 'answer')}, "
-                f"{counted(len(errors), 'error')}{batch.failure}"
-            )
-            texts = [f"{id_}: {why}" for id_, why in errors.items()]
-            for line in first_items(texts, 5):
-                self._say(f"  {line}")
+            errors = keep_answers(self._pending, requests, lines)
+            answers = counted(len(requests) - len(errors), "answer")
+            print(f"{batch}  {answers}, {counted(len(errors), 'error')}{batch.failure}")
+            for line in first_items([f"{id_}: {why}" for id_, why in errors.items()], 5):
+                print(f"  {line}")
             failed |= errors.keys()
         return in_flight, failed
 
     def _batches(self, ids: Collection[str]) -> list[Batch]:
         """Return the batches that hold these requests, newest first, each request in one."""
-        files = self._uploaded() if ids else {}
+        if not ids:
+            return []
+        files = self._uploaded()
         with self._errors("the list of batches"):
-            remotes = [
-                remote
-                for remote in (_all(self._client.batches.list(limit=100)) if files else ())
-                if remote.input_file_id in files and remote.created_at > time.time() - KEPT
-            ]
+            page = self._client.batches.list(limit=100)
+            _check(page.data, list)
+            remotes = [remote for remote in page if remote.input_file_id in files]
         left, found = set(ids), []
         for remote in sorted(remotes, key=lambda remote: remote.created_at, reverse=True):
             file = remote.input_file_id
@@ -250,10 +240,10 @@ class Batches:
     def _uploaded(self) -> dict[str, str]:
         """Return the names of the uploaded files of requests by id."""
         with self._errors("the list of files"):
-            files = _all(self._client.files.list(purpose="batch"))
-            return {
-                file.id: file.filename for file in files if file.filename.startswith("miniwob-")
-            }
+            page = self._client.files.list(purpose="batch")
+            _check(page.data, list)
+            files = {file.id: file.filename for file in page}
+        return {id_: name for id_, name in files.items() if name.startswith("miniwob-")}
 
     def _lines(self, file: str) -> dict[str, Line]:
         """Return the lines of a file by request id; none if the server has dropped it."""
@@ -262,7 +252,7 @@ class Batches:
                 text = self._client.files.content(file).content.decode()
             except openai.NotFoundError:
                 return {}
-        return answers.parse_answers(text, file)
+        return parse_lines(text, file)
 
     def _split(self, requests: Iterable[Line]) -> Iterator[tuple[tuple[str, str], list[bytes]]]:
         """Yield the model and the path of each file that the API takes, and its lines.
@@ -270,17 +260,27 @@ class Batches:
         Raises:
             UsageError: a request can't be submitted; the message names it.
         """
-        most, size = self._limits
         files: dict[tuple[str, str], list[bytes]] = defaultdict(list)
         sizes: Counter[tuple[str, str]] = Counter()
-        for request in sorted(requests, key=lambda request: str(request["custom_id"])):
-            self._check(request)
-            body = {**request["body"]}
-            for name in ("stream", "stream_options"):  # a batch streams nothing
-                body.pop(name, None)
+        for request in requests:
+            path, problem = request_of(request).path, ""
+            if found := find(request["body"]):
+                problem = (
+                    f"holds what looks like a secret ({found[0].kind}): nothing was submitted; "
+                    "`pytest --miniwob-record=defer` writes the file again without such requests"
+                )
+            elif path not in ENDPOINTS:
+                problem = (
+                    f"is a request to {path}, which the Batch API does not take: it takes "
+                    f"{', '.join(ENDPOINTS)}; record this item with --miniwob-record=new_episodes"
+                )
+            if problem:
+                raise UsageError(f"{self._pending}: {request['custom_id']} {problem}")
+            streaming = ("stream", "stream_options")  # a batch streams nothing
+            body = {key: part for key, part in request["body"].items() if key not in streaming}
             line = canonical_json({**request, "body": body}).encode() + b"\n"
-            kind = str(body.get("model")), request_of(request).path
-            full = len(files[kind]) == most or sizes[kind] + len(line) > size
+            kind = str(body.get("model")), path
+            full = len(files[kind]) == MAX_REQUESTS or sizes[kind] + len(line) > MAX_BYTES
             if full and files[kind]:
                 yield kind, files.pop(kind)
                 del sizes[kind]
@@ -288,37 +288,21 @@ class Batches:
             sizes[kind] += len(line)
         yield from files.items()
 
-    def _check(self, request: Line) -> None:
-        path, problem = request_of(request).path, ""
-        if found := find(request["body"]):
-            problem = (
-                f"holds what looks like a secret ({found[0].kind}): nothing was submitted; "
-                "`pytest --miniwob-record=defer` writes the file again without such requests"
-            )
-        elif path not in ENDPOINTS:
-            problem = (
-                f"is a request to {path}, which the Batch API does not take: it takes "
-                f"{', '.join(ENDPOINTS)}; record this item with --miniwob-record=new_episodes"
-            )
-        if problem:
-            raise UsageError(f"{self._pending}: {request['custom_id']} {problem}")
-
-    def _make(self, model: str, path: Any, lines: list[bytes], uploaded: dict[str, str]) -> None:
+    def _make(self, path: Any, content: bytes, uploaded: Mapping[str, str]) -> str:
         """Make one batch, of a file that may be on the server already from an earlier attempt."""
-        content = b"".join(lines)
         name = f"miniwob-{hashlib.sha256(content).hexdigest()[:32]}.jsonl"
-        file = next((id_ for id_ in uploaded if uploaded[id_] == name), "")
-        if not file:
+        if not (file := uploaded.get(name)):
             with self._errors("the file of requests"):
-                file = _id(self._client.files.create(file=(name, content), purpose="batch"))
+                file = self._client.files.create(file=(name, content), purpose="batch").id
+                _check(file, str)
         # Not repeated by the client, which can't know whether the first attempt succeeded.
         batches = self._client.with_options(max_retries=0).batches
         with self._errors("the batch", f"; `{self._command('submit')}` continues from there"):
-            made = _id(batches.create(input_file_id=file, endpoint=path, completion_window="24h"))
-        at = "" if path == CHAT else f" at {path}"
-        self._say(f"{made}  {counted(len(lines), 'request')} for {model}{at}, submitted")
+            made = batches.create(input_file_id=file, endpoint=path, completion_window="24h").id
+            _check(made, str)
+        return made
 
-    @contextlib.contextmanager
+    @contextmanager
     def _errors(self, what: str, hint: str = "") -> Iterator[None]:
         """Turn every error of the client into a ModelError of one line; `what` was asked for."""
         try:
@@ -337,15 +321,7 @@ class Batches:
         raise ModelError(f"{server} {problem}{hint}")
 
 
-def _id(answer: Any) -> str:
-    """Return the id of what was made; the client itself builds its types from any JSON."""
-    if not isinstance(answer.id, str):
-        raise ValueError("it has no id")
-    return answer.id
-
-
-def _all(page: Any) -> Iterator[Any]:
-    """Yield all entries of a list, page by page."""
-    if not isinstance(page.data, list):
-        raise ValueError("it is not a list")
-    yield from page
+def _check(part: Any, kind: type) -> None:
+    """Check a part of an answer; the client itself builds its types from any JSON."""
+    if not isinstance(part, kind):
+        raise ValueError(f"{part!r:.80} stands in the place of a {kind.__name__}")

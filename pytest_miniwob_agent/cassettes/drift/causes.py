@@ -1,21 +1,23 @@
-"""Causes of drift: the parts of a request that are not those of the recorded one."""
+"""Drift: why an item's calls are not the recorded ones, as a report for people and as causes."""
 
 from __future__ import annotations
 
 import json
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
+from pathlib import Path
 from typing import Any
 
-from pytest_miniwob_agent.cassettes.drift.differences import Differences
-from pytest_miniwob_agent.cassettes.format.call import (
-    CONVERSATION,
-    Call,
-    Request,
-    params_of,
+from pytest_miniwob_agent.cassettes.drift.differences import (
+    Differences,
+    changed_pictures,
+    differences_of,
 )
+from pytest_miniwob_agent.cassettes.format.call import Call, Request
+from pytest_miniwob_agent.cassettes.tape.pictures import Pictures
 from pytest_miniwob_agent.core.data import canonical_json, changed_parts
-from pytest_miniwob_agent.core.errors import ADDED, REMOVED, Cause, ChangedPicture
+from pytest_miniwob_agent.core.errors import ADDED, REMOVED, Cause, Drift
 from pytest_miniwob_agent.core.events import OF_TEST, Origin
 from pytest_miniwob_agent.core.text import listed
 from pytest_miniwob_agent.models.params import option_with
@@ -37,6 +39,9 @@ _SHARED = ("prompt", "model", "tools", "api")
 LONG_VALUE = 160
 """Of parameters with longer values, the parts that changed are named instead."""
 
+CONVERSATION = {"model", "messages", "input", "instructions", "system", "tools"}
+"""The fields of a request that are not parameters."""
+
 _OF_AGENT = {"tool_choice", "response_format", "parallel_tool_calls", "stream", "stream_options"}
 """Parameters that agents and their clients choose themselves, so that no option replays them."""
 
@@ -54,19 +59,102 @@ def heading(causes: Iterable[Cause]) -> str:
     )
 
 
-def causes_of(
+def drift_of_call(
+    path: Path,
     request: Request,
-    now: Origin | None,
-    call: Call,
-    differences: Differences,
-    pictures: Sequence[ChangedPicture] = (),
+    origin: Origin,
+    calls: Sequence[Call],
+    played: int,
+    pictures: Pictures,
+) -> Drift:
+    """Describe why a call can't be replayed; of the recorded calls, `played` ones were."""
+    head = f"{path}\ndoes not hold call {played + 1}{_where(origin)}."
+    what = ""
+    if same := [number for number, call in enumerate(calls) if call.key == request.key]:
+        what = f"it repeats the request of {_name(calls, same[0])}, which was replayed"
+    elif len(calls) == played:
+        what = f"it makes more calls than the {played} that are recorded"
+    if what:
+        return Drift(f"{head}\nThe agent: {what}.", [Cause("agent", what)])
+    nearest = _nearest(request, origin, calls, played)
+    call = calls[nearest]
+    differences = differences_of(call.request, request)
+    changed = changed_pictures(call.request, request, pictures)
+    seen = [f"picture {p.number}: {p.what}" for p in changed if p.what not in (ADDED, REMOVED)]
+    causes = _causes_of(request, origin, call, differences, seen)
+    lines = [head, f"The most similar is {_name(calls, nearest)}; it differs in"]
+    lines += [f"  {SUBJECTS[cause.kind]}: {cause.what}" for cause in causes]
+    if [cause.kind for cause in causes] == ["model"] and (options := _options(request, call)):
+        lines.append(f"It is replayed with: {options}")
+    if differences.marked:
+        lines += ["What changed (- recorded, + now):", *differences.lines]
+    if changed:
+        lines.append("Pictures that changed:")
+    for picture in changed:
+        lines.append(f"picture {picture.number}: {picture.what}")
+        for name in ("recorded", "present", "difference"):
+            if file := getattr(picture, name):
+                lines.append(f"  {name:<11}{file}")
+    return Drift("\n".join(lines), causes, differences.marked, changed)
+
+
+def drift_of_unused_calls(
+    path: Path, calls: Sequence[Call], played: int, unused: Sequence[Call]
+) -> Drift:
+    """Describe the drift of an item that ended without making all its recorded calls."""
+    names = "".join(f"\n  {_name(calls, calls.index(call))}" for call in unused)
+    what = f"{len(unused)} recorded call{'s were' if len(unused) > 1 else ' was'} not made"
+    return Drift(
+        f"{path}\nholds {len(calls)} calls, but the item ended after {played}. Not made:{names}",
+        [Cause("rest", what)],
+    )
+
+
+def _name(calls: Sequence[Call], index: int) -> str:
+    return f"call {index + 1}{_where(calls[index].origin)}"
+
+
+def _where(origin: Origin | None) -> str:
+    return f" ({origin})" if origin and origin != OF_TEST else ""
+
+
+def _nearest(request: Request, origin: Origin, calls: Sequence[Call], played: int) -> int:
+    """Return the index of the most similar call that was not replayed.
+
+    Conversations are compared by their messages, and then by the lines of the messages that differ.
+    Among equal ones the call with the same tools wins, then the one with the same origin, then the
+    first.
+    """
+    now = request.messages
+
+    def rank(index: int) -> tuple[float, ...]:
+        recorded = calls[index].request
+        then = recorded.messages
+        lines = [
+            "\n".join(str(message) for message in messages if message not in others).splitlines()
+            for messages, others in ((then, now), (now, then))
+        ]
+        return (
+            SequenceMatcher(None, then, now, autojunk=False).ratio(),
+            -abs(len(then) - len(now)),
+            SequenceMatcher(None, lines[0], lines[1], autojunk=False).ratio(),
+            recorded.tools == request.tools,
+            str(origin) == str(calls[index].origin),
+            -index,
+        )
+
+    return max(range(played, len(calls)), key=rank)
+
+
+def _causes_of(
+    request: Request, now: Origin, call: Call, differences: Differences, seen: Sequence[str]
 ) -> list[Cause]:
     """Return the reasons why a request is not that of a recorded call, at least one.
 
-    `now` is where the request is made; the differences are those of the texts of the two.
+    `now` is where the request is made, and `seen` says how pictures changed.
     """
     recorded, where = call.request, differences.where
-    causes = [*_causes_of_model(request, recorded)]
+    causes = _causes_of_model(request, recorded)
     if request.path != recorded.path:
         return [Cause("api", f"the API {recorded.path}, now {request.path}"), *causes]
     causes += _causes_of_tools(request.tools, recorded.tools)
@@ -75,69 +163,53 @@ def causes_of(
         return causes or [Cause("agent", parts or "another form of the same request")]
     if request.text == recorded.text and not where:
         return causes or [Cause("agent", "the roles of its messages changed")]
-    found = [*_causes_of_messages(now, call.origin, differences, _seen(pictures))]
+    found = [*_causes_of_messages(now, call.origin, differences, seen)] if call.origin else []
     if found or (causes and not where):
         return causes + found
     what = differences.part or "another text from the same prompt files, actions and page"
     return [*causes, Cause("agent", f"{where}: {what}" if where else what)]
 
 
-def _seen(pictures: Sequence[ChangedPicture]) -> list[str]:
-    """Return how pictures differ from the recorded ones in their places."""
-    both = (picture for picture in pictures if picture.what not in (ADDED, REMOVED))
-    return [f"picture {picture.number}: {picture.what}" for picture in both]
+def _changed_parameters(now: Request, then: Request) -> list[str]:
+    names = (now.body.keys() | then.body.keys()) - CONVERSATION
+    return [name for name in sorted(names) if now.body.get(name) != then.body.get(name)]
 
 
-def _causes_of_model(request: Request, recorded: Request) -> Iterator[Cause]:
+def _causes_of_model(request: Request, recorded: Request) -> list[Cause]:
     body, then = request.body, recorded.body
-    names = {"model"}
+    changed = ["model"] if body.get("model") != then.get("model") else []
     if request.path == recorded.path and request.is_known:  # so that its parameters are known
-        names |= (body.keys() | then.keys()) - CONVERSATION
-    changed = [name for name in sorted(names) if body.get(name) != then.get(name)]
-    if changed:
-        yield Cause("model", ", ".join(_parameter(name, then, body) for name in changed))
+        changed += _changed_parameters(request, recorded)
+    named = []
+    for name in changed:
+        both = (then, body)
+        values = [canonical_json(part[name]) if name in part else "not given" for part in both]
+        if max(map(len, values)) <= LONG_VALUE:
+            named.append(f"{name} {values[0]}, now {values[1]}")
+        else:
+            named.append(listed(changed_parts(then.get(name), body.get(name), name)))
+    return [Cause("model", ", ".join(named))] if named else []
 
 
-def _parameter(name: str, then: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    """Name a parameter with both values; of long ones, the parts that differ."""
-    values = [canonical_json(body[name]) if name in body else "not given" for body in (then, now)]
-    if max(map(len, values)) <= LONG_VALUE:
-        return f"{name} {values[0]}, now {values[1]}"
-    return listed(changed_parts(then.get(name), now.get(name), name))
-
-
-def _causes_of_tools(now: Mapping[str, Any], then: Mapping[str, Any]) -> Iterator[Cause]:
+def _causes_of_tools(now: Mapping[str, Any], then: Mapping[str, Any]) -> list[Cause]:
     changed = []
-    for name in dict.fromkeys([*then, *now]):
-        if name not in now:
-            changed.append(f"the tool {name}: removed")
-        elif name not in then:
-            changed.append(f"the tool {name}: added")
-        elif now[name] != then[name]:
-            parts = [
-                "its description" if part == "description" else part or "its definition"
-                for part in changed_parts(then[name], now[name])
-            ]
-            changed.append(f"the tool {name}: {listed(parts)}")
+    for part in changed_parts(dict(then), dict(now)):
+        name, _, inner = part.partition(".")
+        state = "added" if name not in then else "removed" if name not in now else "its definition"
+        changed.append(f"the tool {name}: {inner or state}")
     if not changed and list(now) != list(then):
         changed.append("the order of its tools")
-    if changed:
-        yield Cause("tools", listed(changed))
+    return [Cause("tools", listed(changed))] if changed else []
 
 
 def _causes_of_messages(
-    now: Origin | None, then: Origin | None, differences: Differences, seen: Sequence[str]
+    now: Origin, then: Origin, differences: Differences, seen: Sequence[str]
 ) -> Iterator[Cause]:
-    """Yield the causes that the origins show; `seen` says how pictures changed."""
-    if now is None or then is None:
-        return
+    """Yield the causes that the origins show."""
     before = f"{differences.where}: " if differences.where else ""
     after = f", see {differences.where}" if differences.where else ""
-    files = sorted(
-        name
-        for name in now.prompts.keys() | then.prompts.keys()
-        if now.prompts.get(name) != then.prompts.get(name)
-    )
+    names = sorted(now.prompts.keys() | then.prompts.keys())
+    files = [name for name in names if now.prompts.get(name) != then.prompts.get(name)]
     if files:
         yield Cause("prompt", ", ".join(files) + after)
     if now.actions != then.actions:
@@ -152,17 +224,16 @@ def _causes_of_messages(
         yield Cause("agent", before + (differences.part or "another text of the test"))
 
 
-def options_of(request: Request, call: Call) -> str:
+def _options(request: Request, call: Call) -> str:
     """Return the options that replay a recorded call; empty if the agent sets the parameters."""
-    body, then = request.body, call.body
+    then = call.body
     options = []
-    if body.get("model") != then.get("model"):
+    if request.body.get("model") != then.get("model"):
         options.append(f"--miniwob-model={shlex.quote(str(then.get('model')))}")
-    if params_of(body) != (params := params_of(then)):
-        names = body.keys() | params.keys()
-        if any(body.get(name) != then.get(name) for name in names & _OF_AGENT):
+    if changed := _changed_parameters(request, call.request):
+        if _OF_AGENT.intersection(changed):
             return ""
-        params = {name: value for name, value in params.items() if name not in _OF_AGENT}
+        params = {name: then[name] for name in then if name not in CONVERSATION | _OF_AGENT}
         in_file = f"miniwob_llm_params = {json.dumps(params, ensure_ascii=False)}"
         options.append(f"{option_with(params)} (in the ini file: {in_file})")
     return " ".join(options)

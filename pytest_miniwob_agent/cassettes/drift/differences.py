@@ -6,12 +6,15 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from itertools import zip_longest
+from functools import partial
+from itertools import takewhile, zip_longest
 from typing import Any
 
 from pytest_miniwob_agent.cassettes.format.call import Request
+from pytest_miniwob_agent.cassettes.tape.pictures import Pictures
 from pytest_miniwob_agent.core.chat import Message
 from pytest_miniwob_agent.core.data import changed_parts
+from pytest_miniwob_agent.core.errors import ADDED, REMOVED, ChangedPicture
 from pytest_miniwob_agent.core.text import counted, listed
 
 SHOWN = 3
@@ -32,8 +35,7 @@ class Differences:
         lines: the lines of the texts, those that differ marked `- ` or `+ `.
         where: the messages that differ, such as `message 3 (tool)`; of an unknown API the parts of
             the JSON; empty for requests of one message.
-        part: what differs in the first of these messages, such as `its tool calls`; empty if it is
-            the text.
+        part: what differs in the first of them, such as `its tool calls`; empty if it is the text.
     """
 
     lines: Sequence[str]
@@ -43,7 +45,7 @@ class Differences:
     @property
     def marked(self) -> list[str]:
         """The lines that differ."""
-        return _marked(self.lines)
+        return [line for line in self.lines if line[:2] in ("- ", "+ ")]
 
 
 def differences_of(recorded: Request, request: Request) -> Differences:
@@ -55,19 +57,23 @@ def differences_of(recorded: Request, request: Request) -> Differences:
         return Differences(diff(recorded.text, request.text))
     tools = []
     if recorded.tools != request.tools:
-        tools = ["tools:", *diff(_json(recorded.tools), _json(request.tools))]
+        dump = partial(json.dumps, indent=2, sort_keys=True, ensure_ascii=False)
+        tools = ["tools:", *diff(dump(recorded.tools), dump(request.tools))]
     then, now = recorded.messages, request.messages
     if max(len(then), len(now)) == 1:
         return Differences([*diff(recorded.text, request.text), *tools])
-    pairs = [_Pair(*pair) for pair in changed_pairs(then, now)]
-    lines = [line for pair in pairs[:SHOWN] for line in pair.lines]
-    if len(pairs) > SHOWN:
-        lines.append(f"… and {counted(len(pairs) - SHOWN, 'more changed message')}")
+    pairs = list(changed_pairs(then, now))
     if not pairs:
         return Differences(tools)
+    names = [f"message {number} ({(new or old).role})" for number, old, new in pairs]
+    lines = []
+    for name, (_, old, new) in zip(names[:SHOWN], pairs, strict=False):
+        lines += [f"{name}:", *diff(str(old or ""), str(new or ""))]
+    if len(pairs) > SHOWN:
+        lines.append(f"… and {counted(len(pairs) - SHOWN, 'more changed message')}")
     others = f" and {counted(len(pairs) - 1, 'more message')}" if pairs[1:] else ""
     # The first message that differs explains the others, as answers and screens follow from it.
-    return Differences([*lines, *tools], pairs[0].name + others, pairs[0].part)
+    return Differences([*lines, *tools], names[0] + others, _changed_part(*pairs[0][1:]))
 
 
 def changed_pairs(then: Sequence[Any], now: Sequence[Any]) -> Iterator[tuple[int, Any, Any]]:
@@ -78,55 +84,17 @@ def changed_pairs(then: Sequence[Any], now: Sequence[Any]) -> Iterator[tuple[int
                 yield (a1 if new is None else b1) + offset + 1, old, new
 
 
-@dataclass(frozen=True, slots=True)
-class _Pair:
-    """A message that differs; None where there is no such message."""
-
-    number: int
-    then: Message | None
-    now: Message | None
-
-    @property
-    def name(self) -> str:
-        message = self.now or self.then
-        assert message is not None
-        return f"message {self.number} ({message.role})"
-
-    @property
-    def part(self) -> str:
-        """The part that differs; empty if it is the text."""
-        if self.then is None:
-            return "added"
-        if self.now is None:
-            return "removed"
-        if self.then.role != self.now.role:
-            return f"its role {self.then.role}, now {self.now.role}"
-        if self.then.text != self.now.text:
-            return ""
-        if [*map(str, self.then.tool_calls)] != [*map(str, self.now.tool_calls)]:
-            return "its tool calls"
-        return "the ids of its tool calls" if self.now.tool_calls else "the id of its tool call"
-
-    @property
-    def lines(self) -> list[str]:
-        """The name and the lines of the message; its ids where nothing else differs."""
-        lines = diff(str(self.then or ""), str(self.now or ""))
-        if not _marked(lines) and self.then and self.now:
-            lines = diff(_with_ids(self.then), _with_ids(self.now))
-        return [f"{self.name}:", *lines]
-
-
-def _with_ids(message: Message) -> str:
-    ids = [message.tool_call_id or "", *(f"{call.id} {call}" for call in message.tool_calls)]
-    return "\n".join([f"[{message.role}]", *filter(None, ids)])
-
-
-def _json(tools: Any) -> str:
-    return json.dumps(tools, indent=2, sort_keys=True, ensure_ascii=False)
-
-
-def _marked(lines: Sequence[str]) -> list[str]:
-    return [line for line in lines if line[:2] in ("- ", "+ ")]
+def _changed_part(then: Message | None, now: Message | None) -> str:
+    """Name the part of a message that differs; empty if it is the text."""
+    if then is None or now is None:
+        return "removed" if then else "added"
+    if then.role != now.role:
+        return f"its role {then.role}, now {now.role}"
+    if then.text != now.text:
+        return ""
+    if [*map(str, then.tool_calls)] != [*map(str, now.tool_calls)]:
+        return "its tool calls"
+    return "the ids of its tool calls" if now.tool_calls else "the id of its tool call"
 
 
 def diff(old: str, new: str) -> list[str]:
@@ -138,12 +106,10 @@ def diff(old: str, new: str) -> list[str]:
         if tag == "equal":
             head = CONTEXT if shown else 0
             tail = CONTEXT if a2 < len(a) or b2 < len(b) else 0
-            if a2 - a1 > head + tail + 1:
-                shown += [f"  {_fold(line)}" for line in a[a1 : a1 + head]]
-                shown.append(f"  … {a2 - a1 - head - tail} unchanged lines")
-                shown += [f"  {_fold(line)}" for line in a[a2 - tail : a2]]
-            else:
-                shown += [f"  {_fold(line)}" for line in a[a1:a2]]
+            lines = [f"  {_fold(line)}" for line in a[a1:a2]]
+            if (left := len(lines) - head - tail) > 1:
+                lines[head : head + left] = [f"  … {left} unchanged lines"]
+            shown += lines
         elif tag == "replace" and a2 - a1 == b2 - b1:
             pairs = [_pair(*pair) for pair in zip(a[a1:a2], b[b1:b2], strict=True)]
             shown += [f"- {before}" for before, _ in pairs] + [f"+ {after}" for _, after in pairs]
@@ -176,5 +142,23 @@ def _pair(old: str, new: str) -> tuple[str, str]:
 
 def _common(old: str, new: str) -> int:
     """Return the number of characters that two texts have in common at their beginning."""
-    pairs = enumerate(zip(old, new, strict=False))
-    return next((number for number, (a, b) in pairs if a != b), min(len(old), len(new)))
+    return len([*takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False))])
+
+
+def changed_pictures(
+    recorded: Request, request: Request, pictures: Pictures
+) -> list[ChangedPicture]:
+    """Return the pictures that differ, in order; new ones and differences are kept as files."""
+    from pytest_miniwob_agent.pictures.image import compare, decoded, shown_difference
+
+    changed = []
+    for number, then, now in changed_pairs(recorded.pictures, request.pictures):
+        what, difference = ADDED if now else REMOVED, None
+        if then and now:
+            left, right = pictures.read(then), pictures.read(now)
+            sizes = [" x ".join(map(str, decoded(png).size)) for png in (left, right)]
+            what = str(compare(left, right) or f"{sizes[0]} pixels, now {sizes[1]}")
+            difference = pictures.keep(f"{then}-{now}", shown_difference(left, right))
+        paths = [digest and pictures.path_of(digest) for digest in (then, now)]
+        changed.append(ChangedPicture(number, what, paths[0], paths[1], difference))
+    return changed

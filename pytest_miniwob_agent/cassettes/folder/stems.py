@@ -1,24 +1,79 @@
-"""The cassette folder: which files are in it, which of them items use, and finding one.
+"""The cassette folder: the names of cassettes, and which of them items use.
 
 A cassette is `<agent>/<model>/<task>/<sample>.yaml`. Its path without the ending is its stem; the
 first two parts are its model folder, the last two its case. Beside it there may be the files of an
 unfinished recording and of unused calls, see `tape.files`.
+
+Agents, models and tasks have names of their own in a path, on every file system. A plain name
+(lower-case ASCII letters, digits, `_`, `.` and `-`) is kept as it is. Any other becomes lower-case
+and gets a digest of the original behind a `~`, which no plain name holds: `vendor/x:free` is
+`vendor_x_free~4dc9217baf56`.
 """
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.text import nearest
 from pytest_miniwob_agent.pictures.references import FOLDER
 
 PARTIAL, UNUSED = ".partial.yaml", ".unused.yaml"
 """The endings of the files of an unfinished recording and of unused calls."""
+
+_PLAIN = re.compile(r"[a-z0-9_](?:[a-z0-9_.-]{0,118}[a-z0-9_-])?")
+"""Names of up to 120 characters; Windows drops a dot at the end of a name."""
+
+
+def stem(agent: str, model: str, case: Case) -> str:
+    """Return the path of an item's cassette below the cassette folder, without its ending."""
+    return "/".join(map(_safe_name, (agent, model, case.task, case.sample)))
+
+
+def _safe_name(name: str) -> str:
+    if _PLAIN.fullmatch(name):
+        return name
+    readable = re.sub(r"[^a-z0-9_-]+", "_", name.lower())[:60]
+    return f"{readable or '_'}~{hashlib.sha256(name.encode()).hexdigest()[:12]}"
+
+
+def model_folder_of(stem: str) -> str:
+    """Return the agent and the model of a stem: `reflective/claude`."""
+    return "/".join(stem.split("/")[:-2])
+
+
+def case_of(stem: str) -> str:
+    """Return the task and the sample of a stem, or of an item's id: `click-menu-2/1000`."""
+    return "/".join(stem.split("/")[-2:])
+
+
+@dataclass(frozen=True)
+class Used:
+    """The cassettes that the items of a pytest run use, by the agent and model of its options.
+
+    `stems` are those of all items, and `deselected` those that only deselected items use. A test
+    that overrides a fixture may use another agent, whose cassettes are in another folder.
+    """
+
+    folder: Path
+    stems: Collection[str]
+    deselected: Collection[str] = ()
+
+    def lacks(self, stem: str) -> bool:
+        """Return True if no item uses this cassette, but others of its agent and model."""
+        return model_folder_of(stem) in self.model_folders and stem not in self.stems
+
+    @cached_property
+    def model_folders(self) -> set[str]:
+        """The folders of the items' agents and models."""
+        return {model_folder_of(stem) for stem in self.stems}
 
 
 class CassetteFile(NamedTuple):
@@ -27,36 +82,6 @@ class CassetteFile(NamedTuple):
     path: Path
     stem: str
     ending: str
-
-
-@dataclass(frozen=True)
-class Used:
-    """The cassettes that the items of a pytest run use, by the agent and model of its options.
-
-    A test that overrides a fixture may use another agent, whose cassettes are in another folder.
-
-    Args:
-        folder: the cassette folder.
-        stems: the cassettes of all items, see `names.stem`.
-        deselected: those that only deselected items use.
-    """
-
-    folder: Path
-    stems: Collection[str]
-    deselected: Collection[str] = ()
-
-    def has(self, stem: str) -> bool:
-        """Return True if an item uses this cassette."""
-        return stem in self.stems
-
-    def lacks(self, stem: str) -> bool:
-        """Return True if no item uses this cassette, but others of its agent and model."""
-        return model_folder_of(stem) in self.model_folders and not self.has(stem)
-
-    @cached_property
-    def model_folders(self) -> set[str]:
-        """The folders of the items' agents and models."""
-        return {model_folder_of(stem) for stem in self.stems}
 
 
 def cassette_files(folder: Path) -> list[CassetteFile]:
@@ -96,23 +121,11 @@ def find_cassette(folder: Path, case: str, used: Callable[[], Collection[str]]) 
     stems = finished_stems(folder)
     found = [stem for stem in stems if stem == case or case_of(stem) == end]
     if not found:
-        raise UsageError(
-            f"{folder} has no cassette of {case}"
-            + nearest(end, sorted({case_of(stem) for stem in stems}))
-        )
+        recorded = sorted({case_of(stem) for stem in stems})
+        raise UsageError(f"{folder} has no cassette of {case}{nearest(end, recorded)}")
     if len(found) > 1:
         decided = set(used()).intersection(found)
         found = list(decided) if len(decided) == 1 else found
     if len(found) > 1:
         raise UsageError(f"{case} is recorded more than once; name one of {', '.join(found)}")
     return folder / f"{found[0]}.yaml"
-
-
-def model_folder_of(stem: str) -> str:
-    """Return the agent and the model of a stem: `reflective/claude`."""
-    return "/".join(stem.split("/")[:-2])
-
-
-def case_of(stem: str) -> str:
-    """Return the task and the sample of a stem, or of an item's id: `click-menu-2/1000`."""
-    return "/".join(stem.split("/")[-2:])

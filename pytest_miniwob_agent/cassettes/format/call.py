@@ -7,12 +7,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from pytest_miniwob_agent.core.case import Limits
 from pytest_miniwob_agent.core.chat import Message, Usage
 from pytest_miniwob_agent.core.data import canonical_json
 from pytest_miniwob_agent.core.events import OF_TEST, Completion, Origin
-from pytest_miniwob_agent.models.apis import CHAT, api_of
-from pytest_miniwob_agent.models.apis.recorded import completion_of
+from pytest_miniwob_agent.models.apis import CHAT, api_of, completion_of
 from pytest_miniwob_agent.pictures.references import digests_in, without_pictures
 
 RECORDED_FIELDS = ("object", "model", "system_fingerprint", "choices", "usage")
@@ -79,11 +77,6 @@ class Request:
             return str(messages[0])
         return "\n".join(f"[{message.role}]\n{message}" for message in messages)
 
-    @property
-    def streams(self) -> bool:
-        """True if the answer is asked for as an event stream."""
-        return bool(self.body.get("stream"))
-
 
 @dataclass(eq=False)
 class Call:
@@ -94,13 +87,13 @@ class Call:
         answer: the response's body: parsed JSON, or the text of an event stream.
         origin: where in its item the call was made; None for a completion of a batch that no run
             has used yet.
-        written: the text in the file, with the request and the origin that it was made of.
+        written: its text in a file, so that it is made once; empty if it has to be made anew.
     """
 
     request: Request
     answer: Any
     origin: Origin | None = None
-    written: tuple[Request, Origin | None, str] | None = field(default=None, repr=False)
+    written: str = field(default="", repr=False)
 
     @property
     def key(self) -> str:
@@ -134,21 +127,15 @@ class Call:
         """True if the test made this call outside of its episode."""
         return self.origin == OF_TEST
 
-    def is_beyond(self, limits: Limits) -> bool:
-        """Return True if the call needs more trials or actions than the limits allow."""
-        origin = self.origin
-        return origin is not None and (origin.trial > limits.trials or origin.step > limits.steps)
-
     @property
     def tokens(self) -> tuple[int, int] | None:
         """Prompt and completion tokens, or None if the server gave no counts."""
-        return _tokens(self.completion)
+        prompt, said = self.completion.prompt_tokens, self.completion.completion_tokens
+        return None if prompt is None or said is None else (prompt, said)
 
     @property
     def estimated_tokens(self) -> tuple[int, int]:
-        """The tokens, estimated from the lengths of the texts if the server gave no counts."""
-        if self.tokens is not None:
-            return self.tokens
+        """An estimate of the tokens from the lengths of the texts."""
         said = self.completion
         answered = len(said.text) + sum(map(len, map(str, said.tool_calls)))
         pictures = TOKENS_OF_PICTURE * len(self.request.pictures)
@@ -163,20 +150,6 @@ def usage_of(calls: Iterable[Call], *, estimate: bool = False) -> Usage:
     """
     total = Usage()
     for call in calls:
-        tokens = call.estimated_tokens if estimate else call.tokens or (0, 0)
+        tokens = call.tokens or (call.estimated_tokens if estimate else (0, 0))
         total += Usage(1, *tokens, uncounted=call.tokens is None)
     return total
-
-
-def _tokens(completion: Completion) -> tuple[int, int] | None:
-    prompt, said = completion.prompt_tokens, completion.completion_tokens
-    return None if prompt is None or said is None else (prompt, said)
-
-
-CONVERSATION = {"model", "messages", "input", "instructions", "system", "tools"}
-"""The fields of a request that are not parameters."""
-
-
-def params_of(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters of a request: all of its body but the model and the messages."""
-    return {name: value for name, value in body.items() if name not in CONVERSATION}

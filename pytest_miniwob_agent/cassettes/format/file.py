@@ -1,8 +1,8 @@
-"""The file of a cassette: reading and writing it as a whole.
+"""The file of a cassette: reading, checking and writing it as a whole.
 
 It is a vcrpy cassette (https://vcrpy.readthedocs.io) in YAML, with JSON bodies as mappings and
-texts as blocks. Beside `request` and `response`, a call says where it was made
-(`core.events.Origin`); this takes no part in matching.
+texts as blocks, to be read in a pull request. Beside `request` and `response`, a call says where it
+was made (`core.events.Origin`); this takes no part in matching.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -18,63 +19,49 @@ from vcr.request import Request as VcrRequest
 from vcr.serialize import deserialize
 
 from pytest_miniwob_agent.cassettes.format.call import Call, Request
-from pytest_miniwob_agent.cassettes.format.serializer import END, Serializer, dump
-from pytest_miniwob_agent.cassettes.format.validation import (
-    SCHEMA,
-    InvalidCassette,
-    line_of_call,
-)
 from pytest_miniwob_agent.core import secrets
 from pytest_miniwob_agent.core.data import to_data
 from pytest_miniwob_agent.core.errors import CassetteError, CassetteNotWritten
 from pytest_miniwob_agent.core.events import Origin
 from pytest_miniwob_agent.core.files import display_path, write_atomically
-from pytest_miniwob_agent.models.apis import sse
+from pytest_miniwob_agent.models.apis import CHAT, is_answer
+from pytest_miniwob_agent.models.apis.api import EVENT_STREAM, read_events
 
-_CONFLICT = re.compile(r"^(?:<{7}|={7}|>{7}|\|{7})(?: |$)", re.M)
+SCHEMA = 1
+"""The schema of cassettes."""
+
+END = "...\n"
+"""The last line of a file."""
+
+_CONFLICT = re.compile(r"^(?:<{7}|={7}|>{7})(?: |$)", re.M)
+_ORIGIN = {field.name for field in fields(Origin)}
 
 
 def read_cassette(path: Path) -> list[Call]:
     """Return the calls of a cassette, in order.
 
     Raises:
-        CassetteError: the file is damaged; the message names the line and how to fix it.
+        CassetteError: the file is damaged; the message names the place and how to fix it.
     """
     return load_cassette(path)[0]
 
 
 def load_cassette(path: Path) -> tuple[list[Call], dict[str, Any]]:
-    """Return the calls of a cassette, and its further keys, see `write_cassette`.
-
-    Raises:
-        CassetteError: as for `read_cassette`.
-    """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise _damaged(path, None, f"it is not UTF-8 ({error.reason})") from None
-    if not text.strip():
-        raise _damaged(path, None, "it is empty")
-    line: int | None
-    if match := _CONFLICT.search(text):
-        line = text.count("\n", 0, match.start()) + 1
-        raise _damaged(path, line, "a git conflict is not resolved")
+    """Return the calls of a cassette, and its further keys; raises as `read_cassette` does."""
     serializer = Serializer()
     try:
+        text = path.read_text(encoding="utf-8")
+        if _CONFLICT.search(text):
+            raise ValueError("a git conflict is not resolved")
+        if not text.endswith("\n" + END):
+            raise ValueError("it is truncated: the end marker (...) is missing")
         requests, responses = deserialize(text, serializer)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line = min(mark.line + 1, text.count("\n") + 1) if mark else None
-        raise _damaged(path, line, f"it is not valid YAML ({error.problem})") from None
-    except yaml.YAMLError as error:
-        problem = " ".join(str(error).split())
-        raise _damaged(path, None, f"it is not valid YAML ({problem})") from None
-    except InvalidCassette as invalid:
-        line = None if invalid.call is None else line_of_call(text, invalid.call)
-        raise _damaged(path, line, str(invalid)) from None
-    if not text.endswith("\n" + END):
-        lines = text.count("\n") + (not text.endswith("\n"))
-        raise _damaged(path, lines, "it is truncated: the end marker (...) is missing")
+    except (ValueError, yaml.YAMLError) as error:
+        problem = " ".join(str(error).split()).replace('in "<unicode string>", line', "in line")
+        raise CassetteError(
+            f"{path}: not a readable cassette: {problem}. Restore the file (git checkout), or "
+            "delete it and record the item again"
+        ) from None
     metadata = serializer.data
     origins = [dict(interaction.get("call", {})) for interaction in metadata.pop("interactions")]
     return list(map(_call_of, origins, requests, responses)), metadata
@@ -90,12 +77,7 @@ def _call_of(origin: dict[str, Any], request: VcrRequest, response: Mapping[str,
 
 
 def write_cassette(path: Path, calls: Sequence[Call], **metadata: Any) -> None:
-    """Write a cassette atomically.
-
-    Args:
-        path: the file.
-        calls: its calls, in order.
-        metadata: further keys of the file.
+    """Write a cassette atomically, with further keys.
 
     Raises:
         CassetteError: a text in a call looks like a key; nothing is written.
@@ -103,7 +85,7 @@ def write_cassette(path: Path, calls: Sequence[Call], **metadata: Any) -> None:
     """
     for number, call in enumerate(calls, start=1):
         answer = call.recorded
-        events = sse.read_events(answer) if isinstance(answer, str) else []
+        events = read_events(answer) if isinstance(answer, str) else []
         if found := secrets.find([call.body, answer, *events, call.origin]):
             raise CassetteError(
                 f"{path} was not written: call {number} holds what looks like a secret "
@@ -117,48 +99,131 @@ def write_cassette(path: Path, calls: Sequence[Call], **metadata: Any) -> None:
 
 
 def dump_cassette(calls: Sequence[Call], **metadata: Any) -> str:
-    """Return the text of a cassette; the arguments are those of `write_cassette`."""
-    head = dump({"version": 1, "schema": SCHEMA, **metadata})
-    interactions = "\n" + "".join(map(_text_of, calls)) if calls else " []\n"
-    return f"{head}interactions:{interactions}{END}"
-
-
-def _text_of(call: Call) -> str:
-    """Return the text of a call; it is made once, as a file grows call by call."""
-    known = call.written
-    if known is None or known[0] is not call.request or known[1] != call.origin:
-        known = call.written = (call.request, call.origin, _dump_call(call))
-    return known[2]
+    """Return the text of a cassette; each call becomes YAML once, as a file grows call by call."""
+    for call in calls:
+        call.written = call.written or _dump_call(call)
+    head = _dump({"version": 1, "schema": SCHEMA, **metadata})
+    return f"{head}interactions:\n{''.join(call.written for call in calls)}{END}"
 
 
 def _dump_call(call: Call) -> str:
     source = to_data(call.origin) if call.origin else {}
     if call.request.normalized:
         source["normalized"] = list(call.request.normalized)
-    content_type = sse.CONTENT_TYPE if isinstance(call.answer, str) else "application/json"
-    return dump(
-        [
-            ({"call": source} if source else {})
-            | {
-                "request": {
-                    "method": "POST",
-                    "uri": call.request.path,
-                    "body": dict(call.body),
-                    "headers": {},
-                },
-                "response": {
-                    "status": {"code": 200, "message": "OK"},
-                    "headers": {"Content-Type": [content_type]},
-                    "body": call.recorded,
-                },
-            }
-        ]
-    )
+    content_type = EVENT_STREAM if isinstance(call.answer, str) else "application/json"
+    interaction: dict[str, Any] = {"call": source} if source else {}
+    interaction["request"] = {
+        "method": "POST",
+        "uri": call.request.path,
+        "body": dict(call.body),
+        "headers": {},
+    }
+    interaction["response"] = {
+        "status": {"code": 200, "message": "OK"},
+        "headers": {"Content-Type": [content_type]},
+        "body": call.recorded,
+    }
+    return _dump([interaction])
 
 
-def _damaged(path: Path, line: int | None, problem: str) -> CassetteError:
-    location = f"{path}:{line}" if line else str(path)
-    return CassetteError(
-        f"{location}: not a readable cassette: {problem}. Restore the file (git checkout), or "
-        "delete it and record the item again"
-    )
+class Serializer:
+    """A vcrpy serializer, for `vcr.VCR.register_serializer`: JSON bodies are mappings in the file.
+
+    It only reads. `data` is the file as it was read, with what vcrpy has no place for.
+    """
+
+    def __init__(self) -> None:
+        self.data: dict[str, Any] = {}
+
+    def deserialize(self, text: str) -> dict[str, Any]:
+        """Return vcrpy's data of a YAML text.
+
+        Raises:
+            ValueError: the text is YAML, but not a cassette of this package.
+            yaml.YAMLError: the text is not YAML, or holds other types than JSON has.
+        """
+        data = self.data = yaml.load(text, _Loader)
+        if not isinstance(data, dict) or not isinstance(data.get("interactions"), list):
+            raise ValueError("it has no list of interactions")
+        for key, expected in (("version", 1), ("schema", SCHEMA)):
+            if data.get(key) != expected:
+                raise ValueError(f"its {key} is {data.get(key)!r} instead of {expected}")
+        interactions = []
+        for number, interaction in enumerate(data["interactions"], start=1):
+            if problem := _problem_of(interaction):
+                raise ValueError(f"call {number} {problem}")
+            request, response = interaction["request"], interaction["response"]
+            interactions.append(
+                {
+                    "request": {**request, "body": json.dumps(request["body"])},
+                    "response": {**response, "body": {"string": json.dumps(response["body"])}},
+                }
+            )
+        return data | {"interactions": interactions}
+
+
+def _problem_of(interaction: Any) -> str:
+    """Return what is wrong with a call of a file; empty if nothing is."""
+    try:
+        path, body = interaction["request"]["uri"], interaction["request"]["body"]
+        messages, answer = body.get("messages"), interaction["response"]["body"]
+        origin = interaction.get("call", {}).keys() - {"normalized"}
+    except (AttributeError, KeyError, TypeError):
+        return "lacks its request or its response"
+    if path == CHAT and not (messages and all(isinstance(message, dict) for message in messages)):
+        return "has no chat messages"
+    if not is_answer(path, answer):
+        return "has a response that is not an answer of a model"
+    return "has no valid origin" if origin and origin != _ORIGIN else ""
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """Reads the types that JSON has, and no others."""
+
+
+_Loader.yaml_constructors = {None: yaml.SafeLoader.yaml_constructors[None]} | {
+    tag: yaml.SafeLoader.yaml_constructors[tag]
+    for kind in ("null", "bool", "int", "float", "str", "seq", "map")
+    for tag in [f"tag:yaml.org,2002:{kind}"]
+}
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes texts as literal blocks wherever they have several lines."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+    def analyze_scalar(self, scalar: str) -> Any:
+        analysis = super().analyze_scalar(scalar)
+        analysis.allow_block = _BLOCK.fullmatch(scalar) is not None
+        if re.search("[\x85\u2028\u2029]", scalar):  # line breaks that only double quotes keep
+            analysis.allow_flow_plain = analysis.allow_block_plain = False
+            analysis.allow_single_quoted = False
+        return analysis
+
+
+# PyYAML quotes a text with a tab or with a space at the end of a line. In a literal block both are
+# safe, except for a tab before all else, a last line of nothing else, and characters that YAML
+# takes as line breaks.
+_BLOCK = re.compile(
+    r"(?![ \n]*\t)"
+    r"[\n\t\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010fffe]*"
+    r"(?<![ \t])"
+)
+
+_Dumper.add_representer(
+    str,
+    lambda dumper, text: dumper.represent_scalar(
+        "tag:yaml.org,2002:str", text, style="|" if "\n" in text else None
+    ),
+)
+
+
+def _dump(data: Any) -> str:
+    """Return the YAML text of data without its end marker, which PyYAML adds to some by itself."""
+    text: str = yaml.dump(
+        data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1_000_000,
+        explicit_end=True,
+    )  # fmt: skip
+    return text.removesuffix(END)

@@ -13,6 +13,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pytest_miniwob_agent.cassettes.folder.stems import PARTIAL, UNUSED
 from pytest_miniwob_agent.cassettes.format.call import Call
@@ -22,8 +23,12 @@ from pytest_miniwob_agent.cassettes.format.file import (
     read_cassette,
     write_cassette,
 )
+from pytest_miniwob_agent.core.errors import CassetteError
 from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.text import counted
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
 
 
 def without(calls: Iterable[Call], others: Iterable[Call]) -> list[Call]:
@@ -39,14 +44,7 @@ def without(calls: Iterable[Call], others: Iterable[Call]) -> list[Call]:
 
 
 class ItemFiles:
-    """The files of one item's calls.
-
-    All methods that read raise a `CassetteError` for a damaged file.
-
-    Args:
-        folder: the cassette folder.
-        stem: the item's cassette in it, see `names.stem`.
-    """
+    """The files of one item's calls; to read a damaged one raises a `CassetteError`."""
 
     def __init__(self, folder: Path, stem: str) -> None:
         self._folder = folder
@@ -54,6 +52,33 @@ class ItemFiles:
         self.partial = folder / f"{stem}{PARTIAL}"
         self.unused = folder / f"{stem}{UNUSED}"
         self._digest: str | None = None
+
+    @property
+    def id(self) -> str:
+        """A name for what belongs to the cassette, the same from every working directory."""
+        return hashlib.sha256(str(self.cassette.resolve()).encode()).hexdigest()[:32]
+
+    def lock(self, folder: Path) -> BaseFileLock:
+        """Return the lock of the item, in a folder of locks, once no other process holds it.
+
+        The operating system releases the lock of a process that dies.
+
+        Raises:
+            CassetteError: this process holds it already.
+        """
+        from filelock import FileLock  # here, as a replay takes no lock and it takes 0.1 s
+
+        folder.mkdir(parents=True, exist_ok=True)
+        # One object for the file in all threads of this process, which counts who holds it.
+        lock = FileLock(folder / f"{self.id}.lock", thread_local=False, is_singleton=True)
+        lock.acquire()
+        if lock.lock_counter > 1:
+            lock.release()
+            raise CassetteError(
+                f"{display_path(self.cassette)} is being recorded by this process already: use the "
+                "model of one fixture, miniwob_llm, in a test"
+            )
+        return lock
 
     def read(self) -> list[Call]:
         """Return the calls of the cassette; none if there is none."""
@@ -63,41 +88,40 @@ class ItemFiles:
         """Return the unused calls."""
         return read_cassette(self.unused) if self.unused.exists() else []
 
-    def take_up(self, *, all_anew: bool) -> tuple[list[Call], str]:
+    def take_up(self, *, all_anew: bool) -> tuple[list[Call], list[str]]:
         """Return the calls of an unfinished recording, and a remark if it is not continued.
 
         It is continued only if it began from the present cassette. Otherwise its calls, which might
         replace newer answers, become unused ones. The mode `all` (`all_anew`) continues its own
         recordings only.
         """
-        self._digest = self._digest_of_cassette()
+        if self.cassette.exists():  # a digest that is the same with every kind of line end
+            content = self.cassette.read_bytes().replace(b"\r\n", b"\n")
+            self._digest = hashlib.sha256(content).hexdigest()[:16]
         if not self.partial.exists():
-            return [], ""
+            return [], []
         calls, metadata = load_cassette(self.partial)
         recorded_all = metadata.get("recording") == "all"
         if metadata.get("began_from") == self._digest:
-            return (calls if recorded_all or not all_anew else []), ""
+            return (calls if recorded_all or not all_anew else []), []
         unused = self.read_unused()
         left = without(calls, [*self.read(), *unused])
-        remark = ""
+        remarks = []
         if left:
             write_cassette(self.unused, [*unused, *left])
-            remark = (
+            remarks.append(
                 f"{display_path(self.partial)} began from another cassette than the present one "
                 f"and was not continued: {counted(len(left), 'call')} "
                 f"moved to {display_path(self.unused)}, from where recording takes what it needs"
             )
         self.partial.unlink()
-        return [], remark
+        return [], remarks
 
     def save(self, calls: Sequence[Call], *, all_anew: bool, rescue: Path | None = None) -> Path:
         """Write all calls of a recording that goes on, and return the file; `take_up` comes first.
 
-        `rescue` is another cassette folder to write below, where this one has no room.
-
-        Raises:
-            CassetteError: a text in them looks like a key; nothing is written.
-            CassetteNotWritten: there is no room, or no permission.
+        `rescue` is another cassette folder to write below, where this one has no room. Raises as
+        `write_cassette` does.
         """
         path = rescue / self.partial.relative_to(self._folder) if rescue else self.partial
         recording = {"recording": "all"} if all_anew else {}
@@ -116,21 +140,12 @@ class ItemFiles:
             write_cassette(self.unused, stored)
         if not calls:
             self.cassette.unlink(missing_ok=True)
-        elif not self._holds(calls):
+        elif not (
+            self.cassette.exists() and self.cassette.read_text("utf-8") == dump_cassette(calls)
+        ):
             write_cassette(self.cassette, calls)
         if not unused:
             self.unused.unlink(missing_ok=True)
         elif without(stored, unused):
             write_cassette(self.unused, unused)
         self.partial.unlink(missing_ok=True)
-
-    def _holds(self, calls: Sequence[Call]) -> bool:
-        exists = self.cassette.exists()
-        return exists and self.cassette.read_text("utf-8") == dump_cassette(calls)
-
-    def _digest_of_cassette(self) -> str | None:
-        """Return a digest of the cassette, the same with every kind of line end."""
-        if not self.cassette.exists():
-            return None
-        content = self.cassette.read_bytes().replace(b"\r\n", b"\n")
-        return hashlib.sha256(content).hexdigest()[:16]

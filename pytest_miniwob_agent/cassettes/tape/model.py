@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import tempfile
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from vcr import patch
+
 from pytest_miniwob_agent.cassettes.format.call import Call, Request
-from pytest_miniwob_agent.cassettes.tape.bypass_vcr import bypass_vcr
 from pytest_miniwob_agent.cassettes.tape.recording import Recording
 from pytest_miniwob_agent.core.chat import ModelRequest, ModelResponse
 from pytest_miniwob_agent.core.data import digest
 from pytest_miniwob_agent.core.errors import CassetteError, CassetteNotWritten, RecordingStopped
 from pytest_miniwob_agent.core.events import OF_TEST, Completion, Origin
 from pytest_miniwob_agent.core.files import check_writable, display_path
-from pytest_miniwob_agent.core.secrets import redact
-from pytest_miniwob_agent.models.apis import CHAT, api_of, sse
-from pytest_miniwob_agent.models.apis.recorded import answer_of, completion_of
+from pytest_miniwob_agent.models.apis import answer_of, api_of, usage_of_answer
+from pytest_miniwob_agent.models.apis.api import EVENT_STREAM
 from pytest_miniwob_agent.models.budget import Budget
-from pytest_miniwob_agent.models.chat import ChatCalls, read_completion
-from pytest_miniwob_agent.models.unusable import usage_of_answer
+from pytest_miniwob_agent.models.requests import ChatCalls, read_completion
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.models.client import LiveModel
@@ -31,12 +32,8 @@ if TYPE_CHECKING:
 class RecordedModel(ChatCalls):
     """The model of an item. A call that is on the tape neither needs nor imports a client.
 
-    Args:
-        recording: the item's recording.
-        model: the model's id.
-        params: further parameters of every chat call.
-        connect: makes the client of the server, at the first call that is not on the tape.
-        budget: the budget of the run; None for no limit.
+    `params` go with every chat call, and `connect` makes the client of the server, at the first
+    call that is not on the tape. Without a budget there is no limit.
     """
 
     def __init__(
@@ -64,8 +61,9 @@ class RecordedModel(ChatCalls):
         """Answer a request from the recording, or record the server's answer in it.
 
         Raises:
-            CassetteError: the call is not recorded and may not be made, it holds a key, or its
-                completion could not be written.
+            CassetteError: the call is not recorded and may not be made, or it or its completion
+                holds a key.
+            RecordingStopped: there is no room for its completion.
             Pending: the call is not recorded and waits for a completion.
             MiniwobError: any other that the client of the server raises.
         """
@@ -85,13 +83,7 @@ class RecordedModel(ChatCalls):
         return read_completion(self.post(request), text_only=text is not None)
 
     def _record(self, request: ModelRequest, asked: Request, origin: Origin, number: int) -> Call:
-        """Ask the server and record its answer.
-
-        Raises:
-            ModelError: it gives no completion.
-            CassetteError: the completion holds a key.
-            RecordingStopped: there is no room for it.
-        """
+        """Ask the server and record its answer."""
         server = self._connected()
         with bypass_vcr():
             response = server.post(request, origin)
@@ -101,7 +93,15 @@ class RecordedModel(ChatCalls):
             call = self.recording.add(asked, answer, origin, number)
         except CassetteNotWritten as error:
             self.recording.add_unusable("not written", usage)
-            raise self._stop(error, asked, answer, origin) from None
+            reason = f"a completion that was paid for could not be kept: {error}"
+            if self._budget is not None:
+                self._budget.stop(f"no more model calls are made: {reason}")
+            folder = Path(tempfile.mkdtemp(prefix="miniwob-rescued-"))
+            path = self.recording.rescue(asked, answer, origin, folder)
+            raise RecordingStopped(
+                f"{reason}. It is in {path} instead: make room, copy the content of {folder} over "
+                "the cassette folder, and run again to continue from there"
+            ) from None
         except CassetteError:
             self.recording.add_unusable("looks like a secret", usage)
             raise
@@ -110,11 +110,7 @@ class RecordedModel(ChatCalls):
         return call
 
     def _connected(self) -> LiveModel:
-        """Return the client of the server, after a check that completions can be kept.
-
-        Raises:
-            CassetteNotWritten: they can't be.
-        """
+        """Return the client of the server, after a check that completions can be kept."""
         with self._mutex:
             if self._server is None:
                 path = self.recording.partial_path
@@ -129,28 +125,6 @@ class RecordedModel(ChatCalls):
                 self._server = self._connect()
             return self._server
 
-    def _stop(
-        self, error: CassetteNotWritten, asked: Request, answer: Any, origin: Origin
-    ) -> RecordingStopped:
-        """Rescue a completion into a temporary folder, and stop the recording of all workers."""
-        reason = f"a completion that was paid for could not be kept: {error}"
-        if self._budget is not None:
-            self._budget.stop(f"no more model calls are made: {reason}")
-        try:
-            folder = Path(tempfile.mkdtemp(prefix="miniwob-rescued-"))
-            path = self.recording.rescue(asked, answer, origin, folder)
-        except (CassetteNotWritten, OSError) as second:
-            said = completion_of(asked.path, answer)
-            text = "\n".join([said.text, *map(str, said.tool_calls)])
-            return RecordingStopped(
-                f"{reason}. Nor could it be written to a temporary folder ({second}). This is its "
-                f"text:\n{redact(text)}"
-            )
-        return RecordingStopped(
-            f"{reason}. It is in {path} instead: make room, copy the content of {folder} over the "
-            "cassette folder, and run again to continue from there"
-        )
-
     def for_replay(self) -> RecordedModel:
         """Return the model of the same recording at its start, which makes no live call."""
         return RecordedModel(self.recording.for_replay(), self.model, self.params, self._connect)
@@ -161,6 +135,19 @@ class RecordedModel(ChatCalls):
             self._server.close()
 
 
+@contextmanager
+def bypass_vcr() -> Iterator[None]:
+    """Send HTTP requests past every vcrpy cassette that a user's test has open.
+
+    vcrpy replaces the methods of HTTP clients, `httpx2` among them, while a cassette is open.
+    """
+    if patch._HTTPConnection is http.client.HTTPConnection:
+        yield  # no cassette is open; a reset would cost 0.4 ms
+    else:
+        with patch.force_reset():
+            yield
+
+
 def _response_of(call: Call) -> ModelResponse:
     """Return the answer of a call in the form that the request asks for."""
     api, answer = api_of(call.request.path), call.recorded
@@ -168,7 +155,7 @@ def _response_of(call: Call) -> ModelResponse:
         return ModelResponse(json.dumps(answer).encode())
     if not isinstance(answer, str):
         answer = api.served(answer, digest(call.key))
-        if not call.request.streams:
+        if not call.body.get("stream"):
             return ModelResponse(json.dumps(answer).encode())
-        answer = sse.write_events(api.events(answer), named=call.request.path != CHAT)
-    return ModelResponse(answer.encode(), sse.CONTENT_TYPE)
+        answer = api.stream(answer)
+    return ModelResponse(answer.encode(), EVENT_STREAM)

@@ -7,10 +7,8 @@ item changes the cassette, so an interrupted recording loses no completion; see 
 from __future__ import annotations
 
 import copy
-import hashlib
 import json
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,10 +16,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_miniwob_agent.cassettes.drift.errors import drift_of_call, drift_of_unused_calls
+from pytest_miniwob_agent.cassettes.deferred.pending import batch_line
+from pytest_miniwob_agent.cassettes.drift.causes import drift_of_call, drift_of_unused_calls
 from pytest_miniwob_agent.cassettes.format.call import Call, Request, usage_of
 from pytest_miniwob_agent.cassettes.tape.files import ItemFiles, without
-from pytest_miniwob_agent.cassettes.tape.lock import digest_of_path, lock_item
 from pytest_miniwob_agent.cassettes.tape.pictures import Pictures
 from pytest_miniwob_agent.cassettes.tape.tape import Tape
 from pytest_miniwob_agent.core import secrets
@@ -31,7 +29,7 @@ from pytest_miniwob_agent.core.data import changed_parts
 from pytest_miniwob_agent.core.errors import CassetteError, NotRecorded, Pending, UsageError
 from pytest_miniwob_agent.core.events import OF_TEST, Origin
 from pytest_miniwob_agent.core.files import display_path, write_atomically
-from pytest_miniwob_agent.core.text import counted
+from pytest_miniwob_agent.pictures.references import FOLDER
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -55,18 +53,15 @@ class Recording:
 
     Args:
         folder: the cassette folder.
-        stem: the item's cassette in it, see `names.stem`.
+        stem: the item's cassette in it.
         mode: the mode of recording.
-        locks: the folder of lock files; None if nothing else can record the item.
+        state: the project's folder `.miniwob`, for locks and for pictures that no cassette has;
+            None to lock and to keep nothing.
         run: a folder that the processes of this run share; None if no other test has the item.
-        kept_pictures: the folder for pictures that no cassette has; None to keep none.
         normalize: the agent's; None if it has none.
 
     Attributes:
-        path: the cassette.
-        partial_path: the unfinished recording.
         remarks: what the user must know about the item's files.
-        tape: the item's calls.
         writes: True if calls may be added, dropped or changed.
         live: True if a call that is not recorded may go to the server.
         unusable: the usage of answers that were paid for and are not recorded, by reason.
@@ -81,13 +76,12 @@ class Recording:
         stem: str,
         mode: Record,
         *,
-        locks: Path | None = None,
+        state: Path | None = None,
         run: Path | None = None,
-        kept_pictures: Path | None = None,
         normalize: Normalize | None = None,
     ) -> None:
         self._normalize = normalize
-        self._pictures = Pictures(folder, kept_pictures)
+        self._pictures = Pictures(folder, state and state / FOLDER)
         self._files = ItemFiles(folder, stem)
         self.path = self._files.cassette
         self.partial_path = self._files.partial
@@ -97,15 +91,16 @@ class Recording:
         self._mutex = threading.RLock()
         self._recorded: list[Call] = []
         self._episode_ended = False
-        self._recorded_in_run = run and run / "recorded" / digest_of_path(self.path)
+        self._done_in_run = run and run / "recorded" / self._files.id
         self._lock: BaseFileLock | None = None
-        if locks is not None and self._may_write(mode):
-            self._lock = lock_item(locks, self.path)
+        if state is not None and self._may_write(mode):
+            self._lock = self._files.lock(state / "locks")
         try:
             self._existed = self.path.exists()
-            self._again = self._recorded_in_run is not None and self._recorded_in_run.exists()
-            self.mode = Record.NEW_EPISODES if mode is Record.ALL and self._again else mode
-            self.writes = self._may_write(self.mode)
+            if mode is Record.ALL and self._done_in_run is not None and self._done_in_run.exists():
+                mode = Record.NEW_EPISODES  # another test of this run has paid for the item
+            self.mode = mode
+            self.writes = self._may_write(mode)
             self.live = self.writes and mode is not Record.DEFER
             self.tape = self._load()
         except BaseException:
@@ -113,7 +108,6 @@ class Recording:
             raise
 
     def _may_write(self, mode: Record) -> bool:
-        """Return True if a mode allows to write; `once` depends on the files, so ask again."""
         return mode is not Record.NONE and not (mode is Record.ONCE and self.path.exists())
 
     def _load(self) -> Tape:
@@ -123,8 +117,7 @@ class Recording:
         self._unused: list[Call] = []
         if not self.writes:
             return Tape(self._stored, alike=self._pictures.are_alike)
-        partial, remark = self._files.take_up(all_anew=anew)
-        self.remarks += [remark] if remark else []
+        partial, self.remarks = self._files.take_up(all_anew=anew)
         calls = [*partial, *without(self._stored, partial)]
         unused = without(self._files.read_unused(), calls)
         if anew:  # asks for everything again, and keeps what it has
@@ -186,7 +179,16 @@ class Recording:
         Raises:
             UsageError: the agent's `normalize` does not return JSON.
         """
-        request = _normalized(path, body, self._normalize)
+        request = Request(path, body)
+        if self._normalize is not None:
+            changed: Any = self._normalize(copy.deepcopy(body))
+            try:
+                changed = json.loads(json.dumps(dict(changed), allow_nan=False))
+            except (TypeError, ValueError) as error:
+                raise UsageError(
+                    f"the agent's normalize() must return the body of a request, as JSON: {error}"
+                ) from None
+            request = Request(path, changed, tuple(changed_parts(body, changed)))
         return replace(request, body=self._pictures.take_out(request.body))
 
     def play(self, request: Request, origin: Origin = OF_TEST, number: int = 0) -> Call | None:
@@ -195,20 +197,16 @@ class Recording:
             call = self.tape.play(request, number)
             if call is None:
                 return None
-            self._pictures.keep_others(call.request, request)
+            for digest in set(request.pictures).difference(call.request.pictures):
+                self._pictures.path_of(digest)  # keeps it: it only looks like the recorded one
             if self.writes:
-                call.origin = origin
+                call.origin, call.written = origin, ""
                 if request.normalized != call.request.normalized:
                     call.request = request
             return call
 
     def add(self, request: Request, answer: Any, origin: Origin = OF_TEST, number: int = 0) -> Call:
-        """Record a call that was just made, and write the file.
-
-        Raises:
-            CassetteError: the completion holds a key, and is not kept.
-            CassetteNotWritten: there is no room, or no permission.
-        """
+        """Record a call that was just made, and write the file; raises as `write_cassette` does."""
         call = Call(request, answer, origin)
         with self._mutex:
             self._save([*self.tape.made, call, *self.tape.left])
@@ -228,11 +226,7 @@ class Recording:
         return self._files.save(calls, all_anew=self.mode is Record.ALL, rescue=rescue)
 
     def rescue(self, request: Request, answer: Any, origin: Origin, folder: Path) -> Path:
-        """Write the recording, with a call that `add` could not keep, below another folder.
-
-        Raises:
-            CassetteNotWritten: there is no room, or no permission.
-        """
+        """Write the recording, with a call that `add` could not keep, below another folder."""
         with self._mutex:
             calls = [*self.tape.made, Call(request, answer, origin), *self.tape.left]
             return self._save(calls, rescue=folder)
@@ -243,12 +237,7 @@ class Recording:
             self.unusable[reason] = self.unusable.get(reason, Usage()) + usage
 
     def end_episode(self, limits: Limits) -> None:
-        """End the episode; the test may make further calls.
-
-        Raises:
-            Drift: recorded calls of the episode, which the limits allow, were not made, and the
-                cassette may not be changed.
-        """
+        """End the episode, after which the test may make further calls; raises as `finish` does."""
         self._episode_ended = True
         if not self.writes:
             self._check_made([call for call in self.tape.left if not call.of_test], limits)
@@ -256,16 +245,12 @@ class Recording:
     def finish(self, limits: Limits, *, passed: bool | None = True) -> None:
         """End the item: write the cassette, and beside it the calls that were not made.
 
-        Calls beyond the limits stay in the cassette, unless other calls were recorded.
-
-        Args:
-            limits: the limits of the run.
-            passed: True if the test passed. If it failed, its calls outside of the episode stay.
-                None if it broke off: without a whole episode, the recording stays unfinished.
+        Calls beyond the limits stay in the cassette, unless other calls were recorded. If the test
+        failed (`passed` is False), its calls outside of the episode stay; if it broke off (None)
+        without a whole episode, the recording stays unfinished.
 
         Raises:
             Drift: recorded calls were not made, and the cassette may not be changed.
-            CassetteError: another test of this run needs the calls that were not made.
         """
         if passed is None and not self._episode_ended:
             return
@@ -276,9 +261,8 @@ class Recording:
                 self._check_made(self.tape.left, limits)
 
     def _check_made(self, calls: Sequence[Call], limits: Limits) -> None:
-        beyond = self._beyond(limits)
+        beyond, made = self._beyond(limits), len(self.tape.made)
         if unused := [call for call in calls if call not in beyond]:
-            made = len(self.tape.made)
             raise drift_of_unused_calls(display_path(self.path), self.calls, made, unused)
 
     def _beyond(self, limits: Limits) -> list[Call]:
@@ -286,60 +270,34 @@ class Recording:
         return [
             call
             for number, call in enumerate(self.tape.left, start=len(self.tape.made) + 1)
-            if number > limits.calls or call.is_beyond(limits)
+            for origin in [call.origin or OF_TEST]
+            if number > limits.calls or origin.trial > limits.trials or origin.step > limits.steps
         ]
 
     def _write(self, limits: Limits, passed: bool) -> None:
-        beyond = [] if self._recorded and not self._again else self._beyond(limits)
+        beyond = [] if self._recorded else self._beyond(limits)
         left = self.tape.left
         stay = [call for call in left if call in beyond or (call.of_test and not passed)]
         kept = [*self.tape.in_stable_order(), *stay]
-        dropped = [call for call in left if call not in stay]
-        if dropped and self._again:
-            raise CassetteError(
-                f"{display_path(self.path)} holds {counted(len(dropped), 'call')} that another "
-                "test of this run has made and this one has not: tests with the same task, seed, "
-                "agent and model share a cassette, so that they must make the same calls. Give "
-                "one of them other seeds, or an agent of another name"
-            )
         if set(kept) == set(self._stored):
             kept = self._stored  # threads may have replayed them in another order
+        dropped = [call for call in left if call not in stay]
         self._files.finish(kept, [*self._unused, *self.tape.spare, *dropped])
-        if self._recorded_in_run is not None:
-            write_atomically(self._recorded_in_run, "")
-
-    def has_request(self, id_: str) -> bool:
-        """Return True if the request with this id in a batch file is recorded."""
-        seen: Counter[str] = Counter()
-        for call in [*self.calls, *self.tape.spare]:
-            if id_ == self._request_id(call.key, seen[call.key]):
-                return True
-            seen[call.key] += 1
-        return False
-
-    def _request_id(self, key: str, earlier: int) -> str:
-        """Return the id of a request in a batch file, after so many equal ones in this item."""
-        return f"{self.stem}#{hashlib.sha256(key.encode()).hexdigest()[:16]}-{earlier}"
+        if self._done_in_run is not None:
+            write_atomically(self._done_in_run, "")
 
     def missing_call(self, request: Request, origin: Origin = OF_TEST) -> CassetteError:
         """Return the error for a call that is not recorded and may not be made."""
         if self.mode is Record.DEFER:
             self.check_secrets(request, origin)
             earlier = sum(call.key == request.key for call in self.calls)
-            return Pending(
-                {
-                    "custom_id": self._request_id(request.key, earlier),
-                    "method": "POST",
-                    "url": request.path,
-                    "body": self._pictures.put_in(request.body),
-                }
-            )
-        path = display_path(self.path)
+            body = self._pictures.put_in(request.body)
+            return Pending(batch_line(self.stem, request, earlier, body))
+        path, partial = display_path(self.path), ""
         if not self._existed:
-            partial = f"; an unfinished recording is in {display_path(self.partial_path)}"
-            return NotRecorded(
-                f"there is no cassette {path}" + (partial if self.partial_path.exists() else "")
-            )
+            if self.partial_path.exists():
+                partial = f"; an unfinished recording is in {display_path(self.partial_path)}"
+            return NotRecorded(f"there is no cassette {path}{partial}")
         made = len(self.tape.made)
         return drift_of_call(path, request, origin, self.calls, made, self._pictures)
 
@@ -355,17 +313,3 @@ class Recording:
                 f"the call was not made{where}: its request holds what looks like a secret "
                 f"({found[0].kind}), which would be stored in {self.path}"
             )
-
-
-def _normalized(path: str, body: Any, normalize: Normalize | None) -> Request:
-    """Return a request without the ids and the like that a framework makes up."""
-    if normalize is None:
-        return Request(path, body)
-    changed = normalize(copy.deepcopy(body))
-    try:
-        changed = json.loads(json.dumps(changed, allow_nan=False))
-    except (TypeError, ValueError) as error:
-        raise UsageError(f"the agent's normalize() returns what is not JSON: {error}") from None
-    if not isinstance(changed, dict):
-        raise UsageError("the agent's normalize() must return the body of the request, an object")
-    return Request(path, changed, tuple(changed_parts(body, changed)))

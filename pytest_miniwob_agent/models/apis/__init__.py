@@ -1,15 +1,104 @@
-"""APIs of model servers: requests and answers of each form, read for people and for counting.
+"""APIs of model servers: requests and answers of each form, found by the path of a request.
 
-- `api`: what an API is, and any other JSON as one.
+- `api`: what an API is, any other JSON as one, and event streams.
 - `chat_completions`, `responses`: OpenAI's two.
 - `messages`: Anthropic's.
-- `registry`: all APIs; finds the one of a path.
-- `recorded`: answers as cassettes hold them: JSON, or the text of a stream.
 - `lenient`: reading of JSON that may have any form.
-- `sse`: event streams.
+
+A recorded answer is parsed JSON, or the text of an event stream.
 """
 
-from pytest_miniwob_agent.models.apis.api import API
-from pytest_miniwob_agent.models.apis.registry import CHAT, api_of, path_of, provider_of
+from __future__ import annotations
 
-__all__ = ["API", "CHAT", "api_of", "path_of", "provider_of"]
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_miniwob_agent.core.chat import Usage
+from pytest_miniwob_agent.core.events import Completion
+from pytest_miniwob_agent.models.apis.api import API, EVENT_STREAM, Provider, read_events
+from pytest_miniwob_agent.models.apis.chat_completions import ChatCompletions
+from pytest_miniwob_agent.models.apis.messages import Messages
+from pytest_miniwob_agent.models.apis.responses import Responses
+
+
+class Gemini(API):
+    """Google's own API, whose requests and answers are passed on unread."""
+
+    path = "/v1beta/"
+    provider = Provider(
+        "GEMINI_API_KEY", "x-goog-api-key", "https://generativelanguage.googleapis.com/v1"
+    )
+
+
+CHAT = ChatCompletions.path
+"""The path of Chat Completions as cassettes and batch files name it: without a host."""
+
+_APIS: tuple[API, ...] = (ChatCompletions(), Responses(), Messages(), Gemini())
+_OTHER = API()
+
+
+def api_of(path: str) -> API:
+    """Return the API that reads requests to a path."""
+    return next((api for api in _APIS if path == api.path), _OTHER)
+
+
+def provider_of(path: str) -> Provider:
+    """Return the provider of requests to a path, or to one below it such as `count_tokens`."""
+    return next((api for api in _APIS if path.startswith(api.path)), _OTHER).provider
+
+
+def path_of(url_path: str) -> str:
+    """Return the path of a request as cassettes name it, from that of its URL.
+
+    The server's own part is left out, so that calls which were recorded through a gateway are
+    replayed without one: `/openai/v1/v1/responses` gives `/v1/responses`.
+    """
+    _, version, rest = url_path.rpartition("/v1/")
+    if version:
+        # An address that ends in /v1, and a path that begins with a version of its own.
+        return f"/{rest}" if rest.startswith(Gemini.path[1:]) else f"/v1/{rest}"
+    ends = {f"/{api.path.removeprefix('/v1/')}": api.path for api in _APIS}
+    return next((path for end, path in ends.items() if url_path.endswith(end)), url_path)
+
+
+def answer_of(path: str, content: bytes, content_type: str = "") -> Any:
+    """Return the answer in a response's body, as it is recorded; None if it holds none."""
+    try:
+        streamed = content_type.partition(";")[0].strip() == EVENT_STREAM
+        answer: Any = content.decode() if streamed else json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+    return answer if is_answer(path, answer) else None
+
+
+def is_answer(path: str, answer: Any) -> bool:
+    """Return True for what may be recorded as an answer: any but an error or an empty one."""
+    api = api_of(path)
+    try:
+        # NaN, or half of a surrogate pair: Python reads them, but they could not be replayed.
+        json.dumps(answer, ensure_ascii=False, allow_nan=False).encode()
+        if isinstance(answer, list):
+            return api is _OTHER
+        return isinstance(answer, str | Mapping) and api.is_answer(_json_of(api, answer))
+    except (ValueError, RecursionError):
+        return False
+
+
+def completion_of(path: str, answer: Any) -> Completion:
+    """Return what an answer says, which may be any JSON or text."""
+    return api_of(path).completion(_json_of(api_of(path), answer))
+
+
+def usage_of_answer(path: str, answer: Any) -> Usage:
+    """Return the usage of one call; its answer may be any JSON or text."""
+    completion = completion_of(path, answer)
+    prompt, said = completion.prompt_tokens, completion.completion_tokens
+    return Usage(1, uncounted=1) if prompt is None or said is None else Usage(1, prompt, said)
+
+
+def _json_of(api: API, answer: Any) -> Mapping[str, Any]:
+    """Return an answer as one JSON object, that of a stream put together."""
+    if isinstance(answer, str):
+        return api.collect(read_events(answer))
+    return answer if isinstance(answer, Mapping) else {"answer": answer} if answer else {}

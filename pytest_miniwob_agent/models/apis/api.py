@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +12,9 @@ from typing import Any
 from pytest_miniwob_agent.core.chat import Message
 from pytest_miniwob_agent.core.data import canonical_json
 from pytest_miniwob_agent.core.events import Completion
+
+EVENT_STREAM = "text/event-stream"
+"""Content type of streams (https://html.spec.whatwg.org/multipage/server-sent-events.html)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +88,25 @@ class API:
         """Return the events of a stream that adds up to an answer."""
         return [dict(answer)]
 
+    def stream(self, answer: Mapping[str, Any]) -> str:
+        """Return an answer as the text of a stream, whose events are named by their `type`."""
+        return "".join(
+            f"event: {event.get('type')}\ndata: {json.dumps(event, ensure_ascii=False)}\n\n"
+            for event in self.events(answer)
+        )
+
     def _usage(self, completion: Completion) -> dict[str, Any]:
         """Return the `usage` of an answer, or nothing if the completion has no token counts."""
         if completion.prompt_tokens is None or completion.completion_tokens is None:
             return {}
         return {"usage": self.usage(completion.prompt_tokens, completion.completion_tokens)}
+
+
+def read_events(text: str) -> list[Any]:
+    """Return the JSON data of a stream's events, without what is not JSON, such as `[DONE]`."""
+    events = []
+    for event in re.sub(r"\r\n?", "\n", text).split("\n\n"):
+        lines = (line for line in event.split("\n") if line.startswith("data:"))
+        with contextlib.suppress(ValueError, RecursionError):
+            events.append(json.loads("\n".join(line.removeprefix("data:") for line in lines)))
+    return events

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -18,7 +19,6 @@ class ChatCompletions(API):
     path = "/v1/chat/completions"
 
     def messages(self, body: Mapping[str, Any]) -> list[Message]:
-        """Return the messages of a request."""
         return [
             Message(
                 lenient.text(message.get("role")),
@@ -30,22 +30,17 @@ class ChatCompletions(API):
         ]
 
     def tools(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the functions that a request offers."""
         tools = lenient.mappings(body.get("tools"))
         functions = [lenient.mapping(tool.get("function")) for tool in tools]
         return {lenient.text(function.get("name")): function for function in functions}
 
     def is_answer(self, answer: Mapping[str, Any]) -> bool:
-        """Return True if the first choice has a text, calls a tool, or says why there is none."""
         choice = next(iter(lenient.mappings(answer.get("choices"))), {})
         message = lenient.mapping(choice.get("message"))
-        if isinstance(message.get("content"), str | list):
-            return True
-        said = ("tool_calls", "function_call", "refusal", "audio")
-        return any(message.get(name) for name in said)
+        said = map(message.get, ("tool_calls", "function_call", "refusal", "audio"))
+        return isinstance(message.get("content"), str | list) or any(said)
 
     def completion(self, answer: Mapping[str, Any]) -> Completion:
-        """Return what the first choice of an answer says, and the others behind it."""
         usage = lenient.mapping(answer.get("usage"))
         first, *others = map(_choice, lenient.mappings(answer.get("choices")) or [{}])
         return replace(
@@ -58,7 +53,6 @@ class ChatCompletions(API):
         )
 
     def answer(self, completion: Completion) -> dict[str, Any]:
-        """Return an answer that says this."""
         choices = []
         for index, said in enumerate((completion, *completion.others)):
             extra = {"refusal": said.refusal, "reasoning_content": said.reasoning}
@@ -70,12 +64,10 @@ class ChatCompletions(API):
         return answer | self._usage(completion)
 
     def usage(self, prompt: int, completion: int) -> dict[str, Any]:
-        """Return the counts of tokens and their sum."""
         counts = {"prompt_tokens": prompt, "completion_tokens": completion}
         return {**counts, "total_tokens": prompt + completion}
 
     def served(self, answer: Mapping[str, Any], digest: str) -> dict[str, Any]:
-        """Return an answer with an id and a time."""
         return {"id": f"chatcmpl-{digest}", "created": 0, **answer}
 
     def collect(self, events: Sequence[Any]) -> dict[str, Any]:
@@ -118,6 +110,11 @@ class ChatCompletions(API):
             chunks.append({**head, "choices": [], "usage": answer["usage"]})
         return chunks
 
+    def stream(self, answer: Mapping[str, Any]) -> str:
+        """Return an answer as the text of a stream, whose events have no names."""
+        events = (f"data: {json.dumps(e, ensure_ascii=False)}\n\n" for e in self.events(answer))
+        return "".join(events) + "data: [DONE]\n\n"
+
 
 def _choice(choice: Mapping[str, Any]) -> Completion:
     """Return what one choice of an answer says."""
@@ -132,65 +129,17 @@ def _choice(choice: Mapping[str, Any]) -> Completion:
     )
 
 
-def messages_of_text(text: str) -> list[dict[str, str]]:
-    """Return a conversation of one text.
-
-    Raises:
-        TypeError: it is not a text.
-    """
-    if not isinstance(text, str):
-        raise TypeError(
-            f"llm.complete takes a text, not {type(text).__name__}: llm.chat takes messages"
-        )
-    return [{"role": "user", "content": text}]
-
-
-def plain_messages(messages: Sequence[Any]) -> list[dict[str, Any]]:
-    """Return messages as mappings; openai's own types are turned into them.
-
-    Raises:
-        TypeError: they are not a list of messages.
-    """
-    if isinstance(messages, str | Mapping) or not isinstance(messages, Sequence) or not messages:
-        raise TypeError(
-            'llm.chat takes a list of messages such as {"role": "user", "content": "..."}, not '
-            + (type(messages).__name__ if messages else "an empty one")
-        )
-    plain = []
-    for number, message in enumerate(messages):
-        if hasattr(message, "model_dump"):
-            message = message.model_dump(mode="json", exclude_none=True)
-        if not isinstance(message, Mapping) or not isinstance(message.get("role"), str):
-            raise TypeError(
-                f'message {number} of llm.chat is not a mapping with a "role", but {message!r:.80}'
-            )
-        plain.append(dict(message))
-    return plain
-
-
-def prompt_files(messages: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Return the digests of the prompt files that texts of messages were made of, by file name."""
-    files: dict[str, str] = {}
-    for message in messages:
-        content = message.get("content")
-        pieces = [content, *(part.get("text") for part in lenient.mappings(content))]
-        for piece in pieces:
-            files |= getattr(piece, "files", {})
-    return files
-
-
 def _tool_calls(message: Mapping[str, Any]) -> tuple[ToolCall, ...]:
-    calls = []
-    for call in lenient.mappings(message.get("tool_calls")):
-        function = lenient.mapping(call.get("function") or call.get("custom"))
-        arguments = function.get("arguments", function.get("input", ""))
-        name = lenient.text(function.get("name"))
-        calls.append(ToolCall(lenient.text(call.get("id")), name, lenient.json_text(arguments)))
+    calls = lenient.mappings(message.get("tool_calls"))
     if isinstance(old := message.get("function_call"), Mapping):
-        calls.append(
-            ToolCall("", lenient.text(old.get("name")), lenient.json_text(old.get("arguments")))
-        )
-    return tuple(calls)
+        calls.append({"function": old})
+    found = []
+    for call in calls:
+        function = lenient.mapping(call.get("function") or call.get("custom"))
+        arguments = lenient.json_text(function.get("arguments", function.get("input", "")))
+        name = lenient.text(function.get("name"))
+        found.append(ToolCall(lenient.text(call.get("id")), name, arguments))
+    return tuple(found)
 
 
 def _add_delta(message: dict[str, Any], delta: Mapping[str, Any]) -> None:

@@ -31,7 +31,7 @@ def text(value: Any) -> str:
 
 def text_or_none(value: Any) -> str | None:
     """Return the value if it is a text that is not empty, otherwise None."""
-    return value if isinstance(value, str) and value else None
+    return text(value) or None
 
 
 def json_text(value: Any) -> str:
@@ -47,19 +47,19 @@ def content_text(content: Any) -> str:
         return ""
     if not isinstance(content, Sequence):
         return canonical_json(content)
-    return "\n".join(part if isinstance(part, str) else _part_text(part) for part in content)
+    return "\n".join(map(_part_text, content))
 
 
 def _part_text(part: Any) -> str:
-    if not isinstance(part, Mapping):
-        return canonical_json(part)
-    if isinstance(part.get("text"), str):
-        found: str = part["text"]
-        return found
-    if isinstance(part.get("refusal"), str):
-        return f"[refusal] {part['refusal']}"
-    if picture := _picture(part):
-        return picture
+    match part:
+        case str():
+            return part
+        case {"text": str() as said}:
+            return said
+        case {"refusal": str() as refusal}:
+            return f"[refusal] {refusal}"
+        case Mapping():
+            return _picture(part) or canonical_json(part)
     return canonical_json(part)
 
 

@@ -21,7 +21,6 @@ class Messages(API):
     provider = Provider("ANTHROPIC_API_KEY", "x-api-key", "https://api.anthropic.com/v1")
 
     def messages(self, body: Mapping[str, Any]) -> list[Message]:
-        """Return the system text and the messages of a request."""
         found = []
         if system := lenient.content_text(body.get("system")):
             found.append(Message("system", system))
@@ -30,17 +29,14 @@ class Messages(API):
         return found
 
     def tools(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the tools that a request offers."""
         return {
             lenient.text(tool.get("name")): tool for tool in lenient.mappings(body.get("tools"))
         }
 
     def is_answer(self, answer: Mapping[str, Any]) -> bool:
-        """Return False for an error."""
         return bool(answer) and answer.get("type") != "error"
 
     def completion(self, answer: Mapping[str, Any]) -> Completion:
-        """Return what the content blocks of an answer say."""
         usage = lenient.mapping(answer.get("usage"))
         counts = [token_count(usage.get(name)) for name in _INPUT_TOKENS]
         blocks = lenient.mappings(answer.get("content"))
@@ -56,14 +52,13 @@ class Messages(API):
         )
 
     def answer(self, completion: Completion) -> dict[str, Any]:
-        """Return an answer that says this."""
         content: list[dict[str, Any]] = []
         if text := completion.text or completion.refusal:
             content.append({"type": "text", "text": text})
-        content += [
-            {"type": "tool_use", "id": call.id, "name": call.name, "input": _input(call)}
-            for call in completion.tool_calls
-        ]
+        for call in completion.tool_calls:
+            given = _parsed(call.arguments)
+            given = given if isinstance(given, dict) else {"arguments": call.arguments}
+            content.append({"type": "tool_use", "id": call.id, "name": call.name, "input": given})
         end = "refusal" if completion.refusal else "end_turn"
         answer = {
             "type": "message", "role": "assistant", "model": completion.model or "model",
@@ -73,15 +68,12 @@ class Messages(API):
         return answer | self._usage(completion)
 
     def usage(self, prompt: int, completion: int) -> dict[str, Any]:
-        """Return the counts of tokens."""
         return {"input_tokens": prompt, "output_tokens": completion}
 
     def served(self, answer: Mapping[str, Any], digest: str) -> dict[str, Any]:
-        """Return an answer with an id."""
         return {"id": f"msg_{digest}", **answer}
 
     def collect(self, events: Sequence[Any]) -> dict[str, Any]:
-        """Return the answer that the events of a stream add up to."""
         answer: dict[str, Any] = {}
         blocks: dict[Any, dict[str, Any]] = {}
         for event in lenient.mappings(events):
@@ -93,12 +85,9 @@ class Messages(API):
             elif kind == "content_block_delta" and index in blocks:
                 _add_delta(blocks[index], lenient.mapping(event.get("delta")))
             elif kind == "message_delta":
+                usages = map(lenient.mapping, (answer.get("usage"), event.get("usage")))
+                answer["usage"] = {name: n for usage in usages for name, n in usage.items()}
                 answer.update(lenient.mapping(event.get("delta")))
-                usage = {
-                    **lenient.mapping(answer.get("usage")),
-                    **lenient.mapping(event.get("usage")),
-                }
-                answer["usage"] = usage
         for block in blocks.values():
             if isinstance(block.get("partial_json"), str):
                 block["input"] = _parsed(block.pop("partial_json"))
@@ -151,12 +140,6 @@ def _tool_calls(blocks: Sequence[Mapping[str, Any]]) -> tuple[ToolCall, ...]:
         for block in blocks
         if block.get("type") == "tool_use"
     )
-
-
-def _input(call: ToolCall) -> Any:
-    """Return the arguments of a call as the object that this API has in their place."""
-    parsed = _parsed(call.arguments)
-    return parsed if isinstance(parsed, dict) else {"arguments": call.arguments}
 
 
 def _parsed(text: str) -> Any:

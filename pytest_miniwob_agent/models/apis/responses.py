@@ -19,7 +19,6 @@ class Responses(API):
     path = "/v1/responses"
 
     def messages(self, body: Mapping[str, Any]) -> list[Message]:
-        """Return the instructions and the input items of a request."""
         found = []
         if instructions := lenient.content_text(body.get("instructions")):
             found.append(Message("system", instructions))
@@ -31,16 +30,13 @@ class Responses(API):
         return found + [_message(item) for item in lenient.mappings(items)]
 
     def tools(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the tools that a request offers."""
         tools = lenient.mappings(body.get("tools"))
         return {lenient.text(tool.get("name") or tool.get("type")): tool for tool in tools}
 
     def is_answer(self, answer: Mapping[str, Any]) -> bool:
-        """Return False for an error."""
         return bool(answer) and not answer.get("error")
 
     def completion(self, answer: Mapping[str, Any]) -> Completion:
-        """Return what the output items of an answer say."""
         usage = lenient.mapping(answer.get("usage"))
         items = lenient.mappings(answer.get("output"))
         messages = [item for item in items if item.get("type") == "message"]
@@ -59,7 +55,6 @@ class Responses(API):
         )
 
     def answer(self, completion: Completion) -> dict[str, Any]:
-        """Return an answer that says this."""
         output: list[dict[str, Any]] = []
         if completion.text or completion.refusal or not completion.tool_calls:
             said = {"type": "output_text", "text": completion.text, "annotations": []}
@@ -91,7 +86,6 @@ class Responses(API):
         }
 
     def served(self, answer: Mapping[str, Any], digest: str) -> dict[str, Any]:
-        """Return an answer with an id and with the fields that every response has."""
         return {
             "id": f"resp_{digest}", "created_at": 0, "error": None, "incomplete_details": None,
             "instructions": None, "metadata": {}, "parallel_tool_calls": True,
@@ -99,7 +93,6 @@ class Responses(API):
         }  # fmt: skip
 
     def collect(self, events: Sequence[Any]) -> dict[str, Any]:
-        """Return the answer that the last event of a stream holds."""
         for event in reversed(lenient.mappings(events)):
             if event.get("type") in _ENDS:
                 return dict(lenient.mapping(event.get("response")))

@@ -1,0 +1,219 @@
+"""The steps of `miniwob-agent cassettes`: lint, prune, stats and show."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pytest_miniwob_agent.cassettes.folder.stems import (
+    PARTIAL,
+    UNUSED,
+    CassetteFile,
+    Used,
+    case_of,
+    cassette_files,
+    model_folder_of,
+    stray_files,
+)  # fmt: skip
+from pytest_miniwob_agent.cassettes.format.call import Call, Request, usage_of
+from pytest_miniwob_agent.cassettes.format.file import read_cassette
+from pytest_miniwob_agent.cassettes.tape.pictures import read_picture, unused_pictures
+from pytest_miniwob_agent.core.chat import Usage
+from pytest_miniwob_agent.core.errors import CassetteError
+from pytest_miniwob_agent.core.secrets import find, redact
+from pytest_miniwob_agent.core.text import counted, sanitize_line, sanitize_lines, section_lines
+from pytest_miniwob_agent.models.apis import CHAT
+from pytest_miniwob_agent.tasks.catalogue import installed_tasks
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A problem of a file, or a note: something to know that needs no fix.
+
+    `kind` is one of `leak`, `damaged`, `orphan`, `stray`, and for notes `broken off` and `unused`;
+    `what` explains it.
+    """
+
+    kind: str
+    path: Path
+    what: str
+    note: bool = False
+
+
+def lint_folder(used: Used) -> list[Finding]:
+    """Return the problems and notes of a cassette folder, file by file."""
+    findings: list[Finding] = []
+    for file in cassette_files(used.folder):
+        findings += _check_file(used, file)
+    for path in unused_pictures(used.folder):
+        findings.append(Finding("orphan", path, "no cassette refers to it"))
+    for path in stray_files(used.folder):
+        findings.append(Finding("stray", path, "left by a write that was killed"))
+    return findings
+
+
+def _check_file(used: Used, file: CassetteFile) -> Iterator[Finding]:
+    path = file.path
+    if file.ending == PARTIAL:
+        what = "an unfinished recording; recording the item continues it"
+        yield Finding("broken off", path, what, note=True)
+    damage = ""
+    calls: Sequence[Call] = ()
+    try:
+        calls = read_cassette(path)
+        for digest in {digest for call in calls for digest in call.request.pictures}:
+            read_picture(used.folder, digest)
+    except CassetteError as error:
+        damage = str(error)
+    for leak in _find_leaks(path.read_text(encoding="utf-8", errors="replace"), calls):
+        yield Finding("leak", path, f"{leak}: revoke the key, then record again")
+    if damage:
+        yield Finding("damaged", path, damage)
+        return
+    if file.ending == UNUSED:
+        what = (
+            f"{counted(len(calls), 'call')} that the item does not make now; recording takes from"
+        )
+        yield Finding("unused", path, f"{what} there before it pays", note=True)
+    if used.lacks(file.stem):
+        yield Finding("orphan", path, "no item uses it")
+
+
+def _find_leaks(text: str, calls: Sequence[Call]) -> list[str]:
+    """Name the keys in a cassette's text, else those that are written with an escape in a call."""
+    leaks = {
+        f"{secret.kind} in line {text.count(chr(10), 0, text.index(secret.text)) + 1}": None
+        for secret in find(text)
+    } or {
+        f"{secret.kind} in call {number}": None
+        for number, call in enumerate(calls, start=1)
+        for secret in find((call.body, call.answer))
+    }
+    return list(leaks)
+
+
+def prunable_files(used: Used) -> list[Path]:
+    """Return the files to remove: unused cassettes, calls and pictures, and left-overs.
+
+    Cassettes of agents and models that no item uses are not among them.
+    """
+    unused = [
+        path
+        for path, stem, ending in cassette_files(used.folder)
+        if used.lacks(stem) or (ending == UNUSED and model_folder_of(stem) in used.model_folders)
+    ]
+    pictures = unused_pictures(used.folder, removed=unused)
+    return [*unused, *pictures, *stray_files(used.folder)]
+
+
+def remove_files(folder: Path, paths: Collection[Path]) -> None:
+    """Remove files, and the folders below `folder` that become empty."""
+    for path in paths:
+        path.unlink(missing_ok=True)
+        for parent in path.parents:
+            if parent == folder or any(parent.iterdir()):
+                break
+            parent.rmdir()
+
+
+@dataclass(slots=True)
+class Stats:
+    """The counts of the cassettes of an agent and a model, for one category of tasks.
+
+    `size` is in bytes, `unused` a number of calls, and `pictures` has the sizes by digest.
+    """
+
+    items: int = 0
+    purposes: Counter[str] = field(default_factory=Counter)
+    usage: Usage = field(default_factory=Usage)
+    size: int = 0
+    unused: int = 0
+    pictures: dict[str, int] = field(default_factory=dict)
+
+
+def count_calls(folder: Path) -> dict[tuple[str, str], Stats]:
+    """Return the counts by agent and model (`reflective/claude`) and by category, sorted.
+
+    Raises:
+        CassetteError: a damaged file.
+    """
+    rows: dict[tuple[str, str], Stats] = {}
+    for path, stem, ending in cassette_files(folder):
+        if ending == PARTIAL:
+            continue
+        category = installed_tasks().get(case_of(stem).partition("/")[0], "own pages")
+        row = rows.setdefault((model_folder_of(stem), category), Stats())
+        calls = read_cassette(path)
+        if ending == UNUSED:
+            row.unused += len(calls)
+            continue
+        row.items += 1
+        row.purposes.update(call.origin.purpose if call.origin else "unknown" for call in calls)
+        row.usage += usage_of(calls)
+        row.size += path.stat().st_size
+        for digest in {digest for call in calls for digest in call.request.pictures}:
+            row.pictures[digest] = len(read_picture(folder, digest))
+    return dict(sorted(rows.items()))
+
+
+def shown_calls(path: Path) -> Iterator[str]:
+    """Yield a text for each request and each completion of a cassette.
+
+    A request is shown with the messages that are new since the one before, and with its tools if
+    they changed.
+
+    Raises:
+        CassetteError: a damaged file.
+    """
+    before: Call | None = None  # the last call of a conversation
+    for number, call in enumerate(read_cassette(path), start=1):
+        request = call.request
+        is_text = request.path == CHAT and not request.tools and len(request.messages) == 1
+        origin = f": {call.origin}" if call.origin else ""
+        lines = [f"=== call {number}{origin} ===", *_lines_of(request, None if is_text else before)]
+        yield sanitize_lines(redact("\n".join(lines)))
+        said = redact(call.completion)
+        tokens = f", {call.tokens[0]:,} + {call.tokens[1]:,} tokens" if call.tokens else ""
+        stream = ", a stream" if isinstance(call.answer, str) else ""
+        lines = [f"--- {sanitize_line(said.model or 'model')}{tokens}{stream} ---"]
+        for name, text in said.sections:
+            lines += section_lines(name, text)
+        yield "\n".join(lines)
+        if not is_text:
+            before = call
+
+
+def _lines_of(request: Request, before: Call | None) -> Iterator[str]:
+    """Yield the lines of a request; `before` is the last call of its conversation."""
+    messages = request.messages
+    if request.path != CHAT:
+        yield f"path: {request.path}"
+    if request.normalized:
+        yield f"normalized: {', '.join(request.normalized)}"
+    if request.tools != (before.request.tools if before else {}):
+        yield "tools:" if request.tools else "tools: none"
+        for name, tool in request.tools.items():
+            yield f"  {_tool(name, tool)}"
+    if len(messages) == 1:
+        yield request.text
+        return
+    new = tuple(messages)
+    if before is not None:
+        new = before.completion.unseen(messages, before.request.messages)
+    if earlier := len(messages) - len(new):
+        yield f"… {counted(earlier, 'earlier message')}"
+    for message in new:
+        yield f"[{message.role}]\n{message}"
+
+
+def _tool(name: str, tool: Any) -> str:
+    """Describe a tool in a line, such as `click(element): Click an element`."""
+    tool = tool if isinstance(tool, Mapping) else {}
+    schema = tool.get("parameters") or tool.get("input_schema")
+    fields = schema.get("properties") if isinstance(schema, Mapping) else None
+    description = " ".join(str(tool.get("description") or "").split())
+    given = ", ".join(map(str, fields)) if isinstance(fields, Mapping) else ""
+    return f"{name}({given})" + (f": {description}" if description else "")
