@@ -43,9 +43,6 @@ class Grid:
 
     Attributes:
         url: the Grid's address, without a user.
-        user: the user, or None.
-        password: the user's password.
-        capabilities: further capabilities.
         serve: the name and port by which nodes reach our pages; None for the address of the
             interface that leads to the Grid.
         worker: the name of the worker, such as `gw3`, empty without pytest-xdist.
@@ -89,19 +86,10 @@ class Grid:
         return [text for text in [self.user, self.password, *_texts(vendors)] if text]
 
     def for_worker(self, worker: str) -> Grid:
-        """Return the Grid as a worker uses it: a given port is that of the first worker.
-
-        Raises:
-            UsageError: there is no port for this worker.
-        """
+        """Return the Grid as a worker uses it: a given port is that of the first worker."""
         serve = self.serve
         if serve is not None and serve.port and worker.startswith("gw"):
             serve = HostPort(serve.host, serve.port + int(worker.removeprefix("gw")))
-            if serve.port > 65535:
-                raise UsageError(
-                    f"--miniwob-serve: worker {worker} would serve at port {serve.port}, as each "
-                    "worker takes the next one: give a lower port"
-                )
         return replace(self, worker=worker, serve=serve)
 
 
@@ -125,7 +113,7 @@ def read_grid(address: str, capabilities: Mapping[str, Any], serve: HostPort | N
     return Grid(url, user, password, capabilities, serve)
 
 
-def parse_address(name: str, text: str) -> str:
+def parse_address(text: str) -> str:
     """Return the address of a Grid that an option gives.
 
     Raises:
@@ -133,32 +121,28 @@ def parse_address(name: str, text: str) -> str:
     """
     if not is_server(text) or urlsplit(text).query:
         raise UsageError(
-            f"{name}: give the whole address of a Selenium Grid, without a query, such as "
+            "give the whole address of a Selenium Grid, without a query, such as "
             "http://grid.example:4444"
         )
     return text
 
 
-def parse_host_port(name: str, text: str) -> HostPort:
+def parse_host_port(text: str) -> HostPort:
     """Return the host and the port of an option's `HOST[:PORT]`; another form is a `UsageError`."""
     if match := re.fullmatch(r"([\w.-]+|\[[\da-fA-F:.]+\])(?::([1-9]\d{0,4}))?", text):
         return HostPort(match[1].strip("[]"), int(match[2] or 0))
     raise UsageError(
-        f"{name}: {text!r} must be HOST or HOST:PORT, as nodes of the Grid reach this machine, "
+        f"{text!r} must be HOST or HOST:PORT, as nodes of the Grid reach this machine, "
         "such as 10.0.0.5 or build-7.example:9000"
     )
 
 
-def check_capabilities(name: str, capabilities: Mapping[str, Any]) -> None:
+def check_capabilities(capabilities: Mapping[str, Any]) -> None:
     """Raise a `UsageError` if capabilities change something that pages depend on."""
     if capabilities.get("browserName", "chrome") != "chrome":
-        raise UsageError(
-            f"{name}: can't set browserName: pages are certified for Chrome and Chromium"
-        )
+        raise UsageError("can't set browserName: pages are certified for Chrome and Chromium")
     chrome = capabilities.get(CHROME_OPTIONS, {})
     if wrong := [key for key in _OURS if key in capabilities or key in chrome]:
-        raise UsageError(f"{name}: can't set {', '.join(wrong)}")
+        raise UsageError(f"can't set {', '.join(wrong)}")
     if not isinstance(chrome, dict) or not isinstance(chrome.get("args", []), list):
-        raise UsageError(
-            f'{name}: {CHROME_OPTIONS} must be an object such as {{"args": ["--no-sandbox"]}}'
-        )
+        raise UsageError(f'{CHROME_OPTIONS} must be an object such as {{"args": ["--no-sandbox"]}}')

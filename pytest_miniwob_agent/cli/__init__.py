@@ -2,12 +2,12 @@
 
 - `show` and `play`: one recorded item, in the terminal or in a window.
 - `cassettes` and `batch`: recorded calls, and calls that wait for a Batch API.
-- `results`, `report`, `compare` and `tables`: what runs have written.
+- `results` (and `report`), `compare` and `tables`: what runs have written.
 - `tasks` and `certify`: the tasks, and whether their pages are deterministic.
 - `new_task` and `open`: your own pages.
 - `prompts`: copies of an agent's prompts.
 - `doctor`: what a run needs.
-- `arguments`, `display` and `progress`: what several commands share.
+- `arguments` and `progress`: what several commands share.
 """
 
 from __future__ import annotations
@@ -22,15 +22,14 @@ from pytest_miniwob_agent.core.errors import MiniwobError
 from pytest_miniwob_agent.core.secrets import redact
 
 COMMANDS = (
-    "doctor", "show", "play", "cassettes", "batch", "prompts", "compare", "results", "report",
-    "tables", "tasks", "new-task", "open", "certify",
+    "doctor", "show", "play", "cassettes", "batch", "prompts", "compare", "results", "tables",
+    "tasks", "new-task", "open", "certify",
 )  # fmt: skip
 """The modules of the commands, in the order of `--help`.
 
 The function `add(commands)` of each adds its parser, with its function as the default of `run`.
 What only that function needs is imported there, so that `--help` is fast.
 """
-
 
 EXAMPLES = """\
 Examples:
@@ -46,11 +45,7 @@ Arguments after -- are those of a pytest run, whose items are meant: miniwob-age
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command.
-
-    Returns:
-        The exit status: 0 for success, 1 if the command found a problem, 2 for wrong usage.
-    """
+    """Run a command; return 0, 1 if it found a problem, or 2 for wrong usage."""
     parser = Parser(
         prog="miniwob-agent",
         description="Tools for the pytest plugin pytest-miniwob-agent, which runs web agents on "
@@ -73,4 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader has closed the pipe, as `head` does after some lines
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except KeyboardInterrupt:
+        print()
+        return 130
     return status

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pytest_miniwob_agent.tasks.suites import SUITES
+from pytest_miniwob_agent.tasks.catalogue import SUITES
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.tasks.pages import Catalogue
@@ -61,12 +61,8 @@ def add_pages(parser: argparse.ArgumentParser) -> None:
 
 
 def catalogue_of(options: argparse.Namespace) -> Catalogue:
-    """Return the catalogue that a command works on.
-
-    Raises:
-        UsageError: a folder has no pages, or a page's name is not valid or taken.
-    """
-    from pytest_miniwob_agent.plugin.options.project_folder import pages_of_ini_file
+    """Return the catalogue that a command works on."""
+    from pytest_miniwob_agent.plugin.options.reading import pages_of_ini_file
     from pytest_miniwob_agent.tasks.pages import Catalogue
 
     return Catalogue(options.pages or pages_of_ini_file())

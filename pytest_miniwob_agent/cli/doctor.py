@@ -13,9 +13,11 @@ from importlib import metadata
 from typing import TYPE_CHECKING
 
 from pytest_miniwob_agent.cli.arguments import Commands, add_browser, add_pytest_args
+from pytest_miniwob_agent.core.actions import Click
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import BrowserError
 from pytest_miniwob_agent.core.files import display_path
+from pytest_miniwob_agent.core.observations import Transition
 from pytest_miniwob_agent.core.secrets import KEY_VARIABLE, KEY_VARIABLES, redact
 from pytest_miniwob_agent.core.text import counted, listed, sanitize_line
 from pytest_miniwob_agent.tasks.catalogue import OTHER
@@ -48,12 +50,11 @@ def add(commands: Commands) -> None:
     parser = commands.add_parser(
         "doctor",
         help="check that everything a run needs is installed and works",
-        description="Check the versions of the packages, Chromium and its driver, that a page "
-        "loads and reacts to clicks, its font, the cassettes of the items that pytest collects "
-        "here, and that there is a key. If the run's browsers are on a Selenium Grid "
-        "(--miniwob-remote), check that instead of Chromium. Shows how to fix problems, and exits "
-        "with 1 if there are any. Makes no network requests except to the Grid, and does not print "
-        "the key.",
+        description="Check the versions of packages, Chromium and its driver, that a page loads "
+        "and reacts to clicks, its font, the cassettes of the items that pytest collects here, and "
+        "that there is a key. With --miniwob-remote, the Selenium Grid is checked in place of "
+        "Chromium. Shows how to fix problems, and exits with 1 if there are any. Makes no network "
+        "requests except to the Grid, and does not print the key.",
     )
     add_pytest_args(parser)
     add_browser(parser)
@@ -76,12 +77,14 @@ def examine(browser: str | None, pytest_args: Sequence[str]) -> Iterator[Check]:
 
     yield from check_versions()
     collected = collect(pytest_args)
-    if collected.grid is None or browser is not None:
-        yield from check_browser(browser)
+    settings = collected.settings
+    if browser is None and settings is not None and settings.grid is not None:
+        yield from check_grid(settings.grid)
     else:
-        yield from check_grid(collected.grid)
+        yield from check_browser(browser)
     yield from check_cassettes(collected)
-    yield check_key(collected.key_variable or os.environ.get(KEY_VARIABLE, ""))
+    named = settings and settings.key_variable
+    yield check_key(named or os.environ.get(KEY_VARIABLE, ""))
 
 
 def check_versions() -> Iterator[Check]:
@@ -117,14 +120,9 @@ def check_grid(grid: Grid) -> Iterator[Check]:
         found, _, hint = str(error).rpartition(". ")
         yield Check("Grid", found, hint)
         return
-    found = (
-        f"Selenium {' and '.join(status.versions) or 'without nodes'} at {grid.url}, "
-        f"{counted(status.slots, 'slot')} for Chrome, {status.free} free"
-    )
+    found = f"answers at {grid.url}, {counted(status.slots, 'slot')} for Chrome, {status.free} free"
     yield Check("Grid", found, "" if status.slots else "start a node with Chrome, see docs/grid.md")
-    if status.slots and not status.free:
-        yield Check("page", "not tried, as the Grid is full", "try again later", note=True)
-    elif status.slots:
+    if status.free:
         yield from check_page(Browser(launcher=launcher), "see docs/grid.md")
 
 
@@ -136,68 +134,26 @@ def check_browser(path: str | None) -> Iterator[Check]:
     what = "Chromium"
     try:
         chromium = local.find_browser(path)
-        version, shell = _version(chromium), local.is_shell(chromium)
+        version, hint = _version(chromium), ""
         if path or os.environ.get("MINIWOB_BROWSER"):
             why = f"as {'--browser' if path else 'MINIWOB_BROWSER'} says"
+        elif local.is_shell(chromium):
+            why = "the headless shell, as it is faster"
         else:
-            why = (
-                "the headless shell, as it is faster" if shell else "as there is no headless shell"
-            )
-        yield Check(what, f"{version} ({chromium}), {why}")
-        if "no headless shell" in why:
-            found = "not installed; replays would be faster"
-            yield Check("headless shell", found, local.SHELL_HINT, note=True)
+            why = "as there is no headless shell, which is faster"
+            hint = f"install it, {local.SHELL_HINT}"
+        yield Check(what, f"{version} ({chromium}), {why}", hint, note=bool(hint))
         what = "chromedriver"
         driver = local.find_driver(chromium)
     except BrowserError as error:
         found, _, hint = str(error).partition(": ")
         yield Check(what, found, hint or "give the path of an existing one")
         return
-    of_driver = _version(driver)
-    same = of_driver.partition(".")[0] == version.partition(".")[0]
-    fix = "" if same else f"install the one of Chromium's version, {version}: {local.DRIVER_HINT}"
+    of_driver, fix = _version(driver), ""
+    if of_driver.partition(".")[0] != version.partition(".")[0]:
+        fix = f"install the one of Chromium's version, {version}: {local.DRIVER_HINT}"
     yield Check(what, f"{of_driver} ({driver})", fix)
     yield from check_page(Browser(path))
-
-
-def check_page(
-    browser: Browser, hint: str = "see the lines above; both must be of one version"
-) -> Iterator[Check]:
-    """Check that a page loads and is read, its font, and that clicks land; close the browser.
-
-    Args:
-        browser: the browser to open the page in.
-        hint: the fix where the browser does not start, or the page does not load.
-    """
-    from pytest_miniwob_agent.browser.environment import FONT, MiniwobEnvironment
-    from pytest_miniwob_agent.browser.process import BOUNDARY_EVENTS
-
-    try:
-        page = MiniwobEnvironment(browser, Case("click-button", OTHER, 0))
-        observation = page.reset()
-        fonts, clicks = page.fonts(), page.clicks_what_reinserts_itself()
-    except BrowserError as error:
-        yield Check("page", str(error), hint)
-        return
-    finally:
-        browser.close()
-    elements = counted(len(observation.elements), "element")
-    read = observation.goal and observation.elements
-    fix = "" if read else "reinstall the pages: pip install --force-reinstall miniwob"
-    yield Check("page", f"click-button loads, {elements} read", fix)
-    fix = f"it should be {FONT} alone: pip install --force-reinstall font-roboto"
-    found = f"{' and '.join(fonts) or 'none'} for all text"
-    yield Check("font", found, "" if fonts == [FONT] else fix)
-    if clicks:
-        yield Check("clicks", "land")
-    else:
-        yield Check(
-            "clicks",
-            "miss elements that insert themselves again, such as those of click-pie",
-            f"this browser can't switch {BOUNDARY_EVENTS} off: choose one that can, such as "
-            "Chromium 150 to 156, with --miniwob-browser",
-            note=True,
-        )
 
 
 def _version(program: str) -> str:
@@ -212,9 +168,47 @@ def _version(program: str) -> str:
     return match[0] if match else f"of unknown version: {printed}"
 
 
+def check_page(
+    browser: Browser, hint: str = "see the lines above; both must be of one version"
+) -> Iterator[Check]:
+    """Check that a page loads and is read, its font, and that clicks land; close the browser."""
+    from pytest_miniwob_agent.browser.environment import FONT, MiniwobEnvironment
+    from pytest_miniwob_agent.browser.process import BOUNDARY_EVENTS
+
+    try:
+        page = MiniwobEnvironment(browser, Case("click-button", OTHER, 0))
+        observation, fonts = page.reset(), page.fonts()
+        pie = MiniwobEnvironment(browser, Case("click-pie", OTHER, 1005))
+        shown = Transition(pie.reset())
+        for text in ("+", shown.observation.goal.split('"')[1]):
+            elements = shown.observation.elements
+            shown = pie.step(Click(next((one.id for one in elements if one.text == text), 0) or 0))
+    except BrowserError as error:
+        yield Check("page", str(error), hint)
+        return
+    finally:
+        browser.close()
+    count = counted(len(observation.elements), "element")
+    read = observation.goal and observation.elements
+    fix = "" if read else "reinstall the pages: pip install --force-reinstall miniwob"
+    yield Check("page", f"click-button loads, {count} read", fix)
+    fix = f"it should be {FONT} alone: pip install --force-reinstall font-roboto"
+    found = f"{' and '.join(fonts) or 'none'} for all text"
+    yield Check("font", found, "" if fonts == [FONT] else fix)
+    if shown.solved:
+        yield Check("clicks", "land")
+    else:
+        yield Check(
+            "clicks",
+            "miss elements that insert themselves again, such as those of click-pie",
+            f"this browser can't switch {BOUNDARY_EVENTS} off: choose one that can, such as "
+            "Chromium 150 to 156, with --miniwob-browser",
+            note=True,
+        )
+
+
 def check_cassettes(collected: Collector) -> Iterator[Check]:
     """Check the cassettes of the items that pytest collects here."""
-    from pytest_miniwob_agent.cassettes.folder.steps import lint_folder
     from pytest_miniwob_agent.plugin.inner import NO_ITEMS
 
     used = collected.used
@@ -227,28 +221,15 @@ def check_cassettes(collected: Collector) -> Iterator[Check]:
         yield Check("items", found, hint, note=True)
         return
     stems = [stem for stem in used.stems if stem not in used.deselected]
-    if stems:
-        yield Check("items", f"{len(stems)} of {', '.join(sorted(used.model_folders))}")
     missing = [stem for stem in stems if not (used.folder / f"{stem}.yaml").is_file()]
     found = f"{len(stems) - len(missing)} of {len(stems)} recorded in {display_path(used.folder)}"
     found += f"; missing: {listed(missing, 1)}" if missing else ""
     fix = "pytest --miniwob-record=new_episodes records them" if missing else ""
     yield Check("cassettes", found, fix)
-    findings = lint_folder(used)
-    problems = [finding for finding in findings if not finding.note]
-    for example in (problems or findings)[:1]:
-        found = f"{counted(len(problems or findings), 'problem')}, such as "
-        found += f"{display_path(example.path)}: {example.kind}"
-        fix = "miniwob-agent cassettes lint lists them all"
-        yield Check("cassettes", found, fix, note=not problems)
 
 
 def check_key(variable: str = "") -> Check:
-    """Check that there is a key, without showing it.
-
-    Args:
-        variable: the environment variable that holds it; empty for that of any provider.
-    """
+    """Check that there is a key, without showing it: in a variable, or in that of any provider."""
     names = [variable] if variable else KEY_VARIABLES
     found = [name for name in names if os.environ.get(name)]
     if found:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
-from argparse import ArgumentTypeError, Namespace
-from dataclasses import dataclass
+from argparse import Namespace
+from functools import partial
 
 from pytest_miniwob_agent.cli.arguments import Commands
-from pytest_miniwob_agent.cli.display import check_display
 from pytest_miniwob_agent.cli.show import add_item, replay_item
 from pytest_miniwob_agent.core.actions import Action
 from pytest_miniwob_agent.core.errors import UsageError
@@ -31,58 +31,44 @@ def add(commands: Commands) -> None:
         ("--auto", None, "do not wait for Enter, but continue after MS milliseconds"),
         ("--slowmo", 1, "slow each action down by MS milliseconds, half before it, half after it"),
     ):
-        parser.add_argument(name, type=_milliseconds, default=default, metavar="MS", help=text)
+        parser.add_argument(name, type=int, default=default, metavar="MS", help=text)
     parser.set_defaults(run=run)
 
 
-def _milliseconds(text: str) -> int:
-    if not text.isdecimal():
-        raise ArgumentTypeError(f"{text!r} must be a whole number of milliseconds")
-    return int(text)
-
-
 def run(options: Namespace) -> int:
-    """Show an item's episode in a window; return 1 if the item has no result.
-
-    Raises:
-        UsageError: there is no terminal to wait for keys on, or no display.
-    """
+    """Show an item's episode in a window; return 1 if the item has no result."""
     if options.auto is None and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError(
             "play waits for a key before each action and needs a terminal; use --auto MS to "
             "continue without keys, or `miniwob-agent show` to print the episode"
         )
     check_display("play", "`miniwob-agent show` needs none")
-    steps = _Steps(options.auto)
     # The window is on this machine, wherever other runs have their browsers.
     args = [*options.pytest_args, "--miniwob-headed", "--miniwob-remote="]
+    return replay_item(options, args, partial(wait, options.auto), options.slowmo)
+
+
+def wait(auto: int | None, following: Action | str) -> bool:
+    """Announce what follows, and wait for Enter or `auto` milliseconds; return False to quit."""
+    text = f"next: {sanitize_line(following)}"
+    if isinstance(following, str):
+        text = f"the {following} ends here"
+    if auto is not None:
+        print(f"\n{text}", flush=True)
+        time.sleep(auto / 1000)
+        return True
     try:
-        status = replay_item(options, args, steps, options.slowmo)
-    except KeyboardInterrupt:
-        print()
-        return 130
-    return 0 if steps.quit else status
+        answer = input(f"\n{text}  [Enter continues, q quits] ")
+    except EOFError:
+        return False
+    return answer.strip().lower() not in ("q", "quit")
 
 
-@dataclass
-class _Steps:
-    """Waits before each action: for Enter, or for `auto` milliseconds."""
-
-    auto: int | None
-    quit: bool = False
-
-    def __call__(self, following: Action | str) -> bool:
-        """Announce what follows; return False if the user quits."""
-        text = f"next: {sanitize_line(following)}"
-        if isinstance(following, str):
-            text = f"the {following} ends here"
-        if self.auto is not None:
-            print(f"\n{text}", flush=True)
-            time.sleep(self.auto / 1000)
-            return True
-        try:
-            answer = input(f"\n{text}  [Enter continues, q quits] ")
-        except EOFError:
-            answer = "q"
-        self.quit = answer.strip().lower() in ("q", "quit")
-        return not self.quit
+def check_display(command: str, instead: str) -> None:
+    """Check that a window can be opened; `instead` says what can be done without one."""
+    if sys.platform == "linux" and not (
+        os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    ):
+        raise UsageError(
+            f"{command} opens a window, and there is no display (DISPLAY is not set); {instead}"
+        )

@@ -1,4 +1,4 @@
-"""`miniwob-agent prompts`: lists and copies the built-in prompts of an agent."""
+"""`miniwob-agent prompts copy`: copies the built-in prompts of an agent."""
 
 from __future__ import annotations
 
@@ -11,54 +11,35 @@ from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.text import counted, listed, nearest
 
 DESCRIPTION = """\
-List and copy the built-in prompts of an agent, to change them.
+Copy the prompts of an agent into a folder, to change them.
 
   miniwob-agent prompts copy reflective prompts/ plan.txt
   pytest --miniwob-prompts=prompts
 
 Each file of the folder replaces the agent's own of the same name. Copy those that you work on, or
-all of them: a copy does not change with later versions of this package.
+all of them: a copy does not change with later versions of this package. Makes the folder, and
+copies nothing if one of the files exists.
 """
 
 
 def add(commands: Commands) -> None:
-    """Add the arguments of all steps."""
-    steps = commands.add_parser(
-        "prompts",
-        help="list and copy the prompts of an agent, to change them",
-        description=DESCRIPTION,
-    ).add_subparsers(required=True, metavar="STEP", dest="step")
-    lister = steps.add_parser(
-        "list", help="list the prompts of an agent", description="List the prompts of an agent."
+    """Add the arguments."""
+    text = "copy the prompts of an agent, to change them"
+    steps = commands.add_parser("prompts", help=text, description=DESCRIPTION).add_subparsers(
+        required=True, metavar="STEP", dest="step"
     )
-    lister.set_defaults(run=list_prompts)
-    copier = steps.add_parser(
-        "copy",
-        help="copy the prompts of an agent into a folder",
-        description="Copy the prompts of an agent into a folder, for --miniwob-prompts. Makes the "
-        "folder, and copies nothing if one of the files exists.",
+    parser = steps.add_parser("copy", help=text, description=DESCRIPTION)
+    parser.add_argument(
+        "agent",
+        metavar="AGENT",
+        help="reflective, rci, webwise, tools, one that an installed package registers, or "
+        "package.module:Class",
     )
-    for parser in (lister, copier):
-        parser.add_argument(
-            "agent",
-            metavar="AGENT",
-            help="reflective, rci, webwise, tools, one that an installed package registers, or "
-            "package.module:Class",
-        )
-    copier.add_argument("folder", type=Path, metavar="DIR", help="the folder to copy them into")
-    copier.add_argument(
+    parser.add_argument("folder", type=Path, metavar="DIR", help="the folder to copy them into")
+    parser.add_argument(
         "names", nargs="*", metavar="PROMPT", help="prompts, such as plan.txt (default: all)"
     )
-    copier.set_defaults(run=copy)
-
-
-def list_prompts(options: Namespace) -> int:
-    """Print the names of an agent's prompts."""
-    from pytest_miniwob_agent.agents.registry import prompt_files
-
-    for file in prompt_files(options.agent):
-        print(file.name)
-    return 0
+    parser.set_defaults(run=copy)
 
 
 def copy(options: Namespace) -> int:

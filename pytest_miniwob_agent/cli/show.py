@@ -17,9 +17,8 @@ def add(commands: Commands) -> None:
     parser = commands.add_parser(
         "show",
         help="print an item's whole episode: screens, calls, actions, reflections",
-        description="Replay an item from its cassette and print its whole episode: the goal, and "
-        "for each trial the screens as the model saw them, the calls, the actions and their "
-        "effects, the ending, and the reflection. An item that drifts is shown up to the drift. No "
+        description="Replay an item from its cassette and print its whole episode, up to a drift: "
+        "screens as the model saw them, calls, actions and their effects, endings, reflections. No "
         "model is called and nothing is written. Exits with 1 if the item has no result. To print "
         "a cassette without running anything: miniwob-agent cassettes show.",
         epilog="Name the item as pytest would run it here:\n\n"
@@ -54,13 +53,11 @@ def replay_item(
     step: Callable[[Action | str], bool] | None = None,
     slowmo: int | None = None,
 ) -> int:
-    """Replay an item and print its episode; return 1 if the item has no result.
-
-    The arguments are those of `inner.replay`.
-    """
+    """Replay an item, see `inner.replay`, and print its episode."""
     from pytest_miniwob_agent.plugin.inner import replay
     from pytest_miniwob_agent.terminal.episode import EpisodePrinter
 
     printer = EpisodePrinter(full=options.full)
     replay(options.case, pytest_args, printer, step, slowmo)
-    return 0 if printer.outcome is not None and printer.outcome.status.conclusive else 1
+    # There is no outcome if the user has left the replay.
+    return 0 if printer.outcome is None or printer.outcome.status.conclusive else 1

@@ -125,7 +125,7 @@ def find(data: Any, known: Collection[str] = ()) -> list[Secret]:
         found.extend(Secret(kind, text[start:end]) for start, end, kind in spans)
         return text
 
-    _map_texts(data, search)
+    map_texts(data, search)
     return found
 
 
@@ -142,7 +142,7 @@ def redact(data: Data, known: Collection[str] = ()) -> Data:
             text = f"{text[:start]}[{kind}]{text[end:]}"
         return text
 
-    redacted: Data = _map_texts(data, replace)
+    redacted: Data = map_texts(data, replace)
     return redacted
 
 
@@ -154,7 +154,7 @@ def _known(values: Collection[str]) -> list[tuple[str, str]]:
     return [(kind, value) for kind, value in pairs if len(value) >= _SHORTEST]
 
 
-def _map_texts(data: Any, change: Callable[[str, str], str], name: str = "") -> Any:
+def map_texts(data: Any, change: Callable[[str, str], str], name: str = "") -> Any:
     """Return data with its texts changed by a function of text and name.
 
     Data whose texts stay the same is returned itself. Constructors of dataclasses are not called.
@@ -163,12 +163,12 @@ def _map_texts(data: Any, change: Callable[[str, str], str], name: str = "") -> 
         return data if isinstance(data, Enum) else change(data, name)
     if isinstance(data, Mapping):
         changed = {
-            _map_texts(key, change): _map_texts(value, change, str(key))
+            map_texts(key, change): map_texts(value, change, str(key))
             for key, value in data.items()
         }
         return data if _same(data, changed) and _same(data.values(), changed.values()) else changed
     if isinstance(data, list | tuple):
-        parts = [_map_texts(part, change, name) for part in data]
+        parts = [map_texts(part, change, name) for part in data]
         if _same(data, parts):
             return data
         if isinstance(data, list):
@@ -178,7 +178,7 @@ def _map_texts(data: Any, change: Callable[[str, str], str], name: str = "") -> 
         result = data
         for part in data.__dataclass_fields__:
             value = getattr(data, part, None)
-            if (new := _map_texts(value, change, part)) is not value:
+            if (new := map_texts(value, change, part)) is not value:
                 result = copy.copy(data) if result is data else result
                 object.__setattr__(result, part, new)  # of frozen ones too
         return result

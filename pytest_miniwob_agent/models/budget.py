@@ -174,7 +174,7 @@ def parse_prices(text: str) -> dict[str, Price]:
                 raise ValueError
         except ValueError:
             raise UsageError(
-                f"miniwob_prices: {entry.strip()!r} is not a price: give MODEL PROMPT COMPLETION, "
+                f"{entry.strip()!r} is not a price: give MODEL PROMPT COMPLETION, "
                 "in US dollars for a million tokens, such as 'gpt-5 1.25 10'"
             ) from None
     return prices

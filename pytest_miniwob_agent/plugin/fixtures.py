@@ -14,7 +14,6 @@ from pytest_miniwob_agent.core.events import Episode
 from pytest_miniwob_agent.core.protocols import Agent, Model, Page
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import sanitize_lines
-from pytest_miniwob_agent.plugin.items.collection import Problem, limits_of, problem_of
 from pytest_miniwob_agent.plugin.items.run import RUN, ItemRun
 from pytest_miniwob_agent.plugin.run.state import STATE, settings_of
 
@@ -60,14 +59,15 @@ def miniwob_browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
 @pytest.fixture
 def miniwob_case(request: pytest.FixtureRequest) -> Case:
     """The item's task, category and seed."""
-    problem: Problem = request.param
-    return problem.case
+    run: ItemRun = request.node.stash[RUN]
+    return run.problem.case
 
 
 @pytest.fixture
 def miniwob_limits(request: pytest.FixtureRequest, miniwob_case: Case) -> Limits:
     """The trials, actions and model calls that the item may have."""
-    return limits_of(request.node)
+    run: ItemRun = request.node.stash[RUN]
+    return run.problem.limits
 
 
 @pytest.fixture
@@ -79,9 +79,8 @@ def miniwob_environment(
     """
     from pytest_miniwob_agent.browser.environment import open_environment
 
-    problem = problem_of(request.node)
-    assert problem is not None
-    return open_environment(miniwob_browser, miniwob_case, problem.page)
+    run: ItemRun = request.node.stash[RUN]
+    return open_environment(miniwob_browser, miniwob_case, run.problem.page)
 
 
 @pytest.fixture
@@ -98,10 +97,7 @@ def miniwob_agent(request: pytest.FixtureRequest, miniwob_case: Case) -> Agent:
 
 @pytest.fixture
 def miniwob_llm(
-    request: pytest.FixtureRequest,
-    miniwob_agent: Agent,
-    miniwob_case: Case,
-    miniwob_limits: Limits,
+    request: pytest.FixtureRequest, miniwob_agent: Agent, miniwob_case: Case, miniwob_limits: Limits
 ) -> Iterator[Model]:
     """The model, behind the item's cassette. Override it for a model of your own.
 

@@ -14,12 +14,11 @@ from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.plugin.items import collection
 from pytest_miniwob_agent.plugin.items import report as item_report
 from pytest_miniwob_agent.plugin.options import reading
-from pytest_miniwob_agent.plugin.options.project_folder import project_folder
 from pytest_miniwob_agent.plugin.run import startup
 from pytest_miniwob_agent.plugin.run.state import STATE
 from pytest_miniwob_agent.terminal import statuses
 
-pytest_plugins = ["pytest_miniwob_agent.plugin.fixtures", "pytest_miniwob_agent.plugin.run.shard"]
+pytest_plugins = ["pytest_miniwob_agent.plugin.fixtures"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -36,7 +35,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     """Tell a worker of pytest-xdist the project's folder, and the one that all processes share."""
-    node.workerinput["miniwob_folder"] = str(project_folder(node.config))
+    node.workerinput["miniwob_folder"] = str(reading.project_folder(node.config))
     node.workerinput["miniwob_shared"] = str(node.config.stash[STATE].shared or "")
 
 
@@ -51,10 +50,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     collection.check_marked(items)
 
 
+@pytest.hookimpl(trylast=True, specname="pytest_collection_modifyitems")
+def pytest_before_split(config: pytest.Config) -> None:
+    """Note that items may now be split; pytest-split, registered later, does so last of all."""
+    state = config.stash[STATE]
+    state.selection.splitting = state.settings.shard is not None
+
+
 def pytest_deselected(items: Sequence[pytest.Item]) -> None:
-    """Remember the cases that are left out."""
-    if items:
-        items[0].config.stash[STATE].selection.deselect(collection.cases_of(items))
+    """Remember the cases that are left out; those of other shards are not."""
+    if items and not (selection := items[0].config.stash[STATE].selection).splitting:
+        selection.deselected |= collection.cases_of(items)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -76,7 +82,6 @@ def pytest_runtest_makereport(
     item_report.remember_end(item, call)
     report = yield
     item_report.attach_outcome(item, call, report)
-    item_report.redact_report(item, report)
     return report
 
 

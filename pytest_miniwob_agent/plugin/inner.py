@@ -11,12 +11,12 @@ import io
 import os
 import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pytest_miniwob_agent.browser.grid_address import Grid
 from pytest_miniwob_agent.cassettes.folder.stems import Used
 from pytest_miniwob_agent.core.actions import Action
 from pytest_miniwob_agent.core.case import Case
@@ -26,15 +26,24 @@ from pytest_miniwob_agent.core.observations import Shot
 from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.core.protocols import Observer, Page, Visible
 from pytest_miniwob_agent.core.text import listed, nearest
-from pytest_miniwob_agent.plugin.items.collection import case_of, cases_of
-from pytest_miniwob_agent.plugin.options.project_folder import suite_files
-from pytest_miniwob_agent.plugin.options.reading import read_settings
+from pytest_miniwob_agent.plugin.items.collection import cases_of, problem_of
+from pytest_miniwob_agent.plugin.options.reading import read_settings, suite_files
+from pytest_miniwob_agent.plugin.options.settings import Settings
 from pytest_miniwob_agent.plugin.run.state import STATE
 
 NO_ITEMS = (
     "no item here uses a cassette: run this where your tests are, or name them after --; and name "
     "a model, in the ini file (miniwob_model) or with -- --miniwob-model=ID"
 )
+
+_LEFT_OUT = ("results", "baseline", "gate", "report", "trace", "answers")
+"""Our options that write, judge, or belong to recording."""
+
+_OTHERS: dict[str, Any] = {
+    "numprocesses": None, "dist": "no", "tx": [],
+    "xmlpath": None, "htmlpath": None, "json_report": False, "allure_report_dir": None,
+}  # fmt: skip
+"""Options of other plugins that would run the item elsewhere, or overwrite the reports of a run."""
 
 
 def _run(plugin: object, args: Sequence[str]) -> str:
@@ -78,31 +87,20 @@ def replay(
         raise UsageError(f"pytest can't run the item:\n{output}")
 
 
-_LEFT_OUT = ("results", "baseline", "gate", "report", "trace", "answers")
-"""Our options that write, judge, or belong to recording."""
-
-_OTHERS: dict[str, Any] = {
-    "numprocesses": None, "dist": "no", "tx": [],
-    "xmlpath": None, "htmlpath": None, "json_report": False, "allure_report_dir": None,
-}  # fmt: skip
-"""Options of other plugins that would run the item elsewhere, or overwrite the reports of a run."""
-
-
+@dataclass(eq=False)
 class _Player(Observer):
-    """Plugin of a run that replays one item, and follows its episode."""
+    """Plugin of a run that replays one item, and follows its episode; see `replay`."""
 
-    def __init__(
-        self,
-        case: str,
-        observer: Observer,
-        step: Callable[[Action | str], bool] | None,
-        slowmo: int | None,
-    ) -> None:
-        self._case, self._observer, self._step, self._slowmo = case, observer, step, slowmo
+    case: str
+    observer: Observer
+    step: Callable[[Action | str], bool] | None
+    slowmo: int | None
+    complete: bool = False
+    failure: BaseException | None = None
+
+    def __post_init__(self) -> None:
+        self.wants_pictures = self.step is not None  # before each action, the pointer in place
         self._stdout = sys.stdout
-        self.wants_pictures = step is not None  # before each action, with the pointer in place
-        self.complete = False
-        self.failure: BaseException | None = None
 
     @pytest.hookimpl(wrapper=True)
     def pytest_cmdline_main(self, config: pytest.Config) -> Generator[None, Any, Any]:
@@ -118,29 +116,29 @@ class _Player(Observer):
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self, config: pytest.Config) -> None:
         state = config.stash[STATE]
-        state.observe, state.slowmo = self.observe, self._slowmo
+        state.observe, state.slowmo = self.observe, self.slowmo
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(
         self, session: pytest.Session, items: list[pytest.Item]
     ) -> None:
         """Leave the one item that is meant."""
-        ids = {item.nodeid: case.id for item in items if (case := case_of(item)) is not None}
-        found = [
+        ids = {item.nodeid: found.case.id for item in items if (found := problem_of(item))}
+        meant = [
             name
             for name, id_ in ids.items()
-            if name == self._case or f"/{id_}".endswith(f"/{self._case}")
+            if name == self.case or f"/{id_}".endswith(f"/{self.case}")
         ]
-        items[:] = [item for item in items if [item.nodeid] == found]
-        if session.testsfailed or len(found) == 1:  # a failure is in pytest's output
+        items[:] = [item for item in items if [item.nodeid] == meant]
+        if session.testsfailed or len(meant) == 1:  # a failure is in pytest's output
             return
         if not ids:
             text = "no MiniWoB++ item here: run this where your tests are, or name them after --"
-        elif found:
-            text = f"{len(found)} items are called {self._case}; name one: {listed(found)}"
+        elif meant:
+            text = f"{len(meant)} items are called {self.case}; name one: {listed(meant)}"
         else:
-            text = f"no item here is called {self._case}"
-            text += nearest(self._case, sorted(set(ids.values())))
+            text = f"no item here is called {self.case}"
+            text += nearest(self.case, sorted(set(ids.values())))
             text += "; name other tests, seeds or options after --, as you would run them"
         self.failure = UsageError(text)
 
@@ -149,37 +147,37 @@ class _Player(Observer):
         with self._in_command():
             if self.wants_pictures and not isinstance(environment, Visible):
                 raise UsageError(
-                    f"the page of {self._case} is not in a browser, so there is nothing to see: "
+                    f"the page of {self.case} is not in a browser, so there is nothing to see: "
                     "`miniwob-agent show` prints the episode"
                 )
         return self
 
     def before_episode(self, case: Case) -> None:
         with self._in_command():
-            self._observer.before_episode(case)
+            self.observer.before_episode(case)
 
     def on_event(self, event: Event) -> None:
         with self._in_command():
-            self._observer.on_event(event)
+            self.observer.on_event(event)
 
     def on_picture(self, shot: Shot, trial: int, step: int, action: Action | None) -> None:
         self._wait(action or "trial")
 
     def after_item(self, outcome: Outcome) -> None:
-        if self.wants_pictures:  # the window stays open until the user has seen the end
+        if self.wants_pictures and not self.complete:  # until the user has seen the end
             self._wait("episode")
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if (outcome := getattr(report, "miniwob", None)) is not None:
             self.complete = True
             with self._in_command():
-                self._observer.after_item(outcome)
+                self.observer.after_item(outcome)
 
     def _wait(self, following: Action | str) -> None:
         """Wait until the user lets the replay go on; end the run if not."""
-        assert self._step is not None
+        assert self.step is not None
         with self._in_command():
-            go_on = self._step(following)
+            go_on = self.step(following)
         if not go_on:
             self.complete = True
             pytest.exit("the user quits")
@@ -202,25 +200,22 @@ class Collector:
 
     Attributes:
         used: the cassettes of the run's items; those of `miniwob_suites` count as deselected.
-        key_variable: the environment variable that an option names for the key.
-        grid: the Grid that the run opens its browsers on; None for this machine.
+        settings: the settings of the run, also if it can't collect its items; None if it has none.
         problem: why the items can't be collected, with pytest's output; empty if they can.
     """
 
     def __init__(self) -> None:
         self.used = Used(Path(), ())
-        self.key_variable: str | None = None
-        self.grid: Grid | None = None
+        self.settings: Settings | None = None
         self.problem = "pytest can't collect the items:\n"
         self._suites: list[Path] = []
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_cmdline_main(self, config: pytest.Config) -> None:
-        """Read the settings, also of a run that can't collect its items."""
+        """Read the settings."""
         config.option.lf = False  # which leaves out files without an item that failed
         with contextlib.suppress(UsageError):  # pytest reports it later
-            settings = read_settings(config)
-            self.key_variable, self.grid = settings.key_variable, settings.grid
+            self.settings = read_settings(config)
 
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self, config: pytest.Config) -> None:
@@ -242,8 +237,7 @@ class Collector:
         state = session.config.stash[STATE]
         stems = set(state.cassettes_of(state.selection.cases))
         deselected = stems.difference(state.cassettes_of(cases_of(session.items)))
-        folder = state.settings.cassettes
-        self.used = Used(folder, sorted(stems), sorted(deselected))
+        self.used = Used(state.settings.cassettes, sorted(stems), sorted(deselected))
         self.problem = ""
 
 

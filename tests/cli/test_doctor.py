@@ -32,17 +32,20 @@ class TestCommand:
             "Chromium +[1-9].*, (the headless shell|as )",
             "chromedriver +[1-9]", "page +click-button loads, [1-9]", "font +Roboto for all text",
             "clicks +land",
-            "items +1 of reflective/m", "cassettes +1 of 1 recorded in cass",
+            "cassettes +1 of 1 recorded in cass",
             "OPENAI_API_KEY +is set",
         ):  # fmt: skip
             assert re.search(f"^ok +{expected}", out, re.M), expected
 
     def test_problems_are_counted_and_exit_with_1(self, project, call):
+        with (project.path / "tox.ini").open("a") as file:
+            file.write("\nminiwob_key_variable = MY_KEY\n")
         status, out, _ = call("doctor", "--browser", "/no/chromium")
         assert status == 1
-        assert re.search("^WRONG Chromium ", out, re.M)
+        assert "\nWRONG Chromium              no browser at '/no/chromium'" in out
+        assert "\nWRONG chromedriver" not in out
         assert re.search("^WRONG cassettes +0 of 12 recorded", out, re.M)
-        assert re.search("^note  OPENAI_API_KEY ", out, re.M)
+        assert "\nnote  MY_KEY                is not set, and only recording needs it\n" in out
         assert out.endswith("\n2 to fix\n")
 
     def test_notes_are_not_problems_and_a_project_is_not_needed(self, call, tmp_path, monkeypatch):
@@ -56,13 +59,7 @@ class TestCommand:
 
 @pytest.mark.integration
 class TestBrowser:
-    def test_without_a_browser_no_page_is_checked(self):
-        [finding] = doctor.check_browser("/no/chromium")
-        assert lines(finding).startswith("WRONG Chromium              no browser at '/no/chromium'")
-
-    def test_a_driver_of_another_version_is_a_problem_and_so_is_the_page(
-        self, tmp_path, monkeypatch
-    ):
+    def test_a_driver_of_another_version_is_a_problem(self, tmp_path, monkeypatch):
         driver = tmp_path / "chromedriver"
         driver.write_text('#!/bin/sh\necho ChromeDriver 99.0.1\n[ "$1" = --version ]\n')
         driver.chmod(0o755)
@@ -109,16 +106,12 @@ class TestBrowser:
 
 
 class TestCassettes:
-    def test_missing_and_damaged_cassettes_are_problems(self, recorded, monkeypatch):
+    def test_missing_cassettes_are_a_problem(self, recorded, monkeypatch):
         monkeypatch.chdir(recorded.path)
-        (cassette,) = recorded.path.glob("cassettes/*/*/*/*.yaml")
-        cassette.write_text("<<<<<<< HEAD\n")
         assert re.search(
             "^WRONG cassettes +1 of 12 recorded in cassettes; missing: reflective/m/.* and 10 "
             "more\n"
-            " +-> pytest --miniwob-record=new_episodes records them\n"
-            "WRONG cassettes +1 problem, such as cassettes/.*: damaged\n"
-            " +-> miniwob-agent cassettes lint lists them all\n",
+            " +-> pytest --miniwob-record=new_episodes records them\n",
             lines(*doctor.check_cassettes(collect([]))), re.M,
         )  # fmt: skip
 
@@ -129,21 +122,12 @@ class TestCassettes:
         assert re.search("^WRONG items +pytest can't collect the items", out, re.M)
 
 
-class TestKey:
-    @pytest.mark.integration
-    def test_the_variable_that_the_ini_file_names_is_looked_for(self, project, monkeypatch):
-        monkeypatch.chdir(project.path)
-        with (project.path / "tox.ini").open("a") as file:
-            file.write("\nminiwob_key_variable = MY_KEY\n")
-        *_, check = doctor.examine("/no/chromium", ["-k", "nothing"])
-        assert str(check).startswith("note  MY_KEY                is not set, and only ")
-
-    def test_a_missing_key_is_a_note_and_one_that_is_there_is_not_shown(self, monkeypatch):
-        assert str(doctor.check_key()).startswith(
-            "note  OPENAI_API_KEY        is not set, and only recording needs it\n"
-        )
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
-        assert str(doctor.check_key()) == "ok    OPENAI_API_KEY        is set"
+def test_a_missing_key_is_a_note_and_one_that_is_there_is_not_shown(monkeypatch):
+    assert str(doctor.check_key()).startswith(
+        "note  OPENAI_API_KEY        is not set, and only recording needs it\n"
+    )
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    assert str(doctor.check_key()) == "ok    OPENAI_API_KEY        is set"
 
 
 def test_a_package_of_another_version_is_a_problem(monkeypatch):

@@ -2,9 +2,9 @@
 
 import os
 import re
+import shlex
 import subprocess
 import sys
-from pathlib import Path
 from textwrap import dedent
 
 import pytest
@@ -37,42 +37,33 @@ def files(folder):
     }
 
 
-class TestInItsOwnProcess:
-    def test_a_reader_that_stops_reading_ends_the_command_without_a_traceback(self, recorded):
-        reader, writer = os.pipe()
-        os.close(reader)
-        result = subprocess.run(
-            [sys.executable, "-m", "pytest_miniwob_agent", "show", "click-menu-2/1"],
-            cwd=recorded.path, stdout=writer, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
-        os.close(writer)
-        assert (result.returncode, result.stderr) == (1, "")
+def test_a_reader_that_stops_reading_ends_the_command_without_a_traceback(recorded):
+    reader, writer = os.pipe()
+    os.close(reader)
+    result = subprocess.run(
+        [sys.executable, "-m", "pytest_miniwob_agent", "show", "click-menu-2/1"],
+        cwd=recorded.path, stdout=writer, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    os.close(writer)
+    assert (result.returncode, result.stderr) == (1, "")
 
-    def test_the_command_of_a_failure_shows_the_item(self, project, chat_server):
-        """With the agent, cassettes and limits of the run, in the folder in which it ran."""
-        chat_server.reply = lambda prompt: "click id=3" if ">Save" in prompt else "click id=1"
-        options = (
-            "-k", "click-tab/1", "--miniwob-record=once", f"--miniwob-base-url={chat_server.url}",
-            "--miniwob-model=other model", '--miniwob-agent-params={"memory": "plain"}',
-            "--miniwob-cassettes=my cassettes", "--miniwob-trials=2", "--miniwob-report=my report",
-        )  # fmt: skip
-        here, by_a_worker = (
-            dict(line.split(": ", 1) for line in result.outlines if ": " in line)
-            for result in (project.runpytest(*options), project.runpytest(*options, "-n1"))
-        )
-        assert here["in the report"] == "my report/index.html#/item/1-screen-1-step/click-tab/1"
-        for what in ("all of it", "in the report"):
-            assert here[what] == by_a_worker[what]
-        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-        shown = subprocess.run(
-            here["all of it"], shell=True, cwd=project.path, env={**os.environ, "PATH": path},
-            capture_output=True, text=True,
-        )  # fmt: skip
-        assert shown.returncode == 0, shown.stderr
-        assert shown.stdout.endswith(
-            "\nnot solved, best reward -1: reflective-plain-memory with other model\n"
-        )
-        assert shown.stdout.count("=== trial") == 2
+
+def test_the_command_of_a_failure_shows_the_item(project, chat_server, call):
+    """With the agent, cassettes and limits of the run, in the folder in which it ran."""
+    chat_server.reply = lambda prompt: "click id=3" if ">Save" in prompt else "click id=1"
+    result = project.runpytest(
+        "-n1", "-k", "click-tab/1", "--miniwob-record=once",
+        f"--miniwob-base-url={chat_server.url}",
+        "--miniwob-model=other model", '--miniwob-agent-params={"memory": "plain"}',
+        "--miniwob-cassettes=my cassettes", "--miniwob-trials=2", "--miniwob-report=my report",
+    )  # fmt: skip
+    shown = dict(line.split(": ", 1) for line in result.outlines if ": " in line)
+    assert shown["in the report"] == "my report/index.html#/item/1-screen-1-step/click-tab/1"
+    program, *words = shlex.split(shown["all of it"])
+    status, out, _ = call(*words)
+    assert (program, status) == ("miniwob-agent", 0)
+    assert out.endswith("\nnot solved, best reward -1: reflective-plain-memory with other model\n")
+    assert out.count("=== trial") == 2
 
 
 class TestItem:

@@ -13,7 +13,7 @@ from lxml import etree
 from projects import ROOT
 
 from pytest_miniwob_agent.cli import main
-from pytest_miniwob_agent.plugin.options.project_folder import SUITES
+from pytest_miniwob_agent.plugin.options.reading import SUITES
 from pytest_miniwob_agent.plugin.options.settings import OPTIONS
 from pytest_miniwob_agent.results.gate import Gate
 

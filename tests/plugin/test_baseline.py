@@ -89,11 +89,7 @@ class TestResults:
         assert solved.limits == {"trials": 2, "steps": 30, "calls": 500}
         assert (solved.rewards, failed.rewards) == ((1.0,), (-1.0, -1.0))
         assert (solved.response_models, solved.system_fingerprints) == (("m",), ())
-        assert (solved.agent, solved.model, solved.params) == (
-            "reflective",
-            "m",
-            {},
-        )
+        assert (solved.agent, solved.model, solved.params) == ("reflective", "m", {})
         assert set(solved.prompts) == {"plan.txt", "actions.txt", "summarise.txt"}
         assert "reflect.txt" in failed.prompts
 

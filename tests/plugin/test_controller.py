@@ -91,8 +91,7 @@ class TestRunFinished:
 
 
 @pytest.mark.parametrize(
-    ("file", "reason"),
-    [("taken", "it is a folder"), ("test_file.py/results.jsonl", "File exists")],
+    ("file", "reason"), [("taken", "it is a folder"), ("test_file.py/results.jsonl", "File exists")]
 )
 def test_a_results_file_that_cannot_be_written_is_refused_before_the_run(run, file, reason):
     (run.path / "taken").mkdir()

@@ -45,7 +45,7 @@ def test_settings_have_defaults():
     assert settings.llm_params == {}
     assert settings.cassettes == ROOT / "cassettes"
     assert settings.gate == "items"
-    assert settings.prices == {}
+    assert settings.price is None
     assert settings.headed is False
     assert (settings.model, settings.seeds, settings.results, settings.max_calls) == (None,) * 4
     assert settings.pending == ROOT / ".miniwob/pending.jsonl"
@@ -94,20 +94,18 @@ def test_prices_are_found_by_model():
     ("name", "value", "message"),
     [
         ("record", "onc", "'onc' is not one of none, once, new_episodes, all, defer (did you mean"),
+        ("seeds", "1000-", "seeds '1000-': '1000-' is not a number or range"),
+        ("prices", "m 1", "'m 1' is not a price"),
         ("trials", "none", "'none' must be a positive integer"),
-        ("trials", "0", "'0' must be a positive integer"),
         ("max-calls", "", "'' must be a positive integer"),
         ("concurrency", "-1", "'-1' must be a positive integer"),
         ("llm-params", "{", "this is not JSON: Expecting property name"),
-        ("llm-params", "", "this is not JSON"),
         ("llm-params", "[]", "this is not a JSON object"),
         ("agent-params", "3", "this is not a JSON object"),
         ("shard", "3/2", "'3/2' does not name a shard"),
         ("shard", "0/2", "'0/2' does not name a shard"),
-        ("shard", "2", "'2' does not name a shard"),
         ("max-cost", "free", "'free' must be an amount of US dollars above 0"),
         ("max-cost", "0", "'0' must be an amount"),
-        ("max-cost", "inf", "'inf' must be an amount"),
         ("max-cost", "", "'' must be an amount"),
         ("key-variable", "sk-secret", "give the name of an environment variable"),
         ("base-url", "host:80", "give the full URL of a server"),
@@ -124,13 +122,11 @@ def test_a_wrong_value_is_named_by_the_option(name, value, message):
         assert str(error.value).startswith(f"miniwob_{key}: {message}")
 
 
-@pytest.mark.parametrize("seeds", ["1000-", "10-1", ""])
-def test_wrong_seeds_are_quoted(seeds):
-    with pytest.raises(UsageError, match=f"seeds '{seeds}'"):
-        read({"seeds": seeds})
-
-
 GRID = {"remote": "http://127.0.0.1:4444"}
+
+
+def test_an_option_of_the_ini_file_that_is_not_used_is_no_error():
+    assert read(trace="on").trace == "on"
 
 
 @pytest.mark.parametrize(
@@ -166,10 +162,6 @@ def test_a_shard_is_that_of_the_option_or_of_pytest_split():
     assert read({"shard": "2/5", "group": 2, "splits": 5}).shard == (2, 5)
 
 
-def test_an_option_of_the_ini_file_that_is_not_used_is_no_error():
-    assert read(trace="on").trace == "on"
-
-
 def test_every_option_has_an_ini_twin_and_help(pytester):
     text = pytester.runpytest("--help").stdout.str()
     assert len(OPTIONS) == 30
@@ -179,26 +171,15 @@ def test_every_option_has_an_ini_twin_and_help(pytester):
     assert "@pytest.mark.miniwob(*selectors" in pytester.runpytest("--markers").stdout.str()
 
 
-@pytest.mark.parametrize(
-    ("args", "message"),
-    [
-        (["--miniwob-record=never"], "*invalid choice: 'never'*"),
-        (["-o", "miniwob_trials=none"], "*miniwob_trials: 'none' must be a positive integer*"),
-    ],
-)
-def test_a_wrong_option_is_a_usage_error_of_pytest(project, args, message):
-    result = project.runpytest(*args)
+def test_a_wrong_option_is_a_usage_error_of_pytest(project):
+    result = project.runpytest("-o", "miniwob_trials=none")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines([message])
+    result.stderr.fnmatch_lines(["*miniwob_trials: 'none' must be a positive integer*"])
 
 
 @pytest.mark.parametrize(
     ("name", "head"),
-    [
-        ("pytest.toml", "[pytest]"),
-        ("pyproject.toml", "[tool.pytest]"),
-        ("pyproject.toml", "[tool.pytest.ini_options]"),
-    ],
+    [("pytest.toml", "[pytest]"), ("pyproject.toml", "[tool.pytest.ini_options]")],
 )
 def test_values_of_toml_are_read(project, name, head):
     (project.path / "tox.ini").unlink()

@@ -88,11 +88,7 @@ def test_folders_of_a_marker_count_from_its_test_file(own):
     [
         ("", ["--miniwob-pages=none"], "there is no folder of pages *none*"),
         ("pages=3, ", [], "*the miniwob marker's pages must be a folder or a list of them: 3*"),
-        (
-            "pages='same', ",
-            [],
-            "*same/pages/first.html is called 'first', as web/pages/first.ht*",
-        ),
+        ("pages='same', ", [], "*same/pages/first.html is called 'first', as web/pages/first.ht*"),
     ],
 )
 def test_a_folder_that_can_not_be_used_is_an_error_that_says_why(own, change, args, message):

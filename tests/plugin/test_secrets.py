@@ -64,9 +64,7 @@ def test_what_is_sent_only_is_neither_stored_nor_shown(one_item, chat_server, ad
     recorded = one_item.run_item(address, *args)
     recorded.assert_outcomes(failed=1)
     assert chat_server.headers[0]["x-team"] == HEADER
-    assert set(chat_server.paths) == {
-        f"/v1/chat/completions?api_key={ADDRESS}&team={QUERY}",
-    }
+    assert set(chat_server.paths) == {f"/v1/chat/completions?api_key={ADDRESS}&team={QUERY}"}
     [_, line] = (one_item.path / "base.jsonl").read_text().splitlines()
     assert json.loads(line)["params"] == KEPT_PARAMS
 

@@ -1,9 +1,10 @@
-"""The outcome in pytest's report of an item, and on its way from a worker to the controller."""
+"""The outcome in pytest's report of an item, for other reporting plugins, and from a worker."""
 
 from __future__ import annotations
 
 import pickle
 import re
+from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
@@ -11,21 +12,22 @@ import pytest
 
 from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.outcome import Outcome, Status
-from pytest_miniwob_agent.core.secrets import redact
-from pytest_miniwob_agent.plugin.items.collection import case_of
+from pytest_miniwob_agent.core.secrets import map_texts, redact
+from pytest_miniwob_agent.core.text import sanitize_line
+from pytest_miniwob_agent.plugin.items.collection import problem_of
 from pytest_miniwob_agent.plugin.items.run import RUN, ItemRun
 from pytest_miniwob_agent.plugin.options.commands import show_command
-from pytest_miniwob_agent.plugin.options.settings import Settings
-from pytest_miniwob_agent.plugin.run.state import STATE
+from pytest_miniwob_agent.plugin.run.state import STATE, settings_of
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+
+_GIVEN: pytest.StashKey[dict[str, str]] = pytest.StashKey()
 
 
 def begin_run(item: pytest.Item) -> None:
     """Begin a run of an item, and forget an earlier one: plugins may run an item again."""
-    case = case_of(item)
-    if case is not None:
-        item.stash[RUN] = ItemRun(item, case)
+    if (problem := problem_of(item)) is not None:
+        item.stash[RUN] = ItemRun(item, problem)
         item.user_properties[:] = [
             pair for pair in item.user_properties if not pair[0].startswith("miniwob_")
         ]
@@ -46,88 +48,137 @@ def _is_failed_check(call: pytest.CallInfo[None]) -> bool:
 
 
 def attach_outcome(item: pytest.Item, call: pytest.CallInfo[None], report: Any) -> None:
-    """Give the item's outcome to its last report of set-up or call, as `report.miniwob`."""
-    last = report.when == "call" or (report.when == "setup" and not report.passed)
+    """Give the item's outcome to its last report of set-up or call, as `report.miniwob`.
+
+    Pytest's own parts of each report of the item, its failure, captured output and log, are
+    redacted.
+    """
     run = item.stash.get(RUN, None)
-    if run is None or not last:
+    if run is None:
         return
-    if run.outcome is None and report.failed and call.excinfo:
-        run.fail_without_episode(call.excinfo.value)
-    if run.outcome is None:
-        return
-    outcome = report.miniwob = run.outcome
-    if call.excinfo and isinstance(call.excinfo.value, pytest.fail.Exception) and outcome.error:
-        _set_reason(report.longrepr, outcome.message.partition("\n")[0], alone=False)
-    unsolved = outcome.status is Status.UNSOLVED and _is_failed_check(call)
-    _describe(item, call, report, unsolved=unsolved)
-    state = item.config.stash[STATE]
-    if state.baseline is not None:
-        state.baseline.apply(item, report, excusable=unsolved)
+    if report.when == "call" or (report.when == "setup" and not report.passed):
+        if run.outcome is None and report.failed and call.excinfo:
+            run.fail_without_episode(call.excinfo.value)
+        if run.outcome is not None:
+            report.miniwob = run.outcome
+            _attach(item, call, report, run.outcome)
+    known = settings_of(item.config).sent_only_texts
+    report.longrepr = redact(report.longrepr, known)
+    report.sections = redact(report.sections, known)
 
 
-def redact_report(item: pytest.Item, report: Any) -> None:
-    """Redact what pytest itself shows of an item: its failure, and its captured output and log."""
-    if case_of(item) is not None:
-        known = item.config.stash[STATE].settings.sent_only_texts
-        report.longrepr = redact(report.longrepr, known)
-        report.sections = redact(report.sections, known)
-
-
-def _describe(
-    item: pytest.Item, call: pytest.CallInfo[None], report: Any, *, unsolved: bool
-) -> None:
-    """Give the report the item's properties, and the transcript where it is asked for.
+def _attach(item: pytest.Item, call: pytest.CallInfo[None], report: Any, outcome: Outcome) -> None:
+    """Give the report the item's properties, its transcript where it is asked for, and its change.
 
     Where the test only asserts that the episode is solved, the transcript replaces the failure: the
     test's code and the assertion add nothing to it.
     """
-    from pytest_miniwob_agent.plugin.run.exports import properties
-    from pytest_miniwob_agent.terminal.transcript import transcript
+    from pytest_miniwob_agent.terminal.episode import transcript
 
-    outcome: Outcome = report.miniwob
-    state = item.config.stash[STATE]
-    item.user_properties.extend(properties(outcome))
-    report.user_properties = list(item.user_properties)
     reason = call.excinfo.value if call.excinfo else None
-    if outcome.episode is None or not (unsolved or state.exports):
-        return
-    text = transcript(outcome.episode, _where_to_see_more(item, outcome, state.settings))
-    verdict = text.partition("\n")[0]
-    if unsolved and call.excinfo and str(reason).partition("\n")[0] == verdict:
-        failure = pytest.fail.Exception(text, pytrace=False).with_traceback(call.excinfo.tb)
-        report.longrepr = item.repr_failure(pytest.ExceptionInfo.from_exception(failure))
-        _set_reason(report.longrepr, verdict, alone=item.config.option.tbstyle == "line")
-    elif unsolved:
-        report.sections.append(("MiniWoB++ transcript", text))
-    if state.exports is not None:
-        state.exports.give(item, report, text, _last_picture(outcome, state.settings))
+    if isinstance(reason, pytest.fail.Exception) and outcome.error:
+        _set_reason(report.longrepr, outcome.message.partition("\n")[0])
+    unsolved = outcome.status is Status.UNSOLVED and _is_failed_check(call)
+    state = item.config.stash[STATE]
+    item.user_properties.extend(_properties(outcome))
+    report.user_properties = list(item.user_properties)
+    if outcome.episode is not None and (unsolved or state.exports):
+        text = transcript(outcome.episode, _where_to_see_more(item, outcome))
+        verdict = text.partition("\n")[0]
+        if unsolved and call.excinfo and str(reason).partition("\n")[0] == verdict:
+            failure = pytest.fail.Exception(text, pytrace=False).with_traceback(call.excinfo.tb)
+            report.longrepr = item.repr_failure(pytest.ExceptionInfo.from_exception(failure))
+            _set_reason(report.longrepr, verdict)
+            if item.config.option.tbstyle == "line":  # which shows the reason alone
+                for traceback, *_ in getattr(report.longrepr, "chain", ()):
+                    traceback.reprentries = []
+        elif unsolved:
+            report.sections.append(("MiniWoB++ transcript", text))
+        if state.exports is not None:
+            state.exports.give(item, report, text, outcome)
+    if state.baseline is not None:
+        state.baseline.apply(item, report, excusable=unsolved)
 
 
-def _set_reason(longrepr: Any, reason: str, *, alone: bool) -> None:
-    """Set the reason that pytest's short summary shows, and `--tb=line` shows alone."""
+def _set_reason(longrepr: Any, reason: str) -> None:
+    """Set the reason that pytest's short summary shows."""
     if (crash := getattr(longrepr, "reprcrash", None)) is not None:
         crash.message = reason
-    if alone:
-        for traceback, *_ in getattr(longrepr, "chain", ()):
-            traceback.reprentries = []
 
 
-def _where_to_see_more(item: pytest.Item, outcome: Outcome, settings: Settings) -> dict[str, str]:
-    more = {}
+def _where_to_see_more(item: pytest.Item, outcome: Outcome) -> dict[str, str]:
+    more, folder = {}, settings_of(item.config).report
     if outcome.cassette:  # a model of the user's own would be asked again
         more["all of it"] = show_command(item, outcome.case.id)
-    if settings.report is not None:
-        more["in the report"] = f"{display_path(settings.report)}/index.html#/item/{outcome.case}"
+    if folder is not None:
+        more["in the report"] = f"{display_path(folder)}/index.html#/item/{outcome.case}"
     return more
 
 
-def _last_picture(outcome: Outcome, settings: Settings) -> Path | None:
-    """Return the last picture that the run's report has of an item, if there is one."""
-    from pytest_miniwob_agent.report.folder import Report
+def _properties(outcome: Outcome) -> list[tuple[str, str | int]]:
+    """Return an item's `user_properties`, which JUnit's XML and pytest-json-report show."""
+    found: dict[str, str | int | None] = {
+        "case": outcome.case.id,
+        "agent": sanitize_line(outcome.agent),
+        "model": sanitize_line(outcome.model),
+        "outcome": str(outcome.status),
+    }
+    if (episode := outcome.episode) is not None:
+        found |= {
+            "solved_at": episode.solved_at,
+            "endings": " ".join(episode.endings),
+            "trials": len(episode.endings),
+            "steps": episode.steps,
+            "calls": episode.calls,
+            "tokens": episode.tokens,
+        }
+    else:
+        found["reason"] = sanitize_line(outcome.reason) or None
+    return [(f"miniwob_{name}", value) for name, value in found.items() if value is not None]
 
-    if settings.report is None or not outcome.pictures:
-        return None
-    return Report(settings.report).picture(outcome.pictures[-1].name)
+
+class Exports:
+    """Gives an item's transcript, and its last picture if there is one, to reporting plugins.
+
+    That happens in the process that runs the item, under pytest-xdist the worker: the Allure plugin
+    writes its files there, pytest-html and pytest-json-report send theirs with the item's report.
+
+    Args:
+        plugins: the plugins that report on this run: `html`, `json`, `allure`.
+    """
+
+    def __init__(self, plugins: list[str]) -> None:
+        self._plugins = plugins
+
+    def give(self, item: pytest.Item, report: Any, transcript: str, outcome: Outcome) -> None:
+        """Attach the transcript to an item, and the last picture that the run's report has."""
+        from pytest_miniwob_agent.report.folder import Report
+
+        given = item.stash[_GIVEN] = {"miniwob_transcript": transcript}
+        picture: Path | None = None
+        folder = settings_of(item.config).report
+        if folder is not None and outcome.pictures:
+            picture = Report(folder).picture(outcome.pictures[-1].name)
+        if picture is not None:
+            given["miniwob_picture"] = str(picture)
+        if "html" in self._plugins:
+            from pytest_html import extras
+
+            more = [extras.text(transcript, name="transcript")]
+            if picture is not None:
+                more.append(extras.png(b64encode(picture.read_bytes()).decode(), "last screen"))
+            report.extras = [*getattr(report, "extras", ()), *more]
+        if "allure" in self._plugins:
+            import allure
+
+            allure.attach(transcript, "transcript", allure.attachment_type.TEXT)
+            if picture is not None:
+                allure.attach.file(str(picture), "last screen", allure.attachment_type.PNG)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_json_runtest_metadata(self, item: pytest.Item) -> dict[str, str]:
+        """Answer pytest-json-report, which asks at each part of an item."""
+        return item.stash.get(_GIVEN, {})
 
 
 def serialize(data: Any, *, on_worker: bool) -> Any:
@@ -137,7 +188,9 @@ def serialize(data: Any, *, on_worker: bool) -> Any:
     """
     if data and isinstance(outcome := data.get("miniwob"), Outcome):
         data["miniwob"] = pickle.dumps(outcome) if on_worker else outcome.to_data()
-    return _without_surrogates(data) if data and on_worker else data
+    if data and on_worker:
+        data = map_texts(data, lambda text, _: _SURROGATE.sub("\ufffd", text))
+    return data
 
 
 def deserialize(report: Any) -> Any:
@@ -145,17 +198,3 @@ def deserialize(report: Any) -> Any:
     if isinstance(sent := getattr(report, "miniwob", None), bytes):
         report.miniwob = pickle.loads(sent)
     return report
-
-
-def _without_surrogates(data: Any) -> Any:
-    """Return the data with U+FFFD in the place of each lone surrogate."""
-    match data:
-        case str():
-            return _SURROGATE.sub("\ufffd", data)
-        case dict():
-            return {_without_surrogates(k): _without_surrogates(v) for k, v in data.items()}
-        case list():
-            return [_without_surrogates(part) for part in data]
-        case tuple():
-            return tuple(_without_surrogates(part) for part in data)
-    return data

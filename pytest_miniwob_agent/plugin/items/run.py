@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_miniwob_agent.core.actions import Action
 from pytest_miniwob_agent.core.case import Case, Limits
 from pytest_miniwob_agent.core.errors import (
     BrowserLost,
@@ -23,18 +24,18 @@ from pytest_miniwob_agent.core.errors import (
     UsageError,
 )
 from pytest_miniwob_agent.core.events import Episode, Event, Origin
-from pytest_miniwob_agent.core.outcome import RECORD_IT, DriftDetails, Outcome, Status
-from pytest_miniwob_agent.core.protocols import Agent, Model, Normalizer, Observer, Page
+from pytest_miniwob_agent.core.observations import Shot
+from pytest_miniwob_agent.core.outcome import RECORD_IT, DriftDetails, Outcome, Picture, Status
+from pytest_miniwob_agent.core.protocols import Agent, Model, Normalizer, Observer, Page, Visible
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import sanitize_lines
-from pytest_miniwob_agent.plugin.items.collection import limits_of, test_of
-from pytest_miniwob_agent.plugin.items.pictures import PictureTaker
+from pytest_miniwob_agent.plugin.items.collection import Problem
 from pytest_miniwob_agent.plugin.options.commands import record_item_command
+from pytest_miniwob_agent.plugin.options.settings import Settings
 from pytest_miniwob_agent.plugin.run.state import STATE
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.cassettes.tape.recording import Recording
-    from pytest_miniwob_agent.models.budget import Budget
     from pytest_miniwob_agent.models.client import LiveModel
 
 REMARK = "miniwob_remark"
@@ -58,19 +59,58 @@ class _Log(Observer):
         self.events.append(event)
 
 
+class _Pictures(Observer):
+    """Takes pictures of the page as an item runs, for the report (`--miniwob-trace`).
+
+    Set `wants_pictures` to have them taken of a replay.
+    """
+
+    def __init__(self, settings: Settings, page: Page) -> None:
+        self._folder = settings.report if isinstance(page, Visible) else None
+        self._on_failure = settings.trace == "retain-on-failure"
+        self.wants_pictures = settings.trace == "on" and self._folder is not None
+        self.taken: list[Picture] = []
+        self.note = ""
+        """A remark on the pictures that their reader must know."""
+        if settings.report and settings.trace != "off" and self._folder is None:
+            self.note = (
+                "There are no pictures: the page has no method look(action) that returns a Shot"
+            )
+
+    def wanted(self, status: Status | None) -> bool:
+        """True if an item is to be replayed for its pictures."""
+        failed = status in (Status.UNSOLVED, Status.DRIFTED)
+        return self._on_failure and self._folder is not None and failed
+
+    def before_episode(self, case: Case) -> None:
+        self.taken = []
+
+    def on_picture(self, shot: Shot, trial: int, step: int, action: Action | None) -> None:
+        from pytest_miniwob_agent.report.folder import Report
+
+        assert self._folder is not None
+        try:
+            name = Report(self._folder).add_picture(shot.png)
+        except OSError as error:
+            self.note = f"Pictures are missing, as they can't be written: {error.strerror or error}"
+            return
+        self.taken.append(Picture(trial, step, name, shot.size, shot.points, shot.boxes))
+
+
 class ItemRun:
     """One run of an item; plugins may run an item several times.
 
     Attributes:
+        problem: the item's case, limits and page.
         passed: True if the body of the test passed, False if a check failed, None if it broke off.
         outcome: the outcome, once the episode is over or the item has failed without one.
     """
 
-    def __init__(self, item: pytest.Item, case: Case) -> None:
+    def __init__(self, item: pytest.Item, problem: Problem) -> None:
+        self.problem = problem
         self.passed: bool | None = None
         self.outcome: Outcome | None = None
         self._item = item
-        self._case = case
         self._state = item.config.stash[STATE]
         self._settings = self._state.settings
         self._recording: Recording | None = None
@@ -96,7 +136,7 @@ class ItemRun:
             )
         recording = self._recording = Recording(
             settings.cassettes,
-            stem(agent.name, settings.model, self._case),
+            stem(agent.name, settings.model, self.problem.case),
             Record(settings.record),
             state=settings.pending.parent,
             run=self._state.shared,
@@ -104,7 +144,17 @@ class ItemRun:
         )
         self._item.user_properties += [(REMARK, remark) for remark in recording.remarks]
         with closing(recording):
-            budget = self._budget() if recording.live else None
+            budget = None
+            if recording.live and self._state.shared is not None:
+                from pytest_miniwob_agent.models.budget import Budget
+
+                budget = Budget(
+                    self._state.shared,
+                    calls=settings.max_calls,
+                    cost=settings.max_cost,
+                    price=settings.price,
+                    concurrency=settings.concurrency,
+                )
 
             def connect() -> LiveModel:
                 from pytest_miniwob_agent.models.client import LiveModel
@@ -123,19 +173,6 @@ class ItemRun:
                 yield llm
             recording.finish(limits, passed=self.passed)
 
-    def _budget(self) -> Budget:
-        from pytest_miniwob_agent.models.budget import Budget
-
-        settings = self._settings
-        assert self._state.shared is not None
-        return Budget(
-            self._state.shared,
-            calls=settings.max_calls,
-            cost=settings.max_cost,
-            price=settings.price,
-            concurrency=settings.concurrency,
-        )
-
     def play(self, agent: Agent, llm: Model, page: Page, limits: Limits) -> Episode:
         """Play the episode, and make the outcome.
 
@@ -152,10 +189,10 @@ class ItemRun:
 
         def episode_of(llm: Model, *observers: Observer) -> Episode:
             return run_episode(
-                self._case, agent, page, llm, limits, model=name, observers=observers
+                self.problem.case, agent, page, llm, limits, model=name, observers=observers
             )
 
-        pictures = PictureTaker(self._settings, page)
+        pictures = _Pictures(self._settings, page)
         observe = self._state.observe
         watcher = observe(page) if observe else Observer()
         result: dict[str, Any] = {}
@@ -180,21 +217,19 @@ class ItemRun:
             raise
         finally:
             if pictures.wanted(result.get("status")):
-                self._retake_pictures(pictures, llm, episode_of)
-            result |= {"pictures": tuple(pictures.pictures), "pictures_note": pictures.note}
+                self._retake(pictures, llm, episode_of)
+            result |= {"pictures": tuple(pictures.taken), "pictures_note": pictures.note}
             watcher.after_item(self._make_outcome(agent.name, name, limits, **result))
 
     def fail_without_episode(self, error: BaseException) -> None:
         """Make the outcome of an item that failed before its episode, or that has none."""
-        settings = self._settings
-        self._make_outcome(
-            settings.agent, settings.model or "", limits_of(self._item), **_failure(error)
-        )
+        agent, model = self._settings.agent, self._settings.model or ""
+        self._make_outcome(agent, model, self.problem.limits, **_failure(error))
 
     def _make_outcome(self, agent: str, model: str, limits: Limits, **result: Any) -> Outcome:
         """Make the outcome without keys; its events were redacted as they happened."""
+        item, recording = self._item, self._recording
         episode = result.pop("episode", None)
-        recording = self._recording
         if recording is not None:
             result |= {
                 "cassette": recording.stem,
@@ -203,13 +238,14 @@ class ItemRun:
                 "unusable": recording.unusable,
                 "left": recording.left,
             }
+        parent, test = item.parent, getattr(item, "originalname", item.name)
         outcome = redact(
             Outcome(
-                case=self._case,
+                case=self.problem.case,
                 agent=agent,
                 model=model,
                 status=result.pop("status", Status.ERROR),
-                test=test_of(self._item),
+                test=f"{parent.nodeid}::{test}" if parent else test,
                 params=self._settings.kept_params,
                 prompts=self._log.prompts,
                 limits=limits,
@@ -257,9 +293,7 @@ class ItemRun:
         budget.stop(str(error))
         return True
 
-    def _retake_pictures(
-        self, pictures: PictureTaker, llm: Model, episode_of: Callable[..., Episode]
-    ) -> None:
+    def _retake(self, pictures: _Pictures, llm: Model, episode_of: Callable[..., Episode]) -> None:
         """Replay the item for its pictures alone; no error of the replay becomes the item's."""
         from pytest_miniwob_agent.cassettes.tape.model import RecordedModel
 
@@ -274,10 +308,9 @@ class ItemRun:
         reason = ""
         try:
             episode_of(llm.for_replay(), replayed, pictures)
-        except MiniwobError as error:
-            reason = f": {error}"
         except Exception as error:  # noqa: BLE001 - agents and pages may be anybody's
-            reason = f": {type(error).__name__}: {error}"
+            name = "" if isinstance(error, MiniwobError) else f"{type(error).__name__}: "
+            reason = f": {name}{error}"
         if replayed.events != self._log.events:
             pictures.note = (
                 "The item was run again for its pictures and did something else, so that they may "

@@ -1,15 +1,22 @@
-"""An option: one declaration, as a field of `Settings`, of all that belongs to it."""
+"""An option: one declaration, as a field of `Settings`, and the parsers of option values.
+
+A parser takes a text and returns the value, or raises a `UsageError`.
+"""
 
 from __future__ import annotations
 
+import json
+import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pytest_miniwob_agent.browser.grid_address import check_capabilities
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.text import nearest
-from pytest_miniwob_agent.plugin.options.values import parse_text
+from pytest_miniwob_agent.models.params import is_server
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,8 +27,7 @@ class Option:
         key: the field of `Settings` that holds the value.
         help: the text of `--help`.
         group: the heading in `docs/options.md`, at the first option below it.
-        parse: turns the name of the option and a text into the value; None for an empty text that
-            switches the option off.
+        parse: makes the value of a text.
         default: the value where none is given, as a text.
         ini_type: the type of the twin in pytest's terms. A list is joined to lines.
         marker: true if the miniwob marker may set it: the marker overrides the ini file, the
@@ -33,7 +39,7 @@ class Option:
     key: str = ""
     help: str
     group: str = ""
-    parse: Callable[[str, str], Any] = parse_text
+    parse: Callable[[str], Any] = str
     default: str | None = None
     metavar: str | None = None
     choices: tuple[str, ...] | None = None
@@ -57,7 +63,7 @@ class Option:
         return self.ini_type is bool
 
     def read(self, name: str, text: str, folder: Path) -> Any:
-        """Return the value of a text.
+        """Return the value of a text; None for an empty one, which switches the option off.
 
         Args:
             name: the option or its twin, for messages.
@@ -67,11 +73,17 @@ class Option:
         Raises:
             UsageError: the text is not valid.
         """
-        if text and self.choices and text not in self.choices:
+        # An unset variable of a script must not lift a limit.
+        if not text and self.parse not in (parse_count, parse_dollars):
+            return None
+        if self.choices and text not in self.choices:
             choices = ", ".join(self.choices)
             hint = nearest(text, self.choices)
             raise UsageError(f"{name}: {text!r} is not one of {choices}{hint}")
-        value = self.parse(name, text)
+        try:
+            value = self.parse(text)
+        except UsageError as error:
+            raise UsageError(f"{name}: {error}") from None
         if isinstance(value, list):
             return [folder / part if isinstance(part, Path) else part for part in value]
         return folder / value if isinstance(value, Path) else value
@@ -86,3 +98,75 @@ def option(help_text: str, *, secret: bool = False, **more: Any) -> Any:
         **more: further attributes of `Option`.
     """
     return field(repr=not secret, metadata={"option": Option(help=help_text, **more)})
+
+
+def parse_folders(text: str) -> list[Path]:
+    """Return the paths of folders, separated by commas or line breaks."""
+    return [Path(folder) for folder in re.split(r"\s*[,\n]\s*", text.strip()) if folder]
+
+
+def parse_baseline(text: str) -> Path | str:
+    """Return the path of a results file, or `git:REF` or `git:REF:PATH` as it is."""
+    return text if text.startswith("git:") else Path(text)
+
+
+def parse_count(value: Any) -> int:
+    """Return a positive integer, from a text or the argument of a marker."""
+    try:
+        number = int(value)
+    except (TypeError, ValueError):
+        number = 0
+    if number < 1:
+        raise UsageError(f"{value!r} must be a positive integer")
+    return number
+
+
+def parse_dollars(text: str) -> float:
+    """Return an amount of US dollars above 0."""
+    try:
+        amount = float(text)
+    except ValueError:
+        amount = math.nan
+    if not 0 < amount < math.inf:
+        raise UsageError(f"{text!r} must be an amount of US dollars above 0, such as 2.50")
+    return amount
+
+
+def parse_object(text: str) -> dict[str, Any]:
+    """Return a JSON object. The error does not quote the text, as it may hold a key."""
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise UsageError(f"this is not JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise UsageError("""this is not a JSON object, such as '{"name": 1}'""")
+    return value
+
+
+def parse_capabilities(text: str) -> dict[str, Any]:
+    """Return the capabilities of sessions on a Grid, from a JSON object."""
+    capabilities = parse_object(text)
+    check_capabilities(capabilities)
+    return capabilities
+
+
+def parse_variable(text: str) -> str:
+    """Return the name of an environment variable. The error does not quote it."""
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", text):
+        raise UsageError("give the name of an environment variable, such as MY_KEY, not the key")
+    return text
+
+
+def parse_server(text: str) -> str:
+    """Return the address of a server. The error does not quote it, as it may hold a key."""
+    if not is_server(text):
+        raise UsageError("give the full URL of a server, such as http://127.0.0.1:8000/v1")
+    return text
+
+
+def parse_shard(text: str) -> tuple[int, int]:
+    """Return the number of a shard and the number of shards, from `2/5`."""
+    number, _, of = text.partition("/")
+    if not re.fullmatch(r"[1-9]\d*/[1-9]\d*", text) or int(number) > int(of):
+        raise UsageError(f"{text!r} does not name a shard; the second of five is 2/5")
+    return int(number), int(of)

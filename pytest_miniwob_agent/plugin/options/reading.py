@@ -1,17 +1,27 @@
-"""Reading of the options: the command line overrides the ini file, which overrides the default."""
+"""Reading of the options: the command line overrides the ini file, which overrides the default.
+
+Paths of the ini file, cassettes and `.miniwob/` start from the project's folder: the one that
+`--rootdir` names, else that of the ini file, else the working directory. That is not always
+pytest's rootdir: without an ini file, pytest takes the common folder of the arguments, among them
+the value of `--miniwob-prompts DIR`, as it does not know the option yet.
+"""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.config.findpaths import determine_setup
 
 from pytest_miniwob_agent.cassettes.deferred import PENDING
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.models.params import check_params
-from pytest_miniwob_agent.plugin.options.option import Option
-from pytest_miniwob_agent.plugin.options.project_folder import SUITES, project_folder
+from pytest_miniwob_agent.plugin.options.option import parse_folders
 from pytest_miniwob_agent.plugin.options.settings import OPTIONS, Settings
+
+SUITES = "miniwob_suites"
+"""The ini value that names test files that own cassettes, but are not collected by default."""
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -23,7 +33,7 @@ def add_options(parser: pytest.Parser) -> None:
         if option.flag:
             group.addoption(option.name, action="store_true", default=None, help=text)
             continue
-        if option.default not in (None, "", "{}"):
+        if option.default not in (None, "{}"):
             text += f" (default: {option.default})"
         metavar, choices = option.metavar, option.choices
         group.addoption(option.name, default=None, metavar=metavar, choices=choices, help=text)
@@ -36,30 +46,65 @@ def add_options(parser: pytest.Parser) -> None:
     )
 
 
+def project_folder(config: pytest.Config) -> Path:
+    """Return the folder of a run's project; workers of pytest-xdist have that of the controller."""
+    if (given := getattr(config, "workerinput", {}).get("miniwob_folder")) is not None:
+        return Path(given)
+    if config.getoption("rootdir") or config.inipath is not None:
+        return config.rootpath
+    return config.invocation_params.dir
+
+
+def suite_files(config: pytest.Config) -> list[Path]:
+    """Return the files that `miniwob_suites` names.
+
+    Raises:
+        UsageError: a glob matches no file.
+    """
+    files = []
+    for pattern in config.getini(SUITES):
+        found = sorted(project_folder(config).glob(pattern))
+        if not found:
+            raise UsageError(f"{SUITES}: {pattern} matches no file")
+        files += found
+    return files
+
+
+def pages_of_ini_file() -> list[Path]:
+    """Return the folders that `miniwob_pages` names in the ini file of the working directory."""
+    _, inipath, values, _ = determine_setup(
+        inifile=None, override_ini=None, args=[], rootdir_cmd_arg=None, invocation_dir=Path.cwd()
+    )
+    value = getattr(values.get("miniwob_pages"), "value", "")
+    folders = parse_folders(value if isinstance(value, str) else "\n".join(value))
+    return [inipath.parent / folder for folder in folders] if inipath else []
+
+
 def read_settings(config: pytest.Config) -> Settings:
     """Read the settings of a run.
 
     Raises:
         UsageError: a wrong value, or options that do not go together; the message names them.
     """
+    folder = project_folder(config)
     values: dict[str, Any] = {}
     ini: dict[str, Any] = {}
     for option in OPTIONS:
+        on_line, in_file = config.getoption(option.ini), config.getini(option.ini)
         if option.flag:
-            values[option.key] = bool(config.getoption(option.ini) or config.getini(option.ini))
+            values[option.key] = bool(on_line or in_file)
             continue
-        on_line, in_file = config.getoption(option.ini), _in_ini_file(config, option)
+        text = "\n".join(in_file) if isinstance(in_file, list) else str(in_file or "")
         value = None
+        if text and (on_line is None or option.marker):
+            value = option.read(option.ini, text, folder)
+        if option.marker:
+            ini[option.key], value = value, None
         if on_line is not None:
             value = option.read(option.name, on_line, config.invocation_params.dir)
-        elif in_file is not None and not option.marker:
-            value = option.read(option.ini, in_file, project_folder(config))
         if value is None and option.default is not None:
-            value = option.read(option.ini, option.default, project_folder(config))
+            value = option.read(option.ini, option.default, folder)
         values[option.key] = value
-        if option.marker:
-            folder = project_folder(config)
-            ini[option.key] = in_file and option.read(option.ini, in_file, folder)
     values["shard"] = _shard(config, values["shard"])
     _check(config, values)
     baseline = config.getini("miniwob_baseline")
@@ -67,24 +112,13 @@ def read_settings(config: pytest.Config) -> Settings:
     return Settings(
         **values,
         ini=ini,
-        pending=project_folder(config) / PENDING,
-        ini_baseline=None if in_git else project_folder(config) / baseline,
+        pending=folder / PENDING,
+        ini_baseline=None if in_git else folder / baseline,
     )
 
 
-def _in_ini_file(config: pytest.Config, option: Option) -> str | None:
-    """Return the text that the ini file gives, a list as lines; None if it gives none."""
-    value = config.getini(option.ini)
-    text = "\n".join(value) if isinstance(value, list) else str(value or "")
-    return text or None
-
-
 def _shard(config: pytest.Config, named: tuple[int, int] | None) -> tuple[int, int] | None:
-    """Return the shard that our option or those of pytest-split name.
-
-    Raises:
-        UsageError: they name different ones.
-    """
+    """Return the shard that our option or those of pytest-split name."""
     group, splits = config.getoption("group", None), config.getoption("splits", None)
     if not (isinstance(group, int) and isinstance(splits, int)):
         return named
@@ -97,11 +131,7 @@ def _shard(config: pytest.Config, named: tuple[int, int] | None) -> tuple[int, i
 
 
 def _check(config: pytest.Config, values: dict[str, Any]) -> None:
-    """Check that the options go together.
-
-    Raises:
-        UsageError: they do not.
-    """
+    """Check that the options go together."""
     for name, needed in (
         ("trace", "report=DIR, which shows the pictures"),
         ("capabilities", "remote=URL, the address of a Grid"),
@@ -118,27 +148,11 @@ def _check(config: pytest.Config, values: dict[str, Any]) -> None:
             """--miniwob-capabilities='{"goog:chromeOptions": {"binary": "PATH"}}', or give """
             "--miniwob-remote= to stay on this machine"
         )
-    if values["record"] == "all" and (reruns := _reruns_option(config)):
-        raise UsageError(
-            f"--miniwob-record=all and {reruns} don't go together: an item that failed would be "
-            "recorded until it passes, and later replays would show its best sample only; record "
-            "without reruns (--reruns=0 overrides the ini file)"
-        )
     if fixed := {"messages", "model", "stream"} & values["llm_params"].keys():
         raise UsageError(f"--miniwob-llm-params: can't set {', '.join(sorted(fixed))}")
     check_params(values["llm_params"])
-    if values["max_cost"] is not None and values["model"] not in values["prices"]:
+    if values["max_cost"] is not None and values["model"] not in (values["prices"] or {}):
         raise UsageError(
             f"--miniwob-max-cost needs the price of {values['model']}: add '{values['model']} "
             "PROMPT COMPLETION' to miniwob_prices, in US dollars per million tokens"
         )
-
-
-def _reruns_option(config: pytest.Config) -> str:
-    """Return the option of pytest-rerunfailures that has failed items run again, or ""."""
-    for key, name in (("force_reruns", "--force-reruns"), ("reruns", "--reruns")):
-        if (given := config.getoption(key, None)) is not None:
-            return name if given else ""
-    if not config.pluginmanager.hasplugin("rerunfailures"):
-        return ""
-    return "reruns of the ini file" if config.getini("reruns") not in (None, "", "0") else ""

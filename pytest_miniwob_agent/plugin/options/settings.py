@@ -8,14 +8,32 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from pytest_miniwob_agent.browser.grid_address import Grid, HostPort, read_grid
+from pytest_miniwob_agent.browser.grid_address import (
+    Grid,
+    HostPort,
+    parse_address,
+    parse_host_port,
+    read_grid,
+)
 from pytest_miniwob_agent.cassettes.deferred import PENDING
 from pytest_miniwob_agent.core.case import Limits
-from pytest_miniwob_agent.models.budget import Price
+from pytest_miniwob_agent.models.budget import Price, parse_prices
 from pytest_miniwob_agent.models.params import kept_params, sent_only_texts
 from pytest_miniwob_agent.pictures.references import FOLDER
-from pytest_miniwob_agent.plugin.options import values
-from pytest_miniwob_agent.plugin.options.option import Option, option
+from pytest_miniwob_agent.plugin.options.option import (
+    Option,
+    option,
+    parse_baseline,
+    parse_capabilities,
+    parse_count,
+    parse_dollars,
+    parse_folders,
+    parse_object,
+    parse_server,
+    parse_shard,
+    parse_variable,
+)
+from pytest_miniwob_agent.tasks.selectors import parse_seeds
 
 SEEDS = "1000-1024"
 """The seeds where no option, marker or ini file names any: those of the paper (6.1)."""
@@ -39,14 +57,14 @@ class Settings:
     base_url: str | None = option(
         "an OpenAI-compatible server, such as http://127.0.0.1:8000/v1 (default: OPENAI_BASE_URL "
         "or the API's own; see --miniwob-key-variable for the key)",
-        parse=values.parse_server,
+        parse=parse_server,
         metavar="URL",
         secret=True,
     )
     key_variable: str | None = option(
         "the environment variable that holds the key, for all requests (default: OPENAI_API_KEY; "
         "ANTHROPIC_API_KEY for /v1/messages, GEMINI_API_KEY for /v1beta)",
-        parse=values.parse_variable,
+        parse=parse_variable,
         metavar="NAME",
     )
     llm_params: dict[str, Any] = option(
@@ -54,7 +72,7 @@ class Settings:
         '"timeout" is how many seconds the server may be silent (default: 600) and is not sent; '
         '"extra_body" holds what only this server knows, such as {"top_k": 40}; "extra_headers" '
         'and "extra_query" are sent, but never stored, shown or matched',
-        parse=values.parse_object,
+        parse=parse_object,
         default="{}",
         metavar="JSON",
         secret=True,
@@ -69,38 +87,38 @@ class Settings:
     agent_params: dict[str, Any] = option(
         """parameters of the agent's class, as JSON, such as '{"planning": "iterative"}'; """
         "relative paths start from the working directory",
-        parse=values.parse_object,
+        parse=parse_object,
         default="{}",
         metavar="JSON",
     )
     prompts: Path | None = option(
         "a folder of prompt texts that replace the agent's own, file by file (plan.txt, ...)",
-        parse=values.parse_path,
+        parse=Path,
         metavar="DIR",
     )
     seeds: list[int] | None = option(
         f"the seeds of every task, such as 1000-1024,7; {OVERRIDES} (default: {SEEDS})",
-        parse=values.parse_seed_list,
+        parse=parse_seeds,
         metavar="SEEDS",
         marker=True,
         group="Items",
     )
     trials: int | None = option(
         f"how many trials an item may have; {OVERRIDES} (default: {Limits().trials})",
-        parse=values.parse_count,
+        parse=parse_count,
         metavar="N",
         marker=True,
     )
     steps: int | None = option(
         f"how many actions a trial may have; {OVERRIDES} (default: {Limits().steps})",
-        parse=values.parse_count,
+        parse=parse_count,
         metavar="N",
         marker=True,
     )
     repeats: int | None = option(
         "how many samples to record per task and seed, as separate items (.../1000, "
         f".../1000-2, ...); {OVERRIDES} (default: 1)",
-        parse=values.parse_count,
+        parse=parse_count,
         metavar="N",
         marker=True,
     )
@@ -108,7 +126,7 @@ class Settings:
         "a folder of your own pages: a task is NAME.html, or a site NAME/index.html. "
         f"Separate several with commas; the ini file has one per line. {OVERRIDES.capitalize()}; "
         "a path in a marker starts from the test file",
-        parse=values.parse_folders,
+        parse=parse_folders,
         metavar="DIR",
         ini_type="linelist",
         marker=True,
@@ -125,46 +143,45 @@ class Settings:
     )
     cassettes: Path = option(
         "the folder of recorded model calls",
-        parse=values.parse_path,
+        parse=Path,
         default="cassettes",
         metavar="DIR",
     )
     answers: Path | None = option(
         "with --miniwob-record=defer: first put the completions of this Batch API output file "
         "into the cassettes that wait for them",
-        parse=values.parse_path,
+        parse=Path,
         metavar="FILE",
         whole_run=True,
     )
     max_calls: int | None = option(
         "record at most N model calls, over all workers; items that need more are skipped, and the "
         "next run continues from there",
-        parse=values.parse_count,
+        parse=parse_count,
         metavar="N",
         group="Money and calls",
     )
     max_cost: float | None = option(
         "record until model calls have cost this many US dollars, over all workers; items that "
         "need more are skipped, as with --miniwob-max-calls. Needs miniwob_prices",
-        parse=values.parse_dollars,
+        parse=parse_dollars,
         metavar="USD",
     )
-    prices: Mapping[str, Price] = option(
+    prices: Mapping[str, Price] | None = option(
         "what models cost: 'MODEL PROMPT COMPLETION', in US dollars per million tokens. Separate "
         "several with commas; the ini file has one per line",
-        parse=values.parse_price_list,
-        default="",
+        parse=parse_prices,
         metavar="PRICES",
         ini_type="linelist",
     )
     concurrency: int | None = option(
         "at most N model calls at a time, over all workers (default: one per worker)",
-        parse=values.parse_count,
+        parse=parse_count,
         metavar="N",
     )
     results: Path | None = option(
         "write the outcome of each item to this file, one line of JSON per item",
-        parse=values.parse_path,
+        parse=Path,
         metavar="FILE",
         whole_run=True,
         group="Results and gate",
@@ -172,7 +189,7 @@ class Settings:
     baseline: Path | str | None = option(
         "results to compare this run with, written by --miniwob-results: a file, git:REF for that "
         "file as it was at a commit, or git:REF:PATH",
-        parse=values.parse_baseline,
+        parse=parse_baseline,
         metavar="FILE",
         whole_run=True,
     )
@@ -189,13 +206,13 @@ class Settings:
         "this run is a shard of a suite, such as 2/5 for the second of five: its results and "
         "report say so, and it judges nothing. Other tools choose its items; --splits and "
         "--group of pytest-split make this option unnecessary",
-        parse=values.parse_shard,
+        parse=parse_shard,
         metavar="K/N",
         whole_run=True,
     )
     report: Path | None = option(
         "write an HTML report into this folder: pages that open from disk, index.html first",
-        parse=values.parse_path,
+        parse=Path,
         metavar="DIR",
         whole_run=True,
         group="Report",
@@ -223,7 +240,7 @@ class Settings:
         "session per worker, kept for the whole run. The Grid's user and password come from "
         "the environment (MINIWOB_REMOTE_USER, MINIWOB_REMOTE_PASSWORD) or from the address, and "
         "are neither stored nor shown",
-        parse=values.parse_grid,
+        parse=parse_address,
         metavar="URL",
         secret=True,
         group="Selenium Grid",
@@ -231,7 +248,7 @@ class Settings:
     capabilities: dict[str, Any] = option(
         "with --miniwob-remote: what the sessions need besides Chrome, as JSON, such as "
         """'{"platformName": "linux", "goog:chromeOptions": {"args": ["--no-sandbox"]}}'""",
-        parse=values.parse_capabilities,
+        parse=parse_capabilities,
         default="{}",
         metavar="JSON",
         secret=True,
@@ -240,7 +257,7 @@ class Settings:
         "with --miniwob-remote: the host name under which nodes of the Grid reach this machine, "
         "where each worker serves the pages, and the port of the first worker; the others take the "
         "next ports (default: the address of the interface that leads to the Grid, at free ports)",
-        parse=values.parse_serve,
+        parse=parse_host_port,
         metavar="HOST[:PORT]",
     )
     ini: Mapping[str, Any]
@@ -286,7 +303,7 @@ class Settings:
     @property
     def price(self) -> Price | None:
         """The price of the model's calls, if it is known."""
-        return self.prices.get(self.model or "")
+        return (self.prices or {}).get(self.model or "")
 
 
 OPTIONS: tuple[Option, ...] = tuple(

@@ -22,12 +22,11 @@ from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import sanitize_line, sanitize_lines
 from pytest_miniwob_agent.plugin.items.run import REMARK
 from pytest_miniwob_agent.plugin.options.commands import record_command
-from pytest_miniwob_agent.plugin.run.shard import is_empty_shard, shard_of
+from pytest_miniwob_agent.plugin.run.results import RunResults, shard_of
 from pytest_miniwob_agent.plugin.run.state import State
 from pytest_miniwob_agent.terminal import statuses
 
 if TYPE_CHECKING:
-    from pytest_miniwob_agent.plugin.run.results import RunResults
     from pytest_miniwob_agent.report.folder import Report
 
 
@@ -118,12 +117,14 @@ class Controller:
         if self._config.option.collectonly:
             return
         self._outcomes = sorted(self._last_runs.values(), key=lambda outcome: outcome.case.id)
-        empty_shard = is_empty_shard(session, self._state)
+        nothing_ran = session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED
+        # All items went to other shards, which is not a failure.
+        empty_shard = nothing_ran and self._state.settings.shard and self._state.selection.wanted
         if self._outcomes:
             with self._step("episodes"):
                 self._write_pending()
             with self._step("episodes"):
-                self._call_run_finished()
+                self._finish_agent()
         if self._results is not None and (self._state.selection.to_run or empty_shard):
             with self._step("results"):
                 self._results.write_and_judge(self._outcomes)
@@ -132,8 +133,8 @@ class Controller:
                 self._write_report(session, self._report)
         if empty_shard:
             session.exitstatus = pytest.ExitCode.OK
-        gate_failed = self._results is not None and self._results.failed
-        if gate_failed or any(self._problems.values()):
+        verdict = self._results and self._results.verdict
+        if (verdict and verdict.failed) or any(self._problems.values()):
             session.exitstatus = max(session.exitstatus, pytest.ExitCode.TESTS_FAILED)
 
     @contextmanager
@@ -150,7 +151,6 @@ class Controller:
         if settings.record != "defer":
             return
         from pytest_miniwob_agent.cassettes.deferred.pending import update_pending
-        from pytest_miniwob_agent.cassettes.folder.stems import Used
 
         ran = {outcome.cassette for outcome in self._outcomes if outcome.cassette}
         stems = self._state.cassettes_of(selection.cases)
@@ -158,16 +158,12 @@ class Controller:
             settings.pending,
             ran,
             [outcome.request for outcome in self._outcomes if outcome.request is not None],
-            Used(settings.cassettes, stems) if stems and not selection.few else None,
+            stems if stems and not selection.few else None,
         )
         self._waiting = len(waiting)
 
-    def _call_run_finished(self) -> None:
-        """Call the `run_finished` of the agent that `--miniwob-agent` names, if it has one.
-
-        Raises:
-            MiniwobError: raised by the agent, or made of any other exception of the agent.
-        """
+    def _finish_agent(self) -> None:
+        """Call the `run_finished` of the agent that `--miniwob-agent` names, if it has one."""
         try:
             agent = self._state.agent
         except Exception:  # noqa: BLE001 - reported by each item that needed the agent
@@ -198,17 +194,29 @@ class Controller:
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Show drift, errors, episodes, the ledger of calls, the gate, and the files."""
-        from pytest_miniwob_agent.terminal.summary import show_drift, show_errors
+        from pytest_miniwob_agent.terminal import summary
 
         terminal, settings = terminalreporter, self._state.settings
         command = record_command(self._config)
         kept = self._kept()
-        show_drift(terminal, self._outcomes, price=settings.price, command=command)
-        show_errors(terminal, self._outcomes, command=command)
-        if self._outcomes or (kept and kept.calls):
-            if terminal.verbosity >= 0:
-                self._show_episodes(terminal, kept)
-            self._show_problems(terminal, "episodes")
+        summary.show_drift(terminal, self._outcomes, price=settings.price, command=command)
+        summary.show_errors(terminal, self._outcomes, command=command)
+        if (self._outcomes or (kept and kept.calls)) and terminal.verbosity >= 0:
+            terminal.section("MiniWoB++ episodes")
+            summary.show_episodes(terminal, self._outcomes)
+            summary.show_ledger(
+                terminal,
+                self._outcomes,
+                model=settings.model,
+                price=settings.price,
+                waiting=self._waiting if settings.record == "defer" else None,
+                pending=display_path(settings.pending),
+                kept=kept,
+            )
+            if self._agents_remark:
+                terminal.line(sanitize_line(redact(self._agents_remark)))
+        for text in self._problems["episodes"]:
+            terminal.line(sanitize_lines(text), red=True)
         if self._remarks:
             terminal.section("MiniWoB++ cassettes")
             for remark in sorted(map(sanitize_line, self._remarks)):
@@ -228,28 +236,8 @@ class Controller:
 
         return Budget(self._state.shared).recorded()
 
-    def _show_episodes(self, terminal: pytest.TerminalReporter, kept: Usage | None) -> None:
-        """Show the table, the ledger, and the agent's remark."""
-        from pytest_miniwob_agent.terminal.summary import show_episodes, show_ledger
-
-        settings = self._state.settings
-        terminal.section("MiniWoB++ episodes")
-        show_episodes(terminal, self._outcomes)
-        show_ledger(
-            terminal,
-            self._outcomes,
-            model=settings.model,
-            price=settings.price,
-            waiting=self._waiting if settings.record == "defer" else None,
-            pending=display_path(settings.pending),
-            kept=kept,
-        )
-        if self._agents_remark:
-            terminal.line(sanitize_line(redact(self._agents_remark)))
-
     def _show_problems(self, terminal: pytest.TerminalReporter, title: str) -> None:
-        """Show the errors of steps, in a section of their own except below the episodes."""
-        if self._problems[title] and title != "episodes":
+        if self._problems[title]:
             terminal.section(f"MiniWoB++ {title}", red=True)
         for text in self._problems[title]:
             terminal.line(sanitize_lines(text), red=True)

@@ -35,6 +35,8 @@ SHIPPED = {
 def forecast(items: Sequence[pytest.Item], state: State) -> str:
     """Return the forecast for the items of a run; empty if none of them is to be recorded.
 
+    It is measured by recorded items of the same agent and model, if there are any.
+
     Raises:
         MiniwobError: the agent can't be made, or a cassette is damaged.
     """
@@ -55,37 +57,23 @@ def forecast(items: Sequence[pytest.Item], state: State) -> str:
     most = sum(calls[stem] for stem in lacking)
     most = most if settings.max_calls is None else min(most, settings.max_calls)
     line += f": at most {counted(most, 'model call')}"
-    usage, count, source = _alike(lacking, state)
-    if count:
+    agent, model, *_ = lacking[0].split("/")
+    recorded = [
+        stem for stem in finished_stems(settings.cassettes) if stem.startswith(f"{agent}/{model}/")
+    ]
+    sample = recorded[:: len(recorded) // SAMPLE + 1]
+    usage, count, source = SHIPPED.get(agent, Usage()), 100, "our own recordings"
+    if sample:
+        files = [settings.cassettes / f"{stem}.yaml" for stem in sample]
+        usage = sum((usage_of(read_cassette(file), estimate=True) for file in files), Usage())
+        count, source = len(sample), f"{agent}/{model} of your cassettes"
+    if usage.calls:
         parts = usage.calls, usage.prompt, usage.completion
         about = Usage(*(-(-part * len(lacking) // count) for part in parts))
         line += f"; by {source} about {counted(about.calls, 'call')} and {about.tokens:,} tokens"
         if (cost := cost_of(about, settings.price)) is not None:
             line += f", {money(cost)}"
     return line
-
-
-def _alike(lacking: Sequence[str], state: State) -> tuple[Usage, int, str]:
-    """Return what the nearest recorded items took, their number, and what they are.
-
-    Nearest are items of the same agent, and of the same model and tasks if there are any.
-    """
-    folder = state.settings.cassettes
-    agent, model, *_ = lacking[0].split("/")
-    tasks = {stem.split("/")[2] for stem in lacking}
-    recorded = [stem for stem in finished_stems(folder) if stem.split("/")[0] == agent]
-    recorded = [stem for stem in recorded if stem.split("/")[1] == model] or recorded
-    recorded = [stem for stem in recorded if stem.split("/")[2] in tasks] or recorded
-    if not recorded:
-        shipped = SHIPPED.get(state.agent.name)
-        return shipped or Usage(), 100 if shipped else 0, "our own recordings"
-    sample = recorded[:: -(-len(recorded) // SAMPLE)]
-    taken = [usage_of(read_cassette(folder / f"{stem}.yaml"), estimate=True) for stem in sample]
-    return (
-        sum(taken, Usage()),
-        len(sample),
-        f"{'/'.join(sample[0].split('/')[:2])} of your cassettes",
-    )
 
 
 class Forecaster:

@@ -1,30 +1,129 @@
-"""Results of a run: the results file, and the gate that judges them by the baseline."""
+"""Results of a run: the baseline of its items, the results file, its shard, and the gate."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
+from pytest_miniwob_agent.core.data import canonical_json, digest
 from pytest_miniwob_agent.core.events import Called
 from pytest_miniwob_agent.core.files import display_path
-from pytest_miniwob_agent.core.outcome import Outcome
+from pytest_miniwob_agent.core.outcome import Change, Earlier, Outcome
+from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import counted
-from pytest_miniwob_agent.plugin.run.shard import shard_of
+from pytest_miniwob_agent.plugin.options.reading import project_folder
+from pytest_miniwob_agent.plugin.options.settings import Settings
 from pytest_miniwob_agent.plugin.run.state import State
 
 if TYPE_CHECKING:
-    from pytest_miniwob_agent.plugin.run.baseline import Baseline
     from pytest_miniwob_agent.results.comparison import Comparison
-    from pytest_miniwob_agent.results.file import Result, Results
-    from pytest_miniwob_agent.results.gate import Verdict
+    from pytest_miniwob_agent.results.file import Result, Results, Shard
+    from pytest_miniwob_agent.results.gate import Gate, Verdict
 
 NAMED = 20
 """Number of items that the gate names of a list; all with -v."""
+
+
+class Baseline(NamedTuple):
+    """Results that the items of a run are compared with, in the process that runs them."""
+
+    results: Results
+    gate: Gate
+
+    def apply(self, item: pytest.Item, report: Any, *, excusable: bool) -> None:
+        """Mark how an item changed; turn a failure that the baseline or gate allows into an xfail.
+
+        An unsolved item that the baseline does not solve either is an expected failure, and so is
+        one of which the baseline knows nothing. One that the baseline solves fails the item under
+        the gate `items` alone: the other gates judge all items together.
+
+        Args:
+            item: the item.
+            report: the last report of its set-up or call.
+            excusable: True if nothing failed but that the episode is not solved.
+        """
+        from pytest_miniwob_agent.results.comparison import describe
+
+        outcome: Outcome = report.miniwob
+        before = self.results.items.get(outcome.case.item)
+        if before is None:
+            excuse = "the baseline does not have it, so it decides nothing yet"
+        elif not before.conclusive:
+            excuse = "the baseline is inconclusive about it, so it decides nothing yet"
+        else:
+            was_solved = before.count_as_solved(self.gate.at_least)
+            change = None
+            if outcome.episode is not None and outcome.solved != was_solved:
+                change = Change.PROGRESSED if outcome.solved else Change.REGRESSED
+            earlier = Earlier(before.solved, before.conclusive, describe(before))
+            report.miniwob = replace(outcome, earlier=earlier, change=change)
+            excuse = f"the baseline does not solve it either: {earlier.text}"
+            if was_solved and self.gate.kind == "items":
+                return
+            if was_solved:
+                excuse = f"solved in the baseline; the gate {self.gate} judges all items together"
+        if excusable and report.failed and outcome.episode and not item.config.option.runxfail:
+            report.outcome = "skipped"
+            report.wasxfail = excuse
+
+
+def load_baseline(settings: Settings) -> Baseline | None:
+    """Return the baseline that the options name, None if they name none.
+
+    A file that this run is the first to write is not a baseline yet.
+
+    Raises:
+        UsageError: the baseline can't be read, or the gate is not valid.
+    """
+    from pytest_miniwob_agent.results.file import read_results
+    from pytest_miniwob_agent.results.gate import Gate
+
+    gate = Gate.parse(settings.gate)
+    source, beside = settings.baseline, settings.baseline_file
+    if source is None:
+        return None
+    if isinstance(source, Path):
+        if source == settings.results and not source.exists():
+            return None
+        source = display_path(source)
+    return Baseline(read_results(source, beside=beside and display_path(beside)), gate)
+
+
+def shard_of(config: pytest.Config, state: State) -> Shard | None:
+    """Return the shard that this run is, None if it runs a whole suite."""
+    settings, selection = state.settings, state.selection
+    if settings.shard is None:
+        return None
+    from pytest_miniwob_agent.results.file import Shard
+    from pytest_miniwob_agent.results.git import checked_out
+
+    items = sorted(case.id for case in selection.cases)
+    prompts = sorted(settings.prompts.glob("*.txt")) if settings.prompts else []
+    return Shard(
+        number=settings.shard[0],
+        of=settings.shard[1],
+        selected=len(selection.to_run),
+        items=len(items),
+        deselected=tuple(sorted(case.id for case in selection.cases - selection.wanted)),
+        suite={
+            "commit": checked_out(project_folder(config)),
+            "digest of the items": digest(",".join(items)),
+            "--miniwob-agent": settings.agent,
+            "--miniwob-agent-params": redact(canonical_json(settings.agent_params)),
+            "--miniwob-model": settings.model or "",
+            "--miniwob-llm-params": redact(canonical_json(settings.kept_params)),
+            "--miniwob-prompts": ", ".join(
+                f"{file.name} {digest(file.read_text('utf-8'))}" for file in prompts
+            ),
+            "--miniwob-trials": str(settings.trials or settings.ini["trials"] or ""),
+            "--miniwob-steps": str(settings.steps or settings.ini["steps"] or ""),
+        },
+    )
 
 
 class RunResults:
@@ -37,11 +136,6 @@ class RunResults:
         self._written = False
         self.verdict: Verdict | None = None
         """The gate's verdict; None where nothing was judged."""
-
-    @property
-    def failed(self) -> bool:
-        """True if the gate failed; False where nothing was judged."""
-        return self.verdict is not None and self.verdict.failed
 
     def write_and_judge(self, outcomes: Sequence[Outcome]) -> None:
         """Write the results file, and judge the results by the baseline.
@@ -60,17 +154,14 @@ class RunResults:
             results.write(state.settings.results)
             self._written = True
         if state.baseline is not None and shard is None:
-            self._judge(results, state.baseline)
+            from pytest_miniwob_agent.results.gate import judge
+            from pytest_miniwob_agent.terminal.comparison import ComparisonView
+            from pytest_miniwob_agent.terminal.github import report_to_github
 
-    def _judge(self, results: Results, baseline: Baseline) -> None:
-        from pytest_miniwob_agent.results.gate import judge
-        from pytest_miniwob_agent.terminal.comparison import ComparisonView
-        from pytest_miniwob_agent.terminal.github import report_to_github
-
-        selection, root = self._state.selection, self._config.rootpath
-        left_out = selection.left_out(baseline.results, root, self._state.settings.seeds)
-        self.verdict = judge(baseline.results, results, baseline.gate, left_out)
-        report_to_github(ComparisonView(self.verdict.both, self.verdict))
+            before, gate = state.baseline
+            left_out = state.selection.left_out(before, self._config.rootpath, state.settings.seeds)
+            self.verdict = judge(before, results, gate, left_out)
+            report_to_github(ComparisonView(self.verdict.both, self.verdict))
 
     def _reasons_for_partial(self, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
         """Return the reasons for which the results are not those of all items."""
@@ -88,7 +179,7 @@ class RunResults:
         """Show the verdict of the gate, and the path of the results file."""
         verdict, settings = self.verdict, self._state.settings
         if verdict and (terminal.verbosity >= 0 or verdict.failed):
-            from pytest_miniwob_agent.terminal.gate import show_gate
+            from pytest_miniwob_agent.terminal.comparison import show_gate
 
             most = None if terminal.verbosity > 0 else NAMED
             changed = bool(verdict.progressed or verdict.regressed) and not verdict.failed

@@ -11,11 +11,12 @@ import pytest
 from pytest_miniwob_agent.core.errors import MiniwobError, UsageError
 from pytest_miniwob_agent.core.files import check_writable, display_path
 from pytest_miniwob_agent.core.secrets import KEY_VARIABLE, redact
-from pytest_miniwob_agent.plugin.items.selection import Selection
+from pytest_miniwob_agent.plugin.items.report import Exports
 from pytest_miniwob_agent.plugin.options.reading import read_settings
 from pytest_miniwob_agent.plugin.options.settings import Settings
 from pytest_miniwob_agent.plugin.run.controller import Controller
-from pytest_miniwob_agent.plugin.run.state import STATE, State
+from pytest_miniwob_agent.plugin.run.results import RunResults, load_baseline
+from pytest_miniwob_agent.plugin.run.state import STATE, Selection, State
 
 _REPORTING = {"html": "htmlpath", "json": "json_report", "allure": "allure_report_dir"}
 """Plugins that report, as `Exports` calls them, and the options that have them report."""
@@ -28,19 +29,15 @@ def start(config: pytest.Config) -> None:
         pytest.UsageError: an option, or a file that it names, is not valid.
     """
     try:
-        state = config.stash[STATE] = State(read_settings(config), selection=Selection.of(config))
+        state = config.stash[STATE] = State(read_settings(config), Selection.of(config))
         settings = state.settings
         if settings.key_variable is not None:  # its value is a secret until the run is over
             patch = pytest.MonkeyPatch()
             patch.setenv(KEY_VARIABLE, settings.key_variable)
             config.add_cleanup(patch.undo)
         if settings.baseline or settings.results:  # for the gate, which is checked in any case
-            from pytest_miniwob_agent.plugin.run.baseline import load_baseline
-
             state.baseline = load_baseline(settings)
         if plugins := [name for name, key in _REPORTING.items() if config.getoption(key, None)]:
-            from pytest_miniwob_agent.plugin.run.exports import Exports
-
             state.exports = Exports(plugins)
             config.pluginmanager.register(state.exports, "miniwob-exports")
         if hasattr(config, "workerinput"):
@@ -58,16 +55,24 @@ def start(config: pytest.Config) -> None:
 
 def _start_controller(config: pytest.Config, state: State) -> None:
     settings = state.settings
-    _check_results_file(config, settings)
+    collecting = config.option.collectonly
+    if settings.results and not (collecting or config.option.help):
+        try:  # before anything is run or paid for
+            if settings.results.is_dir():
+                raise IsADirectoryError(0, "it is a folder")
+            check_writable(settings.results)
+        except OSError as error:
+            raise UsageError(
+                f"--miniwob-results: {display_path(settings.results)} can't be written: "
+                f"{error.strerror or error}; name another file"
+            ) from None
     report = results = None
-    if settings.report and not config.option.collectonly:
+    if settings.report and not collecting:
         from pytest_miniwob_agent.report.folder import Report
 
         report = Report(settings.report)
         report.check()  # that the folder holds nothing else
     if settings.results or settings.baseline:
-        from pytest_miniwob_agent.plugin.run.results import RunResults
-
         results = RunResults(config, state)
     controller = Controller(config, state, results, report, list(_header(settings)))
     if settings.record not in ("none", "defer"):
@@ -81,11 +86,7 @@ def _start_controller(config: pytest.Config, state: State) -> None:
 
 
 def _header(settings: Settings) -> Iterator[str]:
-    """Yield lines for the header of the run; put answers of deferred recording into cassettes.
-
-    Raises:
-        UsageError: the answers or the waiting requests can't be read.
-    """
+    """Yield lines for the header of the run; put answers of deferred recording into cassettes."""
     if settings.model is not None:
         yield f"miniwob cassettes: {display_path(settings.cassettes)}"
     if settings.record == "defer":
@@ -99,23 +100,3 @@ def _header(settings: Settings) -> Iterator[str]:
             yield f"miniwob answers: {taken}"
     if settings.shard is not None:
         yield "miniwob shard: {} of {}".format(*settings.shard)
-
-
-def _check_results_file(config: pytest.Config, settings: Settings) -> None:
-    """Check that the results can be written, before anything is run or paid for.
-
-    Raises:
-        UsageError: they can't be.
-    """
-    file = settings.results
-    if file is None or config.option.collectonly or config.option.help:
-        return
-    try:
-        if file.is_dir():
-            raise IsADirectoryError(0, "it is a folder")
-        check_writable(file)
-    except OSError as error:
-        raise UsageError(
-            f"--miniwob-results: {display_path(file)} can't be written: {error.strerror or error}; "
-            "name another file"
-        ) from None

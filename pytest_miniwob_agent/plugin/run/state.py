@@ -2,63 +2,146 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.protocols import Agent, Observer, Page
-from pytest_miniwob_agent.plugin.items.selection import Selection
 from pytest_miniwob_agent.plugin.options.settings import Settings
-from pytest_miniwob_agent.tasks.pages import Catalogue
 
 if TYPE_CHECKING:
-    from pytest_miniwob_agent.plugin.run.baseline import Baseline
-    from pytest_miniwob_agent.plugin.run.exports import Exports
+    from pytest_miniwob_agent.plugin.items.report import Exports
+    from pytest_miniwob_agent.plugin.run.results import Baseline
+    from pytest_miniwob_agent.results.file import Results
+
+_KEY = "miniwob_selection"
+"""The selection in the output of a worker of pytest-xdist."""
 
 
 @dataclass(slots=True)
+class Selection:
+    """Which cases a run offers, runs and leaves out; filled while pytest collects.
+
+    Args:
+        few: why the run looks for a few items only, so that it does not show that others are gone:
+            `--lf`, or tests that are named on the command line. Empty if it does not.
+        paths: the files and folders to collect, if the run does not look for a few items only.
+        offered: the cases that the markers of each collected test select, by the test's node id.
+        deselected: the cases that `-k`, `-m`, `--deselect` or a plugin left out of some test.
+        to_run: the cases that are to run here.
+        splitting: True once a plugin may split the items: what is deselected then is not left out,
+            but goes to another shard.
+    """
+
+    few: str = ""
+    paths: Collection[Path] = ()
+    offered: dict[str, list[Case]] = field(default_factory=dict)
+    deselected: set[Case] = field(default_factory=set)
+    to_run: set[Case] = field(default_factory=set)
+    splitting: bool = False
+
+    @classmethod
+    def of(cls, config: pytest.Config) -> Selection:
+        """Return the selection of a run that has not collected anything yet."""
+        arguments = list(map(str, config.args))
+        few = ""
+        if getattr(config.option, "lf", False):
+            few = "only what failed last"
+        elif any("::" in argument for argument in arguments):
+            few = "only tests that were named"
+        paths = [Path(config.invocation_params.dir, argument) for argument in arguments]
+        anywhere = Path(config.rootpath.anchor)  # a package, with --pyargs
+        return cls(few, [path.resolve() if path.exists() else anywhere for path in paths])
+
+    @property
+    def cases(self) -> set[Case]:
+        """All cases that the collected tests offer."""
+        return set(chain.from_iterable(self.offered.values()))
+
+    @property
+    def wanted(self) -> set[Case]:
+        """The cases that are to run, here or in another shard."""
+        return self.cases - (self.deselected - self.to_run)
+
+    def left_out(self, baseline: Results, root: Path, seeds: Collection[int] | None) -> set[str]:
+        """Return the ids of the cases of a baseline that the run left out on purpose.
+
+        A case is left out if the markers of a collected test select it and the command line does
+        not, by its seed or otherwise. It is also left out if its test was not asked for. So a case
+        that a marker no longer selects, and one whose test is gone, are not left out.
+
+        Args:
+            baseline: the results of an earlier run.
+            root: the folder that node ids start at.
+            seeds: the seeds that the command line names, if it names any.
+        """
+        to_run = {case.item for case in self.to_run}
+        cases = self.cases
+        offered = {case.item for case in cases}
+        tasks = {(case.category, case.task) for case in cases}
+        return {
+            result.case
+            for result in baseline.results
+            # One that was to run and did not is missing, as the run was stopped.
+            if result.item not in to_run
+            and (
+                result.item in offered
+                or (seeds and result.seed not in seeds and (result.category, result.task) in tasks)
+                or (result.test and not self._asks_for(result.test, root))
+            )
+        }
+
+    def _asks_for(self, test: str, root: Path) -> bool:
+        file = (root / test.partition("::")[0]).resolve()
+        wanted = not self.few and any(file.is_relative_to(path) for path in self.paths)
+        return wanted or test in self.offered
+
+    def send(self, config: pytest.Config) -> None:
+        """Put the selection into the output of a worker of pytest-xdist."""
+        if (output := getattr(config, "workeroutput", None)) is not None:
+            cases = {**self.offered, "deselected": self.deselected, "to run": self.to_run}
+            output[_KEY] = {name: [case.id for case in cases[name]] for name in cases}
+
+    def receive(self, output: Mapping[str, Any]) -> None:
+        """Add the selection in the output of a worker; all workers collect the same items."""
+        cases = {name: [*map(Case.from_id, ids)] for name, ids in output.get(_KEY, {}).items()}
+        self.deselected.update(cases.pop("deselected", ()))
+        self.to_run.update(cases.pop("to run", ()))
+        self.offered |= cases
+
+
+@dataclass
 class State:
     """State of a run in one process: the controller, or a worker of pytest-xdist.
 
     Args:
         settings: the options.
+        selection: which cases the run offers, runs and leaves out.
         baseline: the results that items are compared with.
         exports: hands transcripts to other plugins that report.
         shared: a folder of this run, for what its processes count together; None where no call may
             be made.
         observe: makes an observer of an item's episode, for `miniwob-agent show` and `play`.
         slowmo: with a window, milliseconds that each action takes longer, for `play`.
-        selection: which cases the run offers, runs and leaves out.
         pages: the page of each task that was collected, by the task's name.
     """
 
     settings: Settings
+    selection: Selection
     baseline: Baseline | None = None
     exports: Exports | None = None
     shared: Path | None = None
     observe: Callable[[Page], Observer] | None = None
     slowmo: int | None = None
-    selection: Selection = field(default_factory=Selection)
     pages: dict[str, Path] = field(default_factory=dict)
-    _agent: Agent | None = None
-    _catalogues: dict[tuple[Path, ...], Catalogue] = field(default_factory=dict)
 
-    def catalogue(self, folders: Sequence[Path]) -> Catalogue:
-        """Return the catalogue of the package and some folders, which are read once per run.
-
-        Raises:
-            UsageError: a folder has no pages, or a page's name is not valid or taken.
-        """
-        key = tuple(folders)
-        if key not in self._catalogues:
-            self._catalogues[key] = Catalogue(folders)
-        return self._catalogues[key]
-
-    @property
+    @cached_property
     def agent(self) -> Agent:
         """An agent as the options name it, for its name and its `run_finished`.
 
@@ -67,10 +150,8 @@ class State:
         """
         from pytest_miniwob_agent.agents.registry import load_agent
 
-        if self._agent is None:
-            settings = self.settings
-            self._agent = load_agent(settings.agent, settings.prompts, settings.agent_params)
-        return self._agent
+        settings = self.settings
+        return load_agent(settings.agent, settings.prompts, settings.agent_params)
 
     def cassettes_of(self, cases: Iterable[Case]) -> list[str]:
         """Return the stems of the cassettes of cases by the options' agent and model.
