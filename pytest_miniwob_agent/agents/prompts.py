@@ -26,10 +26,12 @@ class Prompt(str):
     files: dict[str, str]
     pictures: tuple[bytes, ...]
 
-    def __new__(cls, text: str = "", parts: Iterable[str] = ()) -> Prompt:
+    def __new__(
+        cls, text: str = "", parts: Iterable[str] = (), pictures: tuple[bytes, ...] = ()
+    ) -> Prompt:
         """Make a prompt with the files and pictures of its parts, those that are prompts."""
         prompt = super().__new__(cls, text)
-        prompt.files, prompt.pictures = {}, ()
+        prompt.files, prompt.pictures = {}, pictures
         for part in parts:
             if isinstance(part, Prompt):
                 prompt.files |= part.files
@@ -45,13 +47,11 @@ class Prompt(str):
     @property
     def content(self) -> str | list[dict[str, Any]]:
         """The content of a message, in the Chat Completions form: the pictures, then the text."""
-        if not self.pictures:
-            return self
         parts: list[dict[str, Any]] = []
         for number, png in enumerate(self.pictures, start=1):
             parts.append({"type": "text", "text": f"[picture {number}]"})
             parts.append({"type": "image_url", "image_url": {"url": data_url(png)}})
-        return [*parts, {"type": "text", "text": self}]
+        return [*parts, {"type": "text", "text": self}] if parts else self
 
 
 class Prompts:
@@ -67,7 +67,6 @@ class Prompts:
 
     def __init__(self, built_in_folder: Path, users_folder: str | Path | None = None) -> None:
         self._files = {path.stem: path for path in built_in_folder.glob("*.txt")}
-        self._texts: dict[str, str] = {}
         if users_folder is None:
             return
         if not Path(users_folder).is_dir():
@@ -88,21 +87,19 @@ class Prompts:
             UsageError: the file names an unknown value, or lacks one.
         """
         path = self._files[name]
-        if name not in self._texts:
-            self._texts[name] = path.read_text(encoding="utf-8").strip()
-        text = self._texts[name]
+        text = path.read_text(encoding="utf-8").strip()
         template = Template(text)
         if not template.is_valid():
             raise UsageError(f"{path}: a $ without a name; write $$ for a dollar sign")
         names = set(template.get_identifiers())
-        if unknown := names - values.keys():
-            problem = f"has no value {_placeholders(unknown)}"
-        elif missing := values.keys() - names:
-            problem = f"must contain {_placeholders(missing)}"
-        else:
+        if names == values.keys():
             prompt = Prompt(template.substitute(values), values.values())
             prompt.files = {f"{name}.txt": digest(text), **prompt.files}
             return prompt
+        if unknown := names - values.keys():
+            problem = f"has no value {_placeholders(unknown)}"
+        else:
+            problem = f"must contain {_placeholders(values.keys() - names)}"
         raise UsageError(
             f"{path}: this prompt {problem}; its values are {_placeholders(values) or 'none'}"
         )

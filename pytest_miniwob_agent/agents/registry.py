@@ -1,10 +1,13 @@
-"""Agents by name: built-in ones, those of installed packages, and classes by their path."""
+"""Agents by name: built-in ones, those of installed packages, and classes by their path.
+
+Also checks of the parameters of built-in agents (`--miniwob-agent-params`).
+"""
 
 from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -14,18 +17,15 @@ from pytest_miniwob_agent.core.protocols import Agent
 from pytest_miniwob_agent.core.text import nearest
 
 BUILT_IN = {
-    "reflective": "pytest_miniwob_agent.agents.reflective:ReflectiveAgent",
-    "rci": "pytest_miniwob_agent.agents.rci:RCIAgent",
-    "webwise": "pytest_miniwob_agent.agents.webwise:WebWISEAgent",
-    "tools": "pytest_miniwob_agent.agents.tools:ToolsAgent",
+    "reflective": "pytest_miniwob_agent.agents.reflective.agent:ReflectiveAgent",
+    "rci": "pytest_miniwob_agent.agents.rci.agent:RCIAgent",
+    "webwise": "pytest_miniwob_agent.agents.webwise.agent:WebWISEAgent",
+    "tools": "pytest_miniwob_agent.agents.tools.agent:ToolsAgent",
 }
 """The agents of this package, by the names that `--miniwob-agent` takes: `package.module:Class`."""
 
 GROUP = "miniwob_agents"
 """The group of entry points by which an installed package gives its agents names."""
-
-MAX_NAME = 100
-"""Characters of an agent's name, which is the folder of its cassettes."""
 
 
 def load_agent(
@@ -45,16 +45,20 @@ def load_agent(
         UsageError: the name is unknown or ambiguous, the class can't be imported or is not an
             agent, or it does not take what it is given.
     """
-    make = _find_class(name)
+    make, params = _find_class(name), params or {}
     try:
         parameters = inspect.signature(make).parameters
-        _check_params(name, parameters, params or {})
-        arguments = dict(params or {})
-        if prompts is not None:
-            arguments["prompts"] = prompts
-        if "task" in parameters:
-            arguments["task"] = task
-        agent = make(**arguments)
+        known = [parameter for parameter in parameters if parameter not in ("prompts", "task")]
+        takes_any = any(one.kind is one.VAR_KEYWORD for one in parameters.values())
+        for param in params:
+            if param not in known and not takes_any:
+                raise UsageError(
+                    f"--miniwob-agent-params: agent {name!r} takes no {param!r}"
+                    + nearest(param, known) + (f"; it takes {', '.join(known)}" if known else "")
+                    + ("; give the folder by --miniwob-prompts" if param == "prompts" else "")
+                )  # fmt: skip
+        given = {} if prompts is None else {"prompts": prompts}
+        agent = make(**params, **given, **({"task": task} if "task" in parameters else {}))
     except (TypeError, ValueError) as error:
         raise UsageError(f"agent {name!r}: can't be made: {error}") from error
     if not isinstance(agent, Agent):
@@ -62,12 +66,9 @@ def load_agent(
             f"agent {name!r}: {getattr(make, '__name__', 'it')} lacks a `name` or a method "
             "solve(env, llm, note)"
         )
-    folder: object = agent.name
-    if not isinstance(folder, str) or len(folder) > MAX_NAME or not folder.strip(" ."):
-        raise UsageError(
-            f"agent {name!r}: its name is the folder of its cassettes, and {folder!r:.120} "
-            "can't be one"
-        )
+    folder: object = agent.name  # of its cassettes
+    if not isinstance(folder, str) or len(folder) > 100 or not folder.strip(" ."):
+        raise UsageError(f"agent {name!r}: its name {folder!r:.120} can't be that of a folder")
     return agent
 
 
@@ -102,15 +103,10 @@ def _find_class(name: str) -> Callable[..., Any]:
 
 
 def _find_installed(name: str) -> str:
-    """Find the `package.module:Class` that an installed package has under a name.
-
-    Looked up only for names that are not built in, as it reads the metadata of every package.
-    """
+    """Find the `package.module:Class` of a name in the metadata of the installed packages."""
     installed = entry_points(group=GROUP)
-    found = sorted(
-        (entry.dist.name if entry.dist else "?", entry.value)
-        for entry in installed.select(name=name)
-    )
+    named = installed.select(name=name)
+    found = sorted((entry.dist.name if entry.dist else "?", entry.value) for entry in named)
     if not found:
         known = [*BUILT_IN, *sorted(installed.names)]
         raise UsageError(
@@ -127,16 +123,26 @@ def _find_installed(name: str) -> str:
     return target
 
 
-def _check_params(
-    name: str, parameters: Mapping[str, inspect.Parameter], params: Mapping[str, Any]
-) -> None:
-    """Refuse parameters that the class does not take, in better words than Python's."""
-    known = [parameter for parameter in parameters if parameter not in ("prompts", "task")]
-    open_ended = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
-    for param in params:
-        if param not in known and not open_ended:
-            hint = "; give the folder of prompts by --miniwob-prompts" if param == "prompts" else ""
-            raise UsageError(
-                f"--miniwob-agent-params: agent {name!r} takes no {param!r}"
-                + nearest(param, known) + (f"; it takes {', '.join(known)}" if known else "") + hint
-            )  # fmt: skip
+def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
+    """Return the value of a parameter; a `UsageError` if it is none of the choices."""
+    if value not in choices:
+        raise UsageError(
+            f"--miniwob-agent-params: {name} {value!r} is not one of {', '.join(choices)}"
+            + nearest(str(value), choices)
+        )
+    return str(value)
+
+
+def check_integer(name: str, value: Any, least: int, most: int) -> int:
+    """Return the value of a parameter; a `UsageError` if it is no integer within the bounds."""
+    if type(value) is not int or not least <= value <= most:
+        raise UsageError(
+            f"--miniwob-agent-params: {name} must be an integer from {least} to {most}, "
+            f"not {value!r}"
+        )
+    return value
+
+
+def variant_name(agent: str, *parts: str | bool) -> str:
+    """Name a variant of an agent by what differs: by the parts that are not empty or False."""
+    return "-".join([agent, *(str(part) for part in parts if part)])

@@ -11,18 +11,20 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from pytest_miniwob_agent.agents.parameters import check_choice, check_integer, variant_name
 from pytest_miniwob_agent.agents.prompts import Prompt, Prompts
 from pytest_miniwob_agent.agents.rci.instructions import (
     Inadmissible,
     find_actions,
     parse_instruction,
 )
+from pytest_miniwob_agent.agents.registry import check_choice, check_integer, variant_name
 from pytest_miniwob_agent.core.actions import Action, Hold, Release
 from pytest_miniwob_agent.core.data import digest
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.events import Ending, Note, TrialEnded
 from pytest_miniwob_agent.core.protocols import LLM, Environment
+
+FOLDER = Path(__file__).with_name("prompts")
 
 GROUNDINGS = 3
 """Rewordings of an instruction that can't be carried out (2.2.2)."""
@@ -47,7 +49,6 @@ class RCIAgent:
             tasks, and default.txt for all others.
         without: the part that an ablation leaves out (3.2.4): `plan`, `state`, `agent` or `none`.
         task: the name of the task, for its exemplars; the plugin gives it.
-
     """
 
     def __init__(
@@ -59,10 +60,10 @@ class RCIAgent:
         without: str = "none",
         task: str = "",
     ) -> None:
-        self.prompts = Prompts(Path(__file__).with_name("prompts"), prompts)
+        self.prompts = Prompts(FOLDER, prompts)
         self.critiques = check_integer("critiques", critiques, 0, 9)
         self.without = check_choice("without", without, ("none", "plan", "state", "agent"))
-        self.exemplars = _read_exemplars(exemplars, task)
+        self.rules = self._rules(exemplars, task)
         self.name = variant_name(
             "rci",
             exemplars != "none" and "few-shot",
@@ -80,26 +81,23 @@ class RCIAgent:
         """Return True for what an instruction says; CTRL is only held to keep other options."""
         return not isinstance(action, Hold | Release)
 
-
-def _read_exemplars(source: str, task: str) -> Prompt | None:
-    """Read the worked examples for a task; None where there are none."""
-    if source == "none":
-        return None
-    folder = Path(source)
-    if source == "built-in":
-        folder = Path(__file__).with_name("prompts") / "exemplars"
-    files = {path.stem: path for path in sorted(folder.glob("*.txt"))}
-    if not files:
-        raise UsageError(
-            f"--miniwob-agent-params: exemplars {source!r} is not none, built-in, or a folder with "
-            "files TASK.txt or default.txt"
-        )
-    chosen = files.get(task, files.get("default"))
-    if chosen is None:
-        return None
-    exemplars = Prompt(chosen.read_text(encoding="utf-8").strip())
-    exemplars.files = {f"exemplars/{chosen.name}": digest(exemplars)}
-    return exemplars
+    def _rules(self, source: str, task: str) -> Prompt:
+        """Fill in the rules, with the worked examples for a task if there are any."""
+        rules = self.prompts.fill("rules")
+        if source == "none":
+            return rules
+        folder = FOLDER / "exemplars" if source == "built-in" else Path(source)
+        files = {path.stem: path for path in folder.glob("*.txt")}
+        if not files:
+            raise UsageError(
+                f"--miniwob-agent-params: exemplars {source!r} is not none, built-in, or a folder "
+                "with files TASK.txt or default.txt"
+            )
+        if (chosen := files.get(task, files.get("default"))) is None:
+            return rules
+        exemplars = Prompt(chosen.read_text(encoding="utf-8").strip())
+        exemplars.files = {f"exemplars/{chosen.name}": digest(exemplars)}
+        return self.prompts.fill("exemplars", rules=rules, exemplars=exemplars)
 
 
 _ID = re.compile(r"\bid=(\d+)")
@@ -107,8 +105,6 @@ _ID = re.compile(r"\bid=(\d+)")
 
 
 class _Trial:
-    """One episode of the agent, which is one trial."""
-
     def __init__(self, agent: RCIAgent, env: Environment, llm: LLM) -> None:
         self._agent = agent
         self._env = env
@@ -116,6 +112,7 @@ class _Trial:
         self._goal = env.reset().goal
         self._plan = ""
         self._page = ""
+        self._changed = True
         self._done: list[str] = []
         self._repeated = 0
 
@@ -131,51 +128,44 @@ class _Trial:
 
     def follow(self) -> TrialEnded:
         """Carry out one instruction after another; returns the ending."""
-        changed = True
-        while True:
-            try:
-                end = self._next_instruction(changed)
-            except Inadmissible as error:
-                return TrialEnded(Ending.EXCEPTION, str(error))
-            if end is not None:
-                return end
-            before, self._page = self._page, self._env.html()
-            changed = self._page != before
+        try:
+            while (end := self._next_instruction()) is None:
+                before, self._page = self._page, self._env.html()
+                self._changed = self._page != before
+        except Inadmissible as error:
+            end = TrialEnded(Ending.EXCEPTION, str(error))
+        return end
 
-    def _next_instruction(self, changed: bool) -> TrialEnded | None:
+    def _next_instruction(self) -> TrialEnded | None:
         """Ask for the next instruction, and reword it until it is carried out.
 
-        Returns how that ended the trial, if it did. `changed` says if the page is another one than
-        before the last instruction.
+        Returns the ending of the trial, if it ended.
 
         Raises:
             Inadmissible: no wording of it can be carried out.
         """
-        context = {"plan": self._plan or "There is none.", "history": _numbered(self._done)}
+        done = [f"{number}. {_bounded(line, 300)}" for number, line in enumerate(self._done, 1)]
+        history = "\n".join(done) or "None yet."
+        context = {"plan": self._plan or "There is none.", "history": history}
         reply = proposal = self._ask("task", **context)
         if self._agent.without != "state":
             reply = self._ask("state", **context, instruction=proposal)
         left = 0 if self._agent.without == "agent" else GROUNDINGS
         while True:
             try:
-                return self._carry_out(reply, changed)
+                return self._carry_out(reply)
             except Inadmissible as error:
                 if not left:
                     raise Inadmissible(f"{error}: {_bounded(reply, 200)!r}") from None
                 left -= 1
                 reply = self._ask("agent", proposal=proposal, instruction=reply, problem=str(error))
 
-    def _carry_out(self, reply: str, changed: bool) -> TrialEnded | None:
-        """Take the actions of an instruction; returns the ending of the trial, if they ended it.
-
-        Raises:
-            Inadmissible: it can't be carried out.
-        """
+    def _carry_out(self, reply: str) -> TrialEnded | None:
         instruction = parse_instruction(reply)
         if instruction.verb == "done":
             return TrialEnded(Ending.INCOMPLETE, "nothing was left to do")
         actions = find_actions(instruction, self._page)
-        same = not changed and self._done[-1:] == [str(instruction)]
+        same = not self._changed and self._done[-1:] == [str(instruction)]
         self._repeated = self._repeated + 1 if same and instruction.verb != "press" else 0
         if self._repeated == REPEATS:
             return TrialEnded(Ending.NO_CHANGE, f"again and again: {_bounded(self._done[-1], 200)}")
@@ -192,20 +182,9 @@ class _Trial:
         return None
 
     def _ask(self, purpose: str, **values: str) -> str:
-        rules = self._agent.prompts.fill("rules")
-        if self._agent.exemplars is not None:
-            values_of_rules = {"rules": rules, "exemplars": self._agent.exemplars}
-            rules = self._agent.prompts.fill("exemplars", **values_of_rules)
-        page = _bounded(self._page, PAGE_LIMIT)
-        prompt = self._agent.prompts.fill(
-            purpose, rules=rules, goal=self._goal, page=page, **values
-        )
+        values |= {"goal": self._goal, "page": _bounded(self._page, PAGE_LIMIT)}
+        prompt = self._agent.prompts.fill(purpose, rules=self._agent.rules, **values)
         return _bounded(self._llm.complete(prompt, purpose).text.strip(), REPLY_LIMIT)
-
-
-def _numbered(lines: list[str]) -> str:
-    numbered = (f"{number}. {_bounded(line, 300)}" for number, line in enumerate(lines, 1))
-    return "\n".join(numbered) or "None yet."
 
 
 def _bounded(text: str, limit: int) -> str:

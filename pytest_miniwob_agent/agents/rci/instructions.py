@@ -1,11 +1,15 @@
-"""RCI's instructions: read from a reply, and turned into actions on the page (appendix D)."""
+"""RCI's instructions: read from a reply, and turned into actions on the page (appendix D).
+
+Their XPaths are evaluated on the HTML that the model was shown, at a bounded cost.
+"""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 
-from pytest_miniwob_agent.agents.rci.xpath import BadXPath, Found, find
+from lxml import etree, html
+
 from pytest_miniwob_agent.core.actions import (
     Action,
     Choose,
@@ -16,13 +20,28 @@ from pytest_miniwob_agent.core.actions import (
     Release,
     Type,
 )
+from pytest_miniwob_agent.screen import legal
 
 KEYS = ("enter", "arrowleft", "arrowright", "arrowup", "arrowdown", "backspace")
 """Keys that `press` takes (listing 1)."""
 
 
+XPATH_LIMIT = 500
+"""Characters of an XPath."""
+
+COST_LIMIT = 100_000_000
+"""Elements that an XPath may look at."""
+
+
 class Inadmissible(Exception):
     """An instruction that can't be carried out; prompts repeat the message."""
+
+
+class BadXPath(Inadmissible):
+    """An XPath that can't be evaluated."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"its XPath can't be followed, {reason}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +72,13 @@ def parse_instruction(reply: str) -> Instruction:
     Raises:
         Inadmissible: no line has one of the five forms, or it presses a key that is not allowed.
     """
-    for line in reply.splitlines():
-        for part in (line, *re.findall(r"`([^`]+)`", line)):
-            part = _unwrap(part.strip())
-            part = _unwrap(part[_LEAD.match(part).end() :].strip())  # type: ignore[union-attr]
-            if match := _FORM.fullmatch(part):
-                return _instruction(match[1].lower(), match[2].strip())
-            if _DONE.fullmatch(part):
-                return Instruction("done")
+    lines = reply.splitlines()
+    for part in (part for line in lines for part in (line, *re.findall(r"`([^`]+)`", line))):
+        part = _unwrap(_LEAD.sub("", _unwrap(part.strip()), count=1).strip())
+        if match := _FORM.fullmatch(part):
+            return _instruction(match[1].lower(), match[2].strip())
+        if _DONE.fullmatch(part):
+            return Instruction("done")
     raise Inadmissible("it is of none of the five forms")
 
 
@@ -91,34 +109,71 @@ def find_actions(instruction: Instruction, page: str) -> tuple[Action, ...]:
     Raises:
         Inadmissible: its XPath is invalid, or selects no element that fits.
     """
-    match instruction.verb:
-        case "type":
-            return (Type(instruction.argument),)
-        case "press":
-            return (Press(instruction.argument.upper()),)
-    try:
-        found = find(page, instruction.argument)
-    except BadXPath as error:
-        raise Inadmissible(f"its XPath can't be followed, {error}") from None
-    if not found:
+    if instruction.verb == "type":
+        return (Type(instruction.argument),)
+    if instruction.verb == "press":
+        return (Press(instruction.argument.upper()),)
+    if not (found := find(page, instruction.argument)):
         raise Inadmissible("its XPath selects no element of the page as it is shown")
-    match instruction.verb:
-        case "clickxpath":
-            return (Click(found[0].ref),)
-        case "movemouse":
-            return (Hover(found[0].ref),)
-    return _choose(found[0], page)
-
-
-def _choose(option: Found, page: str) -> tuple[Action, ...]:
-    """Return the actions that select an option, and keep others selected where a list allows it."""
-    this = f'//option[@data-ref="{option.ref}"]'
+    ref, text = found[0]
+    if instruction.verb == "clickxpath":
+        return (Click(ref),)
+    if instruction.verb == "movemouse":
+        return (Hover(ref),)
+    this = f'//option[@data-ref="{ref}"]'
     if not find(page, this):
         raise Inadmissible("its XPath selects no <option>; anything else takes clickxpath")
     if dropping := find(page, f"{this}/ancestor::select[not(@multiple or @size > 1)]"):
-        return (Choose(option.text, dropping[0].ref),)
+        return (Choose(text, dropping[0][0]),)
     if not find(page, f"{this}/ancestor::select[@multiple]"):
-        return (Click(option.ref),)
+        return (Click(ref),)
     if find(page, f"{this}[@selected]"):
         return ()
-    return (Hold("CTRL"), Click(option.ref), Release("CTRL"))
+    return (Hold("CTRL"), Click(ref), Release("CTRL"))  # keeps the others selected
+
+
+def find(page: str, xpath: str) -> list[tuple[int, str]]:
+    """Return ids and texts of the elements of a page's HTML that an XPath selects.
+
+    In the order of the page, each once; a text or an attribute selects its element.
+
+    Raises:
+        BadXPath: it is not an XPath, its result is not nodes, or it could take too long.
+    """
+    if len(xpath) > XPATH_LIMIT:
+        raise BadXPath(f"it has {len(xpath)} characters, and {XPATH_LIMIT} is the limit")
+    if legal(xpath) != xpath:
+        raise BadXPath("it has a character that no page can hold")
+    try:
+        select = etree.XPath(xpath)
+        tree = html.document_fromstring(legal(page) or "<body></body>")
+        if sum(1 for _ in tree.iter()) ** (1 + _outward_steps(xpath)) > COST_LIMIT:
+            raise BadXPath("it looks beyond its elements too often for a page of this size")
+        found = select(tree)
+    except etree.XPathError as error:
+        raise BadXPath(f"it is not a valid XPath: {error}") from None
+    if not isinstance(found, list):
+        raise BadXPath("it gives a text, a number or a truth value and selects no element")
+    return [
+        (int(ref), " ".join("".join(element.itertext()).split()))
+        for element in tree.xpath(f"({xpath})/ancestor-or-self::*[1]")
+        if (ref := element.get("data-ref", "")).isdecimal()
+    ]
+
+
+_STEP = re.compile(
+    r"""\"[^"]*"|'[^']*'|(?P<bracket>[][])|(?P<inner>//|\.\.|\bdescendant|\bid\s*\(|\bparent\s*::)"""
+    r"""|(?P<outer>\b(?:ancestor|following|preceding)[a-z-]*\s*::)"""
+)
+
+
+def _outward_steps(xpath: str) -> int:
+    """Count the steps that may look at the whole page again for each element.
+
+    Those are steps sideways and upwards, and in a condition also those to descendants and parents.
+    """
+    depth = steps = 0
+    for match in _STEP.finditer(xpath):
+        depth += {"[": 1, "]": -1}.get(match[0], 0)
+        steps += match["outer"] is not None or (depth > 0 and match["inner"] is not None)
+    return steps

@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from pytest_miniwob_agent.agents.parameters import check_choice, variant_name
 from pytest_miniwob_agent.agents.prompts import Prompts
-from pytest_miniwob_agent.agents.reflective.dialogue import Dialogue
+from pytest_miniwob_agent.agents.reflective.dialogue import PLANNERS, Dialogue
 from pytest_miniwob_agent.agents.reflective.memory import Memory, Trial
-from pytest_miniwob_agent.agents.reflective.planning import PLANNERS
 from pytest_miniwob_agent.agents.reflective.replies import parse_id, parse_suggestion
 from pytest_miniwob_agent.agents.reflective.screens import SCREENS, Screen
+from pytest_miniwob_agent.agents.registry import check_choice, variant_name
 from pytest_miniwob_agent.core.actions import Action, NoVisibleEffect
 from pytest_miniwob_agent.core.errors import StepLimit
 from pytest_miniwob_agent.core.events import Ending, Note, Reflected, TrialEnded
@@ -38,7 +37,6 @@ class ReflectiveAgent:
         screen: `compact` as in the paper; `full` for everything that shows, where a plan may follow
             thoughts and notes on past actions keep what was seen; `picture` for a picture with the
             ids drawn on it; `both` for full text and picture.
-
     """
 
     def __init__(
@@ -74,16 +72,14 @@ class _Solver:
     def __init__(
         self, agent: ReflectiveAgent, env: Environment, llm: LLM, note: Callable[[Note], None]
     ) -> None:
+        self._agent = agent
         self._env = env
         self._note = note
-        self._style = agent.style
-        self._plan = agent.planner
-        self._all_actions = agent.all_actions
         self._memory = Memory(agent.memory)
         self._dialogue = Dialogue(llm, agent.prompts, agent.style, agent.all_actions, self._memory)
 
     def run(self) -> None:
-        start = self._reset()
+        start = self._env.reset(full=self._agent.style.full)
         while True:
             trial = Trial([self._see(start, 0)])
             try:
@@ -96,11 +92,8 @@ class _Solver:
             self._note(TrialEnded(trial.ending, trial.detail))
             if trial.ending is Ending.CORRECT:
                 return
-            start = self._reset()  # ends the episode if no trial is left
+            start = self._env.reset(full=self._agent.style.full)  # no trial left: LimitReached
             self._reflect(trial)
-
-    def _reset(self) -> Observation:
-        return self._env.reset(full=True) if self._style.full else self._env.reset()
 
     def _play(self, trial: Trial) -> None:
         """Repeat what the memory has, then plan and act until the trial has ended."""
@@ -109,16 +102,20 @@ class _Solver:
                 return
         if suggestion := self._memory.suggestion:
             action = self._ground(trial, suggestion)
-            if not self._memory.is_mistake(trial, action) and self._act(trial, action):
+            mistakes = self._memory.mistakes.get(len(trial.actions), ())
+            if action not in mistakes and self._act(trial, action):
                 return
-        while plan := self._plan(self._dialogue, trial):
+        while plan := self._agent.planner(self._dialogue, trial):
             first = len(trial.actions)
             for command in plan:
                 if isinstance(command, Unreadable):
                     raise command
                 if self._act(trial, self._ground(trial, command)):
                     return
-            if self._is_stuck(trial, first):
+            *before, here = trial.screens[first:]
+            if here in before and not isinstance(trial.actions[-1], NoVisibleEffect):
+                # The stage led back to a screen of its own; those of earlier stages may come again.
+                trial.ending = Ending.NO_CHANGE if here == before[-1] else Ending.CYCLE
                 return
 
     def _act(self, trial: Trial, action: Action) -> bool:
@@ -127,17 +124,32 @@ class _Solver:
         trial.actions.append(action)
         if transition.error:
             trial.ending, trial.detail = Ending.EXCEPTION, transition.error
-        elif transition.solved:
-            trial.ending = Ending.CORRECT
         elif transition.done:
-            trial.ending, trial.detail = Ending.FAILED, f"reward {transition.reward:g}"
+            end = TrialEnded.judged(transition)
+            trial.ending, trial.detail = end.ending, end.detail
         else:
             trial.screens.append(self._see(transition.observation, len(trial.actions)))
             return False
         return True
 
+    def _reflect(self, trial: Trial) -> None:
+        """Ask for the earliest mistake and what to do instead, and remember it."""
+        prompt = self._dialogue.reflection(trial)
+        for _ in range(2):  # asked once more, as the next trial would otherwise be the same
+            reply = self._dialogue.ask(prompt, "reflect")
+            try:
+                step, command = parse_suggestion(reply, self._agent.all_actions, len(trial.screens))
+            except Unreadable as error:
+                prompt = self._dialogue.fill("reflect-again", prompt=prompt, problem=str(error))
+                continue
+            self._memory.correct(trial, step, command)
+            disabled = tuple(sorted(self._memory.disabled(step)))
+            self._note(Reflected(step, str(command.action or command.line), disabled))
+            return
+        self._note(Reflected(None, None))
+
     def _see(self, observation: Observation, step: int) -> Screen:
-        return self._style.see(self._env, observation, self._memory.disabled(step))
+        return self._agent.style.see(self._env, observation, self._memory.disabled(step))
 
     def _ground(self, trial: Trial, command: Command) -> Action:
         """Return the action of a command; one that names no element costs a call."""
@@ -152,42 +164,3 @@ class _Solver:
             raise Unreadable(f"no element for {command.line!r}: {quote(reply)}")
         trial.invalid = ""
         return command.on(element)
-
-    def _is_stuck(self, trial: Trial, first: int) -> bool:
-        """End the trial, and return True, if a stage led back to one of its own screens (3.4).
-
-        Screens of earlier stages may come again, as when a popup is closed. Actions without a
-        visible effect, such as holding a key, need not change the screen.
-        """
-        *before, here = trial.screens[first:]
-        if isinstance(trial.actions[-1], NoVisibleEffect) or here not in before:
-            return False
-        trial.ending = Ending.NO_CHANGE if here == before[-1] else Ending.CYCLE
-        return True
-
-    def _reflect(self, trial: Trial) -> None:
-        """Ask for the earliest mistake and what to do instead, and remember it."""
-        trajectory = self._dialogue.trajectory(trial)
-        if notes := "\n".join(self._memory.notes):  # Eq. 6
-            trajectory = self._dialogue.fill("noted", notes=notes, trajectory=trajectory)
-        why = {"detail": trial.detail} if trial.ending is Ending.EXCEPTION else {}
-        prompt = self._dialogue.fill(
-            "reflect",
-            actions=self._dialogue.actions(),
-            goal=trial.goal,
-            trajectory=trajectory,
-            ending=self._dialogue.fill(f"ending-{trial.ending}", **why),
-        )
-        for _ in range(2):  # asked once more, as the next trial would otherwise be the same
-            reply = self._dialogue.ask(prompt, "reflect")
-            try:
-                step, command = parse_suggestion(reply, self._all_actions, len(trial.screens))
-            except Unreadable as error:
-                again = {"prompt": prompt, "problem": str(error)}
-                prompt = self._dialogue.fill("reflect-again", **again)
-                continue
-            self._memory.correct(trial, step, command)
-            disabled = tuple(sorted(self._memory.disabled(step)))
-            self._note(Reflected(step, str(command.action or command.line), disabled))
-            return
-        self._note(Reflected(None, None))

@@ -54,12 +54,10 @@ class Memory:
             return
         self.suggestion = suggestion
         self.mistakes = {at: clicks for at, clicks in self.mistakes.items() if at <= step}
-        if isinstance(wrong, Click) and not _is_on_element_of(wrong, suggestion):
-            self.mistakes.setdefault(step, set()).add(wrong)
-
-    def is_mistake(self, trial: Trial, action: Action) -> bool:
-        """Return True if an action is known to be wrong as the next one of a trial."""
-        return action in self.mistakes.get(len(trial.actions), ())
+        if isinstance(wrong, Click):
+            better = suggestion.action or suggestion.on(wrong.element)  # it may mean that one
+            if better == wrong or wrong.element not in elements_of(better):
+                self.mistakes.setdefault(step, set()).add(wrong)
 
     def disabled(self, step: int) -> set[int]:
         """Return the ids that the screen of a step must not show.
@@ -69,12 +67,3 @@ class Memory:
         if self.kind == "unconstrained":
             return set()
         return {click.element for click in self.mistakes.get(step, ()) if click.at is None}
-
-
-def _is_on_element_of(wrong: Click, suggestion: Command) -> bool:
-    """True if the suggestion is another action on the clicked element, which then keeps its id.
-
-    A suggestion that names no element may mean that of the click.
-    """
-    instead = suggestion.action or suggestion.on(wrong.element)
-    return instead != wrong and wrong.element in elements_of(instead)

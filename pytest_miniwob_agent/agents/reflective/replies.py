@@ -32,6 +32,9 @@ _WARNED_OF = re.compile(
 )
 _NEXT = re.compile(r"[;\n]|,?\s(?:and\s)?(?:then|afterwards|after that)\b|\.\s", re.I)
 
+Plan = list[Command | Unreadable]
+"""Commands, and behind them an error if the next line could not be read."""
+
 MAX_SENTENCE = 2_500
 """Characters of a suggestion that are read: more than the longest text that can be typed."""
 
@@ -39,22 +42,19 @@ MAX_WORDS = 40
 """Words that are tried as an action."""
 
 
-def without_thoughts(reply: str) -> str:
-    """Return what follows the last line that begins with `PLAN:`; all of it without such a line."""
-    return _PLAN.split(reply)[-1]
+def parse_plan(reply: str, all_actions: bool = False) -> Plan:
+    """Read the actions of a reply, one per line; prose between them is skipped.
 
-
-def parse_plan(reply: str, all_actions: bool = False) -> list[Command | Unreadable]:
-    """Read the actions of a reply, one a line; prose between them is skipped.
-
-    A line that begins like an action but can't be read ends the plan, with the error in its place.
-    Empty where the reply says that nothing is left to do.
+    They follow the last line that begins with `PLAN:`, if there is one. A line that begins like an
+    action but can't be read ends the plan, with the error in its place. Empty where the reply says
+    that nothing is left to do.
 
     Raises:
         Unreadable: there is no action.
     """
     verb = ANY_VERB if all_actions else VERB
-    plan: list[Command | Unreadable] = []
+    reply = _PLAN.split(reply)[-1]
+    plan: Plan = []
     for line in reply.splitlines():
         if verb.match(strip_marks(line)):
             try:

@@ -66,9 +66,7 @@ class ScreenStyle:
             if screen.picture not in pictures:
                 pictures = (*pictures, screen.picture)
             parts.append(f"[picture {pictures.index(screen.picture) + 1}]")
-        shown = Prompt("\n".join(parts))
-        shown.pictures = pictures
-        return shown
+        return Prompt("\n".join(parts), pictures=pictures)
 
 
 _FULL = ScreenStyle(

@@ -2,41 +2,32 @@
 
 A trial is one conversation. The model calls tools, several in one answer if it likes. The result of
 each call says what came of it, and below the last result is the screen that the calls led to.
+
+Answers go back in a form that every server takes: what is not valid, or endless, is replaced, and
+calls are numbered, so that prompts do not depend on the ids that a server makes up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import get_args
+from typing import Any
 
-from pytest_miniwob_agent.agents.parameters import check_choice, variant_name
 from pytest_miniwob_agent.agents.prompts import Prompt, Prompts
-from pytest_miniwob_agent.agents.tools.conversation import CALLS_LIMIT, Conversation
-from pytest_miniwob_agent.core.actions import (
-    Action,
-    Click,
-    ClickAt,
-    DragFrom,
-    Enter,
-    Follow,
-    Hold,
-    HoverAt,
-    Press,
-    Release,
-    Wait,
-)
+from pytest_miniwob_agent.agents.registry import check_choice, variant_name
+from pytest_miniwob_agent.core.actions import Action
 from pytest_miniwob_agent.core.errors import StepLimit
 from pytest_miniwob_agent.core.events import Completion, Ending, Note, TrialEnded
-from pytest_miniwob_agent.core.observations import Observation, Transition
+from pytest_miniwob_agent.core.observations import Transition
 from pytest_miniwob_agent.core.protocols import LLM, Environment
-from pytest_miniwob_agent.core.tools import tools_of
+from pytest_miniwob_agent.core.tools import BadCall, parse_arguments, tools_of
 from pytest_miniwob_agent.screen import render
 
-PAPER_ACTIONS = (Click, Enter, Press, Hold, Release)
+PAPER_TOOLS = ("click", "enter", "press", "hold", "release")
 """The actions of the reflective agent's paper."""
 
-FULL_SCREEN_ACTIONS = (ClickAt, HoverAt, DragFrom, Wait, Follow)
+FULL_SCREEN_TOOLS = ("click_at", "hover_at", "drag_from", "wait", "follow")
 """The actions that need to be given boxes and to know what moves."""
 
 MISSES = 3
@@ -44,6 +35,21 @@ MISSES = 3
 
 CALLS_SHOWN = 40
 """Calls of a failed trial that the next trial's model is shown: the latest ones."""
+
+SCREENS_LIMIT = 16_000
+"""Characters of the screens in a prompt: older screens are left out, and a longer one is cut."""
+
+TEXT_LIMIT = 4_000
+"""Characters of an answer's text that later prompts repeat."""
+
+ARGUMENTS_LIMIT = 10_000
+"""Characters of a call's arguments that later prompts repeat: more than any action has."""
+
+CALLS_LIMIT = 50
+"""Calls of one answer that are carried out, and that later prompts repeat."""
+
+NOTHING = "(no answer)"
+"""The text in place of an empty answer, which some servers refuse to be sent."""
 
 
 class ToolsAgent:
@@ -54,7 +60,6 @@ class ToolsAgent:
         actions: `paper` for the actions of the reflective agent's paper, `all` for every action;
             those at points and by the clock only together with the full screen.
         screen: `compact`, or `full` for everything that shows.
-
     """
 
     def __init__(
@@ -62,23 +67,22 @@ class ToolsAgent:
     ) -> None:
         self.prompts = Prompts(Path(__file__).with_name("prompts"), prompts)
         all_actions = check_choice("actions", actions, ("paper", "all")) == "all"
-        self._full_screen = check_choice("screen", screen, ("compact", "full")) == "full"
-        without = () if self._full_screen else FULL_SCREEN_ACTIONS
-        offered = [action for action in get_args(Action) if action not in without]
-        self.tools = tools_of(offered if all_actions else PAPER_ACTIONS)
-        screen_part = self._full_screen and "full-screen"
+        self.full_screen = check_choice("screen", screen, ("compact", "full")) == "full"
+        without = () if self.full_screen else FULL_SCREEN_TOOLS
+        self.tools = {
+            name: tool
+            for tool in tools_of(Action)
+            if (name := tool["function"]["name"]) in PAPER_TOOLS
+            or (all_actions and name not in without)
+        }
+        screen_part = self.full_screen and "full-screen"
         self.name = variant_name("tools", screen_part, all_actions and "all-actions")
 
     def solve(self, env: Environment, llm: LLM, note: Callable[[Note], None]) -> None:
         """Play trials until the page is solved or the trials are used up."""
-        screen = self.prompts.fill("full-screen" if self._full_screen else "screen")
-        system = self.prompts.fill("system", screen=screen)
         before: list[Prompt] = []
         while True:
-            start = env.reset(full=True) if self._full_screen else env.reset()
-            task = Prompt.joined([self.prompts.fill("task", goal=start.goal), *before])
-            conversation = Conversation(self.prompts, system, task, render(start.elements))
-            trial = _Trial(self, conversation, env, llm, start)
+            trial = _Trial(self, env, llm, before)
             end = trial.play()
             note(end)
             if end.ending is Ending.CORRECT:
@@ -89,26 +93,29 @@ class ToolsAgent:
 class _Trial:
     """One trial: the model's answers, and the carrying out of their calls."""
 
-    def __init__(
-        self,
-        agent: ToolsAgent,
-        conversation: Conversation,
-        env: Environment,
-        llm: LLM,
-        start: Observation,
-    ) -> None:
+    def __init__(self, agent: ToolsAgent, env: Environment, llm: LLM, before: list[Prompt]) -> None:
         self._prompts = agent.prompts
         self._tools = agent.tools
-        self._conversation = conversation
         self._env = env
         self._llm = llm
+        start = env.reset(full=agent.full_screen)
+        screen = self._prompts.fill("full-screen" if agent.full_screen else "screen")
+        system = self._prompts.fill("system", screen=screen)
+        task = Prompt.joined([self._prompts.fill("task", goal=start.goal), *before])
+        self._messages: list[dict[str, Any]] = [
+            {"role": "system", "content": system},
+            {"role": "user", "content": task},
+        ]
+        self._screens = {1: render(start.elements)}  # each below the message of that index
         self._last = Transition(start)
         self._calls: list[str] = []
+        self._answered = 0
 
     def play(self) -> TrialEnded:
         misses, reminded = 0, False
         while not self._last.done:
-            completion = self._llm.chat(self._conversation.messages(), "act", tools=self._tools)
+            tools = list(self._tools.values())
+            completion = self._llm.chat(self._with_screens(), "act", tools=tools)
             if completion.tool_calls:
                 reminded = False
                 try:
@@ -121,16 +128,15 @@ class _Trial:
             elif reminded:
                 return TrialEnded(Ending.INCOMPLETE, "the model calls no tool any more")
             else:
-                self._conversation.add(completion, [self._prompts.fill("reminder")])
+                self._add(completion, [self._prompts.fill("reminder")])
                 reminded = True
         return TrialEnded.judged(self._last)
 
     def report(self, ending: Ending) -> Prompt:
         """Describe the trial, which has failed, to the model of the next one."""
         calls = [f"- {call}" for call in self._calls[-CALLS_SHOWN:]] or ["- nothing"]
-        return self._prompts.fill(
-            "again", ending=self._prompts.fill(f"ending-{ending}"), calls="\n".join(calls)
-        )
+        ended = self._prompts.fill(f"ending-{ending}")
+        return self._prompts.fill("again", ending=ended, calls="\n".join(calls))
 
     def _carry_out(self, completion: Completion) -> int:
         """Carry out the calls of an answer up to the first that fails; returns how many were."""
@@ -147,20 +153,70 @@ class _Trial:
         if len(results) < len(completion.tool_calls):
             more = self._prompts.fill("too-many", most=str(CALLS_LIMIT))
             results[-1] = Prompt.joined([results[-1], more])
-        self._conversation.add(completion, results, render(self._last.observation.elements))
+        self._add(completion, results)
+        self._screens[len(self._messages) - 1] = render(self._last.observation.elements)
         return done
 
     def _call(self, name: str, arguments: str) -> Prompt:
         """Carry out a call; returns its result without the screen."""
         before = self._last.observation
-        names = [tool["function"]["name"] for tool in self._tools]
-        if name in names:
+        if name in self._tools:
             self._last = self._env.call(name, arguments)
         else:
-            error = f"there is no such tool; the tools are {', '.join(names)}"
+            error = f"there is no such tool; the tools are {', '.join(self._tools)}"
             self._last = Transition(before, error=error)
         if self._last.error is not None:
             return self._prompts.fill("failed", error=self._last.error)
         self._calls.append(f"{name} {' '.join(arguments.split())}"[:200])
         same = render(before.elements) == render(self._last.observation.elements)
         return self._prompts.fill("unchanged" if same else "changed")
+
+    def _add(self, completion: Completion, results: Sequence[Prompt]) -> None:
+        """Add an answer to the conversation, and the results of its first calls.
+
+        Of an answer without calls, the result is the user's next message.
+        """
+        text = _sendable((completion.text or completion.refusal or "").strip()[:TEXT_LIMIT])
+        answer: dict[str, Any] = {"role": "assistant", "content": text or NOTHING}
+        self._messages.append(answer)
+        if not completion.tool_calls:
+            self._messages += [{"role": "user", "content": result} for result in results]
+            return
+        answer |= {"content": text or None, "tool_calls": []}
+        for call, result in zip(completion.tool_calls, results, strict=False):
+            self._answered += 1
+            id_, function = f"call{self._answered:05}", _echo(call.name, call.arguments)
+            answer["tool_calls"].append({"id": id_, "type": "function", "function": function})
+            self._messages.append({"role": "tool", "tool_call_id": id_, "content": result})
+
+    def _with_screens(self) -> list[dict[str, Any]]:
+        """The conversation with the latest screens that fit; the older ones are left out."""
+        messages, room = list(self._messages), SCREENS_LIMIT
+        for at, screen in reversed(self._screens.items()):
+            if room == SCREENS_LIMIT or len(screen) <= room:
+                room -= len(screen)
+                shown = self._prompts.fill("now", screen=screen[:SCREENS_LIMIT] or "(empty)")
+            else:
+                room = -1  # so that no older one is shown either
+                shown = self._prompts.fill("left-out")
+            content = Prompt.joined([messages[at]["content"], shown])
+            messages[at] = {**messages[at], "content": content}
+        return messages
+
+
+def _echo(name: str, arguments: str) -> dict[str, str]:
+    """A call's name and arguments as they can be sent back: a name, and a JSON object."""
+    try:
+        parse_arguments(arguments)
+        arguments = _sendable(arguments).strip()
+    except BadCall:
+        arguments = ""
+    if not arguments or len(arguments) > ARGUMENTS_LIMIT:
+        arguments = "{}"
+    valid = re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name)
+    return {"name": name if valid else "unknown", "arguments": arguments}
+
+
+def _sendable(text: str) -> str:
+    """The text without halves of surrogate pairs, which can't be encoded."""
+    return text.encode("utf-8", "replace").decode("utf-8")

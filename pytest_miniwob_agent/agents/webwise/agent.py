@@ -8,35 +8,30 @@ ones (k = 1), or those that the agent solved itself (4.5).
 
 from __future__ import annotations
 
+import json
 import re
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from pytest_miniwob_agent.agents.parameters import check_choice, check_integer, variant_name
 from pytest_miniwob_agent.agents.prompts import Prompt, Prompts
-from pytest_miniwob_agent.agents.webwise.examples import (
-    REMARK,
-    Example,
-    Stage,
-    read_examples,
-    remark_of,
-    write_examples,
-)
-from pytest_miniwob_agent.agents.webwise.interpreter import interpret
-from pytest_miniwob_agent.agents.webwise.language import ProgramError
-from pytest_miniwob_agent.agents.webwise.page import PageJudged, ProgramPage, is_asked_for
+from pytest_miniwob_agent.agents.registry import check_choice, check_integer, variant_name
+from pytest_miniwob_agent.agents.webwise.interpreter import ProgramError, interpret
+from pytest_miniwob_agent.agents.webwise.page import ASKED_FOR, PageJudged, ProgramPage
 from pytest_miniwob_agent.core.actions import Action
-from pytest_miniwob_agent.core.data import digest
+from pytest_miniwob_agent.core.data import canonical_json, digest
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.events import Ending, Note, Remark, TrialEnded
-from pytest_miniwob_agent.core.files import display_path
+from pytest_miniwob_agent.core.files import display_path, write_atomically
 from pytest_miniwob_agent.core.observations import Transition
 from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.core.protocols import LLM, Environment
 from pytest_miniwob_agent.core.text import counted
 from pytest_miniwob_agent.screen import legal
+
+FOLDER = Path(__file__).with_name("prompts")
 
 PROGRAMS = 10
 """Programs per trial, algorithm 1's T."""
@@ -46,6 +41,12 @@ PROGRAM_LIMIT = 2_000
 
 ERROR_LIMIT = 300
 """Characters of a program's error."""
+
+EXAMPLES_PER_TASK = 2
+"""Examples of a task that a run saves, as in the paper."""
+
+REMARK = "example"
+"""The subject of a `Remark` whose text is an example, without its task, as JSON."""
 
 _FENCED = re.compile(r"```[^\n`]*\n(.*?)(?:```|\Z)", re.S)
 
@@ -91,10 +92,10 @@ class WebWISEAgent:
                 'further steps go by the objects: give "steps": "single" too'
             )
         self.programs = check_integer("programs", programs, 1, 1_000)
-        self.prompts = Prompts(Path(__file__).with_name("prompts"), prompts)
+        self.prompts = Prompts(FOLDER, prompts)
         self.zero_shot = examples == "none"
         self.examples = self._examples(examples, task)
-        self._saved = None if save_examples is None else _check_saved(save_examples, examples)
+        self._saved = None if save_examples is None else Path(save_examples).absolute()
         single = self.single and "single-step"
         shots = EXAMPLES.get(examples, "auto-context")
         self.name = variant_name("webwise", single, OBJECTS[objects], shots)
@@ -105,21 +106,17 @@ class WebWISEAgent:
 
     def counts(self, action: Action) -> bool:
         """Return True for what programs ask for; clearing a field or holding CTRL is part of it."""
-        return is_asked_for(action)
+        return isinstance(action, ASKED_FOR)
 
     def run_finished(self, outcomes: Sequence[Outcome]) -> str | None:
-        """Save the examples of a run, if asked to; returns a line for the summary.
-
-        Raises:
-            UsageError: the file can't be written.
-        """
+        """Save the examples of a run, if asked to; returns a line for the summary."""
         if self._saved is None:
             return None
-        number = write_examples(self._saved, outcomes)
-        file = display_path(self._saved)
-        if not number:
+        file, examples = display_path(self._saved), _solved_examples(outcomes)
+        if not examples:
             return f"no examples to save; {file} is not written"
-        return f"saved {counted(number, 'example')} to {file}"
+        write_atomically(self._saved, "".join(f"{example}\n" for example in examples))
+        return f"saved {counted(len(examples), 'example')} to {file}"
 
     def _examples(self, source: str, task: str) -> Prompt:
         """Fill in the part of the prompt with the task's examples; empty where there are none."""
@@ -127,14 +124,18 @@ class WebWISEAgent:
             return Prompt()
         path, name = Path(source), "own-example"
         if source == "built-in":
-            path, name = Path(__file__).with_name("prompts") / "examples.jsonl", "example"
+            path, name = FOLDER / "examples.jsonl", "example"
         if not path.is_file():
             raise UsageError(
                 f"--miniwob-agent-params: examples {source!r} is not one of {', '.join(EXAMPLES)}, "
                 "nor a file of examples, as the parameter save_examples writes it"
             )
-        examples, text = read_examples(path)
-        filled = [self._example(name, example) for example in examples if example.task == task]
+        text = path.read_text(encoding="utf-8")
+        try:
+            examples = [json.loads(line) for line in text.split("\n") if line.strip()]
+            filled = [self._example(name, one) for one in examples if one["task"] == task]
+        except (ValueError, TypeError, LookupError) as error:
+            raise UsageError(f"{path}: a line of it is not an example: {error!r}") from None
         if not filled:
             return Prompt()
         shown = Prompt.joined(filled)
@@ -142,16 +143,14 @@ class WebWISEAgent:
         frame = "examples-instruction-only" if self.objects == "none" else "examples"
         return Prompt.joined([self.prompts.fill(frame, examples=shown), Prompt("")])
 
-    def _example(self, name: str, example: Example) -> Prompt:
-        """Fill an example into its prompt; in the single-step form its programs as one."""
-        stages = example.stages
-        if self.single:
-            program = "\n".join(stage.program for stage in stages)
-            stages = (Stage(stages[0].objects, program),)
-        shown = Prompt.joined(
-            self.with_objects("stage", stage.objects, program=stage.program) for stage in stages
-        )
-        return self.prompts.fill(name, goal=example.goal, stages=shown)
+    def _example(self, name: str, example: Mapping[str, Any]) -> Prompt:
+        """Fill in an example: its goal, and its programs with the objects they were written for."""
+        stages = example["stages"]
+        if self.single:  # its programs as one
+            program = "\n".join(stage["program"] for stage in stages)
+            stages = [{"objects": stages[0]["objects"], "program": program}]
+        shown = Prompt.joined(self.with_objects("stage", **stage) for stage in stages)
+        return self.prompts.fill(name, goal=example["goal"], stages=shown)
 
     def with_objects(self, name: str, objects: str, **values: str) -> Prompt:
         """Fill in a prompt that shows objects, or its form without them."""
@@ -160,27 +159,20 @@ class WebWISEAgent:
         return self.prompts.fill(name, objects=objects, **values)
 
 
-def _check_saved(path: object, shown: str) -> Path:
-    """Return the absolute path of the examples to save: not those that are shown."""
-    param = f"--miniwob-agent-params: save_examples {path!r}"
-    if not isinstance(path, str) or not path or Path(path).is_dir():
-        raise UsageError(f"{param} is not the path of a file")
-    if shown not in EXAMPLES and Path(path).resolve() == Path(shown).resolve():
-        raise UsageError(f"{param} would overwrite the examples that the agent is shown")
-    return Path(path).absolute()
-
-
-def program_in(reply: str) -> str:
-    """Return the program in a reply: its fenced blocks, or all of it where it has none.
-
-    Raises:
-        ProgramError: it is empty.
-    """
-    blocks = _FENCED.findall(reply) or [reply]
-    program = textwrap.dedent("\n".join(block.strip("\n") for block in blocks)).strip()
-    if not program:
-        raise ProgramError("there is no program in the answer")
-    return program
+def _solved_examples(outcomes: Iterable[Outcome]) -> list[str]:
+    """Return the examples of a run as JSON: those of the lowest seeds of each task."""
+    by_task: dict[str, list[str]] = {}
+    for outcome in sorted(
+        outcomes, key=lambda one: (one.case.task, one.case.seed, one.case.repeat)
+    ):
+        case, episode = outcome.case, outcome.episode
+        for event in episode.events if episode is not None and episode.solved else ():
+            if isinstance(event, Remark) and event.what == REMARK:
+                kept = by_task.setdefault(case.task, [])
+                example = canonical_json({**json.loads(event.text), "task": case.task})
+                if example not in kept and len(kept) < EXAMPLES_PER_TASK:
+                    kept.append(example)
+    return [example for kept in by_task.values() for example in kept]
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +198,6 @@ class _Trial:
         self, agent: WebWISEAgent, env: Environment, llm: LLM, note: Callable[[Note], None]
     ) -> None:
         self._agent = agent
-        self._prompts = agent.prompts
         self._llm = llm
         self._note = note
         self._goal = env.reset().goal
@@ -218,7 +209,9 @@ class _Trial:
             attempt = self._attempt()
             self._attempts.append(attempt)
             if attempt.judged is not None:
-                self._end(attempt.judged)
+                if attempt.judged.solved and self._agent.zero_shot:
+                    self._note_example()
+                self._note(TrialEnded.judged(attempt.judged))
                 return
             if attempt.usable and self._agent.single:
                 break
@@ -231,7 +224,11 @@ class _Trial:
         reply = legal(self._llm.complete(self._prompt(objects), "program").text)
         program, error, judged = reply.strip(), "", None
         try:
-            program = program_in(reply)
+            blocks = _FENCED.findall(reply) or [reply]
+            found = textwrap.dedent("\n".join(block.strip("\n") for block in blocks)).strip()
+            if not found:
+                raise ProgramError("there is no program in the answer")
+            program = found
             interpret(program, self._page.functions)
         except ProgramError as failure:
             error = " ".join(legal(str(failure)).split())[:ERROR_LIMIT]
@@ -239,39 +236,33 @@ class _Trial:
             judged = end.args[0]
         return _Attempt(objects, program, self._page.actions - before, error, judged)
 
-    def _end(self, transition: Transition) -> None:
-        """Note the page's judgement, and the example that a solved zero-shot trial makes."""
+    def _note_example(self) -> None:
+        """Note the example that the trial makes, unless a program of it failed on the way."""
         acting = [attempt for attempt in self._attempts if attempt.actions]
-        right = transition.solved and not any(attempt.error for attempt in acting)
-        if right and self._agent.zero_shot:
-            stages = [Stage(attempt.objects, attempt.program) for attempt in acting]
-            self._note(Remark(REMARK, remark_of(self._goal, stages)))
-        self._note(TrialEnded.judged(transition))
+        if not any(attempt.error for attempt in acting):
+            stages = [{"objects": one.objects, "program": one.program} for one in acting]
+            self._note(Remark(REMARK, canonical_json({"goal": self._goal, "stages": stages})))
 
     def _prompt(self, objects: str) -> Prompt:
-        values: dict[str, str] = {}
-        if self._agent.objects != "none":
-            steps = "single-step" if self._agent.single else "multi-step"
-            names = {"functions": "functions", "rules": "rules", "steps": steps}
-            values = {value: self._prompts.fill(name) for value, name in names.items()}
-        values |= {"goal": self._goal, "history": self._history()}
-        return self._agent.with_objects("program", objects, examples=self._agent.examples, **values)
-
-    def _history(self) -> str:
-        """Show the programs so far and their outcomes."""
+        agent, fill = self._agent, self._agent.prompts.fill
         past: list[Prompt] = []
         for number, attempt in enumerate(self._attempts, start=1):
             program = attempt.program
             if len(program) > PROGRAM_LIMIT:
                 program = program[:PROGRAM_LIMIT] + "…"
             values = {"number": str(number), "program": program, "outcome": self._outcome(attempt)}
-            past.append(self._agent.with_objects("past", attempt.objects, **values))
-        return Prompt.joined(past) if past else "(none)"
+            past.append(agent.with_objects("past", attempt.objects, **values))
+        values = {"goal": self._goal, "history": Prompt.joined(past) if past else "(none)"}
+        if agent.objects != "none":
+            steps = "single-step" if agent.single else "multi-step"
+            values |= {"functions": fill("functions"), "rules": fill("rules"), "steps": fill(steps)}
+        return agent.with_objects("program", objects, examples=agent.examples, **values)
 
     def _outcome(self, attempt: _Attempt) -> Prompt:
+        fill = self._agent.prompts.fill
         if not attempt.usable:
-            return self._prompts.fill("outcome-unusable", reason=attempt.error)
+            return fill("outcome-unusable", reason=attempt.error)
         actions = counted(attempt.actions, "action")
         if attempt.error:
-            return self._prompts.fill("outcome-stopped", actions=actions, reason=attempt.error)
-        return self._prompts.fill("outcome-ran", actions=actions)
+            return fill("outcome-stopped", actions=actions, reason=attempt.error)
+        return fill("outcome-ran", actions=actions)

@@ -1,7 +1,7 @@
 """Programs that a model wrote, interpreted: a small part of Python, and nothing beyond it.
 
 A program is read with `ast`, checked as a whole, and walked; it is never compiled or handed to
-`exec`. It can call the functions that it is given and a few of Python's (`functions`). It has no
+`exec`. It can call the functions that it is given and a few of Python's (`language`). It has no
 attributes, imports, definitions, exceptions or sets, whose order would differ between processes.
 Values are plain data, so that no operator runs foreign code.
 
@@ -16,26 +16,25 @@ from __future__ import annotations
 import ast
 import inspect
 import operator
+import warnings
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, cast
+from typing import Any
 
-from pytest_miniwob_agent.agents.webwise.functions import (
-    BUILT_IN,
-    KEYWORDS,
-    METHODS,
-    entries,
-    growth,
-)
 from pytest_miniwob_agent.agents.webwise.language import (
+    BUILT_IN,
     ITERABLES,
     MAX_BITS,
     MAX_NESTING,
+    METHODS,
     NUMBERS,
     OPERATORS,
     SCALARS,
-    ProgramError,
-    parse,
+    entries,
+    growth,
 )
+
+MAX_SOURCE = 10_000
+"""Characters of a program."""
 
 MAX_WORK = 250_000
 """Units of work of one run."""
@@ -43,11 +42,25 @@ MAX_WORK = 250_000
 CALL_WORK = 100
 """The cost of a call of a given function, whatever the function does."""
 
-_IN_PLACE: Mapping[type[ast.operator], Callable[..., Any]] = {
-    ast.Add: operator.iadd,
-    ast.Mult: operator.imul,
-}
+_NODES = (
+    ast.Module, ast.Expr, ast.Assign, ast.AugAssign, ast.If, ast.For, ast.While, ast.Break,
+    ast.Continue, ast.Pass, ast.Constant, ast.Name, ast.Call, ast.Attribute, ast.keyword,
+    ast.JoinedStr, ast.FormattedValue, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.boolop, ast.Compare,
+    ast.IfExp, ast.Subscript, ast.Slice, ast.List, ast.Tuple, ast.Dict, ast.ListComp,
+    ast.GeneratorExp, ast.comprehension, ast.expr_context, *OPERATORS,
+)  # fmt: skip
+
+_IN_PLACE: Mapping[type[ast.AST], Callable[..., Any]] = {
+    **OPERATORS, ast.Add: operator.iadd, ast.Mult: operator.imul,
+}  # fmt: skip
 """`+=` and `*=`: every name of a list sees the change, as in Python."""
+
+
+class ProgramError(Exception):
+    """The program is not in the language, failed, or asked for too much.
+
+    A function that a program is given may raise it too.
+    """
 
 
 def interpret(
@@ -55,31 +68,58 @@ def interpret(
 ) -> dict[str, Any]:
     """Run a program and return the values of its variables at the end.
 
-    Nothing of it is run unless all of it is in the language. Other exceptions of the functions than
-    `ProgramError` pass through.
+    Other exceptions of the functions than `ProgramError` pass through.
 
     Raises:
         ProgramError: anything that is wrong with the program.
     """
-    statements = parse(source, {**BUILT_IN, **functions})
     run = _Run(functions, work)
+    statements = _parse(source)
     try:
         run.block(statements)
     except ProgramError as error:
         raise ProgramError(f"line {run.line}: {error}") from None
+    except _Jump:
+        raise ProgramError(f"line {run.line}: break and continue belong in a loop") from None
     return run.variables
 
 
-class _Break(Exception):
-    """A `break` statement."""
+def _parse(source: str) -> list[ast.stmt]:
+    """Read a program of which all statements and expressions are in the language."""
+    if len(source) > MAX_SOURCE:
+        raise ProgramError(f"the program has {len(source)} characters; {MAX_SOURCE} are allowed")
+    try:
+        with warnings.catch_warnings():  # of escapes that Python is going to refuse, and the like
+            warnings.simplefilter("ignore")
+            tree = ast.parse(source, feature_version=(3, 11))  # the same under all versions
+    except (MemoryError, RecursionError):
+        raise ProgramError("the program is nested too deep") from None
+    except (SyntaxError, ValueError, OverflowError):
+        raise ProgramError("this is no valid Python") from None
+    waiting: list[tuple[ast.AST, int, int]] = [(tree, 0, 1)]
+    while waiting:
+        node, depth, line = waiting.pop()
+        line = getattr(node, "lineno", line)
+        if depth > MAX_NESTING:
+            raise ProgramError("the program is nested too deep")
+        if not isinstance(node, _NODES):
+            raise ProgramError(f"line {line}: {type(node).__name__} can't be used here")
+        if isinstance(node, ast.FormattedValue):
+            parts = [getattr(inner, "value", inner) for inner in ast.walk(node.value)]
+            if any(isinstance(part, str | ast.JoinedStr) for part in parts):
+                raise ProgramError("this is no valid Python")  # in some versions, by its quotes
+        depth += 1 + len(getattr(node, "generators", ()))
+        children = list(ast.iter_child_nodes(node))
+        waiting += [(child, depth, line) for child in reversed(children)]
+    return tree.body
 
 
-class _Continue(Exception):
-    """A `continue` statement."""
+class _Jump(Exception):
+    """A `break` or `continue` statement: its node."""
 
 
 class _Run:
-    """One run of a program that has been checked."""
+    """One run of a program."""
 
     def __init__(self, functions: Mapping[str, Callable[..., Any]], work: int) -> None:
         self.variables: dict[str, Any] = {}
@@ -126,58 +166,44 @@ class _Run:
         return result
 
     def block(self, statements: list[ast.stmt]) -> None:
-        for statement in statements:
-            self._statement(statement)
-
-    def _statement(self, node: ast.stmt) -> None:
-        self.line = node.lineno
-        self._charge(1)
-        match node:
-            case ast.Expr(value=value):
-                self._value(value)
-            case ast.Assign(targets=targets, value=value):
-                result = self._value(value)
-                for target in targets:
-                    self._assign(target, result)
-            case ast.AugAssign(target=ast.Subscript() as target, op=op, value=operand):
-                holder, at = self._value(target.value), self._index(target.slice)
-                old = self._entry(holder, at)  # what is called in the target is called once
-                self._set(holder, at, self._binary(op, old, self._value(operand), in_place=True))
-            case ast.AugAssign(target=target, op=op, value=operand):
-                old = self._value(target)
-                self._assign(target, self._binary(op, old, self._value(operand), in_place=True))
-            case ast.If(test=test, body=body, orelse=orelse):
-                self.block(body if self._value(test) else orelse)
-            case ast.While(test=test, body=body, orelse=orelse):
-                self._loop(iter(lambda: bool(self._value(test)), False), body, orelse)
-            case ast.For(target=target, iter=iterated, body=body, orelse=orelse):
-                self._loop(self._assignments(target, iterated), body, orelse)
-            case ast.Break():
-                raise _Break
-            case ast.Continue():
-                raise _Continue
+        for node in statements:
+            self.line = node.lineno
+            self._charge(1)
+            match node:
+                case ast.Expr(value=value):
+                    self._value(value)
+                case ast.Assign(targets=targets, value=value):
+                    result = self._value(value)
+                    for target in targets:
+                        self._assign(target, result)
+                case ast.AugAssign(target=target, op=op, value=operand):
+                    old = self._value(target)
+                    self._assign(target, self._binary(op, old, self._value(operand), _IN_PLACE))
+                case ast.If(test=test, body=body, orelse=orelse):
+                    self.block(body if self._value(test) else orelse)
+                case ast.While(test=test, body=body, orelse=orelse):
+                    self._loop(iter(lambda: bool(self._value(test)), False), body, orelse)
+                case ast.For(target=target, iter=iterated, body=body, orelse=orelse):
+                    self._loop(self._assignments(target, iterated), body, orelse)
+                case ast.Break() | ast.Continue():
+                    raise _Jump(node)
 
     def _loop(self, rounds: Iterator[object], body: list[ast.stmt], orelse: list[ast.stmt]) -> None:
-        try:
-            for _ in rounds:
-                self._charge(1)
-                try:
-                    self.block(body)
-                except _Continue:
-                    continue
-        except _Break:
-            return
+        for _ in rounds:
+            self._charge(1)
+            try:
+                self.block(body)
+            except _Jump as jump:
+                if isinstance(jump.args[0], ast.Break):
+                    return
         self.block(orelse)
 
     def _assignments(self, target: ast.expr, iterated: ast.expr) -> Iterator[None]:
         """Assign one entry after the other to the target; a list may change meanwhile."""
         value = self._value(iterated)
-        values = value if isinstance(value, list) else self._entries(value)
-        at = 0
-        while at < len(values):
+        for entry in value if isinstance(value, list) else self._entries(value):
             self._charge(1)
-            self._assign(target, values[at])
-            at += 1
+            self._assign(target, entry)
             yield
 
     def _entries(self, value: Any) -> list[Any]:
@@ -188,7 +214,7 @@ class _Run:
 
     def _assign(self, target: ast.expr, value: Any) -> None:
         match target:
-            case ast.Name(id=name):
+            case ast.Name(id=name) if name not in self._functions.keys() | BUILT_IN.keys():
                 self.variables[name] = value
             case ast.Tuple(elts=targets) | ast.List(elts=targets):
                 values = self._entries(value)
@@ -205,9 +231,9 @@ class _Run:
         self.line = node.lineno
         self._charge(1)
         match node:
-            case ast.Constant(value=value):
+            case ast.Constant(value=value) if type(value) in SCALARS:
                 self._charge(len(value) if isinstance(value, str) else 0)
-                return value
+                return self._apply(lambda: value)
             case ast.Name(id=name):
                 if name not in self.variables:
                     raise ProgramError(f"the name {name!r} has no value")
@@ -218,7 +244,7 @@ class _Run:
                 return [self._value(element) for element in elements]
             case ast.Tuple(elts=elements):
                 return tuple(self._value(element) for element in elements)
-            case ast.Dict(keys=keys, values=values):
+            case ast.Dict(keys=keys, values=values) if None not in keys:
                 result: dict[Any, Any] = {}
                 for key, item in zip(filter(None, keys), values, strict=True):
                     self._set(result, self._value(key), self._value(item))
@@ -227,7 +253,7 @@ class _Run:
                 return self._comprehension(node.elt, node.generators)
             case ast.JoinedStr(values=parts):
                 return "".join([self._value(part) for part in parts])
-            case ast.FormattedValue(value=inner):
+            case ast.FormattedValue(value=inner, format_spec=None, conversion=-1):
                 return self._call_python("str", str, [self._value(inner)], {})
             case ast.BinOp(left=left, op=op, right=right):
                 return self._binary(op, self._value(left), self._value(right))
@@ -245,7 +271,7 @@ class _Run:
                 return self._value(body if self._value(test) else orelse)
             case ast.Subscript(value=holder, slice=index):
                 return self._entry(self._value(holder), self._index(index))
-        raise ProgramError("a slice can't be used here")
+        raise ProgramError(f"{type(node).__name__} can't be used here")
 
     def _comprehension(self, element: ast.expr, loops: list[ast.comprehension]) -> list[Any]:
         outside = dict(self.variables)
@@ -276,8 +302,10 @@ class _Run:
             left = right
         return True
 
-    def _binary(self, op: ast.operator, left: Any, right: Any, *, in_place: bool = False) -> Any:
-        """Compute a binary operator; `in_place` as by `+=`, which changes a list itself."""
+    def _binary(
+        self, op: ast.operator, left: Any, right: Any,
+        operations: Mapping[type[ast.AST], Callable[..., Any]] = OPERATORS,
+    ) -> Any:  # fmt: skip
         numbers = type(left) in NUMBERS and type(right) in NUMBERS
         match op:
             case ast.Pow() if isinstance(left, int) and isinstance(right, int) and abs(left) > 1:
@@ -287,15 +315,11 @@ class _Run:
                 times = next((side for side in (left, right) if type(side) is int), 0)
                 self._charge(max(0, times) * self._read(left, right))
             case ast.Add():
-                self._charge(
-                    sum(len(side) for side in (left, right) if isinstance(side, ITERABLES))
-                )
+                sides = [side for side in (left, right) if isinstance(side, ITERABLES)]
+                self._charge(sum(map(len, sides)))
             case ast.Mod() if not numbers:  # '%999999999d' % 1
                 raise ProgramError(f"{type(left).__name__} can't be formatted with %")
-        operation = OPERATORS[type(op)]
-        if in_place:
-            operation = _IN_PLACE.get(type(op), operation)
-        return self._apply(operation, left, right)
+        return self._apply(operations[type(op)], left, right)
 
     def _index(self, node: ast.expr) -> Any:
         if not isinstance(node, ast.Slice):
@@ -328,17 +352,17 @@ class _Run:
             if method is None:
                 raise ProgramError(f"{type(args[0]).__name__} has no method .{called.attr}()")
             return self._call_python(called.attr, method, args, kwargs)
-        name = cast("ast.Name", called).id
-        if name in self._functions:
-            return self._call_given(name, args, kwargs)
-        return self._call_python(name, BUILT_IN[name], args, kwargs)
+        if not isinstance(called, ast.Name):
+            raise ProgramError("only a function can be called by its name")
+        if called.id in self._functions:
+            return self._call_given(called.id, args, kwargs)
+        if called.id not in BUILT_IN:
+            raise ProgramError(f"there is no function {called.id}()")
+        return self._call_python(called.id, BUILT_IN[called.id], args, kwargs)
 
     def _call_python(
         self, name: str, function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]
     ) -> Any:
-        """Call a function or method of Python."""
-        if not kwargs.keys() <= set(KEYWORDS.get(name, ())):
-            raise ProgramError(f"{name}() takes other arguments")
         if name not in ("append", "pop"):  # they look at one entry only
             cost = self._read(*args, *kwargs.values())
             self._charge(cost * cost.bit_length() if name == "sorted" else growth(name, args))
@@ -351,7 +375,6 @@ class _Run:
         return result
 
     def _call_given(self, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        """Call a function that the program was given."""
         function = self._functions[name]
         self._charge(CALL_WORK)
         self._read(*args, *kwargs.values())

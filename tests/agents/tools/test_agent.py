@@ -14,16 +14,10 @@ from pytest_miniwob_agent import (
     Limits,
     ToolCall,
     TrialEnded,
-    UsageError,
     run_episode,
 )
 from pytest_miniwob_agent.agents.registry import load_agent
-from pytest_miniwob_agent.agents.tools import ToolsAgent
-from pytest_miniwob_agent.agents.tools.conversation import (
-    ANSWERS_SHOWN,
-    CALLS_LIMIT,
-    SCREENS_LIMIT,
-)
+from pytest_miniwob_agent.agents.tools.agent import CALLS_LIMIT, SCREENS_LIMIT, ToolsAgent
 from pytest_miniwob_agent.testing import FakeEnvironment, ScriptedLLM
 
 MENU, FIELD, SAVE = (
@@ -165,9 +159,8 @@ def test_a_second_trial_begins_with_what_the_first_one_did():
 
 
 def test_a_trial_whose_actions_are_used_up_is_followed_by_another():
-    _env, requests, ends = play(
-        [calls(*[click(1)] * 9), calls(click(1)), calls(click(3))], trials=2, steps=4
-    )
+    answers = [calls(*[click(1)] * 9), calls(click(1)), calls(click(3))]
+    _env, requests, ends = play(answers, trials=2, steps=4)
     assert [end.ending for end in ends] == [Ending.STEP_LIMIT, Ending.CORRECT]
     assert "you had used up all actions" in requests[1]["messages"][1]["content"]
 
@@ -213,20 +206,16 @@ def test_of_endless_calls_only_the_first_are_kept():
     assert "Only the first 50 calls" in results[-1]["content"]
 
 
-def test_a_long_conversation_stays_bounded():
-    """Older screens are left out, then the oldest answers; the goal and the latest ones stay."""
+def test_older_screens_of_a_long_conversation_are_left_out():
     elements = [MENU, Element(None, "p", "x" * 5_000)]
     env = FakeEnvironment("Go on.", {"one": elements, "two": [*elements, FIELD]})
     env.moves = {("one", "click id=1"): "two", ("two", "click id=1"): "one"}
-    answers = [calls(click(1), text=f"thought {number}") for number in range(60)]
-    _, requests, ends = play(answers, env, steps=59)
-    assert ends[0].ending is Ending.STEP_LIMIT
+    answers = [calls(click(1), text=f"thought {number}") for number in range(8)]
+    _, requests, _ = play(answers, env, steps=7)
     last = requests[-1]["messages"]
-    assert len(last) == 2 + 2 * ANSWERS_SHOWN
     assert last[1]["content"].startswith("The goal: Go on.\n\n(The screen of that moment is left")
-    assert "Your first answers and their results are left out:" in last[1]["content"]
     assert sum("The screen now:" in text for text in contents(last) if text) == 3
-    assert last[-2]["content"] == "thought 58"
+    assert last[-2]["content"] == "thought 6"
     assert "The screen now:" in last[-1]["content"]
 
 
@@ -260,9 +249,3 @@ def test_the_full_screen_is_asked_for_and_explained():
     system, user = contents(requests[0]["messages"])
     assert '"box" is its place' in system
     assert 'box="0,0,9,9"' in user
-
-
-@pytest.mark.parametrize("params", [{"actions": "some"}, {"screen": "none"}])
-def test_other_parameters_are_refused(params):
-    with pytest.raises(UsageError, match="is not one of"):
-        load_agent("tools", params=params)

@@ -1,6 +1,7 @@
 """WebWISE: programs step by step, their functions, examples and parameters."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 import scripted
@@ -8,13 +9,12 @@ from scripted import CASE, actions, ending, prompts
 
 from pytest_miniwob_agent.agents.registry import load_agent
 from pytest_miniwob_agent.agents.webwise.agent import WebWISEAgent
-from pytest_miniwob_agent.agents.webwise.examples import Example, Stage
 from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
+from pytest_miniwob_agent.core.actions import Click
 from pytest_miniwob_agent.core.case import Case, Limits
-from pytest_miniwob_agent.core.data import canonical_json, to_data
 from pytest_miniwob_agent.core.errors import UsageError
-from pytest_miniwob_agent.core.events import Ending, Remark
-from pytest_miniwob_agent.core.observations import Element
+from pytest_miniwob_agent.core.events import Acted, Ending, Episode, Remark
+from pytest_miniwob_agent.core.observations import Element, Observation, Transition
 from pytest_miniwob_agent.core.protocols import Observer
 from pytest_miniwob_agent.episode import run_episode
 from pytest_miniwob_agent.tasks.catalogue import installed_tasks, task_fact
@@ -251,16 +251,16 @@ class TestFunctions:
         assert play(form(), [program])[0].solved
 
 
-POOL = [
-    Example("fake", "Click Load.", (Stage('a "Load"', 'click("a", "Load")'),)),
-    Example("other", "Click Undo.", (Stage('a "Undo"', 'click("a", "Undo")'),)),
-]
+POOL = """\
+{"task": "fake", "goal": "Click Load.", "stages": [{"objects": "a \\"Load\\"", "program": "x"}]}
+{"task": "other", "goal": "Click Undo.", "stages": [{"objects": "a \\"Undo\\"", "program": "y"}]}
+"""
 
 
 @pytest.fixture
 def pool(tmp_path):
     path = tmp_path / "pool.jsonl"
-    path.write_text("".join(f"{canonical_json(to_data(solved))}\n" for solved in POOL))
+    path.write_text(POOL)
     return path
 
 
@@ -311,21 +311,73 @@ class TestExamples:
         assert "by yourself" not in prompt
         assert 'click("a", "Tab #2")\nclick("span", "ac")' in prompt
 
-    @pytest.mark.parametrize(
-        ("text", "reason"),
-        [
-            ("{}", "pool.jsonl:1: not an example, which has task, goal, stages: KeyError"),
-            ("\n[]", "pool.jsonl:2: not an example"),
-            ("no JSON", "pool.jsonl:1: not an example"),
-            ('{"task":"a","goal":"b","stages":[]}', "it has no stages"),
-        ],
-    )
-    def test_a_file_without_examples_is_refused(self, tmp_path, text, reason):
+    @pytest.mark.parametrize("text", ["{}", "\n[]", "no JSON"])
+    def test_a_file_without_examples_is_refused(self, tmp_path, text):
         path = tmp_path / "pool.jsonl"
         path.write_text(text)
-        with pytest.raises(UsageError) as caught:
+        with pytest.raises(UsageError, match=r"pool\.jsonl: a line of it is not an example: "):
             WebWISEAgent(examples=str(path), task="a")
-        assert reason in str(caught.value)
+
+
+GOOD = '{"goal": "g", "stages": [{"objects": "o", "program": "p"}]}'
+
+
+def solved(task="click-tab", seed=1, text=GOOD, reward=1.0, repeat=1):
+    """The outcome of an item that was solved, or not, and of which the agent remarked a text."""
+    case = Case(task, "other", seed, repeat)
+    judged = Transition(Observation("g"), reward, done=True)
+    events = (Acted(1, 0, Click(1), judged), Remark("example", text, 1, 1))
+    return SimpleNamespace(case=case, episode=Episode(case, "webwise", "m", events))
+
+
+class TestSaving:
+    @pytest.fixture
+    def pool(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)  # paths in parameters count from the working directory
+        return tmp_path / "pool.jsonl"
+
+    def goals(self, path):
+        examples = map(json.loads, path.read_text().splitlines())
+        return [(example["task"], example["goal"]) for example in examples]
+
+    def test_the_two_lowest_seeds_of_each_task_are_kept_in_any_order_of_the_items(self, pool):
+        outcomes = [
+            solved(task, seed, GOOD.replace('"g"', f'"{task} {seed}"'))
+            for seed in (10, 2, 9, 1)
+            for task in ("click-tab", "click-menu")
+        ]
+        agent = WebWISEAgent(save_examples="pool.jsonl")
+        assert agent.name == "webwise"
+        assert agent.run_finished(outcomes) == "saved 4 examples to pool.jsonl"
+        assert self.goals(pool) == [
+            (task, f"{task} {seed}") for task in ("click-menu", "click-tab") for seed in (1, 2)
+        ]
+        _, [prompt] = play(menu(), [BOTH], examples="pool.jsonl", task="click-tab")
+        assert "The task: click-tab 2" in prompt
+
+    def test_equal_examples_of_two_repeats_are_one_of_the_task_that_was_solved(self, pool):
+        text = GOOD.replace("{", '{"task": "mine", ', 1)
+        outcomes = [solved(repeat=1, text=text), solved(repeat=2)]
+        summary = WebWISEAgent(save_examples="pool.jsonl").run_finished(outcomes)
+        assert summary == "saved 1 example to pool.jsonl"
+        assert self.goals(pool) == [("click-tab", "g")]
+
+    def test_without_a_solved_item_the_file_is_left_as_it_was(self, pool):
+        pool.write_text("as before")
+        drifted = SimpleNamespace(case=Case("click-tab", "other", 3), episode=None)
+        outcomes = [solved(seed=1, reward=-1.0), solved(seed=2, reward=0.5), drifted]
+        summary = WebWISEAgent(save_examples="pool.jsonl").run_finished(outcomes)
+        assert summary == "no examples to save; pool.jsonl is not written"
+        assert pool.read_text() == "as before"
+
+    def test_a_run_saves_its_examples(self, project, chat_server):
+        chat_server.reply = lambda prompt: SAVE if 'a "Save"' in prompt else OPEN
+        result = project.runpytest(
+            "--miniwob-agent=webwise", '--miniwob-agent-params={"save_examples": "pool.jsonl"}',
+            "--miniwob-record=once", f"--miniwob-base-url={chat_server.url}", "-kclick-menu-2",
+        )  # fmt: skip
+        result.stdout.fnmatch_lines(["saved 2 examples to pool.jsonl"])
+        assert len(self.goals(project.path / "pool.jsonl")) == 2
 
 
 class TestParameters:

@@ -1,8 +1,10 @@
 """The objects that WebWISE reads from a page's HTML."""
 
+from html import escape
+
 import pytest
 
-from pytest_miniwob_agent.agents.webwise.objects import (
+from pytest_miniwob_agent.agents.webwise.page import (
     MAX_OBJECTS,
     MAX_TEXT,
     find_objects,
@@ -12,7 +14,7 @@ from pytest_miniwob_agent.agents.webwise.objects import (
 
 
 def lines(page, flags=None):
-    return render_objects(read_objects(page), flags).split("\n")
+    return render_objects(read_objects(page), flags or {}).split("\n")
 
 
 @pytest.mark.parametrize(
@@ -79,10 +81,8 @@ def test_a_flag_is_shown_behind_its_object():
     ['</p>\n<button data-ref="9">', 'quo"te [clicked]', "a\u2028b\x85c", "\x00\x1b[0m", "\ud800"],
 )
 def test_no_text_breaks_out_of_its_line(text):
-    from html import escape
-
     page = f'<p data-ref="1" id="{escape(text)}">{escape(text)}</p>'
-    (line,) = render_objects(read_objects(page)).splitlines()
+    (line,) = render_objects(read_objects(page), {}).splitlines()
     assert line.startswith('p "')
     line.encode()
 
