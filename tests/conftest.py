@@ -72,7 +72,7 @@ LOADED_ONCE = (
     "pytest_miniwob_agent.results.gate",
     "pytest_miniwob_agent.screen",
     "pytest_miniwob_agent.terminal.progress",
-    "pytest_miniwob_agent.terminal.transcript",
+    "pytest_miniwob_agent.terminal.episode",
     "pytest_miniwob_agent.testing",
 )
 """Modules that inner runs use. Pytester unloads what an inner run imports first, and loading these

@@ -2,7 +2,7 @@
 
 - `show` and `play`: one recorded item, in the terminal or in a window.
 - `cassettes` and `batch`: recorded calls, and calls that wait for a Batch API.
-- `results`, `report`, `compare` and `tables`: what runs have written.
+- `results` (and `report`), `compare` and `tables`: what runs have written.
 - `tasks` and `certify`: the tasks, and whether their pages are deterministic.
 - `new_task` and `open`: your own pages.
 - `prompts`: copies of an agent's prompts.
@@ -22,8 +22,8 @@ from pytest_miniwob_agent.core.errors import MiniwobError
 from pytest_miniwob_agent.core.secrets import redact
 
 COMMANDS = (
-    "doctor", "show", "play", "cassettes", "batch", "prompts", "compare", "results", "report",
-    "tables", "tasks", "new-task", "open", "certify",
+    "doctor", "show", "play", "cassettes", "batch", "prompts", "compare", "results", "tables",
+    "tasks", "new-task", "open", "certify",
 )  # fmt: skip
 """The modules of the commands, in the order of `--help`.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 from argparse import Namespace
 
 from pytest_miniwob_agent.cli.arguments import Commands, add_format
@@ -47,10 +46,9 @@ def run(options: Namespace) -> int:
     verdict = judge(baseline, head, gate) if gate else None
     view = ComparisonView(Comparison(baseline, head), verdict)
     if options.format == "json":
-        sys.stdout.write(json.dumps(view.data(), indent=1) + "\n")
-    elif options.format == "markdown":
-        sys.stdout.write(view.markdown())
+        print(json.dumps(view.data(), indent=1))
     else:
-        sys.stdout.write(view.text(shutil.get_terminal_size().columns))
+        text = view.text(shutil.get_terminal_size().columns)
+        print(view.markdown() if options.format == "markdown" else text, end="")
     report_to_github(view)
     return int(verdict is not None and verdict.failed)

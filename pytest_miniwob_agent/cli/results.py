@@ -1,4 +1,4 @@
-"""`miniwob-agent results`: joins the results of shards."""
+"""`miniwob-agent results` and `miniwob-agent report`: join what shards have written."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pytest_miniwob_agent.core.text import counted
 
 
 def add(commands: Commands) -> None:
-    """Add the arguments of all steps."""
-    parser = add_merge_step(
+    """Add the arguments of both commands."""
+    results = _add_merge(
         commands,
         "results",
         "Join the results files of all shards of a suite into the one that a run of all items "
@@ -19,38 +19,46 @@ def add(commands: Commands) -> None:
         "agent, model, prompt or limit is an error that names it, and so is an item that went to "
         "no shard or to several.",
     )
-    parser.epilog = (
-        "Then one gate judges them all:\n\n"
-        "  miniwob-agent compare git:main results.jsonl --gate items"
-    )
-    parser.set_defaults(run=merge)
+    judge = "miniwob-agent compare git:main results.jsonl --gate items"
+    results.epilog = f"Then one gate judges them all:\n\n  {judge}"
+    results.set_defaults(run=merge_results)
+    _add_merge(
+        commands,
+        "report",
+        "Join the HTML reports of all shards of a suite, with their pictures, into the one that a "
+        "run of all items would have written. The shards are checked as by miniwob-agent results "
+        "merge.",
+    ).set_defaults(run=merge_report)
 
 
-def add_merge_step(commands: Commands, noun: str, description: str) -> ArgumentParser:
-    """Add a command with the step `merge`, and return the parser of that step."""
-    things = noun.removesuffix("s") + "s"
-    summary = f"join the {things} of shards"
-    steps = commands.add_parser(
-        noun, help=summary, description=f"{summary.capitalize()}."
-    ).add_subparsers(required=True, metavar="STEP", dest="step")
-    parser: ArgumentParser = steps.add_parser("merge", help=summary, description=description)
-    parser.add_argument(
-        "shards", nargs="+", type=Path, metavar="PATH", help="what each shard wrote"
-    )
-    parser.add_argument(
-        "-o", "--output", required=True, type=Path, metavar="PATH", help="what to write"
-    )
+def _add_merge(commands: Commands, noun: str, description: str) -> ArgumentParser:
+    text = f"join the {noun.removesuffix('s')}s of shards"
+    command = commands.add_parser(noun, help=text, description=f"{text.capitalize()}.")
+    steps = command.add_subparsers(required=True, metavar="STEP", dest="step")
+    parser: ArgumentParser = steps.add_parser("merge", help=text, description=description)
+    parser.add_argument("shards", nargs="+", metavar="PATH", help="what each shard wrote")
+    parser.add_argument("-o", "--output", required=True, metavar="PATH", help="what to write")
     return parser
 
 
-def merge(options: Namespace) -> int:
+def merge_results(options: Namespace) -> int:
     """Write the joined results."""
+    from pytest_miniwob_agent.results import merge
     from pytest_miniwob_agent.results.file import read_results
-    from pytest_miniwob_agent.results.merge import merge_results
 
-    results = merge_results([read_results(path) for path in options.shards])
-    results.write(options.output)
+    results = merge.merge_results([read_results(path) for path in options.shards])
+    results.write(Path(options.output))
     partial = f" (a partial run: {', '.join(results.partial)})" if results.partial else ""
     count = counted(len(results.results), "item")
     print(f"{options.output}: {count} of {len(options.shards)} shards{partial}")
+    return 0
+
+
+def merge_report(options: Namespace) -> int:
+    """Write the joined report."""
+    from pytest_miniwob_agent.report.folder import Report
+
+    report = Report(Path(options.output), "--output")
+    count = counted(report.merge([Path(path) for path in options.shards]), "item")
+    print(f"{report.index}: {count} of {len(options.shards)} shards")
     return 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 from argparse import Namespace
 
 from pytest_miniwob_agent.cli.arguments import Commands, add_format
@@ -27,7 +26,7 @@ def add(commands: Commands) -> None:
         help="the reward from which a trial counts as solved: full = 1, as everywhere else; any = "
         "above 0, as in the paper's code, which pays for partial solutions (default: %(default)s)",
     )
-    add_format(parser, ["text", "markdown", "json"])
+    add_format(parser, ["text", "json"])
     parser.set_defaults(run=run)
 
 
@@ -35,16 +34,13 @@ def run(options: Namespace) -> int:
     """Print the tables."""
     from pytest_miniwob_agent.results.file import read_results
     from pytest_miniwob_agent.results.published import Paper
-    from pytest_miniwob_agent.terminal.tables import Tables
+    from pytest_miniwob_agent.terminal.tables import tables_data, tables_text
 
     paper = Paper(read_results(options.results), any_reward=options.reward == "any")
     if not paper.conclusive:
         raise UsageError(f"{options.results} has no item that is solved or unsolved")
-    tables = Tables(paper)
     if options.format == "json":
-        sys.stdout.write(json.dumps(tables.data(), indent=1) + "\n")
-    elif options.format == "markdown":
-        sys.stdout.write(tables.markdown())
+        print(json.dumps(tables_data(paper), indent=1))
     else:
-        sys.stdout.write(tables.text(shutil.get_terminal_size().columns))
+        print(tables_text(paper, shutil.get_terminal_size().columns), end="")
     return 0

@@ -1,9 +1,7 @@
 """The HTML report of a run.
 
-- `folder`: the report's folder: pages, data and pictures
+- `folder`: the report's folder: pages, data and pictures; the merge of the reports of shards
 - `data`: the data of the overview and of each item's page, made of the outcomes
-- `sent`: pictures that were sent to a model
-- `merge`: the merge of the reports of shards
 - `index.html`, `report.css`: the one page, and its style
 - `scripts/`: the scripts that draw the pages; one object per file, dependencies at its top
   - `elements`: elements and texts of a page; foreign text never becomes markup

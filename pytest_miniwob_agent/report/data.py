@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from pathlib import Path, PurePath
 from typing import Any
 
 from pytest_miniwob_agent.core.data import canonical_json, to_data
@@ -17,12 +19,15 @@ from pytest_miniwob_agent.core.events import (
     TrialStarted,
 )
 from pytest_miniwob_agent.core.observations import Observation
-from pytest_miniwob_agent.core.outcome import Outcome, Picture, Status
+from pytest_miniwob_agent.core.outcome import Outcome, Status
 from pytest_miniwob_agent.results.gate import Verdict
 from pytest_miniwob_agent.screen import render
 
 WAITS = "It waits for a completion."
 """The reason for which an item of a deferred recording has no result yet."""
+
+_SENT = re.compile(r"\[picture pictures/([0-9a-f]{16}\.png)\]")
+"""Stands for a picture in the text of a prompt."""
 
 
 def unique_ids(cases: Iterable[str]) -> list[str]:
@@ -33,12 +38,6 @@ def unique_ids(cases: Iterable[str]) -> list[str]:
         seen[case] += 1
         ids.append(case if seen[case] == 1 else f"{case}~{seen[case]}")
     return ids
-
-
-def agents_and_models(outcomes: Iterable[Outcome]) -> list[str]:
-    """Return two texts: the agents of the outcomes, and their models."""
-    pairs = [(outcome.agent, outcome.model) for outcome in outcomes]
-    return [", ".join(sorted(set(names))) for names in zip(*pairs, strict=True)] or ["", ""]
 
 
 def _cause(outcome: Outcome) -> str:
@@ -57,15 +56,9 @@ def _cause(outcome: Outcome) -> str:
 def gate_data(verdict: Verdict) -> dict[str, Any]:
     """Return a gate and its decision, and as lines its reasons, remarks and warnings."""
     reasons = ["; ".join(filter(None, (r.text, r.hint))) for r in verdict.reasons]
-    return {
-        "name": str(verdict.gate),
-        "decision": verdict.decision,
-        "lines": [
-            *reasons,
-            *verdict.notes,
-            *(f"warning: {text}" for text in verdict.both.warnings),
-        ],
-    }
+    warnings = [f"warning: {text}" for text in verdict.both.warnings]
+    lines = [*reasons, *verdict.notes, *warnings]
+    return {"name": str(verdict.gate), "decision": verdict.decision, "lines": lines}
 
 
 def overview_row(id_: str, outcome: Outcome) -> dict[str, Any]:
@@ -97,7 +90,7 @@ def overview_row(id_: str, outcome: Outcome) -> dict[str, Any]:
 
 def item_page(outcome: Outcome) -> dict[str, Any]:
     """Return the data of an item's page that the overview does not need."""
-    prompts = ", ".join(f"{name} {digest}" for name, digest in sorted(outcome.prompts.items()))
+    prompts = (f"{name} {digest}" for name, digest in sorted(outcome.prompts.items()))
     waits = WAITS if outcome.status is Status.WAITING else ""
     return {
         "about": [
@@ -106,12 +99,12 @@ def item_page(outcome: Outcome) -> dict[str, Any]:
             ["answered by", ", ".join(outcome.answered_by)],
             ["parameters", canonical_json(outcome.params)],
             ["cassette", f"{outcome.cassette}.yaml" if outcome.cassette else ""],
-            ["prompts", prompts],
+            ["prompts", ", ".join(prompts)],
         ],
         "reward": outcome.episode.reward if outcome.episode is not None else None,
         "reason": outcome.message or waits,
         "note": outcome.pictures_note,
-        **_Frames(outcome.pictures).fill(outcome.history),
+        **_Frames(outcome).data(),
     }
 
 
@@ -122,28 +115,26 @@ class _Frames:
     are stored once each and referred to by number, as many actions leave the screen unchanged.
     """
 
-    def __init__(self, pictures: Iterable[Picture]) -> None:
-        self._pictures = {(picture.trial, picture.step): picture for picture in pictures}
+    def __init__(self, outcome: Outcome) -> None:
+        self._pictures = {(picture.trial, picture.step): picture for picture in outcome.pictures}
         self._frames: list[dict[str, Any]] = []
         self._screens: dict[str, int] = {}
         self._trial = 0
         self._step = 0
         self._observation: Observation | None = None
         self._before: Called | None = None
-
-    def fill(self, events: Sequence[Event]) -> dict[str, Any]:
-        """Return the frames of the events, and the screens."""
-        for event in events:
+        for event in outcome.history:
             self._add(event)
+
+    def data(self) -> dict[str, Any]:
+        """Return the frames, and the screens."""
         return {"frames": self._frames, "screens": list(self._screens)}
 
     def _current(self) -> dict[str, Any]:
         """Return the frame of the current trial and step; begin it if it is new."""
         place = self._trial, self._step
         if not self._frames or (self._frames[-1]["trial"], self._frames[-1]["step"]) != place:
-            frame: dict[str, Any] = {
-                "trial": self._trial, "step": self._step, "calls": [], "other": [],
-            }  # fmt: skip
+            frame: dict[str, Any] = {"trial": place[0], "step": place[1], "calls": [], "other": []}
             if self._observation is not None:
                 screen = render(self._observation.elements)
                 frame["screen"] = self._screens.setdefault(screen, len(self._screens))
@@ -166,9 +157,8 @@ class _Frames:
                 self._current()["end"] = {"ending": ending, "detail": detail}
             case Reflected():
                 data = to_data(event)
-                self._current()["reflection"] = {
-                    key: data[key] for key in ("step", "action", "disabled")
-                }
+                names = ("step", "action", "disabled")
+                self._current()["reflection"] = {name: data[name] for name in names}
             case Remark():
                 self._current()["other"].append(to_data(event))
 
@@ -188,19 +178,16 @@ class _Frames:
         self._before = call
         return data
 
-    def _is_labelled(self, id_: int | None) -> bool:
-        """True if an element shows text, which a mark on it would cover."""
-        elements = self._observation.elements if self._observation and id_ is not None else ()
-        element = next((element for element in elements if element.id == id_), None)
-        texts = (element.text, element.placeholder, element.value) if element else ()
-        return any(text and isinstance(text, str) for text in texts)
-
     def _add_action(self, acted: Acted) -> None:
-        transition = acted.transition
+        action, transition = acted.action, acted.transition
+        elements = self._observation.elements if self._observation else ()
+        target = next((e for e in elements if e.id == getattr(action, "element", None)), None)
+        texts = (target.text, target.placeholder, target.value) if target else ()
         self._current()["action"] = {
-            "text": str(acted.action),
-            "typed": getattr(acted.action, "text", None) or "",
-            "labelled": self._is_labelled(getattr(acted.action, "element", None)),
+            "text": str(action),
+            "typed": getattr(action, "text", None) or "",
+            # Text that a mark on the element would cover.
+            "labelled": any(text and isinstance(text, str) for text in texts),
             "error": transition.error,
             "done": transition.done,
             "reward": transition.reward,
@@ -209,3 +196,34 @@ class _Frames:
         self._step = acted.step + 1
         self._observation = None if transition.done else transition.observation
         self._current()
+
+
+class SentPictures:
+    """Pictures that were sent to a model and have a file in one of the folders; `shown` by name."""
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        paths = [path for folder in reversed(folders) for path in folder.glob("*.png")]
+        self._files = {path.name: path for path in paths}
+        self.shown: dict[str, Path] = {}
+
+    def of(self, outcome: Outcome) -> dict[str, Any]:
+        """Return the pictures of an item's calls, and what changed in those of a drifted one."""
+        texts = (event.prompt for event in outcome.history if isinstance(event, Called))
+        changed = outcome.drift.pictures if outcome.drift is not None else ()
+        return {
+            "sent": self._show(name for text in texts for name in _SENT.findall(text)),
+            "changed": [
+                {"what": f"picture {change.number}: {change.what}"}
+                | {
+                    kind: name
+                    for kind in ("recorded", "present", "difference")
+                    for name in self._show([PurePath(getattr(change, kind) or "").name])
+                }
+                for change in changed
+            ],
+        }
+
+    def _show(self, names: Iterable[str]) -> list[str]:
+        found = [name for name in dict.fromkeys(names) if name in self._files]
+        self.shown |= {name: self._files[name] for name in found}
+        return found

@@ -6,16 +6,23 @@ Results are paired by item (category, task and seed), over all samples of the it
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
 from itertools import groupby
+from operator import attrgetter
 
 from pytest_miniwob_agent.core.data import canonical_json
 from pytest_miniwob_agent.core.text import counted
 from pytest_miniwob_agent.results import statistics
 from pytest_miniwob_agent.results.file import Result, Results, Samples, add_tokens
+
+_course = attrgetter(
+    "agent", "model", "params", "prompts", "outcome", "solved_at", "endings", "steps", "calls",
+    "tokens",
+)  # fmt: skip
+"""The set-up and the course of a sample, equal in all replays of the same model calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +55,10 @@ class Pair:
     @property
     def touched(self) -> bool:
         """True if a sample ran in any way differently from before, or with another set-up."""
-        before, after = self.before.results, self.after.results
-        return before != after and list(map(_course, before)) != list(map(_course, after))
+        return list(map(_course, self.before.results)) != list(map(_course, self.after.results))
 
     def __str__(self) -> str:
         return f"{self.item}: {describe(self.before)} -> {describe(self.after)}"
-
-
-def _course(result: Result) -> tuple[object, ...]:
-    """The set-up and the course of a sample, equal in all replays of the same model calls."""
-    return (
-        result.agent, result.model, result.params, result.prompts, result.outcome,
-        result.solved_at, result.endings, result.steps, result.calls, result.tokens,
-    )  # fmt: skip
 
 
 def describe(samples: Samples) -> str:
@@ -82,120 +80,57 @@ def _endings(result: Result) -> str:
     return ", ".join(ending + (f" ×{count}" if count > 1 else "") for ending, count in groups)
 
 
-@dataclass(frozen=True)
 class RateChange:
-    """The change of the solved rate over one or more pairs.
+    """The change of the solved rate over one or more pairs, with 95 % intervals.
 
-    A rate is the mean of the items' shares of solved samples. Intervals are at 95 %.
+    A rate is the mean of the items' shares of solved samples. `moved` is the mean square of the
+    changes: with one sample per item, the share of the items that changed.
     """
 
-    pairs: tuple[Pair, ...]
-
-    @cached_property
-    def _shares(self) -> tuple[list[float], list[float]]:
-        before = [float(pair.before.share) for pair in self.pairs]
-        return before, [float(pair.after.share) for pair in self.pairs]
-
-    @cached_property
-    def _samples(self) -> tuple[int, int]:
-        before = sum(pair.before.conclusive for pair in self.pairs)
-        return before, sum(pair.after.conclusive for pair in self.pairs)
-
-    @property
-    def before(self) -> float:
-        """The rate before."""
-        return float(sum(pair.before.share for pair in self.pairs) / len(self.pairs))
-
-    @property
-    def after(self) -> float:
-        """The rate after."""
-        return float(sum(pair.after.share for pair in self.pairs) / len(self.pairs))
-
-    @cached_property
-    def difference(self) -> Fraction:
-        """The rate after minus the rate before."""
-        return sum((pair.change for pair in self.pairs), Fraction(0)) / len(self.pairs)
-
-    @cached_property
-    def matched_differences(self) -> tuple[Fraction, ...]:
-        """The change of every item over as many samples before as after, for the tests."""
-        return tuple(pair.matched_change for pair in self.pairs)
-
-    @property
-    def before_interval(self) -> tuple[float, float]:
-        """Wilson's interval for the rate before."""
-        return statistics.rate_interval(self._shares[0], self._samples[0])
-
-    @property
-    def after_interval(self) -> tuple[float, float]:
-        """Wilson's interval for the rate after."""
-        return statistics.rate_interval(self._shares[1], self._samples[1])
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The interval for the paired difference."""
-        return statistics.difference_interval(*self._shares, self._samples)
-
-    @property
-    def worse(self) -> list[Pair]:
-        """The items that changed for the worse."""
-        return [pair for pair in self.pairs if pair.change < 0]
-
-    @property
-    def better(self) -> list[Pair]:
-        """The items that changed for the better."""
-        return [pair for pair in self.pairs if pair.change > 0]
-
-    @property
-    def moved(self) -> float:
-        """The mean square of the changes; with one sample per item, the share that changed."""
-        return float(sum(pair.change**2 for pair in self.pairs)) / len(self.pairs)
+    def __init__(self, pairs: tuple[Pair, ...]) -> None:
+        before, after = [p.before.share for p in pairs], [p.after.share for p in pairs]
+        changes = [new - old for old, new in zip(before, after, strict=True)]
+        self.pairs = pairs
+        self.before, self.after = float(sum(before) / len(pairs)), float(sum(after) / len(pairs))
+        self.difference = sum(changes, Fraction(0)) / len(pairs)
+        self.matched_differences = [pair.matched_change for pair in pairs]
+        self.moved = float(sum(change**2 for change in changes)) / len(pairs)
+        self.worse = [pair for pair, change in zip(pairs, changes, strict=True) if change < 0]
+        self.better = [pair for pair, change in zip(pairs, changes, strict=True) if change > 0]
+        shares = list(map(float, before)), list(map(float, after))
+        samples = sum(p.before.conclusive for p in pairs), sum(p.after.conclusive for p in pairs)
+        self.before_interval = statistics.rate_interval(shares[0], samples[0])
+        self.after_interval = statistics.rate_interval(shares[1], samples[1])
+        self.interval = statistics.difference_interval(*shares, samples)
 
 
-@dataclass(frozen=True)
 class Comparison:
-    """A baseline and a later run, paired by item."""
+    """A baseline and a later run, paired by item.
 
-    baseline: Results
-    head: Results
+    `pairs` are the items that are conclusive on both sides, sorted by id; `categories` are the
+    same by category. `missing` are the items that only the baseline has, `new` those that only the
+    later run has.
+    """
 
-    @cached_property
-    def pairs(self) -> tuple[Pair, ...]:
-        """The items that are conclusive on both sides, sorted by id."""
-        after = self.head.items
-        return tuple(
-            Pair(item, samples.results[0].category, samples, after[item])
-            for item, samples in sorted(self.baseline.items.items())
-            if samples.conclusive and item in after and after[item].conclusive
+    def __init__(self, baseline: Results, head: Results) -> None:
+        self.baseline, self.head = baseline, head
+        before, after = baseline.items, head.items
+        self.pairs = tuple(
+            Pair(item, before[item].results[0].category, before[item], after[item])
+            for item in sorted(before.keys() & after.keys())
+            if before[item].conclusive and after[item].conclusive
         )
-
-    @cached_property
-    def categories(self) -> dict[str, tuple[Pair, ...]]:
-        """The pairs by category."""
-        found: dict[str, list[Pair]] = {}
-        for pair in self.pairs:
-            found.setdefault(pair.category, []).append(pair)
-        return {name: tuple(pairs) for name, pairs in sorted(found.items())}
+        self.categories = {
+            name: tuple(pair for pair in self.pairs if pair.category == name)
+            for name in sorted({pair.category for pair in self.pairs})
+        }
+        self.missing = tuple(sorted(before.keys() - after.keys()))
+        self.new = tuple(sorted(after.keys() - before.keys()))
 
     @property
     def repeated(self) -> bool:
         """True if an item of either side has more than one sample."""
         return any(len(p.before.results) > 1 or len(p.after.results) > 1 for p in self.pairs)
-
-    @property
-    def missing(self) -> tuple[str, ...]:
-        """The items that only the baseline has."""
-        return tuple(sorted(self.baseline.items.keys() - self.head.items.keys()))
-
-    @property
-    def new(self) -> tuple[str, ...]:
-        """The items that only the later run has."""
-        return tuple(sorted(self.head.items.keys() - self.baseline.items.keys()))
-
-    @property
-    def inconclusive(self) -> tuple[Result, ...]:
-        """The later run's samples that are neither solved nor unsolved."""
-        return tuple(result for result in self.head.results if not result.conclusive)
 
     @cached_property
     def setup(self) -> list[tuple[str, str, str]]:
@@ -205,26 +140,24 @@ class Comparison:
         answered, and prompt files only if they differ. A prompt file that no call needed is `not
         used`.
         """
-        rows = {
-            "results": (self.baseline.source, self.head.source),
-            "agent": self._both(lambda result: [result.agent]),
-            "model": self._both(lambda result: [result.model]),
-            "samples per item": (_sample_counts(self.baseline), _sample_counts(self.head)),
-        }
-        details = {
-            "parameters": self._both(lambda result: [canonical_json(result.params)]),
-            "limits": self._both(lambda result: [_limits(result.limits)] if result.limits else []),
-            "model that answered": self._both(lambda result: result.response_models),
-            "system fingerprint": self._both(lambda result: result.system_fingerprints),
-        }
-        for name in sorted({name for r in self._results for name in r.prompts}):
-            digests = self._both(partial(_digest_of, name))
-            details[f"prompt {name}"] = digests[0] or "not used", digests[1] or "not used"
-        rows |= {name: sides for name, sides in details.items() if sides[0] != sides[1]}
-        return [
-            (name, before or "unknown", after or "unknown")
-            for name, (before, after) in rows.items()
+        always = [
+            ("results", self.baseline.source, self.head.source),
+            self._row("agent", lambda result: [result.agent]),
+            self._row("model", lambda result: [result.model]),
+            ("samples per item", _sample_counts(self.baseline), _sample_counts(self.head)),
         ]
+        details = [
+            self._row("parameters", lambda result: [canonical_json(result.params)]),
+            self._row("limits", _limits),
+            self._row("model that answered", lambda result: result.response_models),
+            self._row("system fingerprint", lambda result: result.system_fingerprints),
+        ]
+        results = self.baseline.results + self.head.results
+        for file in sorted({file for result in results for file in result.prompts}):
+            _, *sides = self._row(file, partial(_digest, file))
+            details.append((f"prompt {file}", sides[0] or "not used", sides[1] or "not used"))
+        rows = always + [row for row in details if row[1] != row[2]]
+        return [(name, before or "unknown", after or "unknown") for name, before, after in rows]
 
     @property
     def changed_setup(self) -> list[tuple[str, str, str]]:
@@ -243,34 +176,30 @@ class Comparison:
 
         It may explain a change of the results.
         """
-        texts = {name: f"{name}: {before} -> {after}" for name, before, after in self.changed_setup}
+        changed = {
+            name: f"{name}: {before} -> {after}" for name, before, after in self.changed_setup
+        }
         names = ["limits"]
-        if "model" not in texts:
+        if "model" not in changed:
             names += ["model that answered", "system fingerprint"]
-        return [texts[name] for name in names if name in texts]
+        return [changed[name] for name in names if name in changed]
 
-    @property
-    def _results(self) -> tuple[Result, ...]:
-        return self.baseline.results + self.head.results
-
-    def _both(self, values: Callable[[Result], Iterable[str]]) -> tuple[str, str]:
-        """The values of both runs, sorted and without repetition."""
+    def _row(self, name: str, values: Callable[[Result], Iterable[str]]) -> tuple[str, str, str]:
+        """A row of the set-up with the values of both runs, sorted and without repetition."""
         before, after = (
             ", ".join(sorted({value for result in side.results for value in values(result)}))
             for side in (self.baseline, self.head)
         )
-        return before, after
+        return name, before, after
 
     @property
     def calls(self) -> dict[str, dict[str, int]]:
         """Number of model calls over the pairs, `before` and `after`: by purpose, and `all`."""
-        found = {}
-        for side, results in self._compared.items():
-            counts = Counter[str]()
-            for result in results:
-                counts.update(result.calls)
-            found[side] = {"all": counts.total(), **dict(sorted(counts.items()))}
-        return found
+        counts = {
+            side: sum((Counter(result.calls) for result in results), Counter[str]())
+            for side, results in self._compared.items()
+        }
+        return {side: {"all": n.total(), **dict(sorted(n.items()))} for side, n in counts.items()}
 
     @property
     def tokens(self) -> dict[str, dict[str, int | None]]:
@@ -288,22 +217,23 @@ class Comparison:
 
     @property
     def _compared(self) -> dict[str, list[Result]]:
-        """The samples of the pairs, `before` and `after`."""
         return {
             "before": [result for pair in self.pairs for result in pair.before.results],
             "after": [result for pair in self.pairs for result in pair.after.results],
         }
 
 
-def _digest_of(name: str, result: Result) -> list[str]:
-    return [result.prompts[name]] if name in result.prompts else []
+def _digest(file: str, result: Result) -> list[str]:
+    return [result.prompts[file]] if file in result.prompts else []
 
 
-def _limits(limits: Mapping[str, int]) -> str:
+def _limits(result: Result) -> list[str]:
     """Describe limits: `5 trials, 30 steps, 500 calls`."""
-    return ", ".join(counted(limits[name], name[:-1]) for name in ("trials", "steps", "calls"))
+    names = ("trials", "steps", "calls")
+    limits = result.limits
+    return [", ".join(counted(limits[name], name[:-1]) for name in names)] if limits else []
 
 
 def _sample_counts(results: Results) -> str:
-    counts = {len(samples.results) for samples in results.items.values()} or {0}
-    return str(min(counts)) + (f" to {max(counts)}" if len(counts) > 1 else "")
+    counts = sorted({len(samples.results) for samples in results.items.values()} or {0})
+    return " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))

@@ -12,20 +12,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from pytest_miniwob_agent.core.data import canonical_json
+from pytest_miniwob_agent.core.data import canonical_json, changed_parts, to_data
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.files import write_atomically
 from pytest_miniwob_agent.core.outcome import Status
-from pytest_miniwob_agent.core.text import nearest
 from pytest_miniwob_agent.results.git import read_at_commit
-from pytest_miniwob_agent.results.shard import Shard
 
 VERSION = 2
 """The format of the file; a reader refuses any other."""
@@ -90,7 +87,7 @@ class Result:
 
     def to_data(self) -> dict[str, Any]:
         """The result in plain JSON types."""
-        return {"case": self.case} | {name: getattr(self, name) for name in _FIELDS}
+        return {"case": self.case, **to_data(self)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +99,7 @@ class Samples:
     @property
     def conclusive(self) -> int:
         """Number of samples that are solved or unsolved."""
-        return sum(result.outcome.conclusive for result in self.results)
+        return sum(result.conclusive for result in self.results)
 
     @property
     def solved(self) -> int:
@@ -111,7 +108,7 @@ class Samples:
 
     @property
     def share(self) -> Fraction:
-        """Solved samples as a share of the conclusive ones, of which there must be one or more."""
+        """Solved samples as a share of the conclusive ones, of which there must be some."""
         return Fraction(self.solved, self.conclusive)
 
     def first(self, count: int) -> Samples:
@@ -123,6 +120,41 @@ class Samples:
         return self.solved >= at_least if at_least else 2 * self.solved > self.conclusive
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shard:
+    """A part of a suite that ran by itself, as its results and its report describe it.
+
+    Number `number`, from 1, `of` so many shards. It was to run `selected` of the suite's `items`,
+    of which the cases `deselected` were left out, such as by `-k`. `suite` is what is equal in all
+    shards, by name: the commit, a digest of the items, and the options that decide what an item
+    does.
+    """
+
+    number: int
+    of: int
+    selected: int
+    items: int
+    deselected: tuple[str, ...]
+    suite: Mapping[str, str]
+
+    def __str__(self) -> str:
+        return f"shard {self.number} of {self.of}"
+
+
+def read_shard(head: Mapping[str, Any], source: str) -> Shard | None:
+    """Return the shard in the head of a results file or report, None for a whole run.
+
+    Raises:
+        UsageError: it is damaged; the message names the source.
+    """
+    if "shard" not in head:
+        return None
+    try:
+        return Shard(**head["shard"] | {"deselected": tuple(head["shard"]["deselected"])})
+    except (KeyError, TypeError):
+        raise UsageError(f"{source} does not describe a shard; run the shard again") from None
+
+
 @dataclass(frozen=True)
 class Results:
     """The results of one run, sorted by case id.
@@ -130,9 +162,6 @@ class Results:
     `partial` holds the reasons for which the run left out items, none if it ran all of them.
     `source` names the file or commit they were read from, for messages. `shard` is the part of the
     suite that was run, None if that was the whole.
-
-    Raises:
-        UsageError: two results have the same case id.
     """
 
     results: tuple[Result, ...]
@@ -141,14 +170,8 @@ class Results:
     shard: Shard | None = None
 
     def __post_init__(self) -> None:
-        ordered = tuple(sorted(self.results, key=lambda result: result.case))
-        for result, following in pairwise(ordered):
-            if result.case == following.case:
-                raise UsageError(
-                    f"{self.source} has {result.case} twice (agents {result.agent} and "
-                    f"{following.agent}); write one file for each agent and model"
-                )
-        object.__setattr__(self, "results", ordered)
+        ordered = sorted(self.results, key=lambda result: result.case)
+        object.__setattr__(self, "results", tuple(ordered))
 
     @cached_property
     def items(self) -> dict[str, Samples]:
@@ -162,7 +185,7 @@ class Results:
         """The file's text; equal results give equal text."""
         head = {"miniwob_results": VERSION, "partial": self.partial, "items": len(self.results)}
         if self.shard is not None:
-            head["shard"] = self.shard.to_data()
+            head["shard"] = to_data(self.shard)
         lines = [head, *(result.to_data() for result in self.results)]
         return "".join(canonical_json(line) + "\n" for line in lines)
 
@@ -180,12 +203,8 @@ class Results:
 
 def add_tokens(counts: Iterable[int | None]) -> int | None:
     """Return the sum of numbers of tokens, None if one is not known."""
-    total = 0
-    for count in counts:
-        if count is None:
-            return None
-        total += count
-    return total
+    numbers = list(counts)
+    return None if None in numbers else sum(filter(None, numbers))
 
 
 def one_per_case(results: Iterable[Result]) -> tuple[Result, ...]:
@@ -206,12 +225,7 @@ def one_per_case(results: Iterable[Result]) -> tuple[Result, ...]:
 
 
 def read_results(source: str | Path, beside: str | Path | None = None) -> Results:
-    """Read results from a file, or as they were at a commit.
-
-    Args:
-        source: a path, `git:REF:PATH`, or `git:REF` for `beside` at that commit. Paths are relative
-            to the working directory.
-        beside: the path that `git:REF` leaves out.
+    """Read results from a path, from `git:REF:PATH`, or from `git:REF`: `beside` at that commit.
 
     Raises:
         UsageError: there is no such file or commit, or it does not hold results; the message names
@@ -237,11 +251,7 @@ def read_results(source: str | Path, beside: str | Path | None = None) -> Result
 
 
 def parse_results(text: str, source: str) -> Results:
-    """Read the text of a results file; `source` names it in messages.
-
-    Raises:
-        UsageError: a line is wrong; the message names the first such line and says what to do.
-    """
+    """Read the text of a results file; `source` names it in messages."""
     lines = text.removesuffix("\n").split("\n")
     head = _object(lines[0], f"{source}:1")
     if head.get("miniwob_results") != VERSION:
@@ -250,16 +260,14 @@ def parse_results(text: str, source: str) -> Results:
             "file again with pytest --miniwob-results=FILE"
         )
     results = tuple(
-        _result(_object(line, f"{source}:{number}"), f"{source}:{number}")
-        for number, line in enumerate(lines[1:], start=2)
+        _result(line, f"{source}:{number}") for number, line in enumerate(lines[1:], start=2)
     )
     if len(results) != (items := head.get("items")):
         raise UsageError(
             f"{source} holds {len(results)} items, but its first line says {items}: it was "
             "truncated or edited; write it again, or take it from its commit"
         )
-    shard = Shard.from_data(head["shard"], f"{source}:1") if "shard" in head else None
-    return Results(results, tuple(head.get("partial", ())), source, shard)
+    return Results(results, tuple(head["partial"]), source, read_shard(head, f"{source}:1"))
 
 
 def _object(line: str, where: str) -> dict[str, Any]:
@@ -269,34 +277,20 @@ def _object(line: str, where: str) -> dict[str, Any]:
             "or --theirs), or write the file again"
         )
     try:
-        data = json.loads(line)
-    except ValueError as error:
-        raise UsageError(f"{where} is not JSON ({error}); write the file again") from None
-    if not isinstance(data, dict):
-        raise UsageError(f"{where} is not a JSON object; write the file again")
-    return data
+        return dict(json.loads(line))
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"{where} is not a JSON object ({error}); write the file again") from None
 
 
-_FIELDS = [field.name for field in fields(Result)]
-
-
-def _result(data: dict[str, Any], where: str) -> Result:
+def _result(line: str, where: str) -> Result:
+    data = _object(line, where)
     case = data.pop("case", None)
-    for name in data:
-        if name not in _FIELDS:
-            raise UsageError(f"{where}: unknown field {name!r}{nearest(name, _FIELDS)}")
-    if missing := [name for name in _FIELDS if name not in data]:
-        raise UsageError(f"{where}: {missing[0]} is missing; write the file again")
-    if data["outcome"] not in list(Status):
-        raise UsageError(
-            f"{where}: outcome must be one of {', '.join(Status)}, not {data['outcome']!r}"
-        )
-    lists = {name: tuple(value) for name, value in data.items() if isinstance(value, list)}
-    result = Result(**data | lists | {"outcome": Status(data["outcome"])})
-    if case != result.case:
-        raise UsageError(
-            f"{where}: case is {case!r}, but by the other fields it must be {result.case!r}"
-        )
-    if result.solved != (result.solved_at is not None):
-        raise UsageError(f"{where}: {case} is {result.outcome}, but solved_at {result.solved_at}")
+    lists: dict[str, Any] = {name: tuple(v) for name, v in data.items() if isinstance(v, list)}
+    try:
+        result = Result(**{**data, **lists, "outcome": Status(data["outcome"])})
+        wrong = ", ".join(changed_parts({"case": case, **data}, result.to_data()))
+    except (KeyError, TypeError, ValueError) as error:
+        wrong = str(error)
+    if wrong:
+        raise UsageError(f"{where} is not as it was written ({wrong}); write the file again")
     return result

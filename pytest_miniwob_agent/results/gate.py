@@ -1,14 +1,14 @@
 """The gates, which decide by a baseline whether a run passes, and their verdicts.
 
-docs/statistics.md describes the gates; `terminal.gate` prints verdicts.
+docs/statistics.md describes the gates; `terminal.comparison` prints verdicts.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Container, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 from pytest_miniwob_agent.core.errors import UsageError
@@ -21,23 +21,17 @@ from pytest_miniwob_agent.results.file import Results
 MARGIN = Fraction(10, 100)
 """The loss that `paired` rules out where it passes, as a share of the items."""
 
-USAGE = "gates are items, items:M, paired[:ALPHA][:strict] and rate:POINTS"
+USAGE = (
+    "gates are items, items:M, paired[:ALPHA][:strict] and rate:POINTS; M is a number of samples, "
+    "ALPHA a level between 0 and 1, POINTS from 0 to less than 100"
+)
 
-_FORMS = {
-    "items": (
-        r"(?::([1-9]\d{0,5}))?",
-        "the number of samples must be a positive integer of at most six digits, as in items:2",
-    ),
-    "paired": (
-        r"(?::(0?\.\d{0,8}[1-9]\d{0,8}))?(:strict)?",
-        "the level must be between 0 and 1, as in paired:0.05 or paired:0.05:strict",
-    ),
-    "rate": (
-        r":(\d{1,2}(?:\.\d{1,9})?|\.\d{1,9})",
-        "the points must be from 0 to less than 100, as in rate:5",
-    ),
+_VALUES = {
+    "items": r"(?::([1-9]\d{0,5}))?",
+    "paired": r"(?::(0?\.\d{0,8}[1-9]\d{0,8}))?(:strict)?",
+    "rate": r":(\d{1,2}(?:\.\d{1,9})?|\.\d{1,9})",
 }
-"""What follows the name of each gate, as a pattern and in words."""
+"""What follows the name of each gate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +58,11 @@ class Gate:
         Raises:
             UsageError: there is no such gate, or its value is out of range.
         """
-        text = text.strip()
-        kind = text.partition(":")[0]
-        if kind not in _FORMS:
-            raise UsageError(f"unknown gate {kind!r}{nearest(kind, list(_FORMS))}; {USAGE}")
-        pattern, words = _FORMS[kind]
-        found = re.fullmatch(kind + pattern, text)
-        if found is None:
-            raise UsageError(f"gate {text!r}: {words}")
+        kind = text.strip().partition(":")[0]
+        found = kind in _VALUES and re.fullmatch(kind + _VALUES[kind], text.strip())
+        if not found:
+            hint = "" if kind in _VALUES else nearest(kind, list(_VALUES))
+            raise UsageError(f"gate {text!r} is not valid{hint}; {USAGE}")
         if kind == "items":
             return cls(kind, at_least=int(found[1]) if found[1] else None)
         if kind == "paired":
@@ -79,12 +70,11 @@ class Gate:
         return cls(kind, points=Fraction(found[1]) / 100)
 
     def __str__(self) -> str:
-        value = {
-            "items": f":{self.at_least}" if self.at_least else "",
-            "paired": f":{self.alpha:g}" + (":strict" if self.strict else ""),
-            "rate": f":{float(100 * self.points):g}",
-        }
-        return self.kind + value[self.kind]
+        if self.kind == "items":
+            return f"items:{self.at_least}" if self.at_least else "items"
+        if self.kind == "paired":
+            return f"paired:{self.alpha:g}" + (":strict" if self.strict else "")
+        return f"rate:{float(100 * self.points):g}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,25 +126,26 @@ class Verdict:
 def judge(baseline: Results, head: Results, gate: Gate, deselected: Container[str] = ()) -> Verdict:
     """Judge a run by its baseline.
 
-    Args:
-        baseline: the results before.
-        head: the results after.
-        gate: the condition under which the run fails.
-        deselected: case ids that the run left out on purpose. Every other item of the baseline
-            must be in the run, and conclusive there.
+    `deselected` are the ids of cases that the run left out on purpose. Every other item of the
+    baseline must be in the run, and conclusive there.
 
     Raises:
         UsageError: the gate asks for more samples than an item has.
     """
     both = Comparison(baseline, head)
-    _check_samples(both.pairs, gate)
-    regressed, progressed = _changes(both.pairs, gate)
+    sides = []
+    for pair in both.pairs:
+        fewest = min(pair.before.conclusive, pair.after.conclusive)
+        if gate.at_least and fewest < gate.at_least:
+            raise UsageError(
+                f"gate {gate}: {pair.item} has {fewest} samples; ask for fewer, or repeat items"
+            )
+        sides.append([side.count_as_solved(gate.at_least) for side in (pair.before, pair.after)])
+    pairs = list(zip(both.pairs, sides, strict=True))
+    regressed = tuple(pair for pair, solved in pairs if solved == [True, False])
+    progressed = tuple(pair for pair, solved in pairs if solved == [False, True])
     known = baseline.items
-    left_out = [
-        item
-        for item in both.missing
-        if all(result.case in deselected for result in known[item].results)
-    ]
+    left_out = [i for i in both.missing if all(r.case in deselected for r in known[i].results)]
     reasons = _missing(both, left_out) + _inconclusive(both)
     notes = _notes(both, left_out)
     if not both.pairs:
@@ -165,37 +156,14 @@ def judge(baseline: Results, head: Results, gate: Gate, deselected: Container[st
         text = f"{counted(len(regressed), 'item')} solved before and no longer"
         reasons.append(_regression(text, regressed))
     elif gate.kind == "rate":
-        reasons += _rate(both.pairs, gate)
-    elif gate.kind == "paired":
         whole = RateChange(both.pairs)
-        worse, p = _paired(both, whole, gate)
-        doubt = [] if worse else _doubt(whole, p, gate)
-        reasons += worse + doubt
-        if not worse and not doubt:
-            notes.insert(0, _ruled_out(whole, p))
+        if -whole.difference > gate.points:
+            allowed = f", by more than {float(100 * gate.points):g} points"
+            reasons.append(_regression(_fell("whole", whole) + allowed, whole.worse))
+    elif gate.kind == "paired":
+        shown, note = _paired(both, gate)
+        reasons, notes = reasons + shown, note + notes
     return Verdict(gate, both, tuple(reasons), regressed, progressed, tuple(notes))
-
-
-def _check_samples(pairs: Sequence[Pair], gate: Gate) -> None:
-    for pair in pairs:
-        fewest = min(pair.before.conclusive, pair.after.conclusive)
-        if gate.at_least and fewest < gate.at_least:
-            raise UsageError(
-                f"gate {gate}: {pair.item} has {fewest} samples; ask for fewer, or repeat items"
-            )
-
-
-def _changes(pairs: Sequence[Pair], gate: Gate) -> tuple[tuple[Pair, ...], tuple[Pair, ...]]:
-    """The pairs that regressed and those that progressed."""
-    sides = [
-        (pair.before.count_as_solved(gate.at_least), pair.after.count_as_solved(gate.at_least))
-        for pair in pairs
-    ]
-    regressed, progressed = (
-        tuple(pair for pair, solved in zip(pairs, sides, strict=True) if solved == change)
-        for change in ((True, False), (False, True))
-    )
-    return regressed, progressed
 
 
 def _missing(both: Comparison, left_out: Sequence[str]) -> list[Reason]:
@@ -222,8 +190,7 @@ def _inconclusive(both: Comparison) -> list[Reason]:
     known = {item for item, samples in both.baseline.items.items() if samples.conclusive}
     reasons = []
     for status, hint in HINTS.items():
-        results = [r for r in both.inconclusive if r.outcome == status and r.item in known]
-        if results:
+        if results := [r for r in both.head.results if r.outcome == status and r.item in known]:
             cases: dict[str, list[str]] = {}
             for result in results:
                 cases.setdefault(result.reason or status, []).append(result.case)
@@ -236,27 +203,21 @@ def _inconclusive(both: Comparison) -> list[Reason]:
 def _notes(both: Comparison, left_out: Sequence[str]) -> list[str]:
     """Remarks on items that are not judged."""
     baseline = both.baseline
-    notes = []
-    if baseline.partial:
-        notes.append(
-            f"the baseline comes from a partial run ({', '.join(baseline.partial)}); items it does "
-            "not have are not judged"
-        )
-    if left_out:
-        notes.append(f"left out on purpose: {counted(len(left_out), 'item')} of the baseline")
-    if both.new:
-        notes.append(f"not in the baseline: {listed(both.new)}")
-    if unknown := [item for item, samples in baseline.items.items() if not samples.conclusive]:
-        notes.append(
-            f"inconclusive in the baseline itself: {listed(unknown)}; write it again to have them "
-            "judged"
-        )
-    return notes
+    unknown = [item for item, samples in baseline.items.items() if not samples.conclusive]
+    notes = {
+        f"the baseline comes from a partial run ({', '.join(baseline.partial)}); items it does not "
+        "have are not judged": baseline.partial,
+        f"left out on purpose: {counted(len(left_out), 'item')} of the baseline": left_out,
+        f"not in the baseline: {listed(both.new)}": both.new,
+        f"inconclusive in the baseline itself: {listed(unknown)}; write it again to have them "
+        "judged": unknown,
+    }
+    return [note for note, needed in notes.items() if needed]
 
 
-def _regression(text: str, pairs: Iterable[Pair]) -> Reason:
-    hint = "fix the change; if the loss is wanted, write the baseline again"
-    return Reason("regressed", text, tuple(map(str, pairs)), hint)
+def _regression(text: str, pairs: Sequence[Pair], *, hint: bool = True) -> Reason:
+    fix = "fix the change; if the loss is wanted, write the baseline again"
+    return Reason("regressed", text, tuple(map(str, pairs)), fix if hint else "")
 
 
 def _fell(name: str, change: RateChange) -> str:
@@ -266,66 +227,57 @@ def _fell(name: str, change: RateChange) -> str:
     )
 
 
-def _rate(pairs: tuple[Pair, ...], gate: Gate) -> list[Reason]:
-    whole = RateChange(pairs)
-    if -whole.difference <= gate.points:
-        return []
-    allowed = f", by more than {float(100 * gate.points):g} points"
-    return [_regression(_fell("whole", whole) + allowed, whole.worse)]
-
-
-def _paired(both: Comparison, whole: RateChange, gate: Gate) -> tuple[list[Reason], float]:
-    """The whole and the categories that got worse, and the p-value of all of them together."""
-    changes = {name: RateChange(pairs) for name, pairs in both.categories.items()}
-    values = statistics.p_worse_anywhere([c.matched_differences for c in changes.values()])
+def _paired(both: Comparison, gate: Gate) -> tuple[list[Reason], list[str]]:
+    """The reasons for which the gate `paired` does not pass; without any, a note why it does."""
     test = "exact sign-flip test" if both.repeated else "exact McNemar test"
-    groups = [("whole", whole)]
-    if len(changes) > 1:
-        groups += changes.items()
-        test += f", corrected for the whole and {len(changes)} categories"
-    red = [(*group, p) for group, p in zip(groups, values, strict=False) if p <= gate.alpha]
-    reasons = [
+    whole = RateChange(both.pairs)
+    groups = {"whole": whole}
+    if len(both.categories) > 1:
+        groups |= {name: RateChange(pairs) for name, pairs in both.categories.items()}
+        test += f", corrected for the whole and {len(both.categories)} categories"
+    parts = [change.matched_differences for change in groups.values()]
+    values = statistics.p_worse_anywhere(parts[1:] or parts)
+    red = {name: p for name, p in zip(groups, values, strict=False) if p <= gate.alpha}
+    if not red:
+        return _not_worse(whole, min(values), gate)
+    return [
         _regression(
-            f"{_fell(name, change)}; p = {p_value(p)} (one-sided {test})",
+            f"{_fell(name, groups[name])}; p = {p_value(p)} (one-sided {test})",
             # The reason for the whole lists the items of the categories too.
-            () if red[0][0] == "whole" != name else change.worse,
+            () if "whole" in red and name != "whole" else groups[name].worse,
+            hint=name == list(red)[-1],
         )
-        for name, change, p in red
-    ]
-    # All reasons have the same hint, so only the last one keeps it.
-    return [*(replace(reason, hint="") for reason in reasons[:-1]), *reasons[-1:]], min(values)
+        for name, p in red.items()
+    ], []
 
 
-def _ruled_out(whole: RateChange, p: float) -> str:
-    """The remark of a `paired` gate that passes."""
-    if not any(pair.touched for pair in whole.pairs):
-        return "every item ran as in the baseline, call by call"
-    return (
-        f"{_counts(whole)}: no significant change for the worse, p = {p_value(p)}; a loss of "
-        f"{_points(MARGIN)} points is ruled out (95 % interval {_interval(whole)})"
-    )
-
-
-def _doubt(whole: RateChange, p: float, gate: Gate) -> list[Reason]:
-    """The reason for which `paired`, where it is not red, can't pass either, if there is one."""
+def _not_worse(whole: RateChange, p: float, gate: Gate) -> tuple[list[Reason], list[str]]:
+    """Why it can't be known that nothing got worse; otherwise a note on what is ruled out."""
     touched = sum(pair.touched for pair in whole.pairs)
-    fewest = statistics.fewest_changes(gate.alpha)
     if not touched:  # no item was recorded again, so nothing could have changed
-        return []
-    if whole.interval[0] <= -MARGIN:
+        return [], ["every item ran as in the baseline, call by call"]
+    fewest = statistics.fewest_changes(gate.alpha)
+    counts = f"{len(whole.worse)} worse, {len(whole.better)} better"
+    margin = f"{float(100 * MARGIN):g}"
+    low, high = whole.interval
+    interval = f"95 % interval {100 * low:+.1f} to {100 * high:+.1f}"
+    if low <= -MARGIN:
         text = (
-            f"{_counts(whole)}: no change for the worse is shown (p = {p_value(p)}), and "
-            f"no loss of {_points(MARGIN)} points ruled out (95 % interval {_interval(whole)})"
+            f"{counts}: no change for the worse is shown (p = {p_value(p)}), and no loss of "
+            f"{margin} points ruled out ({interval})"
         )
-        return [Reason("undecided", text, hint=_to_decide(whole, gate))]
+        return [Reason("undecided", text, hint=_to_decide(whole, gate))], []
     if touched < fewest and whole.difference < 0:
         text = (
-            f"{_counts(whole)}, but only {counted(touched, 'item')} ran differently from the "
-            f"baseline: fewer than {fewest} can't give a p-value of {gate.alpha:g}"
+            f"{counts}, but only {counted(touched, 'item')} ran differently from the baseline: "
+            f"fewer than {fewest} can't give a p-value of {gate.alpha:g}"
         )
         hint = f"run more seeds, so that {fewest} items or more meet the change"
-        return [Reason("undecided", text, hint=hint)]
-    return []
+        return [Reason("undecided", text, hint=hint)], []
+    return [], [
+        f"{counts}: no significant change for the worse, p = {p_value(p)}; a loss of {margin} "
+        f"points is ruled out ({interval})"
+    ]
 
 
 def _to_decide(whole: RateChange, gate: Gate) -> str:
@@ -339,16 +291,3 @@ def _to_decide(whole: RateChange, gate: Gate) -> str:
     least = min(min(pair.before.conclusive, pair.after.conclusive) for pair in whole.pairs)
     samples = math.ceil(least * items / count)
     return f"{hint}, or repeat every item in both runs, about {samples} samples of each"
-
-
-def _counts(whole: RateChange) -> str:
-    return f"{len(whole.worse)} worse, {len(whole.better)} better"
-
-
-def _points(share: Fraction) -> str:
-    return f"{float(100 * share):g}"
-
-
-def _interval(change: RateChange) -> str:
-    low, high = change.interval
-    return f"{100 * low:+.1f} to {100 * high:+.1f}"

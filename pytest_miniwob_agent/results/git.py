@@ -8,16 +8,11 @@ from pathlib import Path
 
 from pytest_miniwob_agent.core.errors import UsageError
 
-_OTHER_REPOSITORY = {"GIT_DIR", "GIT_WORK_TREE"}
-"""Variables that name a repository, as in git's hooks; it need not be that of the file."""
-
 
 def read_at_commit(ref: str, path: Path) -> str:
     """Return the text of a file as it was at a commit of the repository that the file is in.
 
-    Args:
-        ref: a name of the commit, as git takes it, or a branch of the remote origin.
-        path: the file, relative to the working directory or absolute. It need not exist now.
+    `ref` is a name that git takes, or a branch of the remote origin. The file need not exist now.
 
     Raises:
         UsageError: git, the repository, the commit or the file is missing; the message says what to
@@ -34,8 +29,15 @@ def read_at_commit(ref: str, path: Path) -> str:
         raise UsageError(f"{source}: {folder} is not in a git repository ({top.stderr.strip()})")
     root = Path(top.stdout.removesuffix("\n")).resolve()
     commit = _commit(root, ref) or _commit(root, f"origin/{ref}")
-    if commit is None:
-        raise UsageError(f"{source}: there is no commit {ref} in {root}{_how_to_fetch(root)}")
+    if not commit:
+        hint = ""
+        if "origin" in _git(root, "remote").stdout.split():
+            shallow = "true" in _git(root, "rev-parse", "--is-shallow-repository").stdout
+            hint = (
+                f"; fetch it first: git -C {root} fetch {'--unshallow ' * shallow}--tags origin "
+                "'+refs/heads/*:refs/remotes/origin/*' (a clone made by CI often holds one commit)"
+            )
+        raise UsageError(f"{source}: there is no commit {ref} in {root}{hint}")
     inside = file.relative_to(root).as_posix()
     blob = _git(root, "cat-file", "blob", f"{commit}:{inside}")
     if blob.returncode:
@@ -49,36 +51,23 @@ def read_at_commit(ref: str, path: Path) -> str:
 def checked_out(folder: Path) -> str:
     """Return the id of the commit that is checked out around a folder, empty if there is none."""
     try:
-        return _commit(folder, "HEAD") or ""
+        return _commit(folder, "HEAD")
     except OSError:  # there is no git
         return ""
 
 
 def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    # In git's hooks two variables name a repository, which need not be that of the file.
+    others = ("GIT_DIR", "GIT_WORK_TREE")
+    environ = {name: value for name, value in os.environ.items() if name not in others}
     return subprocess.run(
-        ["git", *arguments],
-        cwd=folder,
-        env={name: value for name, value in os.environ.items() if name not in _OTHER_REPOSITORY},
-        capture_output=True,
-        encoding="utf-8",
+        ["git", *arguments], cwd=folder, env=environ, capture_output=True, encoding="utf-8",
         errors="replace",
-    )
+    )  # fmt: skip
 
 
-def _commit(root: Path, ref: str) -> str | None:
-    """Return the id of a commit, None if the repository does not have it."""
+def _commit(root: Path, ref: str) -> str:
+    """Return the id of a commit, empty if the repository does not have it."""
     if ref.startswith("-"):  # no ref begins like an option
-        return None
-    found = _git(root, "rev-parse", "--verify", "--quiet", ref + "^{commit}")
-    return None if found.returncode else found.stdout.strip()
-
-
-def _how_to_fetch(root: Path) -> str:
-    """The end of a message about a missing commit: how to fetch everything from the remote."""
-    if "origin" not in _git(root, "remote").stdout.split():
         return ""
-    shallow = _git(root, "rev-parse", "--is-shallow-repository").stdout.strip() == "true"
-    return (
-        f"; fetch it first: git -C {root} fetch {'--unshallow ' * shallow}--tags origin "
-        "'+refs/heads/*:refs/remotes/origin/*' (a clone made by CI often holds one commit only)"
-    )
+    return _git(root, "rev-parse", "--verify", "--quiet", ref + "^{commit}").stdout.strip()

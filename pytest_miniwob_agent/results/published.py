@@ -8,8 +8,6 @@ own paper. The published figures are in the folder `data`.
 from __future__ import annotations
 
 import csv
-import io
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -27,9 +25,6 @@ TRIALS = (1, 3, 5)
 PAPER = "reflective-agent (PaLM 2 L)"
 """The paper's agent, as the published figures name it."""
 
-SIGNIFICANCE, PLANNING = "n-screen-n-step", "1-screen-n-step"
-"""The categories whose tasks the paper's tables 13 and 8 list one by one."""
-
 SHARED = {"WebN-T5-3B", "CC-Net (SL+RL)", "RCI (gpt-3.5-turbo)"}
 """The systems of tables 5 and 6 with rates by task; shared tasks are those that all have."""
 
@@ -37,11 +32,8 @@ PAPERS = {"paper": PAPER, "rci": "the paper's RCI", "webwise": "the paper's WebW
 """The system of each paper, by the suite of the run's agent."""
 
 FUNCTIONS = {
-    "1": "1 function",
-    "2": "2 functions",
-    "3": "3 to 6 functions",
-    "variable": "variable functions",
-}
+    "1": "1 function", "2": "2 functions", "3": "3 to 6 functions", "variable": "variable functions"
+}  # fmt: skip
 """The groups of WebWISE's tasks by the number of functions that a solution calls (its table 4)."""
 
 NOT_CHOOSING = ("summarise", "ground", "reflect", "critique")
@@ -50,8 +42,8 @@ NOT_CHOOSING = ("summarise", "ground", "reflect", "critique")
 
 def published(name: str) -> list[dict[str, str]]:
     """The rows of a file of published figures."""
-    text = (Path(__file__).with_name("data") / name).read_text(encoding="utf-8")
-    return list(csv.DictReader(io.StringIO(text)))
+    text = (Path(__file__).parent / "data" / name).read_text(encoding="utf-8")
+    return list(csv.DictReader(text.splitlines()))
 
 
 @dataclass(frozen=True)
@@ -67,52 +59,38 @@ class Table:
     rows: list[dict[str, Any]]
 
 
-@dataclass(frozen=True)
 class Paper:
     """The paper's tables for a run; an item counts once, with the share of its samples.
 
-    Args:
-        results: the results of the run.
-        any_reward: count every reward above 0 as solved, as the paper's code does, and not only the
-            full one.
+    With `any_reward` every reward above 0 counts as solved, as in the paper's code, and not only
+    the full one. `conclusive` are the results that are solved or unsolved; `suite` is that of the
+    run's agent: `rci` or `webwise`, and `paper` for any other agent.
     """
 
-    results: Results
-    any_reward: bool = False
-
-    def __post_init__(self) -> None:
-        if self.any_reward:
-            results = tuple(replace(r, solved_at=_rewarded_at(r)) for r in self.results.results)
-            object.__setattr__(self, "results", replace(self.results, results=results))
-
-    @cached_property
-    def suite(self) -> str:
-        """The suite of the run's agent: `rci` or `webwise`, and `paper` for any other agent."""
+    def __init__(self, results: Results, *, any_reward: bool = False) -> None:
+        self.any_reward = any_reward
+        if any_reward:
+            found = []
+            for result in results.results:
+                rewarded = [n for n, reward in enumerate(result.rewards, start=1) if reward > 0]
+                found.append(replace(result, solved_at=rewarded[0] if rewarded else None))
+            results = replace(results, results=tuple(found))
+        self.results = results
+        self.conclusive = [result for result in results.results if result.conclusive]
         families = {result.agent.partition("-")[0] for result in self.conclusive}
-        family = families.pop() if len(families) == 1 else ""
-        return family if family in ("rci", "webwise") else "paper"
-
-    def _group(self, result: Result) -> str:
-        """The table of an item: its category, or its group in the paper of the run's agent."""
-        if self.suite == "paper" or not (group := task_fact(result.task, self.suite)):
-            return result.category
-        return FUNCTIONS.get(group, group) if self.suite == "webwise" else "RCI's suite"
+        self.suite = next(iter(families)) if families in ({"rci"}, {"webwise"}) else "paper"
 
     @cached_property
     def items(self) -> dict[str, dict[str, list[Samples]]]:
-        """The conclusive samples of items, by category (or group) and task."""
+        """The conclusive samples of items, by category (or group of the paper) and task."""
         found: dict[str, dict[str, list[Samples]]] = {}
         for samples in self.results.items.values():
-            conclusive = tuple(result for result in samples.results if result.conclusive)
-            if conclusive:
-                tasks = found.setdefault(self._group(conclusive[0]), {})
-                tasks.setdefault(conclusive[0].task, []).append(Samples(conclusive))
+            if conclusive := tuple(result for result in samples.results if result.conclusive):
+                task, group = conclusive[0].task, conclusive[0].category
+                if self.suite != "paper" and (fact := task_fact(task, self.suite)):
+                    group = FUNCTIONS.get(fact, fact) if self.suite == "webwise" else "RCI's suite"
+                found.setdefault(group, {}).setdefault(task, []).append(Samples(conclusive))
         return {name: dict(sorted(tasks.items())) for name, tasks in sorted(found.items())}
-
-    @cached_property
-    def conclusive(self) -> list[Result]:
-        """The results that are solved or unsolved."""
-        return [result for result in self.results.results if result.conclusive]
 
     @cached_property
     def trials(self) -> tuple[int, ...]:
@@ -123,25 +101,20 @@ class Paper:
         if self.suite != "paper":
             return TRIALS[:1]
         most = max((max(len(r.endings), r.solved_at or 1) for r in self.conclusive), default=0)
-        all_solved = all(result.solved_at is not None for result in self.conclusive)
-        return tuple(t for t in TRIALS if t <= most or (all_solved and most))
-
-    @cached_property
-    def rates(self) -> dict[str, dict[str, float]]:
-        """Published completion rates by task and system; the setting is part of the name."""
-        found: dict[str, dict[str, float]] = {}
-        for row in published("results.csv"):
-            found.setdefault(row["task"], {})[_system(row)] = float(row["completion_rate"])
-        return found
+        all_solved = most and all(result.solved_at is not None for result in self.conclusive)
+        return tuple(t for t in TRIALS if t <= most or all_solved)
 
     @cached_property
     def completion(self) -> dict[str, list[dict[str, Any]]]:
         """Tables 10 to 12, by category or group: the run's and the published rates of tasks."""
+        rates: dict[str, dict[str, float]] = {}
+        for row in published("results.csv"):
+            rates.setdefault(row["task"], {})[_system(row)] = float(row["completion_rate"])
         return {
             group: [
                 {"task": task, "items": len(items)}
                 | {f"T={t}": float(_rate(items, t)) for t in self.trials}
-                | self.rates.get(task, {})
+                | rates.get(task, {})
                 for task, items in tasks.items()
             ]
             for group, tasks in self.items.items()
@@ -167,14 +140,18 @@ class Paper:
         remark = f"Percent of {range_} items per task; with * {PAPERS[self.suite]}."
         return Table("completion", f"Completion, {group}", remark, rows)
 
+    def _mean_rates(self, tasks: Sequence[dict[str, Any]]) -> dict[str, float]:
+        return {f"T={t}": _mean([task[f"T={t}"] for task in tasks]) for t in self.trials}
+
     def _systems(self, group: str) -> Table:
         tasks = self.completion[group]
+        own = {"task", "items", *(f"T={t}" for t in self.trials)}
         rows = []
-        for system in dict.fromkeys(s for row in tasks for s in self.rates.get(row["task"], {})):
-            shared = [row for row in tasks if system in row]
-            means = {f"T={t}": _mean([row[f"T={t}"] for row in shared]) for t in self.trials}
-            mean = _mean([row[system] for row in shared])
-            rows.append({"system": system, "tasks": len(shared), "published": mean} | means)
+        for system in dict.fromkeys(name for task in tasks for name in task if name not in own):
+            shared = [task for task in tasks if system in task]
+            mean = _mean([task[system] for task in shared])
+            row = {"system": system, "tasks": len(shared), "published": mean}
+            rows.append(row | self._mean_rates(shared))
         remark = (
             "Mean over the tasks that both have, in percent. Other seeds, screens and models: no "
             "ranking."
@@ -183,20 +160,19 @@ class Paper:
 
     def _means(self, group: str) -> Table:
         """Tables 5 and 6; the printed means differ from those of the rates by task."""
-        shared = [row for row in self.completion[group] if row.keys() >= SHARED]
+        shared = [task for task in self.completion[group] if task.keys() >= SHARED]
         rows = []
         for given in published("means.csv"):
             if shared and given["category"] == group:
-                rates = [row[given["system"]] for row in shared if given["system"] in row]
-                rows.append(
-                    {
-                        "system": given["system"],
-                        "tasks": len(shared),
-                        "as printed": float(given["completion_rate"]),
-                        "by task": _mean(rates) if len(rates) == len(shared) else None,
-                    }
-                    | {f"T={t}": _mean([row[f"T={t}"] for row in shared]) for t in self.trials}
-                )
+                system = given["system"]
+                rates = [task[system] for task in shared if system in task]
+                row = {
+                    "system": system,
+                    "tasks": len(shared),
+                    "as printed": float(given["completion_rate"]),
+                    "by task": _mean(rates) if len(rates) == len(shared) else None,
+                }
+                rows.append(row | self._mean_rates(shared))
         remark = (
             "Over the tasks that all systems share: the mean that the paper prints (tables 5 and "
             "6), the mean of the published rates by task, and the run's."
@@ -208,7 +184,7 @@ class Paper:
         systems: dict[str, dict[str, Any]] = {}
         if self.suite == "webwise":
             systems["this run"] = {"system": "this run"} | {
-                group: _mean([float(_rate(items, 1)) for items in self.items[name].values()])
+                group: _mean([task["T=1"] for task in self.completion[name]])
                 for group, name in FUNCTIONS.items()
                 if name in self.items
             }
@@ -228,16 +204,15 @@ class Paper:
             for row in published("pvalues.csv")
             if row["p_value"]
         }
+        # The paper lists the tasks of one category, here and in table 8.
+        by_task = self.items.get("n-screen-n-step", {})
         groups = {
             "category": [
                 (category, [samples for items in tasks.values() for samples in items], pair)
                 for category, tasks in self.items.items()
                 for pair in ((1, 3), (3, 5), (1, 5))
             ],
-            "task": [
-                (task, items, (1, self.trials[-1]))
-                for task, items in self.items.get(SIGNIFICANCE, {}).items()
-            ],
+            "task": [(task, items, (1, self.trials[-1])) for task, items in by_task.items()],
         }
         remark = (
             "Items solved with few and with more trials; one-tailed p by the exact test and by "
@@ -267,9 +242,9 @@ class Paper:
         actions, calls = _planned(self.conclusive)
         if calls >= actions:
             return []
-        groups = {task: [items] for task, items in self.items.get(PLANNING, {}).items()}
+        by_task = self.items.get("1-screen-n-step", {})
+        groups = {task: [items] for task, items in by_task.items()}
         groups |= {category: list(tasks.values()) for category, tasks in self.items.items()}
-        given = published("planning.csv")
         remark = (
             "Actions (one call per action, without staging), calls that choose actions, and "
             "percent saved; the paper's savings are in the last column."
@@ -279,17 +254,17 @@ class Paper:
             rows = []
             for what, tasks in groups.items():
                 results = [r for items in tasks for samples in items for r in samples.results]
-                actions, calls = _planned(
-                    [result for result in results if part == "all" or result.solved_at == 1]
-                )
+                if part == "first":
+                    results = [result for result in results if result.solved_at == 1]
+                actions, calls = _planned(results)
                 printed = [
-                    f"{100 - 100 * int(row[f'{part}_staged']) / int(row[f'{part}_iterative']):.0f}"
-                    for row in given
+                    100 - 100 * int(row[f"{part}_staged"]) / int(row[f"{part}_iterative"])
+                    for row in published("planning.csv")
                     if row["task"] == what
                 ]
                 saved = 1 - calls / actions if actions else None
                 row = {"what": what, "actions": actions, "calls": calls, "saved": saved}
-                rows.append(row | {"paper": ", ".join(printed)})
+                rows.append(row | {"paper": ", ".join(f"{share:.0f}" for share in printed)})
             tables.append(Table(f"planning_{part}", f"Planner calls, {title}", remark, rows))
         return tables
 
@@ -297,12 +272,6 @@ class Paper:
 def _system(row: dict[str, str]) -> str:
     """The name of a published system, with its setting."""
     return f"{row['system']} {row['setting']}".strip()
-
-
-def _rewarded_at(result: Result) -> int | None:
-    """The first trial with a reward above 0, None if there is none."""
-    rewards = enumerate(result.rewards, start=1)
-    return next((trial for trial, reward in rewards if reward > 0), None)
 
 
 def _within(samples: Samples, trials: int) -> Fraction:
@@ -335,8 +304,6 @@ def _test(items: Sequence[Samples], few: int, more: int) -> dict[str, float | No
 
 def _planned(results: Sequence[Result]) -> tuple[int, int]:
     """The number of actions, and of the calls that chose them."""
-    calls = Counter[str]()
-    for result in results:
-        calls.update(result.calls)
-    choosing = calls.total() - sum(calls[purpose] for purpose in NOT_CHOOSING)
+    counts = [count for result in results for count in result.calls.items()]
+    choosing = sum(number for purpose, number in counts if purpose not in NOT_CHOOSING)
     return sum(result.steps for result in results), choosing

@@ -15,21 +15,15 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import reduce
 from statistics import NormalDist
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from typing import Any
 
 NORMAL = NormalDist()
-"""The standard normal distribution."""
-
-RESOLUTION = 5040
-"""Differences are rounded to multiples of 1/5040 if items have many different sample counts."""
+Z = NORMAL.inv_cdf(0.975)  # for intervals at 95 %
+Z_POWER = NORMAL.inv_cdf(0.8)  # the chance with which a number of items is to decide
 
 GRID = 5000
-"""The number of steps that the differences of a family of tests are rounded to if they add up to
-more. A test of rounded differences is exact as well."""
+"""The number of steps that differences are rounded to if they add up to more, as those of items
+with many different sample counts do. A test of rounded differences is exact as well."""
 
 
 def p_worse(differences: Sequence[Fraction]) -> float:
@@ -39,9 +33,7 @@ def p_worse(differences: Sequence[Fraction]) -> float:
     p-value is the share of all sign patterns whose sum is as low as the observed one. With one
     sample per item this is the exact McNemar test, a binomial test of the discordant pairs.
     """
-    unit = min(math.lcm(*(difference.denominator for difference in differences)), RESOLUTION)
-    steps = [round(difference * unit) for difference in differences]
-    return min(1.0, float(_distribution(steps).cumsum()[_gain(steps)]))
+    return p_worse_anywhere([differences])[0]
 
 
 def p_worse_anywhere(parts: Sequence[Sequence[Fraction]]) -> list[float]:
@@ -54,11 +46,7 @@ def p_worse_anywhere(parts: Sequence[Sequence[Fraction]]) -> list[float]:
     the smallest weighted p-value of the family is as small as the one that is corrected. So tests
     that overlap, or that could not reach a small p-value, cost little.
 
-    Args:
-        parts: the differences of the items of each part.
-
-    Returns:
-        The p-value of the whole, then that of each part.
+    `parts` are the differences of the items of each part. The p-value of the whole comes first.
     """
     import numpy as np
 
@@ -85,19 +73,18 @@ def p_worse_anywhere(parts: Sequence[Sequence[Fraction]]) -> list[float]:
             others = np.convolve(others, chance - reaching)
         return min(1.0, float(reached.sum() + others[of_whole <= limit].sum()))
 
-    found = [of_whole[sum(map(_gain, steps))]]
-    found += [
-        tail[_gain(part)] if any(part) else 1.0 for tail, part in zip(weighed, steps, strict=True)
-    ]
+    gains = [sum(step for step in part if step > 0) for part in steps]
+    found = [of_whole[sum(gains)]]
+    for tail, gain, part in zip(weighed, gains, steps, strict=True):
+        found.append(tail[gain] if any(part) else 1.0)
     return [corrected(float(p)) for p in found]
 
 
-def _gain(steps: Sequence[int]) -> int:
-    return sum(step for step in steps if step > 0)
+def _distribution(steps: Sequence[int]) -> Any:
+    """The chance of each sum of the positive steps, if all patterns of signs are equally likely.
 
-
-def _distribution(steps: Sequence[int]) -> NDArray[np.float64]:
-    """The chance of each sum of the positive steps, if all patterns of signs are equally likely."""
+    An array by the sum.
+    """
     import numpy as np
 
     chance = np.zeros(sum(map(abs, steps)) + 1)
@@ -135,13 +122,12 @@ def paired_t(differences: Sequence[Fraction]) -> float:
     return float(ttest_1samp(list(map(float, differences)), 0.0).pvalue)
 
 
-def wilson(rate: float, size: float, level: float = 0.95) -> tuple[float, float]:
-    """Wilson's interval for a rate observed in a sample of `size`.
+def wilson(rate: float, size: float) -> tuple[float, float]:
+    """Wilson's interval for a rate observed in a sample of `size`, a whole number or not.
 
-    E. B. Wilson (1927), Journal of the American Statistical Association 22, 209-212. `size` need
-    not be a whole number: see `rate_interval`.
+    E. B. Wilson (1927), Journal of the American Statistical Association 22, 209-212.
     """
-    z2 = NORMAL.inv_cdf((1 + level) / 2) ** 2
+    z2 = Z**2
     middle = (rate + z2 / (2 * size)) / (1 + z2 / size)
     half = math.sqrt(z2 * (rate * (1 - rate) / size + z2 / (4 * size * size))) / (1 + z2 / size)
     return max(0.0, middle - half), min(1.0, middle + half)
@@ -217,47 +203,35 @@ def fewest_changes(alpha: float) -> int:
     return math.ceil(math.log2(1 / alpha) - 1e-9)
 
 
-POWER = 0.8
-"""The chance with which a number of items is to decide."""
-
-
 def needed_items(drop: float, moved: float, alpha: float = 0.05) -> int:
     """Approximate number of items that the one-sided paired test needs to show a drop.
 
-    R. J. Connor (1987), Biometrics 43, 207-211.
-
-    Args:
-        drop: the drop of the rate to detect, above 0.
-        moved: the mean square of the items' differences: with one sample per item, the share of the
-            items that change, either way. Taken as `drop` if it is smaller.
-        alpha: the level of the test.
+    R. J. Connor (1987), Biometrics 43, 207-211. `drop` is above 0. `moved` is the mean square of
+    the items' differences, with one sample per item the share of the items that change; it is taken
+    as `drop` if it is smaller.
     """
     moved = max(drop, moved)
-    z_alpha, z_power = NORMAL.inv_cdf(1 - alpha), NORMAL.inv_cdf(POWER)
-    reach = z_alpha * math.sqrt(moved) + z_power * math.sqrt(moved - drop**2)
+    reach = NORMAL.inv_cdf(1 - alpha) * math.sqrt(moved) + Z_POWER * math.sqrt(moved - drop**2)
     return max(math.ceil((reach / drop) ** 2), math.ceil(fewest_changes(alpha) / moved))
 
 
 def fewest_items(margin: float) -> int:
     """Number of items whose 95 % interval rules out a loss of `margin` if none of them changed."""
-    return math.floor(NORMAL.inv_cdf(0.975) ** 2 * (1 - margin) / margin) + 1
+    return math.floor(Z**2 * (1 - margin) / margin) + 1
 
 
 def deciding_items(difference: float, moved: float, margin: float, alpha: float = 0.05) -> int:
     """Approximate number of items that show a loss at level `alpha`, or rule out one of `margin`.
 
-    Args:
-        difference: the true difference of the rates, estimated by the observed one.
-        moved: as for `needed_items`; taken as one in twenty if it is less, since few items do not
-            show that none ever changes.
-        margin: the loss to rule out by the 95 % interval.
-        alpha: the level of the test that shows a loss.
+    `difference` of the rates and `moved`, as for `needed_items`, are estimated by the observed
+    ones; the latter is taken as one in twenty if it is less, since few items do not show that none
+    ever changes.
     """
     moved = max(moved, 0.05, difference**2)
     counts = []
     if difference < 0:
         counts.append(needed_items(-difference, moved, alpha))
     if difference > -margin:
-        reach = (NORMAL.inv_cdf(0.975) + NORMAL.inv_cdf(POWER)) * math.sqrt(moved - difference**2)
+        reach = (Z + Z_POWER) * math.sqrt(moved - difference**2)
         counts.append(max(math.ceil((reach / (margin + difference)) ** 2), fewest_items(margin)))
     return min(counts)

@@ -2,12 +2,10 @@
 
 - `statuses`: letters and words of items.
 - `progress`: the line of figures while a run records.
-- `transcript`: a failed episode.
 - `summary`: drift, errors, the table of episodes, and the ledger of model calls.
-- `gate`: the verdict of a gate.
-- `comparison`: two result sets side by side.
+- `comparison`: two result sets side by side, and the verdict of a gate.
 - `tables`: tables of results.
 - `github`: job summary and annotations of GitHub Actions.
-- `episode`: a whole episode, for `miniwob-agent show` and `play`.
-- `layout`: wrapped lines, tables, and escaped text from outside.
+- `episode`: a whole episode, for `miniwob-agent show` and `play`, and the transcript of a failure.
+- `layout`: wrapped lines and tables.
 """

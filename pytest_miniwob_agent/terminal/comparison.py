@@ -1,22 +1,22 @@
-"""The table of `miniwob-agent compare`, as text, Markdown and JSON."""
+"""Two result sets side by side, for `miniwob-agent compare`, and the verdict of a gate."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pytest_miniwob_agent.core.text import first_items, listed, p_value, percent, points
+from pytest_miniwob_agent.core.text import counted, first_items, listed, p_value, percent, points
 from pytest_miniwob_agent.results import statistics
 from pytest_miniwob_agent.results.comparison import Comparison, Pair, RateChange
 from pytest_miniwob_agent.results.gate import Verdict
-from pytest_miniwob_agent.terminal import layout
-from pytest_miniwob_agent.terminal.gate import verdict_data, verdict_lines
+from pytest_miniwob_agent.terminal.layout import text_table, wrap
 
-LISTED = 100
-"""The most items that are listed as worse, and as better."""
+if TYPE_CHECKING:
+    import pytest
+
+LISTED = 100  # items, at most, of those that got worse, and of those that got better
 
 
 @dataclass(frozen=True)
@@ -34,25 +34,23 @@ class ComparisonView:
 
     def text(self, width: int = 80) -> str:
         """Text for a terminal of `width` columns, without colours."""
-        warnings = self.both.warnings
-        setup = [f"{name}: {_arrow(before, after)}" for name, before, after in self.both.setup]
-        heads = ["warning: " * (row in warnings) + row for row in setup]
-        lines = [line for text in heads for line in layout.wrap(text, width)]
-        lines += ["", *layout.text_table(self._rates(), width), ""]
+        lines = []
+        for name, before, after in self.both.setup:
+            row = f"{name}: {before}" + (f" -> {after}" if after != before else "")
+            lines += wrap("warning: " * (row in self.both.warnings) + row, width)
+        lines += ["", *text_table(self._rates(), width), ""]
         if self.both.pairs:
             test = "exact sign-flip test" if self.both.repeated else "exact McNemar test"
             note = "Rates are in percent, with 95 % intervals; p is two-sided, by the "
-            lines += layout.wrap(f"{note}{test} over the items that both have.", width)
-        if rows := self._repeats(self.both):
-            lines += ["", *layout.text_table(rows, width)]
+            lines += wrap(f"{note}{test} over the items that both have.", width)
+        if rows := self._repeats():
+            lines += ["", *text_table(rows, width)]
         for title, pairs in zip(("worse", "better"), self.changed, strict=True):
             if pairs:
                 lines += ["", f"{title} ({len(pairs)})"]
                 for line in first_items(list(map(str, pairs)), LISTED):
-                    lines += layout.wrap(line, width, 2)
-        lines.append("")
-        for name, value in self._remarks():
-            lines += layout.wrap(f"{name}: {value}", width)
+                    lines += wrap(line, width, 2)
+        lines += ["", *(line for remark in self._remarks() for line in wrap(remark, width))]
         if self.verdict:
             lines += ["", *verdict_lines(self.verdict, width, most=5, changes=False)]
         return "\n".join(lines) + "\n"
@@ -68,12 +66,18 @@ class ComparisonView:
     def data(self) -> dict[str, Any]:
         """The whole comparison in plain JSON types."""
         both, verdict = self.both, self.verdict
+        gate = verdict and {
+            "gate": str(verdict.gate),
+            "verdict": verdict.decision,
+            "passed": verdict.passed,
+            "reasons": list(map(asdict, verdict.reasons)),
+            "regressed": [pair.item for pair in verdict.regressed],
+            "progressed": [pair.item for pair in verdict.progressed],
+            "notes": verdict.notes,
+        }
         return {
             "miniwob_compare": 1,
-            "setup": [
-                {"what": name, "before": before, "after": after}
-                for name, before, after in both.setup
-            ],
+            "setup": [{"what": row[0], "before": row[1], "after": row[2]} for row in both.setup],
             "warnings": both.warnings,
             "partial": {"before": both.baseline.partial, "after": both.head.partial},
             "whole": _change(both.pairs),
@@ -95,85 +99,74 @@ class ComparisonView:
             },
             "calls": both.calls,
             "tokens": both.tokens,
-            "gate": verdict and verdict_data(verdict),
+            "gate": gate,
         }
 
-    def _rates(self) -> list[tuple[str, ...]]:
-        rows: list[tuple[str, ...]] = [("", "items", "before", "after", "points", "p")]
-        groups = [("whole", self.both.pairs)]
-        if len(self.both.categories) > 1:
-            groups += self.both.categories.items()
-        for name, pairs in groups:
+    def _rates(self) -> list[list[str]]:
+        rows = [["", "items", "before", "after", "points", "p"]]
+        categories = self.both.categories
+        groups = {"whole": self.both.pairs} | (categories if len(categories) > 1 else {})
+        for name, pairs in groups.items():
             if pairs:
                 found = RateChange(pairs)
                 low, high = found.interval
-                rows.append(
-                    (
-                        name, str(len(pairs)),
-                        _rate(found.before, found.before_interval),
-                        _rate(found.after, found.after_interval),
-                        f"{points(float(found.difference))} "
-                        f"({100 * low:+.0f} to {100 * high:+.0f})",
-                        p_value(statistics.p_changed(found.matched_differences)),
-                    )
-                )  # fmt: skip
+                change = (
+                    f"{points(float(found.difference))} ({100 * low:+.0f} to {100 * high:+.0f})"
+                )
+                before = _rate(found.before, found.before_interval)
+                after = _rate(found.after, found.after_interval)
+                p = p_value(statistics.p_changed(found.matched_differences))
+                rows.append([name, str(len(pairs)), before, after, change, p])
         return rows
 
-    @staticmethod
-    def _repeats(both: Comparison) -> list[tuple[str, ...]]:
+    def _repeats(self) -> list[list[str]]:
         """Figures of repeats, for the number of samples that every item has on both sides."""
-        least = min((min(p.before.conclusive, p.after.conclusive) for p in both.pairs), default=1)
+        pairs = self.both.pairs
+        least = min((min(p.before.conclusive, p.after.conclusive) for p in pairs), default=1)
         if least < 2:
             return []
-        rows: list[tuple[str, ...]] = [(f"{least} samples, % of items", "before", "after")]
-        sides = [p.before for p in both.pairs], [p.after for p in both.pairs]
-
-        figures: list[tuple[str, Callable[[int, int], float]]] = [
-            *((f"pass@{k}", partial(statistics.pass_at, k)) for k in range(1, least + 1)),
-            *((f"pass^{k}", partial(statistics.pass_all, k)) for k in range(2, least + 1)),
-            *((f"solved in {m} or more", partial(_reached, m)) for m in range(1, least + 1)),
-            ("flips between two samples", statistics.flip_rate),
-        ]
-        for name, figure in figures:
-            means = (
-                sum(figure(s.conclusive, s.solved) for s in side) / len(side) for side in sides
-            )
-            rows.append((name, *map(percent, means)))
+        ks = range(1, least + 1)
+        figures: dict[str, Callable[[int, int], float]] = {
+            **{f"pass@{k}": partial(statistics.pass_at, k) for k in ks},
+            **{f"pass^{k}": partial(statistics.pass_all, k) for k in ks[1:]},
+            **{f"solved in {k} or more": partial(_reached, k) for k in ks},
+            "flips between two samples": statistics.flip_rate,
+        }
+        rows = [[f"{least} samples, % of items", "before", "after"]]
+        sides = [pair.before for pair in pairs], [pair.after for pair in pairs]
+        for name, figure in figures.items():
+            sums = (sum(figure(s.conclusive, s.solved) for s in side) for side in sides)
+            rows.append([name, *(percent(total / len(pairs)) for total in sums)])
         return rows
 
-    def _remarks(self) -> list[tuple[str, str]]:
+    def _remarks(self) -> list[str]:
         both = self.both
         remarks = []
-        calls, tokens = both.calls, both.tokens
-        for title, counts in (("model calls", calls), ("tokens", tokens)):
-            names = sorted(counts["before"].keys() | counts["after"].keys())
+        for title, counts in (("model calls", both.calls), ("tokens", both.tokens)):
+            before, after = counts["before"], counts["after"]
             parts = [
-                f"{name} {_number(counts['before'].get(name, 0))} -> "
-                f"{_number(counts['after'].get(name, 0))}"
-                for name in names
+                f"{name} {_number(before.get(name, 0))} -> {_number(after.get(name, 0))}"
+                for name in sorted(before.keys() | after.keys())
             ]
-            if parts:
-                remarks.append((title, "; ".join(parts)))
+            remarks.append(f"{title}: {'; '.join(parts)}")
         if both.missing:
-            remarks.append(("only before", listed(both.missing, 20)))
+            remarks.append(f"only before: {listed(both.missing, 20)}")
         if both.new:
-            remarks.append(("only after", listed(both.new, 20)))
+            remarks.append(f"only after: {listed(both.new, 20)}")
         for side, results in (("before", both.baseline), ("after", both.head)):
-            inconclusive = Counter(r.outcome for r in results.results if not r.conclusive)
-            for outcome, count in sorted(inconclusive.items()):
-                cases = [r.case for r in results.results if r.outcome == outcome]
-                remarks.append((f"{outcome} {side}", f"{count} ({listed(cases, 5)})"))
+            cases: dict[str, list[str]] = {}
+            for result in results.results:
+                if not result.conclusive:
+                    cases.setdefault(result.outcome, []).append(result.case)
+            for outcome, of_outcome in sorted(cases.items()):
+                remarks.append(f"{outcome} {side}: {len(of_outcome)} ({listed(of_outcome)})")
             if results.partial:
-                remarks.append((f"partial run {side}", ", ".join(results.partial)))
+                remarks.append(f"partial run {side}: {', '.join(results.partial)}")
         return remarks
 
 
 def _reached(least: int, samples: int, solved: int) -> bool:
     return solved >= least
-
-
-def _arrow(before: str, after: str) -> str:
-    return before if before == after else f"{before} -> {after}"
 
 
 def _rate(rate: float, interval: tuple[float, float]) -> str:
@@ -199,3 +192,63 @@ def _change(pairs: tuple[Pair, ...]) -> dict[str, Any] | None:
         "p_two_sided": statistics.p_changed(found.matched_differences),
         "p_worse": statistics.p_worse(found.matched_differences),
     }
+
+
+def verdict_lines(
+    verdict: Verdict,
+    width: int = 80,
+    most: int | None = 20,
+    *,
+    changes: bool = True,
+    more: str = "",
+) -> list[str]:
+    """Lay out a verdict for a terminal of `width` columns.
+
+    Each list names `most` items, None for all, and `more` is a way to see the others. `changes`
+    lists the items that changed.
+    """
+
+    def add_list(details: Sequence[str]) -> None:
+        for detail in first_items(details, most, more):
+            lines.extend(wrap(detail, width, 4))
+
+    decision = "FAILED" if verdict.failed else verdict.decision
+    lines = wrap(f"gate {verdict.gate}: {decision}", width)
+    named: set[str] = set()
+    for reason in verdict.reasons:
+        lines += wrap(reason.text, width, 2)
+        if changes or reason.kind != "regressed":
+            add_list(reason.details)
+            named.update(reason.details)
+        if reason.hint:
+            lines += wrap(f"-> {reason.hint}", width, 2)
+    for note in verdict.notes:
+        lines += wrap(note, width, 2)
+    for pairs, text in (
+        (verdict.regressed, "no longer solved, which this gate allows"),
+        (verdict.progressed, "solved now and not in the baseline"),
+    ):
+        others = [str(pair) for pair in pairs if str(pair) not in named]
+        if changes and others:
+            lines += wrap(f"{counted(len(others), 'item')} {text}", width, 2)
+            add_list(others)
+    return lines
+
+
+def show_gate(
+    terminal: pytest.TerminalReporter, verdict: Verdict, *, most: int | None, hint: str
+) -> None:
+    """Show what differs between the runs, the verdict on them, and a hint.
+
+    Lists name `most` items, None for all.
+    """
+    colour = {"passed": "green", "inconclusive": "yellow", "failed": "red"}[verdict.decision]
+    terminal.write_sep("=", "MiniWoB++ gate", **{colour: True})
+    width = terminal.config.get_terminal_writer().fullwidth
+    for name, before, after in verdict.both.changed_setup:
+        text = f"{name}: {before} -> {after}"
+        warned = text in verdict.both.warnings
+        for line in wrap("warning: " * warned + text, width):
+            terminal.line(line, yellow=warned)
+    for line in [*verdict_lines(verdict, width, most, more="all with -v"), *wrap(hint, width)]:
+        terminal.line(line)

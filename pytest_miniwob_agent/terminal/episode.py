@@ -1,20 +1,21 @@
-"""An item's whole episode, printed as it happens, for `miniwob-agent show` and `play`."""
+"""Episodes as text: whole, for `miniwob-agent show` and `play`, and in short where they failed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.events import (
     Acted,
     Called,
+    Episode,
     Event,
     Reflected,
     Remark,
     TrialEnded,
     TrialStarted,
 )
-from pytest_miniwob_agent.core.observations import Observation
+from pytest_miniwob_agent.core.observations import Element, Observation
 from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.core.protocols import Observer
 from pytest_miniwob_agent.core.text import (
@@ -31,53 +32,43 @@ from pytest_miniwob_agent.screen import render
 
 
 class EpisodePrinter(Observer):
-    """Prints an episode to standard output.
-
-    Args:
-        full: print completions whole, and the prompts before them.
-    """
+    """Prints an episode to standard output; if `full`, with whole completions and their prompts."""
 
     def __init__(self, *, full: bool) -> None:
         self.outcome: Outcome | None = None
         """The item's outcome, once the item has ended."""
         self._full = full
         self._begun = False
-        self._screen = ""
-        self._begin()
-
-    def _begin(self) -> None:
-        self._calls = 0
-        self._tools: tuple[str, ...] = ()
-        self._before: Called | None = None
-        """The last call of a conversation."""
 
     def before_episode(self, case: Case) -> None:
         """Print the item's id; a second time, that the episode begins again."""
-        if self._begun:
-            _print(["\nThe browser was lost: the episode begins again in a new one."])
-        else:
-            _print([f"item: {case}"])
+        again = "\nThe browser was lost: the episode begins again in a new one."
+        print(again if self._begun else f"item: {case}", flush=True)
         self._begun = True
-        self._begin()
+        self._calls = 0
+        self._screen = ""
+        self._tools: tuple[str, ...] = ()
+        self._before: Called | None = None  # the last call of a conversation
 
     def on_event(self, event: Event) -> None:
         """Print an event."""
-        _print(self._lines(event))
+        for line in self._lines(event):
+            print(line, flush=True)
 
     def after_item(self, outcome: Outcome) -> None:
         """Print the verdict."""
         self.outcome = outcome
         if not self._begun:
-            _print([f"item: {outcome.case}"])
+            print(f"item: {outcome.case}")
         who = sanitize_line(f"{outcome.agent} with {outcome.model or 'no model'}")
         if (episode := outcome.episode) is not None:
             verdict = f"solved in trial {episode.solved_at}" if episode.solved else "not solved"
-            _print([f"\n{verdict}, best reward {episode.reward:g}: {who}"])
+            print(f"\n{verdict}, best reward {episode.reward:g}: {who}")
         else:
-            reason = outcome.message or "a completion is missing"
-            _print([f"\nit goes no further: {who}", sanitize_lines(reason)])
+            print(f"\nit goes no further: {who}")
+            print(sanitize_lines(outcome.message or "a completion is missing"))
         if (names := outcome.answered_by) and names != [outcome.model]:
-            _print([f"answered by: {sanitize_line(listed(names))}"])
+            print(f"answered by: {sanitize_line(listed(names))}")
 
     def _lines(self, event: Event) -> Iterator[str]:
         match event:
@@ -130,26 +121,22 @@ class EpisodePrinter(Observer):
             self._tools = call.tools
             yield f"  tools: {self._line(', '.join(call.tools) or 'none')}"
         if self._full:
-            yield from self._prompt_lines(call)
+            yield "  prompt:"
+            if call.messages:
+                new = call.new_since(self._before)
+                if earlier := len(call.messages) - len(new):
+                    yield f"    … {counted(earlier, 'earlier message')}"
+                for message in new:
+                    yield f"    [{sanitize_line(message.role)}]"
+                    yield from self._text_lines(str(message))
+            else:
+                yield from self._text_lines(call.prompt)
             yield "  completion:"
         for name, text in call.completion.sections:
             for line in section_lines(name, text, full=self._full):
                 yield f"    {line}"
         if call.messages:
             self._before = call
-
-    def _prompt_lines(self, call: Called) -> Iterator[str]:
-        """Yield the prompt; of a conversation, what is new in it since the call before."""
-        yield "  prompt:"
-        if not call.messages:
-            yield from self._text_lines(call.prompt)
-            return
-        new = call.new_since(self._before)
-        if earlier := len(call.messages) - len(new):
-            yield f"    … {counted(earlier, 'earlier message')}"
-        for message in new:
-            yield f"    [{sanitize_line(message.role)}]"
-            yield from self._text_lines(str(message))
 
     def _text_lines(self, text: str) -> Iterator[str]:
         """Yield the indented lines of a prompt or completion; of a long one the two ends."""
@@ -163,6 +150,17 @@ class EpisodePrinter(Observer):
         return sanitize_line(text) if self._full else shorten(text)
 
 
-def _print(lines: Iterable[str]) -> None:
-    for line in lines:
-        print(line, flush=True)
+def transcript(episode: Episode, more: Mapping[str, str]) -> str:
+    """Return the episode as `explain()` has it, the last screen, and where to see more."""
+    lines = [episode.explain()]
+    screen: tuple[Element, ...] = ()
+    for event in episode.events:
+        match event:
+            case TrialStarted(observation=observation):
+                screen = observation.elements
+            case Acted(transition=transition) if not transition.done:
+                screen = transition.observation.elements
+    if screen:  # the one that the model saw: a page that has judged may have nothing left on it
+        lines.append("last screen:")
+        lines += shorten_lines([f"  {shorten(line)}" for line in render(screen).splitlines()])
+    return "\n".join([*lines, *(f"{what}: {where}" for what, where in more.items())])

@@ -1,7 +1,7 @@
-"""Layout of text for terminals and Markdown: wrapped lines, tables, escaped text from outside.
+"""Layout of text for terminals: wrapped lines and tables.
 
-Ids and reasons come from files and pages. They must not move a terminal's cursor, become Markdown's
-markup or mention people, or be a workflow command in a log of GitHub Actions.
+Ids and reasons come from files and pages. They must not move a terminal's cursor, or be a workflow
+command in a log of GitHub Actions.
 """
 
 from __future__ import annotations
@@ -13,13 +13,6 @@ from collections.abc import Sequence
 from pytest_miniwob_agent.core.text import sanitize_line
 
 Rows = Sequence[Sequence[str]]
-
-
-def escape(text: object) -> str:
-    """Escape text for Markdown, so that it neither is markup nor mentions anybody."""
-    inert = re.sub(r"[^\w .,;()/=+%'-]|_", lambda found: f"&#{ord(found[0])};", sanitize_line(text))
-    # GitHub looks for names and numbers after @ and # in the rendered text.
-    return re.sub(r"(&#(?:64|35);)(?=\w)", r"\1<!-- -->", inert)
 
 
 def wrap(text: str, width: int, indent: int = 0) -> list[str]:
@@ -68,16 +61,3 @@ def fitting_table(rows: Rows, width: int, least: int = 1, numbers: bool = True) 
         if len(rows[0]) <= least or max(map(len, lines)) <= width:
             return lines
         rows = [row[:-1] for row in rows]
-
-
-def markdown_table(rows: Rows, numbers: bool = True) -> list[str]:
-    """Lay out rows as a Markdown table; the first row is the heading.
-
-    Cells are not escaped: pass foreign text through `escape`. All columns but the first are aligned
-    right if they hold `numbers`.
-    """
-    if not rows:
-        return []
-    head, *body = ["| " + " | ".join(row) + " |" for row in rows]
-    alignment = " --: |" if numbers else " :-- |"
-    return [head, "| :-- |" + alignment * (len(rows[0]) - 1), *body]

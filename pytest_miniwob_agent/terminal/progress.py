@@ -16,15 +16,11 @@ from pytest_miniwob_agent.core.chat import Usage
 from pytest_miniwob_agent.core.text import counted
 from pytest_miniwob_agent.models.budget import Price, cost_of, money, tokens
 
-_CLEAR = "\x1b[J"
-"""Erases everything after the cursor."""
-
+_CLEAR = "\x1b[J"  # erases everything after the cursor
 _BELOW = "\x1bD\x1bM\x1b7\x1b[B\r"
 """Makes room below the cursor by moving down and up, which scrolls and keeps the column;
 saves the position, and goes to the beginning of the next line."""
-
-_BACK = "\x1b8"
-"""Restores the position of the cursor."""
+_BACK = "\x1b8"  # restores the position
 
 
 class Progress:
@@ -80,7 +76,6 @@ class Progress:
 
     @pytest.hookimpl(tryfirst=True, optionalhook=True)
     def _erase(self) -> None:
-        """Erase the line before something else is shown."""
         self._write(_CLEAR)
 
     pytest_testnodedown = pytest_enter_pdb = pytest_internalerror = _erase
@@ -97,11 +92,8 @@ class Progress:
 
     def _line(self) -> str:
         total = self._session.testscollected
-        parts = [
-            f"{self._done}/{total} items",
-            f"{counted(self._recorded, 'call')} recorded",
-            f"{tokens(self._spent)} tokens",
-        ]
+        calls = f"{counted(self._recorded, 'call')} recorded"
+        parts = [f"{self._done}/{total} items", calls, f"{tokens(self._spent)} tokens"]
         if (cost := cost_of(self._spent, self._price)) is not None:
             parts.append(money(cost))
         if 0 < self._done < total:
@@ -111,7 +103,6 @@ class Progress:
 
 
 def _duration(seconds: float) -> str:
-    """Return a duration in the unit that is easiest to read."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     minutes = seconds / 60

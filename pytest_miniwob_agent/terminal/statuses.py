@@ -1,13 +1,4 @@
-"""Statuses of items as pytest shows them: letters, and words in verbose runs.
-
-- F: the agent failed the task.
-- E: inconclusive, for instance because there is no browser or no cassette.
-- D: the item's model calls are not those of its cassette (drift).
-- w: the item waits for completions of deferred recording.
-- b: the item waits for a larger budget.
-- P: solved now and not in the baseline.
-- R: solved in the baseline and not now, where the gate judges all items together.
-"""
+"""Statuses of items as pytest shows them: letters (docs/output.md), and words in verbose runs."""
 
 from __future__ import annotations
 
@@ -23,11 +14,9 @@ TestStatus = tuple[str, str, Any]
 
 
 def letter(result: str, outcome: Outcome) -> TestStatus | None:
-    """Return the status of a report, None where pytest's own will do.
+    """Return the status of a report with this outcome, None where pytest's own will do.
 
-    Args:
-        result: pytest's outcome of the report: `passed`, `failed` or `skipped`.
-        outcome: the item's outcome.
+    `result` is pytest's own outcome of it: `passed`, `failed` or `skipped`.
     """
     match result:
         case "failed" if outcome.status is Status.DRIFTED:

@@ -22,14 +22,9 @@ from pytest_miniwob_agent.models.budget import Price, cost_of, money, tokens
 from pytest_miniwob_agent.tasks.catalogue import CATEGORIES, OTHER
 from pytest_miniwob_agent.terminal.layout import fitting_table, wrap
 
-NAMED = 3
-"""Number of items that are named of a group; all with -v."""
-
-SHOWN = 10
-"""Number of groups whose drift is shown in full; all with -v."""
-
-TRIALS = (1, 3, 5)
-"""Numbers of trials that the table has columns for, those of the paper."""
+NAMED = 3  # items that are named of a group; all with -v
+SHOWN = 10  # groups whose drift is shown in full; all with -v
+TRIALS = (1, 3, 5)  # of which the table has columns, as in the paper
 
 
 def show_drift(
@@ -41,13 +36,8 @@ def show_drift(
 ) -> None:
     """Show drift once per cause: the items, an example, and what recording again takes.
 
-    With -v all items are named, and there is an example of each kind of change.
-
-    Args:
-        terminal: the terminal.
-        outcomes: the outcomes of the run.
-        price: the price of the model's calls, if it is known.
-        command: the command that records the items again.
+    With -v all items are named, and there is an example of each kind of change. `command` records
+    the items again.
     """
     from pytest_miniwob_agent.cassettes.drift.causes import heading
 
@@ -75,7 +65,8 @@ def show_drift(
             for line in sanitize_lines(drift.report).splitlines():
                 terminal.line(line, red=line.startswith("- "), green=line.startswith("+ "))
     terminal.line("")
-    for line in wrap(_effort([outcome for outcome, _ in drifted], price), _width(terminal)):
+    effort = _effort([outcome for outcome, _ in drifted], price)
+    for line in wrap(effort, terminal.config.get_terminal_writer().fullwidth):
         terminal.line(line)
     terminal.line(command)
 
@@ -92,14 +83,12 @@ def _effort(drifted: Sequence[Outcome], price: Price | None) -> str:
         return "Recording them again takes no model call, and puts aside the unused ones:"
     if not usage.calls:
         return f"Recording them again takes at least {counted(len(lacking), 'model call')}:"
-    how = ""
-    if usage.uncounted:
-        how = f" (estimated from lengths for {usage.uncounted} that hold no counts)"
+    how = f" (estimated from lengths for {usage.uncounted} that hold no counts)"
     cost = cost_of(Usage(usage.calls, usage.prompt, usage.completion), price)
-    money_too = "" if cost is None else f", {money(cost)}"
     return (
         f"By the old cassettes, recording again takes about "
-        f"{counted(usage.calls, 'call')} and {usage.tokens:,} tokens{how}{money_too}:"
+        f"{counted(usage.calls, 'call')} and {usage.tokens:,} tokens"
+        f"{how if usage.uncounted else ''}{'' if cost is None else f', {money(cost)}'}:"
     )
 
 
@@ -108,10 +97,7 @@ def show_errors(
 ) -> None:
     """Show each error that several items share once, with their names.
 
-    Args:
-        terminal: the terminal, which has shown the error of each item.
-        outcomes: the outcomes of the run.
-        command: the command that records all items without a cassette.
+    `command` records all items without a cassette.
     """
     groups: dict[tuple[str, str], list[Outcome]] = {}
     for outcome in outcomes:
@@ -131,10 +117,6 @@ def show_errors(
             terminal.line(f"Record them with: {command}")
 
 
-def _width(terminal: pytest.TerminalReporter) -> int:
-    return terminal.config.get_terminal_writer().fullwidth
-
-
 def show_episodes(terminal: pytest.TerminalReporter, outcomes: Iterable[Outcome]) -> None:
     """Show a table by category for each agent and model: what was solved in how many trials."""
     runs: dict[tuple[str, str], list[Outcome]] = {}
@@ -142,11 +124,12 @@ def show_episodes(terminal: pytest.TerminalReporter, outcomes: Iterable[Outcome]
         if outcome.episode is not None:
             runs.setdefault((outcome.agent, outcome.model), []).append(outcome)
     for (agent, model), of_run in sorted(runs.items()):
+        own = sorted({outcome.case.category for outcome in of_run})
         groups = {
-            category: [outcome for outcome in of_run if outcome.case.category == category]
-            for category in _categories(of_run)
+            category: group
+            for category in dict.fromkeys([*CATEGORIES, OTHER, *own])  # the paper's come first
+            if (group := [outcome for outcome in of_run if outcome.case.category == category])
         }
-        groups = {category: group for category, group in groups.items() if group}
         if len(groups) > 1:
             groups["all"] = of_run
         if len(runs) > 1:
@@ -155,19 +138,14 @@ def show_episodes(terminal: pytest.TerminalReporter, outcomes: Iterable[Outcome]
         columns = [trials for trials in TRIALS if trials <= most]
         head = ("category", "solved", *(f"T={t}" for t in columns), "calls", "steps", "tokens")
         rows = [head, *(_row(name, group, columns) for name, group in groups.items())]
-        lines = fitting_table(rows, _width(terminal), 2 + len(columns))
+        width = terminal.config.get_terminal_writer().fullwidth
+        lines = fitting_table(rows, width, 2 + len(columns))
         terminal.line(lines[0], bold=True)
         for line, group in zip(lines[1:], groups.values(), strict=True):
             all_solved = all(outcome.solved for outcome in group)
             terminal.line(line, green=all_solved, yellow=not all_solved)
     if runs:
         terminal.line("T=n: percent of the items solved in at most n trials")
-
-
-def _categories(outcomes: Iterable[Outcome]) -> list[str]:
-    """The categories of outcomes: those of the package in the paper's order, then the others."""
-    own = sorted({outcome.case.category for outcome in outcomes})
-    return list(dict.fromkeys([*CATEGORIES, OTHER, *own]))
 
 
 def _row(name: str, outcomes: Sequence[Outcome], columns: Sequence[int]) -> tuple[str, ...]:
@@ -206,44 +184,39 @@ def show_ledger(
 ) -> None:
     """Show calls, tokens and money of the run.
 
-    Args:
-        terminal: the terminal.
-        outcomes: the outcomes of the run.
-        model: the model's id, as prices are looked up by.
-        price: the price of its calls, if it is known.
-        waiting: the number of requests that wait for a completion; None where nothing is deferred.
-        pending: the batch file that holds these requests.
-        kept: the completions that the run recorded, of items that broke off too; None where it
-            recorded nothing.
+    `waiting` is the number of requests in the batch file `pending` that wait for a completion, None
+    where nothing is deferred. `kept` are the completions that the run recorded, of items that broke
+    off too; None where it recorded nothing.
     """
     recorded = sum((outcome.recorded for outcome in outcomes), Usage())
-    broken_off = Usage()
-    if kept is not None and kept.calls > recorded.calls:
-        broken_off = kept - recorded
+    broken_off = kept - recorded if kept and kept.calls > recorded.calls else Usage()
     recorded += broken_off
     spent = sum((outcome.spent for outcome in outcomes), broken_off)
     replayed = sum((outcome.replayed for outcome in outcomes), Usage())
     left = sum((outcome.left for outcome in outcomes), Usage())
-    drifted = sum(outcome.status is Status.DRIFTED for outcome in outcomes)
+    counts = {
+        "unusable": spent.calls - recorded.calls,
+        "waiting": waiting,
+        "drifted": sum(outcome.status is Status.DRIFTED for outcome in outcomes),
+        "left over": left.calls,
+    }
     parts = [f"{replayed.calls} replayed", f"{recorded.calls} recorded"]
-    if unusable := spent.calls - recorded.calls:
-        parts.append(f"{unusable} unusable")
-    if waiting is not None:
-        parts.append(f"{waiting} waiting")
-    if drifted:
-        parts.append(f"{drifted} drifted")
-    if left.calls:
-        parts.append(f"{left.calls} left over")
+    parts += [f"{count} {what}" for what, count in counts.items() if count]
     terminal.line("model calls: " + ", ".join(parts))
     if broken_off.calls:
         count = counted(broken_off.calls, "call")
         terminal.line(f"{count} of items that broke off: kept, the next recording continues there")
-    _show_unusable(terminal, outcomes)
+    unusable = Counter[str]()
+    for outcome in outcomes:
+        unusable.update({reason: usage.calls for reason, usage in outcome.unusable.items()})
+    if unusable:
+        reasons = ", ".join(f"{count} {reason}" for reason, count in unusable.most_common())
+        terminal.line(sanitize_line(f"unusable answers, paid for and not recorded: {reasons}"))
     if spent.calls or replayed.uncounted < replayed.calls:
         terminal.line(f"tokens: {tokens(spent)} spent, {tokens(replayed)} avoided")
         if price is not None:
-            costs = money(cost_of(spent, price)), money(cost_of(replayed, price))
-            terminal.line("money: {} spent, {} avoided".format(*costs))
+            avoided = money(cost_of(replayed, price))
+            terminal.line(f"money: {money(cost_of(spent, price))} spent, {avoided} avoided")
         elif spent.calls:
             terminal.line(f"money: unknown, as miniwob_prices has no {sanitize_line(model)}")
     skipped = [outcome.message for outcome in outcomes if outcome.status is Status.BUDGET]
@@ -254,13 +227,3 @@ def show_ledger(
         terminal.line(f"requests that wait for a completion: {waiting}, in {pending};")
         terminal.line("have them answered, as by miniwob-agent batch submit, and run again")
         terminal.line("with --miniwob-answers=FILE")
-
-
-def _show_unusable(terminal: pytest.TerminalReporter, outcomes: Sequence[Outcome]) -> None:
-    """Show what was bought with calls whose answers are not recorded."""
-    reasons: Counter[str] = Counter()
-    for outcome in outcomes:
-        reasons.update({reason: usage.calls for reason, usage in outcome.unusable.items()})
-    if reasons:
-        counts = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
-        terminal.line(sanitize_line(f"unusable answers, paid for and not recorded: {counts}"))

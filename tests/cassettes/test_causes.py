@@ -63,7 +63,7 @@ FUNCTION = ("tools", 0, "function")
         (("messages", 4), {"role": "user", "content": "On."}, "agent", "message 5 (user): added"),
         (("messages", 3), None, "agent", "message 4 (tool): removed"),
         (("messages", 0, "name"), "me", "agent", "messages[0].name"),
-        ((*FUNCTION, "description"), "Tap it.", "tools", "the tool click: its description"),
+        ((*FUNCTION, "description"), "Tap it.", "tools", "the tool click: description"),
         ((*FUNCTION, "parameters", "properties", "element", "type"), "string", "tools",
          "the tool click: parameters.properties.element.type"),
         ((*FUNCTION, "name"), "tap", "tools", "the tool click: removed, the tool tap: added"),

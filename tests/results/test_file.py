@@ -6,12 +6,7 @@ import pytest
 
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.outcome import Status
-from pytest_miniwob_agent.results.file import (
-    Result,
-    Results,
-    parse_results,
-    read_results,
-)
+from pytest_miniwob_agent.results.file import Result, Results, parse_results, read_results
 
 
 def result(seed=1, repeat=1, outcome="solved", **more):
@@ -35,10 +30,7 @@ def test_results_are_read_as_they_were_written(tmp_path):
     assert read_results(path) == results
     lines = path.read_bytes().decode().split("\n")
     assert lines[0] == '{"items":2,"miniwob_results":2,"partial":["-k pie"]}'
-    assert [json.loads(line)["case"] for line in lines[1:3]] == [
-        "other/click-pie/1",
-        "other/click-pie/2",
-    ]
+    assert [json.loads(line)["seed"] for line in lines[1:3]] == [1, 2]
     assert lines[1] == (
         '{"agent":"reflective","calls":{"plan":2},"case":"other/click-pie/1","category":"other",'
         '"endings":["correct"],"limits":{"calls":500,"steps":30,"trials":5},"model":"m",'
@@ -52,11 +44,8 @@ def test_results_are_read_as_they_were_written(tmp_path):
 
 def test_samples_are_grouped_by_item_in_the_order_of_repeats():
     results = Results((result(repeat=10, outcome="unsolved"), result(repeat=2), result()))
-    assert [each.case for each in results.results] == [
-        "other/click-pie/1",
-        "other/click-pie/1-10",
-        "other/click-pie/1-2",
-    ]
+    cases = ["other/click-pie/1", "other/click-pie/1-10", "other/click-pie/1-2"]
+    assert [each.case for each in results.results] == cases
     samples = results.items["other/click-pie/1"]
     assert [each.repeat for each in samples.results] == [1, 2, 10]
     assert (samples.solved, samples.conclusive) == (2, 3)
@@ -65,19 +54,11 @@ def test_samples_are_grouped_by_item_in_the_order_of_repeats():
     assert not samples.count_as_solved(3)
 
 
-def test_an_item_with_half_of_its_samples_solved_does_not_count_as_solved():
-    results = Results((result(), result(repeat=2, outcome="unsolved")))
-    assert not results.items["other/click-pie/1"].count_as_solved()
-
-
-def test_inconclusive_samples_do_not_count_in_the_share():
-    results = Results((result(), result(repeat=2, outcome="drifted")))
-    assert results.items["other/click-pie/1"].share == 1
-
-
-def test_results_of_two_agents_for_one_case_are_an_error():
-    with pytest.raises(UsageError, match=r"has .*click-pie/1 twice \(agents reflective and x\)"):
-        Results((result(), result(agent="x")))
+def test_half_of_the_samples_is_not_enough_and_inconclusive_ones_do_not_count():
+    half = Results((result(), result(repeat=2, outcome="unsolved"))).items["other/click-pie/1"]
+    assert not half.count_as_solved()
+    one = Results((result(), result(repeat=2, outcome="drifted"))).items["other/click-pie/1"]
+    assert one.share == 1
 
 
 def test_a_file_that_cannot_be_written_is_a_usage_error(tmp_path):
@@ -97,30 +78,24 @@ def changed(**fields):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", r"^f:1 is not JSON .*write the file again"),
-        ("[]\n", r"^f:1 is not a JSON object"),
+        ("", r"^f:1 is not a JSON object .*write the file again"),
+        ("2\n", r"^f:1 is not a JSON object"),
         ('{"a":1}\n', r"^f:1 is not the first line of a results file of version 2"),
         ('{"miniwob_results":3,"partial":[],"items":0}\n', r"^f:1 is not the first line"),
+        ('{"miniwob_results":2,"partial":[],"items":2}\n', r"^f holds 0 items, but .* says 2"),
+        (changed() + "<<<<<<< HEAD\n", r"^f:3 is a conflict marker of a merge; take one side"),
+        (changed() + "\n", r"^f:3 is not a JSON object"),
         (
-            '{"miniwob_results":2,"partial":[],"items":2}\n',
-            r"^f holds 0 items, but .* says 2",
+            changed(outcome="slved"),
+            r"^f:2 is not as it was written \('slved' is not a valid Status",
         ),
         (
-            changed() + "<<<<<<< HEAD\n",
-            r"^f:3 is a conflict marker of a merge; take one side",
+            changed(model="drop"),
+            r"^f:2 .* missing 1 required .*argument: 'model'\); write the file",
         ),
-        (changed() + "\n", r"^f:3 is not JSON"),
-        (changed(outcome="slved"), r"^f:2: outcome must be one of solved, .* not 'slved'"),
-        (changed(outcome=["solved"]), r"^f:2: outcome must be one of"),
-        (changed(model="drop"), r"^f:2: model is missing"),
-        (changed(modle="m"), r"^f:2: unknown field 'modle' \(did you mean model"),
-        (
-            changed(case="other/click-pie/2"),
-            r"^f:2: case is '.*/2', but .* it must be '.*/1'",
-        ),
-        (changed(solved_at=None), r"^f:2: other/click-pie/1 is solved, but solved_at None"),
-        (changed(outcome="unsolved"), r"^f:2: other/click-pie/1 is unsolved, but solved_at 1"),
-        (changed(system_fingerprints="drop"), r"^f:2: system_fingerprints is missing"),
+        (changed(modle="m"), r"^f:2 is not as it was written \(.* 'modle'\)"),
+        (changed(case="other/click-pie/2"), r"^f:2 .* \(case\)"),
+        (changed(system_fingerprints="drop"), r"^f:2 .* \(system_fingerprints\)"),
     ],
 )
 def test_an_error_in_a_file_is_reported_with_its_line(text, message):
@@ -128,13 +103,9 @@ def test_an_error_in_a_file_is_reported_with_its_line(text, message):
         parse_results(text, "f")
 
 
-def test_a_unicode_line_separator_in_a_text_does_not_end_the_line():
-    results = Results((result(outcome="error", reason="one\u2028two\x85three"),))
-    assert parse_results(results.text(), "f") == results
-
-
-def test_control_characters_and_half_surrogates_are_written_and_read(tmp_path):
-    results = Results((result(outcome="error", reason="half a pair \ud83d, \x00, \r\n, \\, é"),))
+def test_any_text_is_written_and_read(tmp_path):
+    text = "one\u2028two\x85three, half a pair \ud83d, \x00, \r\n, \\, é"
+    results = Results((result(outcome="error", reason=text),))
     results.write(tmp_path / "r.jsonl")
     assert read_results(tmp_path / "r.jsonl") == results
 

@@ -44,27 +44,21 @@ class TestParsing:
         assert Gate.parse(str(gate)) == gate
 
     @pytest.mark.parametrize(
-        ("text", "message"),
+        "text",
         [
-            ("pared", r"unknown gate 'pared' \(did you mean paired\?\); gates are items, "),
-            ("", r"unknown gate ''"),
-            ("items:0", r"gate 'items:0': the number of samples must be a positive integer"),
-            ("items:x", r"gate 'items:x': the number of samples must be a positive integer"),
-            ("paired:5", r"gate 'paired:5': the level must be between 0 and 1"),
-            ("paired:0", r"the level must be between 0 and 1"),
-            ("paired:nan", r"the level must be between 0 and 1"),
-            ("paired:strict:0.05", r"the level must be between 0 and 1, as in paired:0.05 or"),
-            ("items:strict", r"the number of samples must be a positive integer"),
-            ("paired:", r"the level must be between 0 and 1"),
-            ("rate", r"gate 'rate': the points must be from 0"),
-            ("rate:100", r"gate 'rate:100': the points must be from 0 to less than 100"),
-            ("rate:-1", r"the points must be from 0"),
-            ("rate:1e3", r"the points must be from 0"),
+            "", "items:0", "items:x", "items:strict", "paired:5", "paired:0", "paired:nan",
+            "paired:", "paired:strict:0.05", "rate", "rate:100", "rate:-1", "rate:1e3",
         ],
-    )
-    def test_a_wrong_gate_is_an_error_that_says_what_is_allowed(self, text, message):
-        with pytest.raises(UsageError, match=message):
+    )  # fmt: skip
+    def test_a_wrong_gate_is_an_error_that_says_what_is_allowed(self, text):
+        with pytest.raises(
+            UsageError, match=f"gate '{text}' is not valid; gates are items, .*M is"
+        ):
             Gate.parse(text)
+
+    def test_a_name_like_that_of_a_gate_is_suggested(self):
+        with pytest.raises(UsageError, match=r"'pared' is not valid \(did you mean paired\?\); "):
+            Gate.parse("pared")
 
 
 class TestItemsGate:
@@ -76,9 +70,6 @@ class TestItemsGate:
         assert verdict.reasons[0].details == (
             "n-screen-n-step/click-pie/2: solved in trial 1 -> unsolved (cycle, failed)",
         )
-
-    def test_an_item_that_is_unsolved_in_the_baseline_does_not_fail(self):
-        assert judge(run_of("+-"), run_of("+-"), Gate()).passed
 
     def test_an_item_counts_as_solved_if_more_than_half_of_its_samples_are(self):
         base = run_of(["+++", "++-", "--+"])
@@ -95,11 +86,10 @@ class TestItemsGate:
 
 
 class TestInconclusiveItems:
-    @pytest.mark.parametrize("gate", ["items", "paired", "rate:50"])
     @pytest.mark.parametrize(
-        ("letter", "word", "hint"),
-        [("d", "drifted", "record"), ("e", "error", "fix"), ("w", "waiting", "answered"),
-         ("b", "budget", "raise the budget")],
+        ("gate", "letter", "word", "hint"),
+        [("items", "d", "drifted", "record"), ("paired", "e", "error", "fix"),
+         ("rate:50", "w", "waiting", "answered"), ("items", "b", "budget", "raise the budget")],
     )  # fmt: skip
     def test_they_fail_every_gate_and_are_not_regressions(self, gate, letter, word, hint):
         verdict = judge(run_of("+++++"), run_of("++++" + letter), Gate.parse(gate))
@@ -121,45 +111,28 @@ class TestInconclusiveItems:
 
     def test_items_with_equal_reasons_are_listed_together(self):
         (reason, empty) = judge(run_of("+" * 9), run_of("d" * 9), Gate()).reasons
-        assert reason.details == (
-            "because d: "
-            + ", ".join(f"n-screen-n-step/click-pie/{seed}" for seed in range(1, 6))
-            + " and 4 more",
-        )
+        names = ", ".join(f"n-screen-n-step/click-pie/{seed}" for seed in range(1, 6))
+        assert reason.details == (f"because d: {names} and 4 more",)
         assert empty.text == "no item is conclusive in both, so nothing was compared"
 
-    def test_a_baseline_of_a_partial_run_is_only_noted(self):
-        verdict = judge(run_of("+", partial=["9 items deselected"]), run_of("++"), Gate())
+    def test_items_that_the_baseline_does_not_decide_are_only_noted(self):
+        verdict = judge(run_of("+e", partial=["9 items deselected"]), run_of("++-e"), Gate())
         assert verdict.passed
-        assert verdict.notes[0] == (
-            "the baseline comes from a partial run (9 items deselected); items it does not have "
-            "are not judged"
-        )
-
-    def test_items_inconclusive_in_the_baseline_are_only_noted(self):
-        verdict = judge(run_of("+e"), run_of("++"), Gate())
-        assert verdict.passed
+        item = "n-screen-n-step/click-pie"
         assert verdict.notes == (
-            "inconclusive in the baseline itself: n-screen-n-step/click-pie/2; write it again to "
-            "have them judged",
+            "the baseline comes from a partial run (9 items deselected); items it does not have "
+            "are not judged",
+            f"not in the baseline: {item}/3, {item}/4",
+            f"inconclusive in the baseline itself: {item}/2; write it again to have them judged",
         )
         assert judge(run_of("+e"), run_of("+e"), Gate()).passed
-
-    def test_an_item_that_the_baseline_does_not_have_is_only_noted(self):
-        verdict = judge(run_of("+"), run_of("+-e"), Gate())
-        assert verdict.passed
-        new = "n-screen-n-step/click-pie/2, n-screen-n-step/click-pie/3"
-        assert verdict.notes == (f"not in the baseline: {new}",)
 
 
 class TestMissingItems:
     def test_an_item_that_did_not_run_fails(self):
         verdict = judge(run_of("+-+"), run_of("+", partial=["-x"]), Gate.parse("paired"))
         assert kinds(verdict) == ["missing"]
-        assert verdict.reasons[0].details == (
-            "n-screen-n-step/click-pie/2",
-            "n-screen-n-step/click-pie/3",
-        )
+        assert [detail[-1] for detail in verdict.reasons[0].details] == ["2", "3"]
         assert verdict.reasons[0].text == "2 items of the baseline did not run (a partial run: -x)"
 
     def test_an_item_that_was_deselected_does_not_fail(self):
@@ -173,10 +146,8 @@ class TestMissingItems:
 
     def test_a_gate_that_compared_nothing_fails(self):
         assert kinds(judge(run_of(""), run_of("+"), Gate())) == ["empty"]
-        assert kinds(judge(run_of("+"), run_of("+", first=2), Gate.parse("rate:5"))) == [
-            "missing",
-            "empty",
-        ]
+        other = judge(run_of("+"), run_of("+", first=2), Gate.parse("rate:5"))
+        assert kinds(other) == ["missing", "empty"]
         left = {"n-screen-n-step/click-pie/1"}
         assert kinds(judge(run_of("+"), run_of(""), Gate.parse("paired"), left)) == ["empty"]
 
@@ -236,19 +207,6 @@ class TestPairedGate:
         )
         assert all("1-screen-1-step" in detail for detail in reason.details)
 
-    def test_two_equal_runs_of_a_hard_suite_are_red_in_at_most_alpha(self):
-        # Every item is solved one time of two: 13 of 100 such runs were red once.
-        chance = random.Random(7)
-        draw = lambda: "".join(chance.choice("+-") for _ in range(8))  # noqa: E731
-        red = 0
-        for _ in range(300):
-            base, head = (
-                joined(*(run_of(draw(), category) for category in ("a", "b", "c")))
-                for _ in range(2)
-            )
-            red += judge(base, head, Gate.parse("paired")).failed
-        assert red <= 0.05 * 300
-
 
 class TestInconclusiveVerdict:
     """Too few items to show a loss, and to rule one out."""
@@ -266,18 +224,14 @@ class TestInconclusiveVerdict:
 
     def test_where_there_are_some_items_repeats_would_decide_too(self):
         verdict = judge(run_of("+" * 60), changed("+" * 56 + "----"), Gate.parse("paired"))
-        assert re.fullmatch(
-            r"about \d+ items would decide four times out of five: run more seeds, or repeat every "
-            r"item in both runs, about [2-9] samples of each",
-            verdict.reasons[0].hint,
-        )
+        hint = verdict.reasons[0].hint
+        assert re.search(r"seeds, or repeat every item in both runs, about [2-9] samples", hint)
 
     def test_strict_fails_the_run_for_it(self):
-        runs = run_of("+" * 20), changed("+" * 18 + "--")
-        verdict = judge(*runs, Gate.parse("paired:0.05:strict"))
-        assert kinds(verdict) == ["undecided"]
+        verdict = judge(run_of("+" * 20), changed("+" * 18 + "--"), Gate("paired", strict=True))
+        assert (verdict.failed, kinds(verdict)) == (True, ["undecided"])
         enough = run_of("+" * 100), changed("+" * 98 + "--")
-        assert judge(*enough, Gate.parse("paired:strict")).passed
+        assert judge(*enough, Gate("paired", strict=True)).passed
 
     def test_a_gate_that_passes_rules_a_loss_out(self):
         verdict = judge(run_of("+" * 98 + "--"), changed("+" * 96 + "--++"), Gate.parse("paired"))
@@ -305,14 +259,13 @@ class TestInconclusiveVerdict:
         chance = random.Random(3)
         items = statistics.deciding_items(0.0, 0.2, float(MARGIN))
         decided = 0
-        for _ in range(60):
+        for _ in range(16):
             moved = [chance.choice("+-") if chance.random() < 0.4 else "=" for _ in range(items)]
             after = "".join(chance.choice("+-") if each != "=" else "+" for each in moved)
             before = run_of("".join(moved).replace("=", "+"))
-            decided += (
-                judge(before, changed(after), Gate.parse("paired")).decision != "inconclusive"
-            )
-        assert 0.65 <= decided / 60 <= 0.95
+            verdict = judge(before, changed(after), Gate.parse("paired"))
+            decided += verdict.decision != "inconclusive"
+        assert 0.65 <= decided / 16 <= 0.95
 
 
 class TestRateGate:
@@ -330,9 +283,6 @@ class TestRateGate:
         assert judge(base, head, Gate.parse("rate:5")).passed
 
     def test_with_repeats_the_mean_share_of_solved_samples_counts(self):
-        assert judge(
-            run_of(["++"] * 4), run_of(["++"] * 3 + ["+-"]), Gate.parse("rate:12.5")
-        ).passed
-        assert not judge(
-            run_of(["++"] * 4), run_of(["++"] * 3 + ["--"]), Gate.parse("rate:12.5")
-        ).passed
+        base, gate = run_of(["++"] * 4), Gate.parse("rate:12.5")
+        assert judge(base, run_of(["++"] * 3 + ["+-"]), gate).passed
+        assert not judge(base, run_of(["++"] * 3 + ["--"]), gate).passed

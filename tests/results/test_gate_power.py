@@ -40,24 +40,21 @@ def results_of(run, spread, prompt):
 @pytest.mark.parametrize(("name", "drop"), [("hard", 20), ("restless, 3 samples", 10)])
 def test_it_decides_as_the_gates_do(gate_power, name, drop):
     suite, spread = gate_power.SUITES[name], gate_power.category_of(40, 3)
-    seen = set()
-    for before, after in gate_power.changes_of(suite, 40, drop, 12):
+    for before, after in gate_power.changes_of(suite, 40, drop, 6):
         sides = results_of(before, spread, "a"), results_of(after, spread, "b")
         verdicts = [judge(*sides, Gate.parse(g)) for g in ("paired", "items", "rate:5", "rate:10")]
-        found = gate_power.paired(before, after, spread)
-        assert found == (verdicts[0].failed, verdicts[0].passed)
+        paired = verdicts[0].failed, verdicts[0].passed
+        assert gate_power.paired(before, after, spread) == paired
         assert gate_power.other_gates(before, after) == tuple(v.failed for v in verdicts[1:])
-        seen.add(found)
-    assert len(seen) > 1
 
 
-@pytest.mark.parametrize("categories", [3, 10])
-@pytest.mark.parametrize("name", ["restless", "hard"])
+@pytest.mark.parametrize(("name", "categories"), [("restless", 3), ("hard", 10)])
 def test_equal_runs_are_red_in_at_most_alpha(gate_power, name, categories):
     red, _ = gate_power.paired_shares(gate_power.SUITES[name], 25, categories, 0, 300)
     assert red <= 0.05 + 2.5 * np.sqrt(0.05 * 0.95 / 300)
 
 
+@pytest.mark.sweep
 def test_a_baseline_that_is_chosen_for_its_result_raises_false_alarms(gate_power):
     suite = gate_power.SUITES["restless"]
     chosen = gate_power.false_alarms("each run that came out better", suite, 50, 60)

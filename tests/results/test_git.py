@@ -14,11 +14,8 @@ pytestmark = pytest.mark.integration
 
 
 def git(folder, *arguments):
-    subprocess.run(
-        ["git", "-C", folder, "-c", "user.name=n", "-c", "user.email=e@example.org", *arguments],
-        check=True,
-        capture_output=True,
-    )
+    identity = ["-c", "user.name=n", "-c", "user.email=e@example.org"]
+    subprocess.run(["git", "-C", folder, *identity, *arguments], check=True, capture_output=True)
 
 
 @pytest.fixture
@@ -84,12 +81,12 @@ def shallow(repository, tmp_path_factory, monkeypatch):
     return folder
 
 
-@pytest.mark.parametrize("ref", ["HEAD^", "old", "origin/old", "v1", "COMPLETE", "ABBREVIATED"])
+@pytest.mark.parametrize("ref", ["HEAD^", "old", "v1", "COMPLETE"])
 def test_what_a_shallow_clone_lacks_is_there_after_the_command_of_the_message(
     repository, shallow, ref
 ):
     commit = (repository / ".git/refs/heads/old").read_text().strip()
-    ref = {"COMPLETE": commit, "ABBREVIATED": commit[:10]}.get(ref, ref)
+    ref = commit if ref == "COMPLETE" else ref
     source = f"git:{ref}:{shallow / 'sub/r.jsonl'}"
     with pytest.raises(UsageError, match="fetch it first: git ") as error:
         read_results(source)
@@ -98,13 +95,6 @@ def test_what_a_shallow_clone_lacks_is_there_after_the_command_of_the_message(
     assert read_results(source).results[0].outcome == "solved"
     with pytest.raises(UsageError, match=r"fetch it first: git -C .* fetch --tags "):
         read_results(f"git:main~9:{shallow / 'sub/r.jsonl'}")
-
-
-def test_a_folder_without_a_repository_is_a_usage_error(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-    with pytest.raises(UsageError, match="is not in a git repository"):
-        read_results("git:main:r.jsonl")
 
 
 def test_a_machine_without_git_is_a_usage_error(tmp_path, monkeypatch):

@@ -6,9 +6,8 @@ import pytest
 from made_results import joined, run_of
 
 from pytest_miniwob_agent.core.errors import UsageError
-from pytest_miniwob_agent.results.file import parse_results
+from pytest_miniwob_agent.results.file import Shard, parse_results
 from pytest_miniwob_agent.results.merge import merge_results
-from pytest_miniwob_agent.results.shard import Shard
 
 SUITE = {"commit": "c0ffee", "--miniwob-trials": "5"}
 
@@ -41,9 +40,7 @@ def test_a_shard_is_read_as_it_was_written():
     assert parse_results(first.text(), "f") == first
 
 
-@pytest.mark.parametrize(
-    "shard", ["null", "[]", '{"number":2}', '{"number":3,"of":2}', '{"number":"1","of":"2"}']
-)
+@pytest.mark.parametrize("shard", ["null", "[]", '{"number":2}'])
 def test_a_damaged_head_is_an_error_that_names_the_line(shard):
     text = f'{{"items":0,"miniwob_results":2,"partial":[],"shard":{shard}}}\n'
     with pytest.raises(UsageError, match=r"^f:1 does not describe a shard; run the shard again"):
@@ -76,10 +73,9 @@ def test_an_item_of_two_tests_may_be_in_two_shards_if_its_results_are_equal():
     ("spoil", "message"),
     [
         (
-            lambda a, b, c: [a, c],
-            r"^missing of 3 shards: 2; run what is missing .*--splits=3 --group=2 .*-shard=2/3\)",
+            lambda a, b, c: [b],
+            r"^missing of 3 shards: 1, 3; run what .*--splits=3 --group=1 .*-shard=1/3\)",
         ),
-        (lambda a, b, c: [b], r"^missing of 3 shards: 1, 3; .*--group=1 "),
         (
             lambda a, b, c: [a, b, c, replace(b, source="copy.jsonl")],
             r"^shard 2 of 3 is given twice, 2.jsonl and copy.jsonl: leave one out",
@@ -90,12 +86,8 @@ def test_an_item_of_two_tests_may_be_in_two_shards_if_its_results_are_equal():
         ),
         (lambda a, b, c: [a, b, replace(c, shard=None)], r"^3.jsonl does not come from a shard: "),
         (
-            lambda a, b, c: [a, changed(b, suite=SUITE | {"commit": ""}), c],
-            r"^2.jsonl .* of shard 1 of 3: it has commit none \(not c0ffee\); run those",
-        ),
-        (
-            lambda a, b, c: [a, b, changed(c, suite=SUITE | {"--miniwob-trials": "1", "x": "y"})],
-            r"^3.jsonl .*: it has --miniwob-trials 1 \(not 5\), x y \(not none\); run",
+            lambda a, b, c: [a, b, changed(c, suite={"commit": "", "--miniwob-trials": "1"})],
+            r"^3.jsonl .*: it has commit none \(not c0ffee\), --miniwob-trials 1 \(not 5\); run",
         ),
         (
             lambda a, b, c: [a, b, changed(c, selected=0)],

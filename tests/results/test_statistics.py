@@ -46,7 +46,7 @@ class TestPairedTest:
 
     def test_it_equals_the_count_over_all_sign_patterns(self):
         chance = random.Random(3)
-        for _ in range(30):
+        for _ in range(10):
             thirds = [F(chance.randint(-3, 3), 3) for _ in range(6)]
             halves = [F(chance.randint(-2, 2), 2) for _ in range(4)]
             differences = thirds + halves
@@ -56,25 +56,14 @@ class TestPairedTest:
             expected = sum(each <= sum(sixths) for each in sums) / len(sums)
             assert statistics.p_worse(differences) == pytest.approx(expected)
 
-    def test_it_agrees_with_scipys_permutation_test(self):
-        differences = [F(each, 5) for each in (-4, -1, 2, -3, -5, 1, 0, -2)]
-        found = scipy_stats.permutation_test(
-            ([float(each) for each in differences],),
-            lambda x: round(sum(x), 9),
-            permutation_type="samples",
-            alternative="less",
-            n_resamples=10_000,
-        )
-        assert statistics.p_worse(differences) == pytest.approx(found.pvalue)
-
     def test_ten_samples_of_an_item_count_as_one_item(self):
         assert statistics.p_worse([F(-7, 10)]) == 0.5
 
-    def test_the_two_sided_p_value_is_twice_the_smaller_tail(self):
-        assert statistics.p_changed(moves(7, 2)) == pytest.approx(2 * 46 / 512)
-        assert statistics.p_changed(moves(2, 7)) == pytest.approx(2 * 46 / 512)
-        assert statistics.p_changed(moves(2, 2)) == 1
-        assert statistics.p_changed(moves(0, 0, 5)) == 1
+    @pytest.mark.parametrize(
+        ("changes", "p"), [((7, 2), 2 * 46 / 512), ((2, 7), 2 * 46 / 512), ((2, 2), 1), ((0, 0), 1)]
+    )
+    def test_the_two_sided_p_value_is_twice_the_smaller_tail(self, changes, p):
+        assert statistics.p_changed(moves(*changes, 5)) == pytest.approx(p)
 
     def test_items_with_many_different_sample_counts_are_near_the_normal_approximation(self):
         chance = random.Random(1)
@@ -107,14 +96,15 @@ class TestIntervals:
         shares = [1.0] * solved + [0.0] * (size - solved)
         assert statistics.rate_interval(shares, size) == pytest.approx((found.low, found.high))
 
-    def test_samples_of_equal_items_count_as_independent(self):
-        assert statistics.rate_interval([0.5] * 10, 20) == statistics.wilson(0.5, 20)
-
-    def test_items_always_or_never_solved_count_once(self):
-        assert statistics.rate_interval([1.0] * 6 + [0.0] * 4, 50) == pytest.approx(
-            statistics.wilson(0.6, 10)
-        )
-        assert statistics.rate_interval([1.0] * 10, 50) == statistics.wilson(1, 10)
+    @pytest.mark.parametrize(
+        ("shares", "samples", "rate", "independent"),
+        [([0.5] * 10, 20, 0.5, 20), ([1.0] * 6 + [0.0] * 4, 50, 0.6, 10), ([1.0] * 10, 50, 1, 10)],
+    )
+    def test_samples_count_as_independent_by_how_alike_items_are(
+        self, shares, samples, rate, independent
+    ):
+        found = statistics.rate_interval(shares, samples)
+        assert found == pytest.approx(statistics.wilson(rate, independent))
 
     def test_the_difference_interval_equals_newcombes_example(self):
         # Statistics in Medicine 17 (1998), 2635-2650: the table 36, 12, 2, 0; his difference is
@@ -139,17 +129,11 @@ class TestIntervals:
         found = statistics.difference_interval(*pairs(*table), (n, n))
         assert found == pytest.approx((-(p1 - p2 + high), -(p1 - p2 - low)))
 
-    def test_the_difference_interval_where_no_item_changed(self):
-        # All pairs alike and solved: l = 50/(50+z²), so half the width is 1 - l, twice squared.
-        least = 50 / (50 + 1.959964**2)
-        found = statistics.difference_interval(*pairs(50, 0, 0, 0), (50, 50))
-        assert found == pytest.approx((-(1 - least), 1 - least), abs=1e-6)
-
     def test_95_percent_of_difference_intervals_contain_the_true_change(self):
         # 60 items with 3 samples; each item has its own chance; the true change is -0.1.
         chance = random.Random(5)
         held = 0
-        for _ in range(400):
+        for _ in range(200):
             before, after = [], []
             for _ in range(60):
                 p = chance.betavariate(1.7, 0.3)
@@ -157,13 +141,13 @@ class TestIntervals:
                 after.append(sum(chance.random() < p * (1 - 0.1 / 0.85) for _ in range(3)) / 3)
             low, high = statistics.difference_interval(before, after, (180, 180))
             held += low <= -0.1 <= high
-        assert 0.93 <= held / 400 <= 1
+        assert 0.93 <= held / 200 <= 1
 
 
 class TestFamilyOfPairedTests:
     def test_it_equals_the_count_over_all_sign_patterns(self):
         chance = random.Random(2)
-        for sizes in ((3, 4, 2), (5, 1), (4, 0, 4)):
+        for sizes in ((3, 3, 2), (5, 1), (3, 0, 3)):
             parts = [[F(chance.choice((-3, -3, -2, -1, 0, 3)), 3) for _ in range(n)] for n in sizes]
             moved = sum(map(any, parts))
 
@@ -194,36 +178,18 @@ class TestFamilyOfPairedTests:
         assert statistics.p_worse_anywhere([moves(0, 0, 3), []]) == [1, 1, 1]
         assert statistics.p_worse_anywhere([]) == [1]
 
-    def test_many_items_with_many_sample_counts_are_rounded(self):
-        chance = random.Random(1)
-        parts = [[F(chance.randint(-n, n - 3), n) for n in range(11, 60)] for _ in range(9)]
-        whole = [each for part in parts for each in part]
-        found = statistics.p_worse_anywhere(parts)
-        assert 0.8 <= found[0] / statistics.p_worse(whole) <= 3
 
-
-def test_pass_at_k_and_pass_all_k_by_hand():
+def test_figures_of_repeats_by_hand():
     # Counted: of the 10 pairs of 5 samples with 2 solved, 3 hold none and 1 holds both.
-    assert statistics.pass_at(2, 5, 2) == pytest.approx(0.7)
-    assert statistics.pass_all(2, 5, 2) == pytest.approx(0.1)
-    assert statistics.pass_at(1, 5, 2) == pytest.approx(0.4)
-    assert statistics.pass_all(1, 5, 2) == pytest.approx(0.4)
-    assert statistics.pass_at(4, 5, 2) == 1
-    assert statistics.pass_all(3, 5, 2) == 0
-
-
-def test_flip_rate_by_hand():
+    assert [statistics.pass_at(k, 5, 2) for k in (1, 2, 4)] == pytest.approx([0.4, 0.7, 1])
+    assert [statistics.pass_all(k, 5, 2) for k in (1, 2, 3)] == pytest.approx([0.4, 0.1, 0])
     # 2 solved and 3 not: 6 of the 10 pairs disagree.
-    assert statistics.flip_rate(5, 2) == pytest.approx(0.6)
-    assert statistics.flip_rate(2, 1) == 1
-    assert statistics.flip_rate(4, 4) == 0
+    flips = [statistics.flip_rate(*counts) for counts in ((5, 2), (2, 1), (4, 4))]
+    assert flips == pytest.approx([0.6, 1, 0])
 
 
 def test_fewest_changes_by_hand():
-    assert statistics.fewest_changes(0.05) == 5
-    assert statistics.fewest_changes(1 / 32) == 5
-    assert statistics.fewest_changes(0.01) == 7
-    assert statistics.fewest_changes(0.5) == 1
+    assert [statistics.fewest_changes(p) for p in (0.05, 1 / 32, 0.01, 0.5)] == [5, 5, 7, 1]
 
 
 def power(items, drop, moved, alpha=0.05):
@@ -286,30 +252,23 @@ class TestFiguresOfThePaper:
     """Tables 7 and 13 of the reflective agent's paper, from the counts that it prints."""
 
     @pytest.mark.parametrize(
-        ("task", "first", "fifth", "printed"),
+        ("task", "first", "fifth", "printed", "ours"),
         [
-            ("click-tab-2", 11, 17, "0.007"),
-            ("email-inbox", 24, 25, "0.159"),
-            ("use-autocomplete", 18, 24, "0.007"),
-        ],
-    )
-    def test_chi_square_agrees_with_the_printed_p_value(self, task, first, fifth, printed):
-        found = statistics.matched_chi_square(moves(0, fifth - first, 25 - fifth + first))
-        assert f"{found:.3f}" == printed
-
-    @pytest.mark.parametrize(
-        ("task", "first", "fifth", "printed", "found"),
-        [
+            ("click-tab-2", 11, 17, "0.007", "0.0072"),
+            ("email-inbox", 24, 25, "0.159", "0.16"),
+            ("use-autocomplete", 18, 24, "0.007", "0.0072"),
             ("click-menu-2", 9, 19, "0.008", "0.00078"),
             ("click-tab-2-hard", 8, 16, "0.0024", "0.0023"),
             ("email-inbox-nl-turk", 19, 23, "0.042", "0.023"),
             ("search-engine", 5, 18, "0.000016", "0.00016"),
         ],
     )
-    def test_chi_square_differs_from_the_printed_p_value(self, task, first, fifth, printed, found):
-        ours = statistics.matched_chi_square(moves(0, fifth - first))
-        assert f"{ours:.2g}" == found != printed
-        assert ours == pytest.approx(erfc(sqrt((fifth - first) / 2)) / 2)
+    def test_chi_square_agrees_with_three_printed_p_values(self, task, first, fifth, printed, ours):
+        found = statistics.matched_chi_square(moves(0, fifth - first, 25 - fifth + first))
+        assert f"{found:.2g}" == ours
+        assert (f"{found:.3f}" == printed) == (
+            task in ("click-tab-2", "email-inbox", "use-autocomplete")
+        )
 
     def test_two_printed_p_values_are_of_other_counts_and_of_another_test(self):
         assert f"{statistics.matched_chi_square(moves(0, 3)):.3f}" == "0.042"

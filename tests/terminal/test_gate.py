@@ -3,7 +3,7 @@
 from made_results import joined, run_of
 
 from pytest_miniwob_agent.results.gate import Gate, judge
-from pytest_miniwob_agent.terminal.gate import verdict_lines
+from pytest_miniwob_agent.terminal.comparison import verdict_lines
 
 
 def test_a_red_verdict_fits_the_width_and_lists_items_and_hints():

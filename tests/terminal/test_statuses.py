@@ -30,16 +30,10 @@ def episode(*endings):
     ("word", "outcome"),
     [
         ("solved@2", outcome(Status.SOLVED, episode=episode(Ending.FAILED, Ending.CORRECT))),
-        ("NO_CHANGE", outcome(Status.UNSOLVED, episode=episode(Ending.NO_CHANGE))),
-        (
-            "STEP_LIMIT",
-            outcome(Status.UNSOLVED, episode=episode(Ending.FAILED, Ending.STEP_LIMIT)),
-        ),
+        ("NO_CHANGE", outcome(Status.UNSOLVED, episode=episode(Ending.FAILED, Ending.NO_CHANGE))),
         ("no trial", outcome(Status.UNSOLVED, episode=episode())),
         ("drift", outcome(Status.DRIFTED, error="Drift")),
         ("waiting", outcome(Status.WAITING)),
-        ("budget", outcome(Status.BUDGET)),
-        ("NotRecorded", outcome(Status.ERROR, error="NotRecorded")),
         ("no episode", outcome(Status.ERROR)),
         ("a [2J", outcome(Status.ERROR, error="a\x1b[2J")),
     ],

@@ -2,7 +2,6 @@
 
 import json
 import re
-from itertools import pairwise
 from math import erfc, sqrt
 
 import pytest
@@ -12,7 +11,7 @@ from pytest_miniwob_agent.core.outcome import Status
 from pytest_miniwob_agent.results.file import Result, Results
 from pytest_miniwob_agent.results.published import PAPER, Paper, published
 from pytest_miniwob_agent.tasks.catalogue import CATEGORIES
-from pytest_miniwob_agent.terminal.tables import Tables
+from pytest_miniwob_agent.terminal.tables import tables_data, tables_text
 
 
 def sample(category, task, seed, at, trials=5, **more):
@@ -43,7 +42,7 @@ def the_papers_run():
 
 @pytest.fixture(scope="module")
 def data():
-    return Tables(Paper(the_papers_run())).data()
+    return tables_data(Paper(the_papers_run()))
 
 
 @pytest.fixture
@@ -82,14 +81,10 @@ class TestCompletion:
         # tasks 73.5 and 87.3, against 85.8 for RCI. Table 5 has 95.3 where table 11 gives 95.25.
         easy, many, hard = rows(data, "systems", system="RCI (gpt-3.5-turbo)")
         assert [easy["tasks"], many["tasks"], hard["tasks"]] == [10, 16, 11]
-        assert 100 * easy["published"] == pytest.approx(99.8)
-        assert 100 * easy["T=1"] == pytest.approx(96.4)
-        assert 100 * easy["T=3"] == pytest.approx(99.6)
-        assert 100 * many["T=1"] == pytest.approx(95.25)
-        assert 100 * many["T=3"] == pytest.approx(97.3, abs=0.06)
-        assert 100 * hard["published"] == pytest.approx(85.8, abs=0.05)
-        assert 100 * hard["T=1"] == pytest.approx(73.5, abs=0.05)
-        assert 100 * hard["T=5"] == pytest.approx(87.3, abs=0.05)
+        found = [easy["published"], easy["T=1"], easy["T=3"], many["T=1"], many["T=3"]]
+        found += [hard["published"], hard["T=1"], hard["T=5"]]
+        printed = [99.8, 96.4, 99.6, 95.25, 97.3, 85.8, 73.5, 87.3]
+        assert [100 * rate for rate in found] == pytest.approx(printed, abs=0.06)
 
     def test_printed_means_stand_beside_the_means_of_the_rates_by_task(self, data):
         many, hard = rows(data, "means", system="CC-Net (SL+RL)")
@@ -106,7 +101,6 @@ class TestCompletion:
         paper = Paper(Results(run))
         assert paper.trials == (1,)
         assert paper.completion[hard][0]["T=1"] == 0.5
-        assert next(table.name for table in paper.tables) == "completion"
         assert not any("significance" in table.name for table in paper.tables)
         three = Paper(Results((*run, sample(hard, "click-pie", 3, None, trials=4))))
         assert three.trials == (1, 3)
@@ -121,7 +115,7 @@ class TestCompletion:
         assert row["items"] == 2
         assert row["T=1"] == pytest.approx((1 / 3 + 1) / 2)
         assert row["T=3"] == pytest.approx((2 / 3 + 1) / 2)
-        assert Tables(paper).data()["untold"] == ["other/t/3"]
+        assert tables_data(paper)["untold"] == ["other/t/3"]
 
 
 class TestAnyReward:
@@ -139,9 +133,9 @@ class TestAnyReward:
         paper = Paper(results, any_reward=True)
         (row,) = paper.completion["other"]
         assert (row["T=1"], row["T=3"]) == (1 / 3, 2 / 3)
-        assert Tables(paper).data()["planning_first"][-1]["actions"] == 14
-        assert Tables(paper).data()["reward"] == "any"
-        assert "Solved is any reward above 0" in Tables(paper).text()
+        assert tables_data(paper)["planning_first"][-1]["actions"] == 14
+        assert tables_data(paper)["reward"] == "any"
+        assert "Solved is any reward above 0" in tables_text(paper)
 
 
 class TestSignificance:
@@ -177,16 +171,13 @@ class TestPlanning:
     def test_every_call_that_chooses_actions_counts(self):
         calls = {"plan": 1, "adapt": 3, "summarise": 9, "ground": 9, "reflect": 9, "critique": 9}
         run = Results((sample("1-screen-n-step", "t", 1, 1, calls=calls, steps=8),))
-        row = Tables(Paper(run)).data()["planning_all"][0]
+        row = tables_data(Paper(run))["planning_all"][0]
         assert (row["actions"], row["calls"], row["saved"]) == (8, 4, 0.5)
 
-    @pytest.mark.parametrize(
-        "calls", [{"act": 7}, {"plan": 1, "improve": 1, "task": 7, "state": 7}, {}]
-    )
-    def test_an_agent_without_stages_has_no_table_of_planner_calls(self, calls):
-        steps = 7 if calls else 0
+    @pytest.mark.parametrize(("calls", "steps"), [({"act": 7}, 7), ({}, 0)])
+    def test_an_agent_without_stages_has_no_table_of_planner_calls(self, calls, steps):
         run = Results((sample("1-screen-n-step", "t", 1, 1, calls=calls, steps=steps),))
-        assert "Planner calls" not in Tables(Paper(run)).text()
+        assert "Planner calls" not in tables_text(Paper(run))
 
 
 class TestRunsOfOtherPapers:
@@ -198,7 +189,7 @@ class TestRunsOfOtherPapers:
         assert paper.trials == (1,)
         tasks = {name: [row["task"] for row in rows] for name, rows in paper.completion.items()}
         assert tasks == {"RCI's suite": ["click-shades", "click-tab-2"], "x": ["circle-center"]}
-        text = Tables(paper).text()
+        text = tables_text(paper)
         assert "task          T=1  RCI*  GPT-4*  WebN-T5  CC-Net" in text
         assert "click-tab-2   100    74     100       18      98" in text
         assert "Solved is the full reward of 1; the paper counted any reward above 0." in text
@@ -206,12 +197,12 @@ class TestRunsOfOtherPapers:
     def test_webwise_has_the_tables_by_number_of_functions(self):
         paper = self.run("webwise-1-shot", "click-link", "click-tab-2", "read-table")
         assert paper.trials == (1,)
-        found = {row["system"]: dict(row) for row in Tables(paper).data()["functions"]}
+        found = {row["system"]: dict(row) for row in tables_data(paper)["functions"]}
         assert found["this run"] == {"system": "this run", "1": 1.0, "2": 1.0, "variable": 1.0}
         assert found["WebGUM (HTML)"]["2"] == 0.4
         assert found["Automatic context generation k=0"]["variable"] == 0.3
         assert found["Instruction + whole DOM k=0"]["3"] == 0.77
-        text = Tables(paper).text()
+        text = tables_text(paper)
         assert "WebN-T5-3B k=0" in text
         assert "HeaP" in text
 
@@ -230,16 +221,6 @@ class TestCommand:
             for line in lines
         )
 
-    def test_markdown_has_every_system(self, file, capsys):
-        assert main(["tables", file, "--format", "markdown"]) == 0
-        lines = capsys.readouterr().out.splitlines()
-        head = next(line for line in lines if line.startswith("| task"))
-        for system in ("RCI", "CC-Net", "WebN-T5-3B", "WebWISE (gpt-3.5-turbo) k=1", "SotA (RL)"):
-            assert f" {system} |" in head
-        for before, line in pairwise(lines):
-            if before.startswith("|") and line.startswith("|"):
-                assert before.count("|") == line.count("|")
-
     def test_json_has_all_tables(self, file, capsys, data):
         assert main(["tables", file, "--format", "json"]) == 0
         assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(data))
@@ -250,15 +231,9 @@ class TestCommand:
         assert main(["tables", str(path)]) == 2
         assert "has no item that is solved or unsolved" in capsys.readouterr().err
 
-    def test_hostile_names_do_not_break_tables(self, capsys):
+    def test_hostile_names_do_not_break_tables(self):
         evil = "a|b\n# <c>\x1b[1m\ud83d"
-        tables = Tables(Paper(Results((sample(evil, evil, 1, 1, model=evil),), (evil,))))
-        for text in (tables.text(), tables.markdown()):
-            assert "\x1b" not in text
-            text.encode()
-        lines = tables.markdown().splitlines()
-        assert not [line for line in lines if "<c>" in line or line.startswith("# ")]
-        for before, line in pairwise(lines):
-            if before.startswith("|") and line.startswith("|"):
-                assert before.count("|") == line.count("|")
-        assert "### Completion, a&#124;b &#35; &#60;c&#62; &#91;1m" in lines
+        text = tables_text(Paper(Results((sample(evil, evil, 1, 1, model=evil),), (evil,))))
+        assert "\x1b" not in text
+        assert "Completion, a|b # <c> [1m" in text.splitlines()
+        text.encode()

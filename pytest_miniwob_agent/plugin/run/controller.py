@@ -151,7 +151,6 @@ class Controller:
         if settings.record != "defer":
             return
         from pytest_miniwob_agent.cassettes.deferred.pending import update_pending
-        from pytest_miniwob_agent.cassettes.folder.stems import Used
 
         ran = {outcome.cassette for outcome in self._outcomes if outcome.cassette}
         stems = self._state.cassettes_of(selection.cases)
@@ -159,7 +158,7 @@ class Controller:
             settings.pending,
             ran,
             [outcome.request for outcome in self._outcomes if outcome.request is not None],
-            Used(settings.cassettes, stems) if stems and not selection.few else None,
+            stems if stems and not selection.few else None,
         )
         self._waiting = len(waiting)
 

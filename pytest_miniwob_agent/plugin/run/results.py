@@ -22,9 +22,8 @@ from pytest_miniwob_agent.plugin.run.state import State
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.results.comparison import Comparison
-    from pytest_miniwob_agent.results.file import Result, Results
+    from pytest_miniwob_agent.results.file import Result, Results, Shard
     from pytest_miniwob_agent.results.gate import Gate, Verdict
-    from pytest_miniwob_agent.results.shard import Shard
 
 NAMED = 20
 """Number of items that the gate names of a list; all with -v."""
@@ -100,8 +99,8 @@ def shard_of(config: pytest.Config, state: State) -> Shard | None:
     settings, selection = state.settings, state.selection
     if settings.shard is None:
         return None
+    from pytest_miniwob_agent.results.file import Shard
     from pytest_miniwob_agent.results.git import checked_out
-    from pytest_miniwob_agent.results.shard import Shard
 
     items = sorted(case.id for case in selection.cases)
     prompts = sorted(settings.prompts.glob("*.txt")) if settings.prompts else []
@@ -180,7 +179,7 @@ class RunResults:
         """Show the verdict of the gate, and the path of the results file."""
         verdict, settings = self.verdict, self._state.settings
         if verdict and (terminal.verbosity >= 0 or verdict.failed):
-            from pytest_miniwob_agent.terminal.gate import show_gate
+            from pytest_miniwob_agent.terminal.comparison import show_gate
 
             most = None if terminal.verbosity > 0 else NAMED
             changed = bool(verdict.progressed or verdict.regressed) and not verdict.failed
