@@ -103,17 +103,14 @@ class TestMultiStep:
     def test_earlier_programs_are_shown_with_their_outcomes(self):
         _, shown = play(menu(), [OPEN, 'click("a", "Stop")', f"{OPEN}\nx = 1 / 0", SAVE])
         assert "Your programs so far:\n(none)" in shown[0]
-        assert (
-            f'Program 1 was written for these objects:\nbutton "Menu"\n\nThe program:\n```\n{OPEN}'
-            in shown[3]
+        parts = (
+            f'Program 1 was written for these objects:\nbutton "Menu"\n\nThe program:\n```\n{OPEN}',
+            "It was run to its end (1 action).",
+            "could not be run: line 1: there is no a 'Stop' among the objects",
+            "It was run (1 action) until it could not go on: line 2: this divides by zero",
         )
-        assert "It was run to its end (1 action)." in shown[3]
-        assert "could not be run: line 1: there is no a 'Stop' among the objects" in shown[3]
-        assert (
-            "It was run (1 action) until it could not go on: line 2: this divides by zero"
-            in shown[3]
-        )
-        assert shown[3].index("Program 1") < shown[3].index("Program 2")
+        places = [shown[3].index(part) for part in parts]
+        assert places == sorted(places)
 
     def test_a_program_that_can_t_be_run_is_skipped_and_counted(self):
         replies = ["I can't.", "import os", 'click("a"', "", OPEN]
@@ -121,9 +118,7 @@ class TestMultiStep:
         assert actions(episode) == ["click id=1"]
         assert ending(episode) == (Ending.INCOMPLETE, "")
         assert len(shown) == 5
-
-    def test_a_trial_without_a_program_that_can_be_run_is_an_exception(self):
-        episode, _ = play(menu(), ["import os"] * 3, programs=3)
+        episode, _ = play(menu(), replies, programs=2)
         assert ending(episode) == (Ending.EXCEPTION, "line 1: Import can't be used here")
 
     def test_an_endless_program_is_stopped(self):
@@ -373,9 +368,12 @@ class TestSaving:
     def test_a_run_saves_its_examples(self, project, chat_server):
         chat_server.reply = lambda prompt: SAVE if 'a "Save"' in prompt else OPEN
         result = project.runpytest(
-            "--miniwob-agent=webwise", '--miniwob-agent-params={"save_examples": "pool.jsonl"}',
-            "--miniwob-record=once", f"--miniwob-base-url={chat_server.url}", "-kclick-menu-2",
-        )  # fmt: skip
+            "--miniwob-agent=webwise",
+            '--miniwob-agent-params={"save_examples": "pool.jsonl"}',
+            "--miniwob-record=once",
+            f"--miniwob-base-url={chat_server.url}",
+            "-kclick-menu-2",
+        )
         result.stdout.fnmatch_lines(["saved 2 examples to pool.jsonl"])
         assert len(self.goals(project.path / "pool.jsonl")) == 2
 
@@ -413,20 +411,9 @@ class TestParameters:
         assert reason in str(caught.value)
 
 
-PROGRAMS = {
-    "click-scroll-list": [
-        'click("option", "Rosa")\nclick("option", "Ida")\nclick("button", "Submit")'
-    ],
-    "enter-date": [
-        'click("input_date", "tt")\nenter_text("01/28/2011")\nclick("button", "Submit")'
-    ],
-}
-
-
-@pytest.mark.parametrize("task", PROGRAMS)
-def test_a_real_page_is_solved(browser, task):
-    case = Case(task, "other", 1000)
-    llm = ScriptedLLM(PROGRAMS[task])
+def test_options_of_a_real_list_are_selected_together(browser):
+    case = Case("click-scroll-list", "other", 1000)
+    program = 'click("option", "Rosa")\nclick("option", "Ida")\nclick("button", "Submit")'
     env = MiniwobEnvironment(browser, case)
-    episode = run_episode(case, WebWISEAgent(), env, llm, Limits(), model="scripted")
+    episode, _ = play(env, [program])
     assert episode.solved, episode.explain()
