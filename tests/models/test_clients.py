@@ -149,16 +149,11 @@ def agents(project, chat_server, monkeypatch):
     chat_server.reply = reply
 
     def run(name, *args, record="new_episodes"):
-        server = [] if record == "none" else [f"--miniwob-base-url={chat_server.url}"]
+        if record != "none":
+            args += (f"--miniwob-base-url={chat_server.url}",)
+        limits = ("--miniwob-trials=1", "--miniwob-steps=5")
         agent = f"--miniwob-agent=agents:{name}"
-        return project.runpytest(
-            f"--miniwob-record={record}",
-            agent,
-            "--miniwob-trials=1",
-            "--miniwob-steps=5",
-            *server,
-            *args,
-        )
+        return project.runpytest(f"--miniwob-record={record}", agent, *limits, *args)
 
     project.run = run
     project.calls = lambda name: yaml.safe_load(project.file(name).read_text())["interactions"]
@@ -195,10 +190,6 @@ def test_a_conversation_with_tools_is_recorded_and_replayed(agents):
     result = agents.run("Chat", record="none")
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["model calls: 2 replayed, 0 recorded", "tokens: *28 avoided"])
-    agents.makepyfile(agents=AGENTS.replace("temperature=0", "temperature=0.25"))
-    drifted = agents.run("Chat", "-p", "no:cacheprovider", record="none")
-    assert drifted.ret == pytest.ExitCode.TESTS_FAILED
-    drifted.stdout.fnmatch_lines(["*1 item* no longer fit*", "*temperature*"])
     assert len(agents.server.requests) == asked
 
 
@@ -268,20 +259,12 @@ def test_a_server_of_the_item_takes_any_json_and_any_key(agents, monkeypatch):
         "/v1/messages?beta=true", "/v1/messages", "/v1beta/models/g:generateContent",
         "/v1/chat/completions",
     ]  # fmt: skip
-    keys = [
-        {
-            name: value
-            for name, value in headers.items()
-            if value.rpartition(" ")[2].startswith("key-")
-        }
-        for headers in server.headers
-    ]
-    anthropic = {"authorization": "Bearer key-of-anthropic", "x-api-key": "key-of-anthropic"}
-    assert keys == [
-        anthropic, anthropic,
-        {"authorization": "Bearer key-of-gemini", "x-goog-api-key": "key-of-gemini"},
-        {"authorization": "Bearer key-of-openai"},
-    ]  # fmt: skip
+    headers = ("authorization", "x-api-key", "x-goog-api-key")
+    anthropic = ("Bearer key-of-anthropic", "key-of-anthropic", None)
+    gemini = ("Bearer key-of-gemini", None, "key-of-gemini")
+    openai = ("Bearer key-of-openai", None, None)
+    sent = [tuple(map(request.get, headers)) for request in server.headers]
+    assert sent == [anthropic, anthropic, gemini, openai]
     assert "of-framework" not in str(server.headers) + str(server.paths)
     stored = agents.file("server").read_text()
     assert "key-of" not in stored
@@ -316,7 +299,7 @@ SWALLOWING = """
 
 
 def test_an_agent_that_swallows_every_error_is_stopped(agents):
-    """Waiting for a completion, its answer as JSON, steps and calls used up, a budget."""
+    """While it waits for a completion, and for the next one after an answer as JSON."""
     agents.makepyfile(agents=AGENTS + SWALLOWING)
     waiting = agents.run("Swallowing", record="defer")
     assert waiting.parseoutcomes() == {"waiting": 1}
@@ -332,23 +315,18 @@ def test_an_agent_that_swallows_every_error_is_stopped(agents):
     assert waiting.parseoutcomes() == {"waiting": 1}
     waiting.stdout.fnmatch_lines(["model calls: 1 replayed, 0 recorded, 1 waiting"])
     assert "step 1" in (agents.path / ".miniwob/pending.jsonl").read_text()
-    budget = agents.run("Swallowing", "--miniwob-max-calls=2")
-    assert "passed" not in budget.parseoutcomes()
-    budget.stdout.fnmatch_lines(["budget: --miniwob-max-calls=2 is reached*"])
-    assert len(agents.server.requests) == 2
 
 
-def test_a_secret_in_the_arguments_of_a_tool_is_refused_plain_and_streamed(agents):
+def test_a_secret_in_the_streamed_arguments_of_a_tool_is_refused(agents):
     key = "gsk_" + "aB3z" * 13
     call = ToolCall("c", "click", json.dumps({"text": key}))
     agents.server.reply = lambda prompt: Completion("", tool_calls=(call,))
     agents.makepyfile(agents=AGENTS + SWALLOWING)
-    for name in ("Chat", "Swallowing"):
-        result = agents.run(name)
-        result.assert_outcomes(errors=1)
-        result.stdout.fnmatch_lines(["*looks like a secret*"])
-        assert key not in str(result.stdout)
-        assert not agents.file(name.lower()).exists()
+    result = agents.run("Swallowing")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*looks like a secret*"])
+    assert key not in str(result.stdout)
+    assert not agents.file("swallowing").exists()
 
 
 def test_a_stream_that_is_cut_off_is_not_kept_and_the_named_key_is_sent(agents, monkeypatch):
@@ -365,5 +343,3 @@ def test_a_stream_that_is_cut_off_is_not_kept_and_the_named_key_is_sent(agents, 
     result = agents.run("Swallowing", "--miniwob-key-variable=MY_KEY")
     result.stdout.fnmatch_lines(["*looks like a secret (value of MY_KEY)*"])
     assert "the-key-of-mine" not in str(result.stdout)
-    wrong = agents.run("Swallowing", "--miniwob-key-variable=sk-123")
-    wrong.stderr.fnmatch_lines(["*give the name of an environment variable*"])
