@@ -5,7 +5,6 @@ import re
 
 import pytest
 from answers import WHOLE, chunked, completion, completion_of, completion_with, response
-from projects import recorded_files, solve_menu
 
 from pytest_miniwob_agent.core.errors import ModelError
 
@@ -63,25 +62,6 @@ def test_a_malformed_answer_is_an_error_of_one_line_and_records_nothing(
     assert "\n" not in text
     assert raw_server.requests == 1
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
-
-
-def test_a_malformed_answer_keeps_the_cassette_and_the_next_run_continues_from_it(
-    one_item, chat_server
-):
-    chat_server.reply = solve_menu
-    one_item.run_item(chat_server.url).assert_outcomes(passed=1)
-    before = one_item.cassette.read_bytes()
-    anew = ('--miniwob-llm-params={"seed": 1}',)
-    chat_server.reply = lambda prompt: b"<html>" if ">Save<" in prompt else solve_menu(prompt)
-    one_item.run_item(chat_server.url, *anew).assert_outcomes(errors=1)
-    assert one_item.cassette.read_bytes() == before
-
-    chat_server.reply = solve_menu
-    chat_server.requests.clear()
-    one_item.run_item(chat_server.url, *anew).assert_outcomes(passed=1)
-    assert len(chat_server.requests) == 1
-    unused = one_item.cassette.with_suffix(".unused.yaml")
-    assert recorded_files(one_item) == [unused, one_item.cassette]
 
 
 def test_a_key_in_a_malformed_answer_is_not_shown(session, raw_server):

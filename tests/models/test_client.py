@@ -7,7 +7,7 @@ import pytest
 from answers import completion, response
 from projects import solve_menu
 
-from pytest_miniwob_agent.core.errors import ModelError
+from pytest_miniwob_agent.core.errors import ModelError, UsageError
 from pytest_miniwob_agent.models.budget import Budget
 
 
@@ -34,22 +34,17 @@ class TestParameters:
         assert "timeout" not in chat_server.requests[0]
         assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
-    def test_an_extra_body_is_sent_as_further_parameters(self, one_item, chat_server):
-        chat_server.reply = solve_menu
-        params = '--miniwob-llm-params={"extra_body": {"top_k": 40}}'
-        one_item.run_item(chat_server.url, params).assert_outcomes(passed=1)
-        assert {request["top_k"] for request in chat_server.requests} == {40}
-        one_item.run_item(None, params, record="none").assert_outcomes(passed=1)
+    def test_an_extra_body_is_sent_as_further_parameters(self, session, chat_server):
+        with session(chat_server, {"extra_body": {"top_k": 40}}) as llm:
+            llm.complete("one", "plan")
+        assert chat_server.requests[0]["top_k"] == 40
 
     def test_a_parameter_that_the_client_does_not_know_is_an_error_with_a_hint(
-        self, one_item, chat_server
+        self, session, chat_server
     ):
-        result = one_item.run_item(chat_server.url, '--miniwob-llm-params={"top_k": 40}')
-        result.assert_outcomes(errors=1)
-        result.stdout.fnmatch_lines(
-            ["--miniwob-llm-params: *'top_k'; put a parameter that only this server knows into *"]
-        )
-        assert "Traceback" not in result.stdout.str()
+        hint = "'top_k'; put a parameter that only this server knows into \"extra_body\""
+        with session(chat_server, {"top_k": 40}) as llm, pytest.raises(UsageError, match=hint):
+            llm.complete("one", "plan")
 
 
 def test_a_redirect_that_keeps_method_and_body_is_followed(one_item, raw_server, chat_server):

@@ -69,19 +69,11 @@ def test_refusals_are_permanent_by_status_and_code(status, error, of_call):
 
 
 TEMPERATURE = "Unsupported value: 'temperature' does not support 0 with this model."
-MAX_TOKENS = (
-    "Unsupported parameter: 'max_tokens' is not supported with this model. Use "
-    "'max_completion_tokens' instead."
-)
 TEXTS = {
     "of OpenAI": (
         400, {"message": TEMPERATURE, "param": "temperature", "code": "unsupported_value"},
         {"temperature": 0, "seed": 1},
         "; leave temperature out of --miniwob-llm-params",
-    ),
-    "with the name of another parameter": (
-        400, {"message": MAX_TOKENS, "param": "max_tokens"}, {"max_tokens": 9, "seed": 1},
-        "; name it max_completion_tokens in --miniwob-llm-params",
     ),
     "without a param": (
         400, {"message": "m models don't support temperature=0. Only temperature=1 is supported"},
