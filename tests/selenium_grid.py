@@ -89,7 +89,7 @@ class SeleniumGrid:
 
     def end(self, session):
         """End a session, as its node does where it has been idle."""
-        self._ask("DELETE", f"/session/{session['sessionId']}")
+        self._ask("DELETE", f"/session/{session}")
 
     def wait(self, seconds=90):
         """Wait until the Grid is up and nobody has a session."""

@@ -1,7 +1,4 @@
-"""Certification of pages: equal actions lead to equal observations.
-
-Whatever the browser, the pages before, and the pauses between the actions.
-"""
+"""Certification of pages: equal actions lead to equal observations, whatever came before them."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import BrowserError, PageError
 from pytest_miniwob_agent.core.observations import Observation, Transition
 from pytest_miniwob_agent.core.protocols import Page, Remarking, Visible
-from pytest_miniwob_agent.pictures.difference import compare
+from pytest_miniwob_agent.pictures.image import compare
 
 STEPS, FURTHER_STEPS, POINT_STEPS = 12, 10, 10
 """Numbers of actions to try on a case: clicks, texts and keys, then others, and on a full screen
@@ -34,10 +31,7 @@ PAUSE = 0.3
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The result for one case: what differs between two passes, empty where all agree.
-
-    `observations` is their number in a pass, `remarks` are what the page's author should know.
-    """
+    """What differs between two passes of a case, empty where all agree, and its page's remarks."""
 
     case: Case
     observations: int
@@ -175,8 +169,8 @@ def certify(
         others: makes other browsers to compare with, by the names that differences give them.
         progress: called with a line of text before each case of each pass.
         pause: the longest pause between two actions in the last pass, in seconds.
-        full: True for screens of everything that shows.
-        pixels: True to compare pictures of the screens, too.
+        full: screens of everything that shows.
+        pixels: compare pictures of the screens, too.
     """
     passes = [
         ("first pass", start_browser, cases),

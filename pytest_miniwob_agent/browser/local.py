@@ -22,11 +22,9 @@ from pytest_miniwob_agent.browser.watchdog import Watchdog
 from pytest_miniwob_agent.core.errors import BrowserError
 
 SHELLS = ("chromium-headless-shell", "chrome-headless-shell")
-"""Names of Chromium's headless shell: the same engine without the parts of a window. It replays in
-about half the processor time."""
-
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-"""Names of whole browsers."""
+"""Names of Chromium's headless shell, which replays in about half the processor time, and of whole
+browsers."""
 
 MAC_CHROME = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
 
@@ -115,11 +113,10 @@ def find_driver(browser: str) -> str:
 
 
 class LocalLauncher:
-    """Starts Chromium on this machine. It does not outlive this process.
+    """Starts Chromium on this machine, one at a time. It does not outlive this process.
 
-    Args:
-        path: the browser's executable; None looks for one.
-        headed: show the window.
+    `GridLauncher` has the same methods. All but the last two raise a `BrowserError` that says what
+    to do. Without a `path` an executable is looked for; `headed` shows the window.
     """
 
     def __init__(self, path: str | None = None, *, headed: bool = False) -> None:
@@ -130,11 +127,11 @@ class LocalLauncher:
         self._watchdog: Watchdog | None = None
 
     def serving(self) -> Serving:
-        """Return that pages are served on loopback, at any port."""
+        """Where pages are to be served for the browser: on loopback, at any port."""
         return Serving()
 
     def complete(self, options: webdriver.ChromeOptions) -> None:
-        """Add the executable, and what it needs here, as in `Launcher`."""
+        """Add what the browser needs here to the options of `Browser.options`."""
         # The driver is on this machine; a proxy for HTTP would not reach it.
         BaseOptions.ignore_local_proxy_environment_variables(options)
         options.binary_location = find_browser(self._path, headed=self._headed)
@@ -144,7 +141,7 @@ class LocalLauncher:
             options.add_argument("--no-sandbox")  # Chromium refuses to sandbox itself for root
 
     def start(self, options: webdriver.ChromeOptions, timeout: float) -> webdriver.Chrome:
-        """Start Chromium, as in `Launcher`."""
+        """Start a browser with complete options; it may take `timeout` real seconds to answer."""
         driver_path = find_driver(options.binary_location)
         self._watchdog = Watchdog()
         folder = self._watchdog.folder
@@ -167,7 +164,7 @@ class LocalLauncher:
         return self._driver
 
     def connect(self, driver: webdriver.Remote) -> WebSocket:
-        """Open a WebSocket to the browser, as in `Launcher`."""
+        """Open a WebSocket to the browser of a driver, for its protocol (`DevTools`)."""
         address = driver.capabilities["goog:chromeOptions"]["debuggerAddress"]
         direct = build_opener(ProxyHandler({}))  # it is on this machine, as the driver
         try:
@@ -181,7 +178,7 @@ class LocalLauncher:
             ) from error
 
     def kill(self, *, orderly: bool = False) -> None:
-        """End the browser and its driver, as in `Launcher`."""
+        """End the browser and its driver, in any state: by force, or first in order."""
         driver, service, watchdog = self._driver, self._service, self._watchdog
         self._driver = self._service = self._watchdog = None
         if driver is not None:
@@ -197,20 +194,16 @@ class LocalLauncher:
             service.process = None  # type: ignore[assignment]
 
     def explain(self, error: BaseException) -> str:
-        """Return the first line of the error."""
+        """The reason for an error of a browser that ran, in a line without secrets."""
         return first_line(error)
 
 
 def _font_settings(folder: str) -> str:
-    """Write settings that draw letters in grey and without hinting on any machine.
+    """Write a file for `FONTCONFIG_FILE` that draws letters in grey and without hinting anywhere.
 
     Text of the page keeps to its own outlines anyway (page/style.js), but text in drawings follows
-    fontconfig, and a headless shell has settings of its own. The machine's are included, so that
-    its fonts are found.
-
-    Returns:
-        The file for the variable `FONTCONFIG_FILE`
-        (https://fontconfig.pages.freedesktop.org/fontconfig/fontconfig-user.html).
+    fontconfig (https://fontconfig.pages.freedesktop.org/fontconfig/fontconfig-user.html), and a
+    headless shell has settings of its own.
     """
     machine = Path(os.environ.get("FONTCONFIG_FILE") or "fonts.conf")
     machine = Path(os.environ.get("FONTCONFIG_PATH") or "/etc/fonts") / machine

@@ -44,13 +44,9 @@ def own_page_url(page: TaskPage) -> str:
 
 
 class Serving(NamedTuple):
-    """The address at which pages are served, and its name for the browser.
+    """The address and port to listen on, the browser's name for it, and what to do if it is taken.
 
-    Attributes:
-        listen: the address to listen on.
-        port: the port; 0 for one that the system chooses.
-        name: the browser's name for that address; an address of IPv6 is in brackets.
-        hint: the way out where the server can't listen there.
+    For port 0 the system chooses one. In a `name`, an address of IPv6 is in brackets.
     """
 
     listen: str = "127.0.0.1"
@@ -72,12 +68,6 @@ class PageServer:
     """
 
     def __init__(self, serving: Serving) -> None:
-        folder = pages_folder()
-        self._files = {
-            f"/{path.relative_to(folder).as_posix()}": path
-            for path in folder.rglob("*")
-            if path.is_file()
-        }
         self.root: Path | None = None
         self.missed: set[str] = set()
         self._types = mimetypes.MimeTypes()  # without the tables of the machine
@@ -101,7 +91,7 @@ class PageServer:
         asked = str(environ["PATH_INFO"]).encode("latin-1").decode(errors="replace")
         own = str(environ.get("HTTP_HOST")).partition(":")[0] == OWN_HOST
         is_head = environ["REQUEST_METHOD"] == "HEAD"
-        path = self.own_file(asked) if own else self._files.get(asked)
+        path = self.own_file(asked) if own else _file_in(pages_folder(), asked)
         status, body = "200 OK", b""
         headers = {"Cache-Control": "no-cache"}  # your own pages may change
         if path is None:
@@ -128,12 +118,16 @@ class PageServer:
 
         As with usual servers of sites, `/help` is also `help/index.html` or `help.html`.
         """
-        if self.root is None or "\0" in asked:
+        if self.root is None:
             return None
-        root = self.root.resolve()
-        path = root / asked.strip("/")
-        for candidate in (path, path / INDEX, path.with_name(f"{path.name}.html")):
-            file = candidate.resolve()
-            if file.is_relative_to(root) and file.is_file():
+        path = asked.strip("/")
+        for name in (path, f"{path}/{INDEX}", f"{path}.html"):
+            if file := _file_in(self.root, name):
                 return file
-        return self._files.get(asked) if asked.startswith(SHARED) else None
+        return _file_in(pages_folder(), asked) if asked.startswith(SHARED) else None
+
+
+def _file_in(folder: Path, path: str) -> Path | None:
+    root = folder.resolve()
+    file = (root / path.replace("\0", "").lstrip("/")).resolve()
+    return file if file.is_relative_to(root) and file.is_file() else None

@@ -42,9 +42,8 @@ def test_an_answer_without_a_text_uses_up_the_limits_and_is_in_the_ledger(
     assert recorded_files(project) == []
     result.stdout.fnmatch_lines(
         [
-            "plan call: *answered with no text, as it ran out of tokens (finish_reason is length; "
-            "500 used, 500 of them for reasoning); more are given by "
-            "--miniwob-llm-params='{\"max_completion_tokens\": 4096}'",
+            "plan call: *ran out of tokens (finish_reason is length, 500 used); raise "
+            '"max_completion_tokens" in --miniwob-llm-params',
             "model calls: 0 replayed, 0 recorded, 1 unusable",
             "unusable answers, paid for and not recorded: 1 out of tokens before any text",
             "tokens: 511 spent, 0 avoided",
@@ -87,11 +86,11 @@ def with_choice(**choice):
     [
         (
             out_of_tokens(0), {"max_tokens": 5000}, "out of tokens before any text",
-            '500 used); more are given by --miniwob-llm-params=\'{"max_tokens": 10000}\'',
+            ', 500 used); raise "max_tokens" in --miniwob-llm-params',
         ),
         (
             with_choice(finish_reason="length", message={"content": ""}) | {"usage": "n/a"}, {},
-            "out of tokens before any text", "(finish_reason is length); more are given by",
+            "out of tokens before any text", 'is length); raise "max_completion_tokens" in',
         ),
         (
             with_choice(finish_reason="content_filter"), {},

@@ -11,12 +11,12 @@ from pytest_miniwob_agent.results.published import published
 from pytest_miniwob_agent.tasks.catalogue import (
     CATEGORIES,
     OTHER,
+    SUITES,
     installed_tasks,
     page_path,
     task_facts,
 )
 from pytest_miniwob_agent.tasks.selectors import parse_seeds, select_cases, select_tasks
-from pytest_miniwob_agent.tasks.suites import SUITES, suites_of
 
 
 def test_the_43_tasks_of_the_paper_are_installed_in_their_categories():
@@ -82,7 +82,6 @@ def test_a_line_in_the_table_adds_a_suite(monkeypatch):
     monkeypatch.setitem(SUITES, "pies", lambda task: "-pie" in task)
     tasks = [task for _, task in select_tasks(["pies"])]
     assert tasks == ["click-pie", "click-pie-nodelay"]
-    assert suites_of("click-pie") == ("paper", "webwise", "all", "pies")
 
 
 def test_no_suite_has_the_name_of_a_task_or_category():

@@ -7,7 +7,6 @@ import pytest
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.tasks.pages import Catalogue
 from pytest_miniwob_agent.tasks.selectors import select_cases, select_tasks
-from pytest_miniwob_agent.tasks.suites import suites_of
 
 
 @pytest.fixture
@@ -57,7 +56,6 @@ def test_own_tasks_are_selected_by_name_category_and_glob_and_are_in_the_suite_a
     assert select_tasks(["bill*"], catalogue) == [("billing", "pay")]
     assert len(select_tasks(["all"], catalogue)) == 137
     assert len(select_tasks(["paper"], catalogue)) == 43
-    assert suites_of("login") == ("all",)
     assert [case.id for case in select_cases(["more"], [3], catalogue=catalogue)] == ["more/x/3"]
     with pytest.raises(UsageError, match=r"did you mean billing.*categories are .* billing, pages"):
         select_tasks(["biling"], catalogue)

@@ -78,7 +78,7 @@ class Pictures:
         pairs = list(zip(recorded.pictures, request.pictures, strict=False))
         if not pairs or recorded.outline != request.outline:
             return False
-        from pytest_miniwob_agent.pictures.difference import compare
+        from pytest_miniwob_agent.pictures.image import compare
 
         differences = (
             compare(self.read(then), self.read(now)) for then, now in pairs if then != now
