@@ -111,10 +111,6 @@ class Samples:
         """Solved samples as a share of the conclusive ones, of which there must be some."""
         return Fraction(self.solved, self.conclusive)
 
-    def first(self, count: int) -> Samples:
-        """The first `count` conclusive samples."""
-        return Samples(tuple(result for result in self.results if result.conclusive)[:count])
-
     def count_as_solved(self, at_least: int | None = None) -> bool:
         """True if `at_least` samples are solved; by default, over half of the conclusive ones."""
         return self.solved >= at_least if at_least else 2 * self.solved > self.conclusive

@@ -18,8 +18,7 @@ from pytest_miniwob_agent.results import statistics
 from pytest_miniwob_agent.results.comparison import Comparison, Pair, RateChange
 from pytest_miniwob_agent.results.file import Results
 
-MARGIN = Fraction(10, 100)
-"""The loss that `paired` rules out where it passes, as a share of the items."""
+MARGIN = Fraction(10, 100)  # of the items: the loss that `paired` rules out where it passes
 
 USAGE = (
     "gates are items, items:M, paired[:ALPHA][:strict] and rate:POINTS; M is a number of samples, "
@@ -53,7 +52,7 @@ class Gate:
 
     @classmethod
     def parse(cls, text: str) -> Gate:
-        """Read `items[:M]`, `paired[:ALPHA][:strict]` or `rate:POINTS`.
+        """Read a gate as the command line has it.
 
         Raises:
             UsageError: there is no such gate, or its value is out of range.
@@ -146,7 +145,13 @@ def judge(baseline: Results, head: Results, gate: Gate, deselected: Container[st
     progressed = tuple(pair for pair, solved in pairs if solved == [False, True])
     known = baseline.items
     left_out = [i for i in both.missing if all(r.case in deselected for r in known[i].results)]
-    reasons = _missing(both, left_out) + _inconclusive(both)
+    reasons = _inconclusive(both)
+    if missing := tuple(item for item in both.missing if item not in left_out):
+        text = f"{counted(len(missing), 'item')} of the baseline did not run"
+        if head.partial:
+            text += f" (a partial run: {', '.join(head.partial)})"
+        hint = "run them too; if they were removed on purpose, write the baseline again"
+        reasons.insert(0, Reason("missing", text, missing, hint))
     notes = _notes(both, left_out)
     if not both.pairs:
         shared = known.keys() & head.items.keys()
@@ -161,19 +166,9 @@ def judge(baseline: Results, head: Results, gate: Gate, deselected: Container[st
             allowed = f", by more than {float(100 * gate.points):g} points"
             reasons.append(_regression(_fell("whole", whole) + allowed, whole.worse))
     elif gate.kind == "paired":
-        shown, note = _paired(both, gate)
-        reasons, notes = reasons + shown, note + notes
+        found, note = _paired(both, gate)
+        reasons, notes = reasons + found, note + notes
     return Verdict(gate, both, tuple(reasons), regressed, progressed, tuple(notes))
-
-
-def _missing(both: Comparison, left_out: Sequence[str]) -> list[Reason]:
-    missing = tuple(item for item in both.missing if item not in left_out)
-    if not missing:
-        return []
-    why = f" (a partial run: {', '.join(both.head.partial)})" if both.head.partial else ""
-    text = f"{counted(len(missing), 'item')} of the baseline did not run{why}"
-    hint = "run them too; if they were removed on purpose, write the baseline again"
-    return [Reason("missing", text, missing, hint)]
 
 
 HINTS = {
