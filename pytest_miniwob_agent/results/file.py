@@ -138,11 +138,7 @@ class Shard:
 
 
 def read_shard(head: Mapping[str, Any], source: str) -> Shard | None:
-    """Return the shard in the head of a results file or report, None for a whole run.
-
-    Raises:
-        UsageError: it is damaged; the message names the source.
-    """
+    """Return the shard in the head of a results file or report, None for a whole run."""
     if "shard" not in head:
         return None
     try:
@@ -186,11 +182,7 @@ class Results:
         return "".join(canonical_json(line) + "\n" for line in lines)
 
     def write(self, path: Path) -> None:
-        """Write the file atomically.
-
-        Raises:
-            UsageError: the file can't be written.
-        """
+        """Write the file atomically; it is a `UsageError` if that can't be done."""
         try:
             write_atomically(path, self.text())
         except OSError as error:

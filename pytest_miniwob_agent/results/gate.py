@@ -25,12 +25,11 @@ USAGE = (
     "ALPHA a level between 0 and 1, POINTS from 0 to less than 100"
 )
 
-_VALUES = {
+_VALUES = {  # what follows the name of each gate
     "items": r"(?::([1-9]\d{0,5}))?",
     "paired": r"(?::(0?\.\d{0,8}[1-9]\d{0,8}))?(:strict)?",
     "rate": r":(\d{1,2}(?:\.\d{1,9})?|\.\d{1,9})",
 }
-"""What follows the name of each gate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,13 +170,12 @@ def judge(baseline: Results, head: Results, gate: Gate, deselected: Container[st
     return Verdict(gate, both, tuple(reasons), regressed, progressed, tuple(notes))
 
 
-HINTS = {
+HINTS = {  # for inconclusive items
     Status.DRIFTED: "the recorded calls no longer fit: record these items again",
     Status.ERROR: "fix what the messages name and run these items again",
     Status.WAITING: "have the waiting calls answered and run these items again",
     Status.BUDGET: "raise the budget and run these items again",
 }
-"""Hints for inconclusive items, by status."""
 
 
 def _inconclusive(both: Comparison) -> list[Reason]:
