@@ -62,12 +62,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.pytest_args += given[end + 1 :]
     try:
         status: int = options.run(options)
-    except MiniwobError as error:
-        print(redact(f"miniwob-agent: {error}"), file=sys.stderr)
-        return 2
     except BrokenPipeError:  # the reader has closed the pipe, as `head` does after some lines
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except (MiniwobError, OSError) as error:
+        print(redact(f"miniwob-agent: {error}"), file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         print()
         return 130

@@ -50,11 +50,10 @@ def add(commands: Commands) -> None:
     parser = commands.add_parser(
         "doctor",
         help="check that everything a run needs is installed and works",
-        description="Check the versions of packages, Chromium and its driver, that a page loads "
-        "and reacts to clicks, its font, the cassettes of the items that pytest collects here, and "
-        "that there is a key. With --miniwob-remote, the Selenium Grid is checked in place of "
-        "Chromium. Shows how to fix problems, and exits with 1 if there are any. Makes no network "
-        "requests except to the Grid, and does not print the key.",
+        description="Check the versions of packages, Chromium and its driver (or the Selenium "
+        "Grid), that a page loads and reacts to clicks, its font, the cassettes of the items that "
+        "pytest collects here, and that there is a key, which is not shown. Exits with 1 if there "
+        "is a problem.",
     )
     add_pytest_args(parser)
     add_browser(parser)
