@@ -39,8 +39,7 @@ Examples:
   miniwob-agent cassettes lint                  is every recording intact and used?
   miniwob-agent compare git:main results.jsonl  what did a change do?
 
-Arguments after -- are those of a pytest run, whose items are meant: miniwob-agent show click-tab/3
--- tests/test_mine.py. `miniwob-agent COMMAND --help` describes a command.
+Arguments after -- are those of the pytest run whose items are meant.
 """
 
 

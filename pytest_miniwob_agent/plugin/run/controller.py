@@ -188,14 +188,14 @@ class Controller:
         if self._results is not None and (self._state.selection.to_run or empty_shard):
             with self._step("results"):
                 self._results.write_and_judge(self._outcomes)
-        verdict = self._results and self._results.verdict
+        verdict = self._results.verdict if self._results is not None else None
         if self._report is not None and (self._outcomes or empty_shard):
             with self._step("report"):
                 self._report.write(
                     self._outcomes,
                     judged=self._state.settings.baseline is not None,
                     shard=shard_of(self._config, self._state),
-                    verdict=verdict or None,
+                    verdict=verdict,
                     broken=bool(session.shouldstop or session.shouldfail)
                     or session.exitstatus == pytest.ExitCode.INTERRUPTED,
                     sent=self._state.settings.sent_pictures,
