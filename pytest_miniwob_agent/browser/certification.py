@@ -1,7 +1,4 @@
-"""Certification of pages: equal actions lead to equal observations.
-
-Whatever the browser, the pages before, and the pauses between the actions.
-"""
+"""Certification of pages: equal actions lead to equal observations, whatever came before them."""
 
 from __future__ import annotations
 
@@ -13,13 +10,14 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from difflib import unified_diff
 
+from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
 from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.core import actions
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import BrowserError, PageError
 from pytest_miniwob_agent.core.observations import Observation, Transition
-from pytest_miniwob_agent.core.protocols import Page, Remarking, Visible
-from pytest_miniwob_agent.pictures.difference import compare
+from pytest_miniwob_agent.core.protocols import Page
+from pytest_miniwob_agent.pictures.image import compare
 
 STEPS, FURTHER_STEPS, POINT_STEPS = 12, 10, 10
 """Numbers of actions to try on a case: clicks, texts and keys, then others, and on a full screen
@@ -34,10 +32,7 @@ PAUSE = 0.3
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The result for one case: what differs between two passes, empty where all agree.
-
-    `observations` is their number in a pass, `remarks` are what the page's author should know.
-    """
+    """What differs between two passes of a case, empty where all agree, and its page's remarks."""
 
     case: Case
     observations: int
@@ -74,7 +69,7 @@ def explore(env: Page, *, pause: float = 0, full: bool = False, pixels: bool = F
     chance = random.Random(0)
 
     def see(action: str, transition: Transition) -> None:
-        look = pixels and not transition.done and isinstance(env, Visible)
+        look = pixels and not transition.done
         picture = env.look().png if look else b""  # type: ignore[attr-defined]
         seen.append(Seen(action, transition, picture))
 
@@ -154,7 +149,7 @@ def _points_and_times(observation: Observation, step: int) -> actions.Action | N
 
 def certify(
     cases: Sequence[Case],
-    open_page: Callable[[Browser, Case], Page],
+    open_page: Callable[[Browser, Case], MiniwobEnvironment],
     start_browser: Callable[[], Browser],
     others: Mapping[str, Callable[[], Browser]],
     progress: Callable[[str], None] = lambda text: None,
@@ -175,8 +170,8 @@ def certify(
         others: makes other browsers to compare with, by the names that differences give them.
         progress: called with a line of text before each case of each pass.
         pause: the longest pause between two actions in the last pass, in seconds.
-        full: True for screens of everything that shows.
-        pixels: True to compare pictures of the screens, too.
+        full: screens of everything that shows.
+        pixels: compare pictures of the screens, too.
     """
     passes = [
         ("first pass", start_browser, cases),
@@ -197,8 +192,7 @@ def certify(
                     seen[case][name] = explore(page, pause=longest, full=full, pixels=pixels)
                 except (BrowserError, PageError) as error:
                     errors.setdefault(case, str(error))
-                if isinstance(page, Remarking):
-                    remarks[case].update(dict.fromkeys(page.remarks()))
+                remarks[case].update(dict.fromkeys(page.remarks()))
 
     def verdict(case: Case) -> Verdict:
         known = tuple(remarks[case])

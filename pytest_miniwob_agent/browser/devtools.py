@@ -10,11 +10,7 @@ import json
 import time
 from typing import Any
 
-from selenium.common.exceptions import (
-    JavascriptException,
-    TimeoutException,
-    WebDriverException,
-)
+from selenium.common.exceptions import JavascriptException, TimeoutException, WebDriverException
 from websocket import WebSocket, WebSocketException, WebSocketTimeoutException
 
 Command = tuple[str, dict[str, Any]]
@@ -27,8 +23,11 @@ DIRECT: dict[str, Any] = {"http_proxy_host": "unused", "http_no_proxy": ["*"]}
 """Further ones, to use no proxy of the environment: the exceptions only count beside a proxy."""
 
 
-class ConnectionLost(WebDriverException):
-    """The WebSocket was closed by the other side."""
+LOST = {
+    "Inspector.targetCrashed": "the page crashed",
+    "Target.detachedFromTarget": "the window was closed",
+}
+"""Events after which the browser would not answer."""
 
 
 class DevTools:
@@ -42,11 +41,7 @@ class DevTools:
         self._session: str | None = None
 
     def attach(self, window: str) -> None:
-        """Send the commands that follow to the page of a window, which the driver's handle names.
-
-        Raises:
-            WebDriverException: the browser has no such window, or is lost.
-        """
+        """Send the commands that follow to the page of a window, by the driver's handle."""
         attached = self.call("Target.attachToTarget", targetId=window, flatten=True)
         self._session = attached["sessionId"]
         # With its overlay on, as when its developer tools are open, the browser does not keep moves
@@ -54,18 +49,14 @@ class DevTools:
         self.send(("Inspector.enable", {}), ("DOM.enable", {}), ("Overlay.enable", {}))
 
     def call(self, method: str, **params: Any) -> dict[str, Any]:
-        """Send a command and return its result.
-
-        Raises:
-            WebDriverException: the browser refuses the command, does not answer, or is lost.
-        """
+        """Send a command and return its result."""
         return self.send((method, params))[0]
 
     def send(self, *commands: Command) -> list[dict[str, Any]]:
         """Send commands without waiting in between, and return their results.
 
         Raises:
-            WebDriverException: as for `call`; of several errors, the first.
+            WebDriverException: the browser refuses one, does not answer, or is lost.
         """
         end = time.monotonic() + self.timeout
         first = self._last + 1
@@ -82,31 +73,24 @@ class DevTools:
                 answer = json.loads(self._socket.recv())
                 if answer.get("id", 0) >= first:  # not one of commands that were given up
                     answers[answer["id"]] = answer
-                elif "method" in answer:
-                    self._hear(answer)
+                elif lost := LOST.get(answer.get("method", "")):
+                    raise WebDriverException(lost)
         except WebSocketTimeoutException:
             raise TimeoutException(f"timed out after {self.timeout:g} seconds") from None
         except WebSocketException as error:
-            raise ConnectionLost(f"the connection to the browser is lost: {error}") from None
+            raise WebDriverException(f"the connection to the browser is lost: {error}") from None
         ordered = [answers[number] for number in sorted(answers)]
         for answer in ordered:
             if "error" in answer:
                 raise WebDriverException(answer["error"]["message"])
         return [answer["result"] for answer in ordered]
 
-    def _hear(self, event: dict[str, Any]) -> None:
-        """Raise an event after which the browser would not answer as a `WebDriverException`."""
-        if event["method"] == "Inspector.targetCrashed":
-            raise WebDriverException("the page crashed")
-        if event["method"] == "Target.detachedFromTarget":
-            raise WebDriverException("the window was closed")
-
     def evaluate(self, function: str, *values: Any) -> Any:
         """Call a function of the page, such as `miniwobAgent.read`, and return its result.
 
         Raises:
             JavascriptException: the function threw an error.
-            WebDriverException: as for `call`.
+            WebDriverException: as for `send`.
         """
         expression = f"{function}(...{json.dumps(values)})"
         answer = self.call(

@@ -13,7 +13,6 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
-from urllib.parse import quote
 
 from selenium import webdriver
 from selenium.common.exceptions import JavascriptException, WebDriverException
@@ -40,14 +39,6 @@ POLL = 0.002
 
 LEFT = re.compile("navigated|context|detached", re.IGNORECASE)
 """Errors of the driver where a page is left while it is read."""
-
-REINSERTED = """<p style="height: 100px; background: red"></p>
-<script>
-  let clicked = false;
-  const shown = document.querySelector("p");
-  shown.onmouseover = () => document.body.append(shown);
-  shown.onclick = () => { clicked = true; };
-</script>"""
 
 
 def open_environment(browser: Browser, case: Case, page: TaskPage) -> MiniwobEnvironment:
@@ -99,18 +90,16 @@ class MiniwobEnvironment:
     def _load(self, driver: webdriver.Remote) -> None:
         driver.get(page_url(self._case.task))
 
-    def _read(self, function: str, *values: Any) -> dict[str, Any]:
+    def _read(self, function: str, *values: Any) -> Any:
         """Have the page read, by one of the functions of page/api.js."""
-        read: dict[str, Any] = self._browser.call(f"miniwobAgent.{function}", *values)
-        return read
+        return self._browser.call(f"miniwobAgent.{function}", *values)
 
     def step(self, action: Action) -> Transition:
         """Carry out an action with native input, let the page settle, and read it."""
         with self._browser.guard(f"doing {action}") as driver:
             planned, self._next = self._aim(action), None
             if planned.error is None:
-                self._browser.draw_pointer(planned.pointed[:1])
-                self._browser.linger()
+                self._browser.show_pointer(planned.pointed[:1], linger=True)
                 for number, part in enumerate(planned.parts):
                     if number:
                         self._browser.call("miniwobAgent.ask", "frame")
@@ -120,8 +109,7 @@ class MiniwobEnvironment:
                 read = self._read("readAfter", wait, self._full)
             else:
                 read = self._read("read", isinstance(action, Scroll))
-            self._browser.draw_pointer(planned.pointed[1:])
-            self._browser.linger()
+            self._browser.show_pointer(planned.pointed[1:], linger=True)
         return self._transition(read, planned.error)
 
     def remarks(self) -> Sequence[str]:
@@ -129,11 +117,7 @@ class MiniwobEnvironment:
         return ()
 
     def live(self, seconds: float) -> tuple[float, bool]:
-        """Let time pass on the page for a person who uses it.
-
-        Returns:
-            The reward, and True if the page has judged.
-        """
+        """Let time pass for a person who uses the page; its reward, and True if it has judged."""
         with self._browser.guard(f"showing {self._name}"):
             read = self._read("live", round(seconds * 1000))
         return float(read["reward"]), bool(read["done"])
@@ -142,8 +126,7 @@ class MiniwobEnvironment:
         """The visible page as HTML; actions may name every element in it by its `data-ref`."""
         with self._browser.guard(f"reading {self._name}"):
             html, ids = self._browser.call("miniwobAgent.html")
-        for id_ in ids:
-            self._points.setdefault(id_, None)
+        self._points = dict.fromkeys(ids) | self._points
         return str(html)
 
     def fonts(self) -> list[str]:
@@ -160,20 +143,6 @@ class MiniwobEnvironment:
             fonts = [font for answer in devtools.send(*ask) for font in answer["fonts"]]
         own = {True: "", False: " of this machine"}
         return sorted({font["familyName"] + own[font["isCustomFont"]] for font in fonts})
-
-    def clicks_what_reinserts_itself(self) -> bool:
-        """True if a click lands on an element that inserts itself again under the pointer.
-
-        It does not where the browser sends `BOUNDARY_EVENTS` and has no switch for them. The page
-        is left for this.
-        """
-        with self._browser.guard("clicking an element that inserts itself again") as driver:
-            driver.get(f"data:text/html,{quote(REINSERTED)}")
-            mouse = Gesture(driver)
-            mouse.move((50, 50))
-            mouse.click()
-            self._browser.perform(mouse.steps)
-            return bool(self._browser.call("(() => clicked)"))
 
     def look(
         self,
@@ -195,7 +164,7 @@ class MiniwobEnvironment:
             width, height = VIEWPORT if whole else view["size"]
             clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
             picture = self._browser.devtools.call("Page.captureScreenshot", format="png", clip=clip)
-            self._browser.draw_pointer(points[:1])
+            self._browser.show_pointer(points[:1])
         boxes = tuple(tuple(box) for box in view["boxes"])
         shot = Shot(base64.b64decode(picture["data"]), (width, height), tuple(points), boxes)
         if not wanted and zoom == 1 and not rulers:
@@ -215,9 +184,9 @@ class MiniwobEnvironment:
             left, point = self._browser.call("miniwobAgent.ask", *ask)
             if point is None:
                 break
-            gesture = Gesture(driver, self._browser.held)
-            gesture.move(point)
-            self._browser.perform(gesture.steps)
+            mouse = Gesture(driver, self._browser.held)
+            mouse.move(point)
+            self._browser.perform(mouse.steps)
         return left
 
     def _aim(self, action: Action) -> NativeInput:
@@ -228,10 +197,10 @@ class MiniwobEnvironment:
             self._next = NativeInput(action, self._browser, self._points, slow)
         return self._next
 
-    def _transition(self, read: dict[str, Any], error: str | None = None) -> Transition:
+    def _transition(self, read: Any, error: str | None = None) -> Transition:
         """The page as it was read; keeps the points of its elements."""
-        self._points = {element["id"]: element.pop("point") for element in read["elements"]}
-        self._points.pop(None, None)  # type: ignore[call-overload]
+        points = {element["id"]: element.pop("point") for element in read["elements"]}
+        self._points = {id_: point for id_, point in points.items() if id_ is not None}
         elements = (
             Element(**{**element, "details": tuple(map(tuple, element.get("details", ())))})
             for element in read["elements"]
@@ -243,8 +212,7 @@ class MiniwobEnvironment:
 class OwnPageEnvironment(MiniwobEnvironment):
     """A page of your own, and the pages of its folder that it leads to.
 
-    Trial, goal, clock, random numbers, ids and what the pages store go on from one to the next
-    (page/visit.js).
+    Trial, goal, clock, random numbers, ids and storage go on from one to the next (page/visit.js).
     """
 
     def __init__(self, browser: Browser, case: Case, page: TaskPage) -> None:
@@ -254,37 +222,28 @@ class OwnPageEnvironment(MiniwobEnvironment):
         self._url = own_page_url(page)
         self._name = str(display_path(page.file))
         self._said: list[str] = []
-        """Remarks of this trial."""
         self._taken = 0
-        """The number of them that `remarks` has returned."""
+        """Remarks of this trial, and the number of them that `remarks` has returned."""
 
     def remarks(self) -> Sequence[str]:
-        """Return what the author of the pages should know since the last call, once per trial.
-
-        Missing files, addresses out of the folder, refused windows and downloads, and errors of
-        scripts.
-        """
+        """Return what the author of the pages should know since the last call, once per trial."""
         new = self._said[self._taken :]
         self._taken = len(self._said)
         return new
 
     def _load(self, driver: webdriver.Remote) -> None:
         assert self._browser.server is not None  # as the browser runs
-        self._said, self._taken = [], 0
         self._server = self._browser.server
         self._server.root = self._root
         self._server.missed.clear()
+        self._said, self._taken = [], 0
         self._browser.before_next_page = self._leave
         driver.get(self._url)
         # Nobody goes back to other tasks.
         self._browser.devtools.call("Page.resetNavigationHistory")
 
-    def _read(self, function: str, *values: Any) -> dict[str, Any]:
-        """Have the page read, once no other one is about to come.
-
-        Raises:
-            PageError: it can't be a task.
-        """
+    def _read(self, function: str, *values: Any) -> Any:
+        """Have the page read, once no other one is about to come."""
         while True:
             try:
                 read = super()._read(function, *values)
@@ -292,9 +251,15 @@ class OwnPageEnvironment(MiniwobEnvironment):
                 if not LEFT.search(str(error)):
                     raise
                 read = {"leaving": True}
-            self._note(read)
+            missed = sorted(self._server.missed)
+            self._server.missed.clear()
+            found = [*read.pop("remarks", ()), *(f"there is no file {path}" for path in missed)]
+            self._said += [text for text in dict.fromkeys(found) if text not in self._said]
             if "fault" in read:
-                raise PageError(self._describe(read["path"], read["fault"]))
+                file = self._server.own_file(read["path"])
+                where = self._name if file is None else str(display_path(file))
+                fault = sanitize_line(f"{where}: {read['fault']}")
+                raise PageError("\n".join([fault, *(f"  {text}" for text in self._said)]))
             if not read.get("leaving"):
                 return read
             if self._await_next_page():
@@ -320,17 +285,3 @@ class OwnPageEnvironment(MiniwobEnvironment):
                     return bool(begun)
             time.sleep(POLL)
         raise BrowserLost(f"the page after {self._name} did not come")
-
-    def _note(self, read: dict[str, Any]) -> None:
-        """Keep remarks of the page and of its server."""
-        missed = sorted(self._server.missed)
-        self._server.missed.clear()
-        found = [*read.pop("remarks", ()), *(f"there is no file {path}" for path in missed)]
-        self._said += [text for text in dict.fromkeys(found) if text not in self._said]
-
-    def _describe(self, path: str, fault: str) -> str:
-        """An error of a page, with its file and what the page remarked."""
-        file = self._server.own_file(path)
-        where = self._name if file is None else str(display_path(file))
-        lines = [f"{where}: {fault}", *(f"  {text}" for text in self._said)]
-        return "\n".join(sanitize_line(line) if n == 0 else line for n, line in enumerate(lines))

@@ -31,28 +31,15 @@ _FAILURES = (WebDriverException, HTTPError, OSError)
 
 
 class GridStatus(NamedTuple):
-    """The nodes of a Grid that are up.
+    """What the nodes offer that are up: browsers, slots for Chrome, and those without a session."""
 
-    Attributes:
-        versions: the versions of Selenium that they run.
-        offered: the browsers that they have slots for, as a text.
-        slots: the number of their slots for Chrome.
-        free: the number of those that have no session.
-    """
-
-    versions: list[str]
     offered: str
     slots: int
     free: int
 
 
 class GridLauncher:
-    """Opens a session on a Grid.
-
-    Args:
-        grid: the Grid.
-        headed: show the window, on the node's display.
-    """
+    """Opens a session on a Grid, as `LocalLauncher` starts a browser here."""
 
     def __init__(self, grid: Grid, *, headed: bool = False) -> None:
         self._grid = grid
@@ -71,11 +58,10 @@ class GridLauncher:
                 "only reached through a proxy, --miniwob-serve names this machine as nodes reach it"
             )
         name = host or listen
-        hint = "--miniwob-serve HOST[:PORT] names another address or port"
-        return Serving(listen, port, f"[{name}]" if ":" in name else name, hint)
+        return Serving(listen, port, f"[{name}]" if ":" in name else name)
 
     def complete(self, options: webdriver.ChromeOptions) -> None:
-        """Add the given capabilities and the session's name, as in `Launcher`."""
+        """Add the given capabilities and the session's name."""
         given = dict(self._grid.capabilities)
         chrome = dict(given.pop(CHROME_OPTIONS, {}))
         options.arguments[:0] = chrome.pop("args", [])  # Chromium takes the last of equal switches
@@ -88,7 +74,7 @@ class GridLauncher:
             options.add_argument("--headless=new")
 
     def start(self, options: webdriver.ChromeOptions, timeout: float) -> webdriver.Remote:
-        """Open a session, as in `Launcher`; a Grid that is full keeps it in its queue."""
+        """Open a session; a Grid that is full keeps it in its queue."""
         client = self._client(SESSION_TIMEOUT)
         try:
             driver = webdriver.Remote(self._grid.url, options=options, client_config=client)
@@ -99,7 +85,7 @@ class GridLauncher:
         return driver
 
     def connect(self, driver: webdriver.Remote) -> WebSocket:
-        """Open the WebSocket that the Grid offers to its node's browser, as in `Launcher`."""
+        """Open the WebSocket that the Grid offers to its node's browser."""
         address = re.sub("^http", "ws", self._grid.url)
         try:
             return create_connection(
@@ -134,14 +120,13 @@ class GridLauncher:
             ) from None
         finally:
             connection.close()
-        if answer.get("status") == 401 and self._grid.user is None:
-            raise BrowserError(
-                f"{self._where} asks for a user and a password: set {USER} and {PASSWORD}"
-            )
         if answer.get("status") == 401:
+            names = f"{USER} and {PASSWORD}"
             raise BrowserError(
-                f"{self._where} refuses the user and the password: correct {USER} and {PASSWORD}, "
-                "or those in --miniwob-remote"
+                f"{self._where} asks for a user and a password: set {names}"
+                if self._grid.user is None
+                else f"{self._where} refuses the user and the password: correct {names}, or those "
+                "in --miniwob-remote"
             )
         value = answer.get("value")
         if not isinstance(value, dict) or "ready" not in value:
@@ -150,7 +135,6 @@ class GridLauncher:
                 "another way. Is --miniwob-remote right?"
             )
         nodes = [node for node in value.get("nodes", ()) if node["availability"] == "UP"]
-        versions = {node.get("version", "").partition(" ")[0] for node in nodes}
         slots = [
             (str(slot["stereotype"].get("browserName")), slot.get("session"))
             for node in nodes
@@ -158,7 +142,7 @@ class GridLauncher:
         ]
         offered = listed(sorted({browser for browser, _ in slots})) or "nothing"
         chrome = [session for browser, session in slots if browser == "chrome"]
-        return GridStatus(sorted(versions), offered, len(chrome), chrome.count(None))
+        return GridStatus(offered, len(chrome), chrome.count(None))
 
     def kill(self, *, orderly: bool = False) -> None:
         """End the session; one that can't be reached is ended by its node's --session-timeout."""

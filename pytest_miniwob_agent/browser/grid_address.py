@@ -43,9 +43,6 @@ class Grid:
 
     Attributes:
         url: the Grid's address, without a user.
-        user: the user, or None.
-        password: the user's password.
-        capabilities: further capabilities.
         serve: the name and port by which nodes reach our pages; None for the address of the
             interface that leads to the Grid.
         worker: the name of the worker, such as `gw3`, empty without pytest-xdist.
@@ -89,19 +86,10 @@ class Grid:
         return [text for text in [self.user, self.password, *_texts(vendors)] if text]
 
     def for_worker(self, worker: str) -> Grid:
-        """Return the Grid as a worker uses it: a given port is that of the first worker.
-
-        Raises:
-            UsageError: there is no port for this worker.
-        """
+        """Return the Grid as a worker uses it: a given port is that of the first worker."""
         serve = self.serve
         if serve is not None and serve.port and worker.startswith("gw"):
             serve = HostPort(serve.host, serve.port + int(worker.removeprefix("gw")))
-            if serve.port > 65535:
-                raise UsageError(
-                    f"--miniwob-serve: worker {worker} would serve at port {serve.port}, as each "
-                    "worker takes the next one: give a lower port"
-                )
         return replace(self, worker=worker, serve=serve)
 
 

@@ -13,28 +13,18 @@ from selenium.webdriver import ActionChains, Keys
 
 from pytest_miniwob_agent.browser.process import VIEWPORT, Browser, Step
 from pytest_miniwob_agent.core import actions
-from pytest_miniwob_agent.core.actions import (
-    MAX_PIXELS,
-    MAX_POINTS,
-    MAX_PRESSES,
-    MAX_SECONDS,
-    MAX_TEXT,
-)
 from pytest_miniwob_agent.core.text import sanitize_line
 
 DRAG_MOVES = 10
 """Moves of the mouse from the start of a drag to its end. Pages recognise a drag by the first, and
 sort dragged elements by the others."""
 
-KEY_CODES: dict[str, str] = {
-    **{name: getattr(Keys, name) for name in ("ENTER", "TAB", "SPACE", "ESCAPE", "BACKSPACE")},
-    **{name: getattr(Keys, name) for name in ("DELETE", "HOME", "END")},
-    **{f"ARROW{way}": getattr(Keys, f"ARROW_{way}") for way in ("UP", "DOWN", "LEFT", "RIGHT")},
-    **{f"PAGE{way}": getattr(Keys, f"PAGE_{way}") for way in ("UP", "DOWN")},
-    "CTRL": Keys.CONTROL,
-    "SHIFT": Keys.SHIFT,
-    "ALT": Keys.ALT,
-}
+_KEYS = (
+    *("ENTER", "TAB", "SPACE", "ESCAPE", "BACKSPACE", "DELETE", "HOME", "END", "PAGE_UP"),
+    *("PAGE_DOWN", "ARROW_UP", "ARROW_DOWN", "ARROW_LEFT", "ARROW_RIGHT"),
+)
+KEY_CODES: dict[str, str] = {name.replace("_", ""): getattr(Keys, name) for name in _KEYS}
+KEY_CODES |= {"CTRL": Keys.CONTROL, "SHIFT": Keys.SHIFT, "ALT": Keys.ALT}
 """WebDriver's characters for the keys of `Press`, `Hold` and `Release`, by their names."""
 
 MODIFIERS = {"ALT": 1, "CTRL": 2, "SHIFT": 8}
@@ -131,7 +121,7 @@ class NativeInput:
 
     Args:
         action: the action to carry out.
-        browser: the browser.
+        browser: the browser of the page.
         points: the points to click of the elements on the page, by id; None where unknown.
         slow: True to make every move of a drag a part, so that time can pass between them.
 
@@ -190,19 +180,19 @@ class NativeInput:
             case actions.HoverAt(point):
                 self.gesture.move(self._inside(point))
             case actions.DragFrom(drag_points):
-                enough = 2 <= len(drag_points) <= MAX_POINTS
-                _require(enough, f"a drag has 2 to {MAX_POINTS} points")
+                fits = 2 <= len(drag_points) <= actions.MAX_POINTS
+                _require(fits, f"a drag has 2 to {actions.MAX_POINTS} points")
                 self._drag_along([self._inside(point) for point in drag_points])
-            case actions.Wait(seconds):
-                _check_time(seconds)
-            case actions.Follow(element, seconds):
-                _check_time(seconds)
-                self._click(element, times=0)
+            case actions.Wait(seconds) | actions.Follow(seconds=seconds):
+                limit = f"time can pass for up to {actions.MAX_SECONDS} seconds"
+                _require(0 < seconds <= actions.MAX_SECONDS, f"{limit}, not for {seconds:g}")
+                if isinstance(self.action, actions.Follow):
+                    self._click(self.action.element, times=0)
             case actions.Select():
                 self._select(self.action)
             case actions.Scroll(element, pixels):
-                turns = 0 < abs(pixels) <= MAX_PIXELS
-                _require(turns, f"a wheel can't be turned by {pixels} pixels")
+                fits = 0 < abs(pixels) <= actions.MAX_PIXELS
+                _require(fits, f"a wheel can't be turned by {pixels} pixels")
                 self.gesture.move(self._point(element))
                 self.gesture.scroll(round(pixels))
             case _:
@@ -210,16 +200,17 @@ class NativeInput:
 
     def _add_keys(self) -> None:
         match self.action:
-            case actions.Enter(text, element):
-                _check_typable(text)
-                self._click(element)
-                self.gesture.keys.send_keys(text)
-            case actions.Type(text):
-                _check_typable(text)
+            case actions.Enter(text) | actions.Type(text):
+                limit = f"a text can have {actions.MAX_TEXT} characters"
+                _require(len(text) <= actions.MAX_TEXT, f"{limit}, not {len(text)}")
+                for letter in _UNTYPABLE.findall(text):
+                    raise _Impossible(f"no key types the character U+{ord(letter):04X}")
+                if isinstance(self.action, actions.Enter):
+                    self._click(self.action.element)
                 self.gesture.keys.send_keys(text)
             case actions.Press(key, times):
-                allowed = f"a key can be pressed 1 to {MAX_PRESSES} times"
-                _require(1 <= times <= MAX_PRESSES, f"{allowed}, not {times}")
+                limit = f"a key can be pressed 1 to {actions.MAX_PRESSES} times"
+                _require(1 <= times <= actions.MAX_PRESSES, f"{limit}, not {times}")
                 self.gesture.keys.send_keys(_code_of(key) * times)
             case actions.Hold(key):
                 self.gesture.keys.key_down(_code_of(key))
@@ -296,8 +287,8 @@ class NativeInput:
             self.gesture.release()
             return
         _require(
-            found.get("skip", 0) + found.get("take", 0) <= MAX_TEXT,
-            f"only the first {MAX_TEXT} characters of a field can be selected in part",
+            found.get("skip", 0) + found.get("take", 0) <= actions.MAX_TEXT,
+            f"only the first {actions.MAX_TEXT} characters of a field can be selected in part",
         )
         self.gesture.move(found["point"])
         self.gesture.click()
@@ -318,7 +309,7 @@ class NativeInput:
         return list(self._aim("aim", [[id_, at]])[0])
 
     def _aim(self, name: str, *values: Any) -> Any:
-        """Call a function of the page that returns an error as a text."""
+        """Call a function of the page whose errors are texts."""
         answer = self._ask(name, *values)
         if isinstance(answer, str):
             raise _Impossible(answer)
@@ -335,29 +326,15 @@ class NativeInput:
 
 
 def _require(possible: Any, otherwise: str) -> None:
-    """Raise an error as `_Impossible` unless the action is possible."""
     if not possible:
         raise _Impossible(otherwise)
 
 
 def _is_near(place: actions.Place) -> bool:
     """True for numbers that are neither NaN nor far beyond a page's edges."""
-    return all(abs(number) <= MAX_PIXELS for number in place)
+    return all(abs(number) <= actions.MAX_PIXELS for number in place)
 
 
 def _code_of(key: str) -> str:
     _require(key in KEY_CODES, f"there is no key {sanitize_line(key)}")
     return KEY_CODES[key]
-
-
-def _check_time(seconds: float) -> None:
-    _require(
-        0 < seconds <= MAX_SECONDS,
-        f"time can pass for up to {MAX_SECONDS} seconds, not for {seconds:g}",
-    )
-
-
-def _check_typable(text: str) -> None:
-    _require(len(text) <= MAX_TEXT, f"a text can have {MAX_TEXT} characters, not {len(text)}")
-    if match := _UNTYPABLE.search(text):
-        raise _Impossible(f"no key types the character U+{ord(match[0]):04X}")

@@ -22,11 +22,9 @@ from pytest_miniwob_agent.browser.watchdog import Watchdog
 from pytest_miniwob_agent.core.errors import BrowserError
 
 SHELLS = ("chromium-headless-shell", "chrome-headless-shell")
-"""Names of Chromium's headless shell: the same engine without the parts of a window. It replays in
-about half the processor time."""
-
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-"""Names of whole browsers."""
+"""Names of Chromium's headless shell, which replays in about half the processor time, and of whole
+browsers."""
 
 MAC_CHROME = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
 
@@ -115,26 +113,24 @@ def find_driver(browser: str) -> str:
 
 
 class LocalLauncher:
-    """Starts Chromium on this machine. It does not outlive this process.
+    """Starts Chromium on this machine, one at a time. It does not outlive this process.
 
-    Args:
-        path: the browser's executable; None looks for one.
-        headed: show the window.
+    `GridLauncher` has the same methods. All but the last two raise a `BrowserError` that says what
+    to do. Without a `path` an executable is looked for; `headed` shows the window.
     """
 
     def __init__(self, path: str | None = None, *, headed: bool = False) -> None:
         self._path = path
         self._headed = headed
         self._driver: webdriver.Chrome | None = None
-        self._service: webdriver.ChromeService | None = None
         self._watchdog: Watchdog | None = None
 
     def serving(self) -> Serving:
-        """Return that pages are served on loopback, at any port."""
+        """Where pages are to be served for the browser: on loopback, at any port."""
         return Serving()
 
     def complete(self, options: webdriver.ChromeOptions) -> None:
-        """Add the executable, and what it needs here, as in `Launcher`."""
+        """Add what the browser needs here to the options of `Browser.options`."""
         # The driver is on this machine; a proxy for HTTP would not reach it.
         BaseOptions.ignore_local_proxy_environment_variables(options)
         options.binary_location = find_browser(self._path, headed=self._headed)
@@ -144,17 +140,17 @@ class LocalLauncher:
             options.add_argument("--no-sandbox")  # Chromium refuses to sandbox itself for root
 
     def start(self, options: webdriver.ChromeOptions, timeout: float) -> webdriver.Chrome:
-        """Start Chromium, as in `Launcher`."""
+        """Start a browser with complete options; it may take `timeout` real seconds to answer."""
         driver_path = find_driver(options.binary_location)
         self._watchdog = Watchdog()
         folder = self._watchdog.folder
         try:
-            self._service = webdriver.ChromeService(
+            service = webdriver.ChromeService(
                 driver_path,
                 env={**os.environ, "TMPDIR": folder, "FONTCONFIG_FILE": _font_settings(folder)},
                 popen_kw={"process_group": self._watchdog.group},  # Ctrl-C does not reach it there
             )
-            self._driver = webdriver.Chrome(options=options, service=self._service)
+            self._driver = webdriver.Chrome(options=options, service=service)
         except (WebDriverException, OSError) as error:
             self.kill()
             raise BrowserError(
@@ -167,7 +163,7 @@ class LocalLauncher:
         return self._driver
 
     def connect(self, driver: webdriver.Remote) -> WebSocket:
-        """Open a WebSocket to the browser, as in `Launcher`."""
+        """Open a WebSocket to the browser of a driver, for its protocol (`DevTools`)."""
         address = driver.capabilities["goog:chromeOptions"]["debuggerAddress"]
         direct = build_opener(ProxyHandler({}))  # it is on this machine, as the driver
         try:
@@ -181,9 +177,9 @@ class LocalLauncher:
             ) from error
 
     def kill(self, *, orderly: bool = False) -> None:
-        """End the browser and its driver, as in `Launcher`."""
-        driver, service, watchdog = self._driver, self._service, self._watchdog
-        self._driver = self._service = self._watchdog = None
+        """End the browser and its driver, in any state: by force, or first in order."""
+        driver, watchdog = self._driver, self._watchdog
+        self._driver = self._watchdog = None
         if driver is not None:
             if orderly:
                 with contextlib.suppress(WebDriverException, HTTPError, OSError):
@@ -191,26 +187,22 @@ class LocalLauncher:
             driver.command_executor.close()  # type: ignore[union-attr]
         if watchdog is not None:
             watchdog.end()
-        if service is not None and service.process is not None:
-            service.process.communicate()
+        if driver is not None and driver.service.process is not None:
+            driver.service.process.communicate()
             # Otherwise the service would try to stop it again when it is collected.
-            service.process = None  # type: ignore[assignment]
+            driver.service.process = None  # type: ignore[assignment]
 
     def explain(self, error: BaseException) -> str:
-        """Return the first line of the error."""
+        """The reason for an error of a browser that ran, in a line without secrets."""
         return first_line(error)
 
 
 def _font_settings(folder: str) -> str:
-    """Write settings that draw letters in grey and without hinting on any machine.
+    """Write a file for `FONTCONFIG_FILE` that draws letters in grey and without hinting anywhere.
 
     Text of the page keeps to its own outlines anyway (page/style.js), but text in drawings follows
-    fontconfig, and a headless shell has settings of its own. The machine's are included, so that
-    its fonts are found.
-
-    Returns:
-        The file for the variable `FONTCONFIG_FILE`
-        (https://fontconfig.pages.freedesktop.org/fontconfig/fontconfig-user.html).
+    fontconfig (https://fontconfig.pages.freedesktop.org/fontconfig/fontconfig-user.html), and a
+    headless shell has settings of its own.
     """
     machine = Path(os.environ.get("FONTCONFIG_FILE") or "fonts.conf")
     machine = Path(os.environ.get("FONTCONFIG_PATH") or "/etc/fonts") / machine

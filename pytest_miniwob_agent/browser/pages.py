@@ -44,19 +44,11 @@ def own_page_url(page: TaskPage) -> str:
 
 
 class Serving(NamedTuple):
-    """The address at which pages are served, and its name for the browser.
-
-    Attributes:
-        listen: the address to listen on.
-        port: the port; 0 for one that the system chooses.
-        name: the browser's name for that address; an address of IPv6 is in brackets.
-        hint: the way out where the server can't listen there.
-    """
+    """The address and port to listen on (0 for any), and the browser's name for the address."""
 
     listen: str = "127.0.0.1"
     port: int = 0
     name: str = "127.0.0.1"
-    hint: str = ""
 
 
 class PageServer:
@@ -72,12 +64,6 @@ class PageServer:
     """
 
     def __init__(self, serving: Serving) -> None:
-        folder = pages_folder()
-        self._files = {
-            f"/{path.relative_to(folder).as_posix()}": path
-            for path in folder.rglob("*")
-            if path.is_file()
-        }
         self.root: Path | None = None
         self.missed: set[str] = set()
         self._types = mimetypes.MimeTypes()  # without the tables of the machine
@@ -86,10 +72,8 @@ class PageServer:
             server = LoopbackServer(self._serve, 8, serving.listen, serving.port)
         except OSError as error:
             raise BrowserError(
-                f"the pages can't be served on {serving.listen}"
-                + (f":{serving.port}" if serving.port else "")
-                + f": {error}"
-                + (f"; {serving.hint}" if serving.hint else "")
+                f"the pages can't be served on {serving.listen}:{serving.port}: {error}; "
+                "--miniwob-serve HOST[:PORT] names another address or port"
             ) from error
         self.address = f"{serving.name}:{server.port}"
         self.close = server.close
@@ -101,7 +85,7 @@ class PageServer:
         asked = str(environ["PATH_INFO"]).encode("latin-1").decode(errors="replace")
         own = str(environ.get("HTTP_HOST")).partition(":")[0] == OWN_HOST
         is_head = environ["REQUEST_METHOD"] == "HEAD"
-        path = self.own_file(asked) if own else self._files.get(asked)
+        path = self.own_file(asked) if own else _file_in(pages_folder(), asked)
         status, body = "200 OK", b""
         headers = {"Cache-Control": "no-cache"}  # your own pages may change
         if path is None:
@@ -128,12 +112,16 @@ class PageServer:
 
         As with usual servers of sites, `/help` is also `help/index.html` or `help.html`.
         """
-        if self.root is None or "\0" in asked:
+        if self.root is None:
             return None
-        root = self.root.resolve()
-        path = root / asked.strip("/")
-        for candidate in (path, path / INDEX, path.with_name(f"{path.name}.html")):
-            file = candidate.resolve()
-            if file.is_relative_to(root) and file.is_file():
+        path = asked.strip("/")
+        for name in (path, f"{path}/{INDEX}", f"{path}.html"):
+            if file := _file_in(self.root, name):
                 return file
-        return self._files.get(asked) if asked.startswith(SHARED) else None
+        return _file_in(pages_folder(), asked) if asked.startswith(SHARED) else None
+
+
+def _file_in(folder: Path, path: str) -> Path | None:
+    root = folder.resolve()
+    file = (root / path.replace("\0", "").lstrip("/")).resolve()
+    return file if file.is_relative_to(root) and file.is_file() else None

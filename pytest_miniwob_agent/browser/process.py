@@ -1,6 +1,6 @@
 """The browser as pages use it: set up to be deterministic, called, and killed where it fails.
 
-What starts it is a `Launcher`: `local` on this machine, `grid` on a Selenium Grid.
+What starts it is a launcher: that of `local` on this machine, of `grid` on a Selenium Grid.
 """
 
 from __future__ import annotations
@@ -10,32 +10,24 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
 from selenium.webdriver import ActionChains
 from urllib3.exceptions import HTTPError
-from websocket import WebSocket
 
 from pytest_miniwob_agent.browser.devtools import Command, DevTools
 from pytest_miniwob_agent.browser.local import LocalLauncher
 from pytest_miniwob_agent.browser.page import page_script
-from pytest_miniwob_agent.browser.pages import (
-    HOST,
-    ORIGIN,
-    OWN_HOST,
-    OWN_ORIGIN,
-    PageServer,
-    Serving,
-)
+from pytest_miniwob_agent.browser.pages import HOST, ORIGIN, OWN_HOST, OWN_ORIGIN, PageServer
 from pytest_miniwob_agent.core.errors import BrowserLost
+
+if TYPE_CHECKING:
+    from pytest_miniwob_agent.browser.grid import GridLauncher
 
 VIEWPORT = (640, 480)
 """Width and height of the page in CSS pixels; a task's own area is 160 x 210."""
-
-TIMEOUT = 30.0
-"""Real seconds to wait for a page that does not answer."""
 
 STORAGE = "cookies,local_storage,indexeddb,cache_storage,service_workers,file_systems"
 """What a page may store; the cache of the pages themselves stays."""
@@ -79,34 +71,8 @@ SWITCHES = (
     "--window-size=800,720",
 )
 
-
 Step = list[Command] | ActionChains
 """A part of native input: commands that are sent at once, or a chain of keys."""
-
-
-class Launcher(Protocol):
-    """Starts a browser and ends it; there is one at a time.
-
-    All methods but the last two raise a `BrowserError` that says what to do.
-    """
-
-    def serving(self) -> Serving:
-        """Return where pages are to be served for the browser."""
-
-    def complete(self, options: webdriver.ChromeOptions) -> None:
-        """Add what a browser needs where it runs to the options of `Browser.options`."""
-
-    def start(self, options: webdriver.ChromeOptions, timeout: float) -> webdriver.Remote:
-        """Start a browser with complete options; it may take `timeout` real seconds to answer."""
-
-    def connect(self, driver: webdriver.Remote) -> WebSocket:
-        """Open a WebSocket to the browser of a driver, for its protocol (`DevTools`)."""
-
-    def kill(self, *, orderly: bool = False) -> None:
-        """End the browser, in any state: by force, or first in order."""
-
-    def explain(self, error: BaseException) -> str:
-        """Return the reason for an error of a browser that ran, in a line without secrets."""
 
 
 class Browser:
@@ -131,9 +97,9 @@ class Browser:
         *,
         headed: bool = False,
         slowmo: int | None = None,
-        timeout: float = TIMEOUT,
+        timeout: float = 30.0,
         bypass_vcr: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext,
-        launcher: Launcher | None = None,
+        launcher: LocalLauncher | GridLauncher | None = None,
     ) -> None:
         self._bypass_vcr = bypass_vcr
         self._launcher = launcher or LocalLauncher(path, headed=headed)
@@ -142,7 +108,6 @@ class Browser:
         self.server: PageServer | None = None
         """The server of task pages; None before the start."""
         self.timeout = timeout
-        """Real seconds to wait for a page that does not answer."""
         self._session: tuple[webdriver.Remote, DevTools] | None = None
         self._used = False  # since the pointer was taken away
         self.before_next_page: Callable[[], None] | None = None
@@ -220,11 +185,15 @@ class Browser:
 
         The next page's own script clears the storage of the session (page/storage.js).
         """
-        commands = [_clearing(ORIGIN)]
+        origins = [ORIGIN]
         if self.before_next_page is not None:
             self.before_next_page()
             self.before_next_page = None
-            commands.append(_clearing(OWN_ORIGIN))
+            origins.append(OWN_ORIGIN)
+        commands: list[Command] = [
+            ("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": STORAGE})
+            for origin in origins
+        ]
         if self._used:
             self._used = False
             # With `RenderDocument` off, the next page would know where the pointer is. A button is
@@ -237,14 +206,13 @@ class Browser:
         """Set whether the window ignores mouse and keyboard."""
         self.devtools.call("Input.setIgnoreInputEvents", ignore=ignore)
 
-    def draw_pointer(self, points: Sequence[Sequence[int]]) -> None:
-        """Move the pointer that is drawn in the window with `slowmo`."""
-        for point in points if self._slowmo is not None else ():
+    def show_pointer(self, points: Sequence[Sequence[int]], *, linger: bool = False) -> None:
+        """With `slowmo`, move the pointer in the window; linger half of it, before or after."""
+        if self._slowmo is None:
+            return
+        for point in points:
             self.call("miniwobAgent.point", *point)
-
-    def linger(self) -> None:
-        """Sleep for half of `slowmo`: once before an action, once after it."""
-        if self._slowmo is not None:
+        if linger:
             time.sleep(self._slowmo / 2000)
 
     @contextlib.contextmanager
@@ -278,8 +246,3 @@ class Browser:
         if self.server is not None:
             self.server.close()
             self.server = None
-
-
-def _clearing(origin: str) -> Command:
-    """The command that removes what the pages of an origin have stored."""
-    return "Storage.clearDataForOrigin", {"origin": origin, "storageTypes": STORAGE}

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pytest_miniwob_agent.tasks.suites import SUITES
+from pytest_miniwob_agent.tasks.catalogue import SUITES
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.tasks.pages import Catalogue

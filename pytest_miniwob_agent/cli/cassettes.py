@@ -118,12 +118,9 @@ def stats(options: Namespace) -> int:
     """Print the size of cassettes by agent, model and category."""
     from pytest_miniwob_agent.cassettes.folder.steps import count_calls
 
-    rows = count_calls(options.cassettes)
-    if not rows:
-        raise UsageError(
-            f"there are no cassettes in {options.cassettes}; name their folder with --cassettes"
-        )
-    shown = ""
+    folder, shown = options.cassettes, ""
+    if not (rows := count_calls(folder)):
+        raise UsageError(f"there are no cassettes in {folder}; name their folder with --cassettes")
     for (model_folder, category), row in rows.items():
         if model_folder != shown:
             print(shown := model_folder)
@@ -148,7 +145,5 @@ def show(options: Namespace) -> int:
     from pytest_miniwob_agent.plugin.inner import collect
 
     path = find_cassette(options.cassettes, options.case, lambda: collect([]).used.stems)
-    print(display_path(path))
-    for text in shown_calls(path):
-        print(f"\n{text}")
+    print(display_path(path), *shown_calls(path), sep="\n\n")
     return 0

@@ -40,19 +40,22 @@ def add(commands: Commands) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Write the page.
-
-    Raises:
-        UsageError: the name is not valid or taken, or the file exists.
-    """
-    from pytest_miniwob_agent.core.files import shown_from_here, write_atomically
+    """Write the page; a name that is not valid or taken is a `UsageError`."""
+    from pytest_miniwob_agent.core.errors import UsageError
+    from pytest_miniwob_agent.core.files import display_path, shown_from_here, write_atomically
     from pytest_miniwob_agent.plugin.options.reading import pages_of_ini_file
-    from pytest_miniwob_agent.tasks.pages import check_new_task, new_task
+    from pytest_miniwob_agent.tasks.catalogue import DATA
+    from pytest_miniwob_agent.tasks.pages import Catalogue, TaskPage, pages_in
 
     pages: Path = options.pages or next(iter(pages_of_ini_file()), Path(PAGES))
     file = pages / f"{options.name}.html"
-    check_new_task(options.name, file)
+    if file.exists():
+        raise UsageError(f"{display_path(file)} exists: choose another name")
+    root = file.parent.resolve()
+    has_pages = root.is_dir() and any(pages_in(root, root, root.name))
+    Catalogue([root] if has_pages else []).add(TaskPage(options.name, root.name, file, root))
     folder = shown_from_here(pages)
-    write_atomically(file, new_task(options.name, str(folder)))
+    text = (DATA / "new-task.html").read_text(encoding="utf-8")
+    write_atomically(file, text.replace("{name}", options.name).replace("{folder}", str(folder)))
     print(NEXT.format(file=shown_from_here(file), name=options.name, folder=folder), end="")
     return 0

@@ -6,6 +6,8 @@ import json
 import shutil
 import sys
 from argparse import Namespace
+from functools import cache
+from typing import Any
 
 from pytest_miniwob_agent.cli.arguments import (
     Commands,
@@ -33,20 +35,21 @@ def add(commands: Commands) -> None:
 
 def run(options: Namespace) -> int:
     """Print the list."""
-    from pytest_miniwob_agent.tasks.facts import list_tasks
+    from pytest_miniwob_agent.tasks.selectors import select_tasks
     from pytest_miniwob_agent.terminal import layout
 
     catalogue = catalogue_of(options)
-    tasks = list_tasks(selectors_of(options, catalogue), catalogue)
+    selected = select_tasks(selectors_of(options, catalogue), catalogue)
+    tasks = [facts_of(task, category) for category, task in selected]
     if options.format == "json":
-        print(json.dumps([vars(task) for task in tasks], indent=1))
+        print(json.dumps(tasks, indent=1))
         return 0
     markdown = options.format == "markdown"
     rows: list[tuple[str, ...]] = [COLUMNS]
     for task in tasks:
-        name, actions = f"`{task.name}`" if markdown else task.name, ", ".join(task.actions)
-        facts = (task.category, task.rci, task.webwise, actions, task.certified, task.remark)
-        rows.append((name, *facts))
+        shown = task | {"actions": ", ".join(task["actions"])}
+        name = f"`{task['name']}`" if markdown else task["name"]
+        rows.append((name, *(shown[column.lower()] for column in COLUMNS[1:])))
     if markdown:
         rows.insert(1, (":--",) * len(COLUMNS))
         print("\n".join("| " + " | ".join(row) + " |" for row in rows))
@@ -55,3 +58,35 @@ def run(options: Namespace) -> int:
         lines = layout.fitting_table([row[:-1] for row in rows], width, numbers=False)
         print("\n".join(lines))
     return 0
+
+
+def facts_of(task: str, category: str) -> dict[str, Any]:
+    """The facts about a task; `rci` and `webwise` are its groups in these papers."""
+    from pytest_miniwob_agent.tasks.catalogue import SUITES, task_fact
+
+    found = _differences().get(task)
+    certified = "yes" if found else "not tried"
+    for difference in filter(None, found or ()):
+        certified = f"no: {difference.splitlines()[0]}"
+    return {
+        "name": task,
+        "category": category,
+        "suites": [name for name, includes in SUITES.items() if includes(task)],
+        "rci": task_fact(task, "rci"),
+        "webwise": task_fact(task, "webwise"),
+        "actions": task_fact(task, "actions").split(),
+        "certified": certified,
+        "remark": task_fact(task, "remark"),
+    }
+
+
+@cache
+def _differences() -> dict[str, list[str]]:
+    """What differs in each case of a task, by the output of `miniwob-agent certify --output`."""
+    from pytest_miniwob_agent.core.case import Case
+    from pytest_miniwob_agent.tasks.catalogue import DATA
+
+    found: dict[str, list[str]] = {}
+    for case, verdict in json.loads((DATA / "certified.json").read_text("utf-8")).items():
+        found.setdefault(Case.from_id(case).task, []).append(verdict["difference"])
+    return found

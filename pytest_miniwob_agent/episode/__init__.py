@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 
 from pytest_miniwob_agent.core.case import Case, Limits
-from pytest_miniwob_agent.core.errors import CassetteError
+from pytest_miniwob_agent.core.errors import CallLimit, CassetteError, limit_in
 from pytest_miniwob_agent.core.events import Episode
 from pytest_miniwob_agent.core.protocols import Agent, Model, Observer, Page
 from pytest_miniwob_agent.episode.env import AgentEnv
@@ -32,17 +32,8 @@ def run_episode(
 ) -> Episode:
     """Let the agent work on the case until it returns or a limit is reached.
 
-    Args:
-        case: the problem, for the episode's record.
-        agent: what works on it.
-        env: the page.
-        llm: the model; with an `HTTPModel`, all of `LLM` can be used.
-        limits: trials, actions and model calls that are allowed.
-        model: the model's id, for the episode's record.
-        observers: called as the episode goes on.
-
-    Raises:
-        MiniwobError: whatever the environment or the model raises.
+    With an `HTTPModel` the agent can use all of `LLM`; `model` is the model's id. `MiniwobError`s
+    of the environment and the model are raised.
     """
     trace = Trace(env, observers)
     page = AgentEnv(env, limits, agent, trace)
@@ -52,10 +43,10 @@ def run_episode(
     limit = None
     try:
         solving = agent.solve(page, calls, trace.note)
-        if inspect.isawaitable(solving):
-            asyncio.run(_wait_for(solving))
+        if inspect.iscoroutine(solving):
+            asyncio.run(solving)
     except (Exception, BaseExceptionGroup, Stopped) as error:
-        limit = trace.limit_behind(error)
+        limit = limit_in(error) or (trace.limit if isinstance(trace.limit, CallLimit) else None)
         if limit is None and trace.error is None:
             raise
     finally:
@@ -66,7 +57,3 @@ def run_episode(
         raise trace.error
     trace.end_trial(limit or trace.limit)
     return Episode(case, agent.name, model, trace.events)
-
-
-async def _wait_for(solving: Awaitable[None]) -> None:
-    await solving

@@ -18,11 +18,9 @@ class AgentEnv:
     """The page as the agent gets it."""
 
     def __init__(self, page: Page, limits: Limits, agent: Agent, trace: Trace) -> None:
-        self._page = page
-        self._limits = limits
+        self._page, self._limits, self._trace = page, limits, trace
         self._counter = agent if isinstance(agent, ActionCounter) else None
         self._counted = 0
-        self._trace = trace
 
     def reset(self, *, full: bool = False) -> Observation:
         """Begin the next trial."""
@@ -31,7 +29,7 @@ class AgentEnv:
         if trace.trial == self._limits.trials:
             trace.refuse(TrialLimit(f"{self._limits.trials} trials are used up"))
         with trace.keeping_errors():
-            observation = self._page.reset(full=True) if full else self._page.reset()
+            observation = self._page.reset(full=full)
         self._counted = 0
         trace.start_trial(observation)
         return observation

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -21,8 +21,6 @@ from pytest_miniwob_agent.models.requests import ChatCalls, read_completion
 if TYPE_CHECKING:
     import openai  # noqa: TID251 - for types alone
 
-    from pytest_miniwob_agent.models.server import ModelServer
-
 
 class AgentLLM(ChatCalls):
     """The model as the agent gets it, whichever way its calls take; several threads may call it."""
@@ -30,20 +28,18 @@ class AgentLLM(ChatCalls):
     def __init__(self, llm: Model, model: str, limits: Limits, trace: Trace) -> None:
         self.model = model
         self.params = llm.params if isinstance(llm, HTTPModel) else {}
-        self._llm = llm
-        self._limits = limits
-        self._trace = trace
+        self._llm, self._limits, self._trace = llm, limits, trace
         self._mutex = threading.RLock()
         self._calls = 0
         self._conversation: tuple[Message, ...] = ()
+        self._closing = ExitStack()
 
     def complete(self, prompt: str, purpose: str) -> Completion:
         """Answer a prompt; the model may be one that has only this method."""
         if isinstance(self._llm, HTTPModel) or not isinstance(prompt, str):
             return super().complete(prompt, purpose)
-        text = str(prompt)
-        with self._call(purpose, getattr(prompt, "files", {}), None, text) as (_, record):
-            completion = self._llm.complete(text, purpose)
+        with self._call(purpose, getattr(prompt, "files", {}), None, str(prompt)) as (_, record):
+            completion = self._llm.complete(str(prompt), purpose)
             record(completion)
         return completion
 
@@ -59,7 +55,7 @@ class AgentLLM(ChatCalls):
     def post(self, request: ModelRequest) -> ModelResponse:
         """Answer a request of a client or a framework."""
         model = self._http_model("client")
-        with self._call(_purpose_of(request), {}, request) as (origin, record):
+        with self._call("", {}, request) as (origin, record):
             response = model.post(request, origin)
             record(_completion_in(request.path, response))
         return response
@@ -67,11 +63,11 @@ class AgentLLM(ChatCalls):
     async def async_post(self, request: ModelRequest) -> ModelResponse:
         """Answer a request of an asynchronous client.
 
-        Live calls are made in threads, so that several can be under way. Replayed ones are answered
-        at once, so that calls which were begun together are answered in the order they were begun.
+        Live calls are made in threads, so that several can be under way; replayed ones are answered
+        at once, in the order in which they were begun.
         """
         model = self._http_model("async_client")
-        with self._call(_purpose_of(request), {}, request) as (origin, record):
+        with self._call("", {}, request) as (origin, record):
             if model.live:
                 response = await asyncio.to_thread(model.post, request, origin)
             else:
@@ -85,7 +81,7 @@ class AgentLLM(ChatCalls):
             return self._llm
         raise UsageError(
             f"llm.{part} needs a model that takes requests: {type(self._llm).__name__} has "
-            "only complete(); see HTTPModel for the methods that it lacks"
+            "only complete(), and lacks the other methods of HTTPModel"
         )
 
     @contextmanager
@@ -96,7 +92,11 @@ class AgentLLM(ChatCalls):
         request: ModelRequest | None,
         text: str | None = None,
     ) -> Iterator[tuple[Origin, Callable[[Completion], None]]]:
-        """Make one call within the limits; yields its origin, and what writes its answer down."""
+        """Make one call within the limits; yields its origin, and what writes its answer down.
+
+        Without a purpose it is the end of the request's path, such as `completions`.
+        """
+        purpose = purpose or (request and request.path.rpartition("/")[2]) or "call"
         with self._mutex:
             if self._trace.error is not None:
                 self._trace.refuse(self._trace.error)
@@ -136,7 +136,7 @@ class AgentLLM(ChatCalls):
         from pytest_miniwob_agent.models.openai_clients import openai_client
 
         self._http_model("client")
-        return openai_client(self.post)
+        return self._closing.enter_context(openai_client(self.post))
 
     @cached_property
     def async_client(self) -> openai.AsyncOpenAI:
@@ -147,27 +147,17 @@ class AgentLLM(ChatCalls):
         return async_openai_client(self.async_post)
 
     @cached_property
-    def _server(self) -> ModelServer:
+    def base_url(self) -> str:
+        """The address of a server whose requests are calls of the episode."""
         from pytest_miniwob_agent.models.server import ModelServer
 
         self._http_model("base_url")
-        return ModelServer(self.post)
-
-    @property
-    def base_url(self) -> str:
-        """The address of a server whose requests are calls of the episode."""
-        return self._server.base_url
+        return self._closing.enter_context(closing(ModelServer(self.post))).base_url
 
     def close(self) -> None:
         """Close the clients and the server that the agent used."""
-        for name in ("client", "_server"):
-            if name in self.__dict__:
-                self.__dict__[name].close()
+        self._closing.close()
 
 
 def _completion_in(path: str, response: ModelResponse) -> Completion:
     return completion_of(path, answer_of(path, response.content, response.content_type))
-
-
-def _purpose_of(request: ModelRequest) -> str:
-    return request.path.rpartition("/")[2] or "call"

@@ -6,17 +6,13 @@ import hashlib
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from typing import NoReturn
 
 from pytest_miniwob_agent.core.actions import Action
 from pytest_miniwob_agent.core.data import canonical_json, to_data
-from pytest_miniwob_agent.core.errors import (
-    CallLimit,
-    LimitReached,
-    MiniwobError,
-    StepLimit,
-    limit_in,
-)
+from pytest_miniwob_agent.core.errors import LimitReached, MiniwobError, StepLimit
 from pytest_miniwob_agent.core.events import (
     Acted,
     Called,
@@ -24,7 +20,6 @@ from pytest_miniwob_agent.core.events import (
     Event,
     Note,
     Origin,
-    Reflected,
     Remark,
     TrialEnded,
     TrialStarted,
@@ -47,19 +42,16 @@ class Trace:
     Attributes:
         error: the first error of page or model; the episode has ended with it.
         limit: the limit that ended the present trial, even if the agent ignored it.
-        trial: the present trial, from 1.
-        step: the actions of the trial so far.
+        trial: the present trial, from 1, of which `step` is the number of actions so far.
         last: the last transition of the trial; None before the first trial.
     """
 
     def __init__(self, page: Page, observers: Sequence[Observer]) -> None:
         self.error: MiniwobError | None = None
         self.limit: LimitReached | None = None
-        self.trial = 0
-        self.step = 0
+        self.trial = self.step = 0
         self.last: Transition | None = None
-        self._page = page
-        self._observers = observers
+        self._page, self._observers = page, observers
         self._cameras = [observer for observer in observers if observer.wants_pictures]
         self._events: list[Event | None] = []
         self._mutex = threading.RLock()
@@ -84,8 +76,7 @@ class Trace:
         try:
             yield
         except MiniwobError as error:
-            with self._mutex:
-                self.error = self.error or error
+            self.error = self.error or error
             raise
 
     def refuse(self, error: MiniwobError | LimitReached) -> NoReturn:
@@ -96,10 +87,6 @@ class Trace:
         if self._refusals > _PATIENCE:
             raise Stopped(f"the agent went on after: {error}") from error
         raise error
-
-    def limit_behind(self, error: BaseException) -> LimitReached | None:
-        """Return the limit that an error of the agent comes from; None for another cause."""
-        return limit_in(error) or (self.limit if isinstance(self.limit, CallLimit) else None)
 
     def start_trial(self, observation: Observation) -> None:
         """Begin the next trial."""
@@ -140,59 +127,51 @@ class Trace:
         with self._mutex:
             place = len(self._events)
             self._events.append(None)
-
-        def record(event: Called) -> None:
-            with self._mutex:
-                self._record(event, place)
-
         with self.keeping_errors():
             for observer in self._observers:
                 observer.before_call(origin)
-            yield origin, record
+            yield origin, partial(self._record, place=place)
 
     def _record(self, event: Event, place: int | None = None) -> None:
         """Write an event down without keys: it is shown and kept, the agent has the original."""
         event = redact(event)
-        if place is None:
-            self._events.append(event)
-        else:
-            self._events[place] = event
-        for observer in self._observers:
-            observer.on_event(event)
+        with self._mutex:
+            place = len(self._events) if place is None else place
+            self._events[place : place + 1] = [event]
+            for observer in self._observers:
+                observer.on_event(event)
         if isinstance(event, TrialStarted | Acted) and isinstance(self._page, Remarking):
             for text in self._page.remarks():
                 self._record(Remark("page", text, self.trial, self.step))
 
     def take_picture(self, action: Action | None = None) -> None:
         """Take a picture, if an observer wants it and there is something to see."""
-        if not self._cameras or not isinstance(self._page, Visible):
-            return
-        if self.last is not None and not self.last.done:
+        shown = self.last is not None and not self.last.done
+        if shown and self._cameras and isinstance(self._page, Visible):
             shot = self._page.look(action)
             for observer in self._cameras:
                 observer.on_picture(shot, self.trial, self.step, action)
 
     def note(self, note: Note) -> None:
         """Write down what the agent notes."""
-        match note:
-            case TrialEnded(ending, detail):
-                if not self._ended:
-                    self.take_picture()
-                    self._ended = True
-                    self._record(TrialEnded(ending, detail, self.trial))
-            case Reflected(step, action, disabled):
-                self._record(Reflected(step, action, disabled, self.trial))
-            case Remark(what, text):
-                self._record(Remark(what, text, self.trial, self.step))
+        if not isinstance(note, Note):
+            raise TypeError(f"{note!r} is not a Note of pytest_miniwob_agent")
+        if isinstance(note, TrialEnded):
+            if self._ended:
+                return
+            self.take_picture()
+            self._ended = True
+        if isinstance(note, Remark):
+            note = replace(note, step=self.step)
+        self._record(replace(note, trial=self.trial))
 
     def end_trial(self, limit: LimitReached | None = None) -> None:
         """Note how the trial ended, if the agent did not."""
         if self.last is None or self._ended:
             return
+        ending = Ending.STEP_LIMIT if isinstance(limit, StepLimit) else Ending.INCOMPLETE
         if self.last.done:
             ending = Ending.CORRECT if self.last.solved else Ending.FAILED
-        else:
-            ending = Ending.STEP_LIMIT if isinstance(limit, StepLimit) else Ending.INCOMPLETE
         self.note(TrialEnded(ending, str(limit or "")))
 
 

@@ -52,16 +52,14 @@ class Payment:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """The limits on the live calls of a run.
+    """The limits on the live calls of a run; None for no limit.
 
     Args:
         folder: shared by the run's workers, new with each run.
-        calls: the most answers that may be paid for; None for no limit.
-        cost: the most US dollars that may be spent; None for no limit. Calls that are under way
-            when it is reached are finished and add to it.
+        calls: the most answers that may be paid for.
+        cost: the most US dollars; calls that are under way when they are spent add to them.
         price: the price of the run's model; None where it is unknown.
-        concurrency: the most calls that may be under way at once; None for no limit, which allows
-            one for each worker.
+        concurrency: the most calls that may be under way at once.
     """
 
     folder: Path
@@ -116,15 +114,16 @@ class Budget:
             raise RecordingStopped(ledger.stopped)
         if self.calls is not None and ledger.calls >= self.calls:
             raise BudgetReached(f"--miniwob-max-calls={self.calls} is reached")
-        if self.cost is not None and ledger.unknown:
+        if self.cost is None:
+            return
+        if ledger.unknown:
             raise BudgetReached(
-                "--miniwob-max-cost can't be kept: an answer of the server had no token "
-                "counts; use --miniwob-max-calls"
+                "--miniwob-max-cost can't be kept: an answer of the server had no token counts; "
+                "use --miniwob-max-calls"
             )
-        if self.cost is not None and ledger.cost >= self.cost:
-            raise BudgetReached(
-                f"--miniwob-max-cost={self.cost:g} is reached: {money(ledger.cost)} spent"
-            )
+        if ledger.cost >= self.cost:
+            spent = money(ledger.cost)
+            raise BudgetReached(f"--miniwob-max-cost={self.cost:g} is reached: {spent} spent")
 
     @contextmanager
     def _ledger(self) -> Iterator[_Ledger]:
@@ -169,16 +168,15 @@ def parse_prices(text: str) -> dict[str, Price]:
         if not entry.strip():
             continue
         try:
-            model, *numbers = entry.split()
-            prompt, completion = (float(number) for number in numbers)
-            if not (0 <= prompt < math.inf and 0 <= completion < math.inf):
+            model, prompt, completion = entry.split()
+            prices[model] = (float(prompt), float(completion))
+            if not all(0 <= price < math.inf for price in prices[model]):
                 raise ValueError
         except ValueError:
             raise UsageError(
                 f"{entry.strip()!r} is not a price: give MODEL PROMPT COMPLETION, "
                 "in US dollars for a million tokens, such as 'gpt-5 1.25 10'"
             ) from None
-        prices[model] = (prompt, completion)
     return prices
 
 

@@ -24,7 +24,6 @@ from pytest_miniwob_agent.models.budget import Budget, Payment
 from pytest_miniwob_agent.models.failures import (
     advice_on_connection,
     advice_on_refusal,
-    is_hopeless,
     model_error,
 )
 from pytest_miniwob_agent.models.params import OPTION, sent_only_texts, shown_url, split_url
@@ -47,18 +46,12 @@ OnUnusable = Callable[[str, Usage], None]
 """Counts an answer that was paid for and can't be used, by a reason of a few words."""
 
 
-def http_client() -> httpx2.Client:
-    """Return the HTTP client that `openai` makes for itself, with the environment's proxies.
-
-    Variables: https://www.python-httpx.org/environment_variables
-    """
-    with checked_environment():
-        return openai.DefaultHttpxClient()
-
-
 @contextmanager
 def checked_environment() -> Iterator[None]:
-    """Name the variables for proxies and certificates where they keep a client from being made."""
+    """Name the variables for proxies and certificates where they keep a client from being made.
+
+    They are those of https://www.python-httpx.org/environment_variables.
+    """
     try:
         yield
     except (ImportError, OSError, ValueError, httpx2.InvalidURL) as error:
@@ -72,9 +65,9 @@ class Keys:
     """The server and the keys of a run.
 
     Args:
-        address: the server that the user names; None for the provider of each API.
+        address: the server that the user names by an option; None for the provider of each API.
         variable: the environment variable with the key of all requests; None for that of the API.
-        option: the option that names a server, for messages.
+        option: the option, for messages.
     """
 
     def __init__(
@@ -93,11 +86,7 @@ class Keys:
         return self._key(OPENAI)
 
     def headers(self, path: str) -> dict[str, Any]:
-        """Return the headers that carry the key; none where OpenAI's client adds it.
-
-        Raises:
-            UsageError: there is no key, and the server is the provider's.
-        """
+        """Return the headers that carry the key; none where OpenAI's client adds it."""
         provider = provider_of(path)
         if provider.key_header is None:
             return {}
@@ -166,14 +155,14 @@ class LiveModel:
         self._keys = Keys(base_url or os.environ.get("OPENAI_BASE_URL") or None, key_variable)
         self._sent_only = sent_only_texts(params, self._keys.address)
         server, query = split_url(self._keys.address)
+        with checked_environment():
+            attempts = _Attempts(openai.DefaultHttpxClient(), budget, on_unusable)
         self._client = openai.OpenAI(
             api_key=self._keys.openai_key,
             base_url=server,
             default_query=query,
             max_retries=retries,
-            http_client=openai.DefaultHttpxClient(
-                transport=_Attempts(http_client(), budget, on_unusable)
-            ),
+            http_client=openai.DefaultHttpxClient(transport=attempts),
         )
         self.close = self._client.close
 
@@ -199,12 +188,8 @@ class LiveModel:
         if provider_of(request.path) is not OPENAI:
             client = client.with_options(api_key="none")  # the key of the API is in the headers
         with self._errors(origin.purpose):
-            answer = client.post(
-                self._keys.url_of(request.path),
-                cast_to=httpx2.Response,
-                body=dict(request.body),
-                options=options,
-            )
+            url, body = self._keys.url_of(request.path), dict(request.body)
+            answer = client.post(url, cast_to=httpx2.Response, body=body, options=options)
             kind, content = answer.headers.get("content-type", "application/json"), answer.content
             if answer.status_code != 200 or answer_of(request.path, content, kind) is None:
                 unusable = describe_unusable(answer.status_code, content, request.body)
@@ -271,10 +256,11 @@ class _Attempts(httpx2.BaseTransport):
             response = self._server.send(request, stream=True, follow_redirects=False)
         except httpx2.TransportError as error:
             # Another attempt may help against the restart of a server that has worked before.
-            if not is_hopeless(error) or (self._budget and self._budget.recorded().calls):
+            hopeless = isinstance(error, httpx2.UnsupportedProtocol | httpx2.ConnectError)
+            if not hopeless or (self._budget and self._budget.recorded().calls):
                 raise
-            reason = f"can't be reached: {error}{advice_on_connection(error)}"
-            raise PermanentError(reason) from None
+            advice = advice_on_connection(error)
+            raise PermanentError(f"can't be reached: {error}{advice}") from None
         payment.answered = response.is_success
         try:
             response.read()
@@ -286,8 +272,6 @@ class _Attempts(httpx2.BaseTransport):
             if payment.answered and not complete:
                 self._on_unusable("cut off or not decodable", payment.usage)
         if response.status_code in _REDIRECTS and "location" in response.headers:
-            address = shown_url(str(request.url.join(response.headers["location"])))
-            raise PermanentError(
-                f"redirects calls to {address}; name that server with --miniwob-base-url"
-            )
+            there = shown_url(str(request.url.join(response.headers["location"])))
+            raise PermanentError(f"redirects calls to {there}; name it with --miniwob-base-url")
         return response

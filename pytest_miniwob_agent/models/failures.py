@@ -31,7 +31,9 @@ def model_error(text: str, cause: BaseException) -> ModelError:
     match cause:
         case PermanentError():
             return PermanentError(text, of_call=cause.of_call)
-        case openai.APIStatusError() if cause.status_code in _OF_RUN or _lacks_credit(cause.body):
+        case openai.APIStatusError() if cause.status_code in _OF_RUN:
+            return PermanentError(text)
+        case openai.APIStatusError() if cause.code in _NO_CREDIT or cause.type in _NO_CREDIT:
             return PermanentError(text)
         case openai.APIStatusError() if cause.status_code in _OF_CALL:
             return PermanentError(text, of_call=True)
@@ -40,21 +42,8 @@ def model_error(text: str, cause: BaseException) -> ModelError:
     return ModelError(text)
 
 
-def is_hopeless(error: httpx2.TransportError) -> bool:
-    """Return True for a failed connection that a second attempt would hardly change."""
-    return isinstance(error, httpx2.UnsupportedProtocol | httpx2.ConnectError)
-
-
-def _lacks_credit(error: object) -> bool:
-    """Return True if the `error` of a refusal's body has one of the codes of `_NO_CREDIT`."""
-    return isinstance(error, dict) and bool({error.get("code"), error.get("type")} & {*_NO_CREDIT})
-
-
 def advice_on_connection(cause: BaseException, option: str = "--miniwob-base-url") -> str:
-    """Return what helps against a failed connection; an empty text if that is not known.
-
-    `option` is the one that names the server.
-    """
+    """Return what helps against a failed connection to the server that an option names."""
     if isinstance(cause, httpx2.ProxyError):
         return (
             " (by the proxy that HTTPS_PROXY, HTTP_PROXY or ALL_PROXY names; NO_PROXY lists hosts "
@@ -85,9 +74,7 @@ def advice_on_refusal(error: openai.APIStatusError, model: str, params: Mapping[
         named = next((name for name in given if _says(error, name)), "")
     if named in given:
         instead = re.search(r"[Uu]se [`'\"](\w+)[`'\"] instead", str(error))
-        if instead:
-            return f"name it {instead[1]} in {OPTION}"
-        return f"leave {named} out of {OPTION}"
+        return f"name it {instead[1]} in {OPTION}" if instead else f"leave {named} out of {OPTION}"
     if named == "model" or error.code == "model_not_found" or _says(error, model):
         return "name another model with --miniwob-model"
     if named and named not in ("messages", "stream"):

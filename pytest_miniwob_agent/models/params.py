@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit, urlunsplit
 
@@ -23,11 +23,7 @@ SENT_ONLY = ("extra_headers", "extra_query")
 
 
 def check_params(params: Mapping[str, Any]) -> None:
-    """Check the parameters that are sent but never kept.
-
-    Raises:
-        UsageError: one of them is not an object; the message does not hold its value.
-    """
+    """Check the parameters that are sent but never kept; no `UsageError` shows their values."""
     for name in SENT_ONLY:
         if not isinstance(params.get(name, {}), dict):
             raise UsageError(f"{OPTION}: {name} must be an object")
@@ -47,26 +43,14 @@ def sent_only_texts(params: Mapping[str, Any], url: str | None) -> list[str]:
     found = [parts.username, parts.password, *(value for _, value in parse_qsl(parts.query))]
     texts = [unquote(text) for text in found if text]
     for name in SENT_ONLY:
-        texts += _texts(params.get(name))
+        for value in (params.get(name) or {}).values():
+            texts += map(str, value if isinstance(value, list) else [value])
     # The word behind `Bearer` and the like, too, as a server may quote it alone.
     return sorted({*texts, *(text.rpartition(" ")[2] for text in texts)})
 
 
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, Mapping):
-        value = value.values()
-    if isinstance(value, str | int | float):
-        yield str(value)
-    elif value is not None:
-        for part in value:
-            yield from _texts(part)
-
-
 def split_url(url: str | None) -> tuple[str | None, dict[str, str]]:
-    """Return a server's address without its query, and the query, which goes with every call.
-
-    The client itself would put the path of a call behind the query.
-    """
+    """Return a server's address without its query, and the query, which goes with every call."""
     parts = _split(url or "")
     if not parts.query:
         return url, {}
@@ -82,12 +66,11 @@ def is_server(url: str) -> bool:
         return False
 
 
-def shown_url(url: str, omitted: str = "***") -> str:
-    """Return an address with `omitted` in the place of its user and query."""
+def shown_url(url: str) -> str:
+    """Return an address with `***` in the place of its user and query."""
     parts = _split(url)
     user, _, host = parts.netloc.rpartition("@")
-    kept = f"{omitted}@{host}" if user and omitted else host
-    query = omitted if parts.query else ""
+    kept, query = f"***@{host}" if user else host, "***" if parts.query else ""
     return urlunsplit((parts.scheme, kept, parts.path, query, "")) or "(not shown)"
 
 

@@ -11,13 +11,7 @@ from pytest_miniwob_agent.core.chat import token_count
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import shorten
 from pytest_miniwob_agent.models.apis import lenient
-from pytest_miniwob_agent.models.params import option_with
-
-_LIMITS = ("max_completion_tokens", "max_tokens")
-"""Parameters that limit the tokens of an answer; reasoning models take the first one only."""
-
-_LEAST = 4096
-"""The smallest limit that is suggested, enough for most models to reason and to answer."""
+from pytest_miniwob_agent.models.params import OPTION
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +40,13 @@ def describe_unusable(status: int, answer: object, body: Mapping[str, Any]) -> U
     message = choice.get("message")
     no_text = status == 200 and isinstance(message, Mapping) and not message.get("content")
     if no_text and choice.get("finish_reason") == "length":
-        return Unusable("out of tokens before any text", _report_of_length(parsed, body))
+        limit = "max_tokens" if "max_tokens" in body else "max_completion_tokens"
+        usage = lenient.mapping(lenient.mapping(parsed).get("usage"))
+        used = token_count(usage.get("completion_tokens"))
+        spent = f", {used} used" if used else ""
+        report = f"answered with no text, as it ran out of tokens (finish_reason is length{spent})"
+        report += f'; raise "{limit}" in {OPTION}'
+        return Unusable("out of tokens before any text", report)
     if no_text and choice.get("finish_reason") == "content_filter":
         report = "answered with no text: the server's content filter held it back"
         return Unusable("held back by a content filter", report)
@@ -68,20 +68,3 @@ def parsed_json(content: bytes) -> Any:
         return json.loads(content)
     except (ValueError, RecursionError):
         return None
-
-
-def _report_of_length(answer: object, body: Mapping[str, Any]) -> str:
-    """Return how the tokens were used up, and the option that gives more."""
-    usage = lenient.mapping(lenient.mapping(answer).get("usage"))
-    used = token_count(usage.get("completion_tokens"))
-    details = lenient.mapping(usage.get("completion_tokens_details"))
-    reasoning = token_count(details.get("reasoning_tokens"))
-    spent = "" if used is None else f"; {used} used"
-    spent += f", {reasoning} of them for reasoning" if spent and reasoning else ""
-    name = next((name for name in _LIMITS if name in body), _LIMITS[0])
-    limit = token_count(body.get(name)) or used or 0
-    given = {key: body[key] for key in body if key not in ("model", "messages", "tools")}
-    return (
-        f"answered with no text, as it ran out of tokens (finish_reason is length{spent}); more "
-        f"are given by {option_with({**given, name: max(2 * limit, _LEAST)})}"
-    )

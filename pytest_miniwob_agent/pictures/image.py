@@ -1,12 +1,13 @@
-"""Decoded pictures, their digests, and PNGs without metadata."""
+"""Decoded pictures: their digests, their differences, and PNGs without metadata."""
 
 from __future__ import annotations
 
 import hashlib
 import io
 import struct
+from dataclasses import dataclass
 
-from PIL import Image
+from PIL import Image, ImageChops
 
 _EIGHT_BITS = ("1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK", "YCbCr")
 """Pillow's modes that lose nothing as eight bits per channel."""
@@ -14,6 +15,11 @@ _EIGHT_BITS = ("1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK", "YCbCr")
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _PIXELS = (b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND")
 """The chunks of a PNG (https://www.w3.org/TR/png-3) that its pixels need."""
+
+
+TOLERANCE = 1
+"""The greatest difference of a colour channel, of 0 to 255, at which two pixels count as equal; see
+docs/determinism.md."""
 
 
 class NotAPicture(ValueError):
@@ -30,17 +36,13 @@ def decoded(data: bytes) -> Image.Image:
         with Image.open(io.BytesIO(data)) as image:
             if image.mode not in _EIGHT_BITS or getattr(image, "n_frames", 1) > 1:
                 raise NotAPicture(f"a picture of mode {image.mode}")
-            return _plain(image)
+            if image.has_transparency_data:
+                converted = image.convert("RGBA")
+                if converted.getchannel("A").getextrema() != (255, 255):
+                    return converted
+            return image.convert("RGB")
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise NotAPicture(str(error)) from None
-
-
-def _plain(image: Image.Image) -> Image.Image:
-    if image.has_transparency_data:
-        image = image.convert("RGBA")
-        if image.getchannel("A").getextrema() != (255, 255):
-            return image
-    return image.convert("RGB")
 
 
 def is_bare_png(data: bytes) -> bool:
@@ -69,3 +71,64 @@ def digest_of(image: Image.Image) -> str:
     pixels = hashlib.sha256(f"{image.mode} {width} {height}\n".encode())
     pixels.update(image.tobytes())
     return pixels.hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The difference of two pictures: `pixels` differ `of` all, by `most` in a colour channel.
+
+    They are in the area of left, top, right and bottom; None if no pixel differs.
+    """
+
+    pixels: int
+    most: int
+    area: tuple[int, int, int, int] | None
+    of: int
+
+    @property
+    def tolerated(self) -> bool:
+        """True if the pictures count as equal."""
+        return self.most <= TOLERANCE
+
+    def __str__(self) -> str:
+        if self.area is None:
+            return "no pixel differs"
+        left, top, right, bottom = self.area
+        return (
+            f"{self.pixels:,} of {self.of:,} pixels differ, by {self.most} of 255 at most, in the "
+            f"{right - left} x {bottom - top} pixels at {left},{top}"
+        )
+
+
+def compare(left: bytes, right: bytes) -> Difference | None:
+    """Compare two pictures; None if their sizes differ."""
+    before, after = decoded(left).convert("RGBA"), decoded(right).convert("RGBA")
+    if before.size != after.size:
+        return None
+    greatest = _greatest(before, after)
+    histogram = greatest.histogram()
+    width, height = before.size
+    most = max(at for at, count in enumerate(histogram) if count)
+    return Difference(width * height - histogram[0], most, greatest.getbbox(), width * height)
+
+
+def _greatest(before: Image.Image, after: Image.Image) -> Image.Image:
+    """Return the greatest difference of a channel at each pixel, as a picture in grey."""
+    first, *others = ImageChops.difference(before, after).split()
+    for band in others:
+        first = ImageChops.lighter(first, band)
+    return first
+
+
+def shown_difference(left: bytes, right: bytes) -> bytes:
+    """Return the second picture, faded, with all pixels in red that differ or that only one has."""
+    before, after = decoded(left).convert("RGB"), decoded(right).convert("RGB")
+    size = max(before.width, after.width), max(before.height, after.height)
+    grounds = [Image.new("RGB", size, (0, 0, 0)), Image.new("RGB", size, (255, 255, 255))]
+    for ground, image in zip(grounds, (before, after), strict=True):
+        ground.paste(image, (0, 0))
+    differs = _greatest(*grounds).point([0, *[255] * 255])
+    grey, white = grounds[1].convert("L").convert("RGB"), Image.new("RGB", size, (255, 255, 255))
+    faded = Image.blend(grey, white, 0.7)
+    faded.paste((220, 0, 0), (0, 0, *size), differs)
+    return png_of(faded)

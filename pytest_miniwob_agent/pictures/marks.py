@@ -7,7 +7,7 @@ corners and its id in a label beside it, where that hides least of what shows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from PIL import Image
@@ -124,39 +124,32 @@ def _place_label(
     labels: Sequence[_Rect],
     gap: int,
 ) -> _Rect:
-    """Return the place for a label in the picture that hides least; of equal ones the first."""
+    """Return the place for a label in the picture that hides least; of equal ones the first.
 
-    def cost(place: tuple[_Rect, int]) -> int:
-        label, weight = place
-        on_labels = sum(label.shared(other) for other in labels)
-        return sum(label.shared(drawn) for drawn in ink) + _HIDES_LABEL * on_labels + weight
-
-    return min(_places(size, box, picture, gap), key=cost)[0]
-
-
-def _places(
-    size: tuple[int, int], box: _Rect, picture: tuple[int, int], gap: int
-) -> Iterator[tuple[_Rect, int]]:
-    """Yield places for a label, with a weight against those where it is less clear what it labels.
-
-    They are along the edges of a box, in its corners, and beyond them; moved into the picture.
+    Places are along the edges of the box, in its corners, and beyond them, where it is less clear
+    what a label is of; all are moved into the picture.
     """
     width, height = size
     left, right = box.left - gap - width, box.right + gap
     above, below = box.top - gap - height, box.bottom + gap
     inner_right, inner_bottom = box.right - width, box.bottom - height
-    places = (
+    corners = [(left, above), (right, above), (left, below), (right, below)]
+    places = [
         (box.left - gap, above), (inner_right + gap, above), (left, box.top), (right, box.top),
         (box.left - gap, below), (inner_right + gap, below), (left, inner_bottom),
         (right, inner_bottom), (inner_right, box.top), (box.left, box.top),
-        (inner_right, inner_bottom), (box.left, inner_bottom),
-        (left, above), (right, above), (left, below), (right, below),
-    )  # fmt: skip
-    for number, (x, y) in enumerate(places, start=1):
+        (inner_right, inner_bottom), (box.left, inner_bottom), *corners,
+    ]  # fmt: skip
+    costs: dict[_Rect, int] = {}
+    for number, (x, y) in enumerate(places):
         x = min(max(0, x), max(0, picture[0] - width))
         y = min(max(0, y), max(0, picture[1] - height))
-        beyond_corner = number > len(places) - 4
-        yield _Rect(x, y, x + width, y + height), width * height // 3 if beyond_corner else 0
+        label = _Rect(x, y, x + width, y + height)
+        hidden = sum(label.shared(drawn) for drawn in ink)
+        hidden += _HIDES_LABEL * sum(label.shared(other) for other in labels)
+        beyond = width * height // 3 if number >= len(places) - len(corners) else 0
+        costs.setdefault(label, hidden + beyond)
+    return min(costs, key=costs.__getitem__)
 
 
 def _write(

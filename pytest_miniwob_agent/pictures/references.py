@@ -103,8 +103,15 @@ def _changed(
     `change` gets the media type of a picture, and its data in Base64 or a reference; it returns
     both as they are to be, or None to leave them. `name` is the name that the value has.
     """
-    if isinstance(value, str):
-        return _changed_url(value, change) if name in ("url", "image_url") else value
+    if isinstance(value, str) and name in ("url", "image_url"):
+        new = None
+        if match := _DATA_URL.match(value):
+            new = change(match[1], value[match.end() :])
+        elif digest_in(value):
+            new = change("image/png", value)
+        if new is None or not new[1] or digest_in(new[1]):
+            return new[1] if new else value
+        return f"data:{new[0]};base64,{new[1]}"
     if isinstance(value, list):
         parts = [_changed(part, change) for part in value]
         same = all(part is before for part, before in zip(parts, value, strict=True))
@@ -118,16 +125,3 @@ def _changed(
             return {**value, kind_name: new[0], "data": new[1]} if new else value
     changed = {key: _changed(part, change, str(key)) for key, part in value.items()}
     return value if all(changed[key] is value[key] for key in value) else changed
-
-
-def _changed_url(url: str, change: Callable[[str, str], tuple[str, str] | None]) -> str:
-    if digest_in(url):
-        new = change("image/png", url)
-    elif match := _DATA_URL.match(url):
-        new = change(match[1], url[match.end() :])
-    else:
-        return url
-    if new is None:
-        return url
-    kind, data = new
-    return data if digest_in(data) or not data else f"data:{kind};base64,{data}"

@@ -1,8 +1,6 @@
 """Tasks: which there are, and how they are selected.
 
-- `catalogue`: the tasks of the `miniwob` package, by category.
+- `catalogue`: the tasks of the `miniwob` package, their categories and suites, facts about them.
 - `pages`: all tasks that can be selected, with those of custom pages.
-- `suites`: named selections of tasks.
 - `selectors`: cases by selectors, seeds and repeats.
-- `facts`: papers, actions and certification of each task.
 """

@@ -1,10 +1,10 @@
-"""The tasks of the installed `miniwob` package: pages, categories, and a table of facts."""
+"""The tasks of the installed `miniwob` package: pages, categories, suites, a table of facts."""
 
 from __future__ import annotations
 
 import csv
 import importlib.util
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -33,6 +33,9 @@ CATEGORIES: dict[str, tuple[str, ...]] = {
 
 OTHER = "other"
 """The category of every other task of the installed `miniwob` package."""
+
+DATA = Path(__file__).with_name("data")
+"""The table of facts about tasks, the verdicts of `certify`, and a first page of your own."""
 
 
 def page_path(task: str) -> Path:
@@ -63,10 +66,21 @@ def installed_tasks() -> dict[str, str]:
 @cache
 def task_facts() -> dict[str, Mapping[str, str]]:
     """Return the rows of `data/tasks.csv`, by task."""
-    text = (Path(__file__).with_name("data") / "tasks.csv").read_text(encoding="utf-8")
-    return {row["task"]: row for row in csv.DictReader(text.splitlines())}
+    lines = (DATA / "tasks.csv").read_text(encoding="utf-8").splitlines()
+    return {row["task"]: row for row in csv.DictReader(lines)}
 
 
 def task_fact(task: str, column: str) -> str:
     """Return one field of `data/tasks.csv`; empty for a task that is not in it."""
     return task_facts().get(task, {}).get(column, "")
+
+
+SUITES: dict[str, Callable[[str], object]] = {
+    "paper": lambda task: installed_tasks().get(task, OTHER) != OTHER,
+    "rci": lambda task: task_fact(task, "rci"),
+    "webwise": lambda task: task_fact(task, "webwise"),
+    "all": lambda task: True,
+}
+"""Suites by name, each with a function that is true for the names of its tasks. In order: the 43
+tasks of the reflective agent's paper, those of the RCI paper, those of the WebWISE paper, and every
+task, custom ones too. A line here adds a suite."""

@@ -9,8 +9,13 @@ from pathlib import Path
 
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.files import display_path
-from pytest_miniwob_agent.tasks.catalogue import CATEGORIES, OTHER, installed_tasks, page_path
-from pytest_miniwob_agent.tasks.suites import SUITES
+from pytest_miniwob_agent.tasks.catalogue import (
+    CATEGORIES,
+    OTHER,
+    SUITES,
+    installed_tasks,
+    page_path,
+)
 
 INDEX = "index.html"
 """The first page of a site: a folder that has one is a single task, named after the folder."""
@@ -21,11 +26,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 @dataclass(frozen=True, slots=True)
 class TaskPage:
-    """A task's page.
-
-    `file` is what the browser loads first. `root` is the folder that a custom page can reach, None
-    for a page of the package.
-    """
+    """A task's page: the file that is loaded first, and the folder that a custom page can reach."""
 
     task: str
     category: str
@@ -35,9 +36,6 @@ class TaskPage:
 
 class Catalogue:
     """The tasks that can be selected: those of the package, and the pages of some folders.
-
-    Args:
-        folders: folders of custom pages.
 
     Raises:
         UsageError: a folder has no pages, or a page's name is not valid or taken.
@@ -54,22 +52,12 @@ class Catalogue:
                 self.add(page)
 
     @property
-    def categories(self) -> list[str]:
-        """The names of all categories, each once."""
-        custom = [page.category for page in self.pages.values() if page.root is not None]
-        return list(dict.fromkeys([*CATEGORIES, OTHER, *custom]))
-
-    @property
     def own_tasks(self) -> list[str]:
         """The names of the tasks that are not the package's."""
         return [task for task, page in self.pages.items() if page.root is not None]
 
     def add(self, page: TaskPage) -> None:
-        """Add a custom page.
-
-        Raises:
-            UsageError: its name or that of its category is not valid or taken.
-        """
+        """Add a custom page; a name that is not valid or taken is a `UsageError`."""
         shown = display_path(page.file)
         if (known := self.pages.get(page.task)) is not None:
             whose = "" if known.root is not None else " of the miniwob package"
@@ -91,47 +79,33 @@ class Catalogue:
         self.pages[page.task] = page
 
 
-def check_new_task(name: str, file: Path) -> None:
-    """Raise a `UsageError` if a new page can't have this name and this file."""
-    if file.exists():
-        raise UsageError(f"{display_path(file)} exists: choose another name")
-    folder = file.parent.resolve()
-    has_pages = folder.is_dir() and any(_pages(folder, folder, folder.name))
-    Catalogue([folder] if has_pages else []).add(TaskPage(name, folder.name, file, folder))
-
-
-def new_task(name: str, folder: str) -> str:
-    """Return the HTML of a page that works, with comments; `folder` is shown in them."""
-    text = (Path(__file__).with_name("data") / "new-task.html").read_text(encoding="utf-8")
-    return text.replace("{name}", name).replace("{folder}", folder)
-
-
 def find_pages(folder: Path) -> list[TaskPage]:
-    """Return the custom pages of a folder, sorted by their paths.
-
-    A file `NAME.html` is the task NAME. A folder with an `index.html` is one task, whatever else is
-    in it. Any other folder is a category of the pages in it. What begins with `.` or `_` is left
-    out, as are links to folders.
+    """Return the custom pages of a folder, sorted by their paths (`pages_in`).
 
     Raises:
         UsageError: it is not a folder, or has no page.
     """
+    shown = display_path(folder)
     if not folder.is_dir():
         raise UsageError(
-            f"there is no folder of pages {display_path(folder)} (--miniwob-pages, miniwob_pages, "
-            "pages= of a marker, or --pages)"
+            f"there is no folder of pages {shown} (--miniwob-pages, miniwob_pages, pages= of a "
+            "marker, or --pages)"
         )
-    found = list(_pages(folder, folder, folder.resolve().name))
-    if not found:
-        raise UsageError(
-            f"the folder {display_path(folder)} has no pages: a page is a file NAME.html, or a "
-            f"folder NAME with an {INDEX}; `miniwob-agent new-task NAME --pages "
-            f"{display_path(folder)}` writes one"
-        )
-    return found
+    if found := list(pages_in(folder, folder, folder.resolve().name)):
+        return found
+    raise UsageError(
+        f"the folder {shown} has no pages: a page is a file NAME.html, or a folder NAME with an "
+        f"{INDEX}; `miniwob-agent new-task NAME --pages {shown}` writes one"
+    )
 
 
-def _pages(folder: Path, root: Path, category: str) -> Iterator[TaskPage]:
+def pages_in(folder: Path, root: Path, category: str) -> Iterator[TaskPage]:
+    """Yield the custom pages of a folder in a root.
+
+    A file `NAME.html` is the task NAME. A folder with an `index.html` is one task, whatever else is
+    in it. Any other folder is a category of the pages in it. What begins with `.` or `_` is left
+    out, as are links to folders.
+    """
     if (folder / INDEX).is_file():
         yield TaskPage(folder.name, category, folder / INDEX, folder)
         return
@@ -141,6 +115,6 @@ def _pages(folder: Path, root: Path, category: str) -> Iterator[TaskPage]:
         if path.is_dir() and not path.is_symlink():
             inner = (path / INDEX).is_file()
             name = path.name if folder == root else f"{category}.{path.name}"
-            yield from _pages(path, root, category if inner else name)
+            yield from pages_in(path, root, category if inner else name)
         elif path.suffix == ".html" and path.is_file():
             yield TaskPage(path.stem, category, path, root)

@@ -9,8 +9,8 @@ from fnmatch import fnmatchcase
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.text import nearest
+from pytest_miniwob_agent.tasks.catalogue import CATEGORIES, OTHER, SUITES
 from pytest_miniwob_agent.tasks.pages import Catalogue
-from pytest_miniwob_agent.tasks.suites import SUITES
 
 
 def select_tasks(
@@ -18,16 +18,14 @@ def select_tasks(
 ) -> list[tuple[str, str]]:
     """Return the pairs of category and task that match a selector.
 
-    Args:
-        selectors: names of suites, tasks and categories, and globs over the latter two.
-        catalogue: the tasks to select from; None for those of the package.
+    Selectors are names of suites, tasks and categories, and globs over the latter two.
 
     Raises:
         UsageError: a selector matches nothing; the message has the nearest names.
     """
     catalogue = catalogue or Catalogue()
     known = {task: page.category for task, page in catalogue.pages.items()}
-    categories = catalogue.categories
+    categories = list(dict.fromkeys([*CATEGORIES, OTHER, *known.values()]))
     picked: dict[tuple[str, str], None] = {}
     for selector in selectors:
         matches = [
@@ -38,10 +36,9 @@ def select_tasks(
             or (selector in SUITES and SUITES[selector](task))
         ]
         if not matches:
-            names = [*known, *categories, *SUITES]
             raise UsageError(
                 f"no task, category, suite or glob matches {selector!r}"
-                + nearest(selector, names)
+                + nearest(selector, [*known, *categories, *SUITES])
                 + f"; categories are {', '.join(categories)}, suites {', '.join(SUITES)}"
                 + ("" if catalogue.own_tasks else "; miniwob_pages names no pages of your own")
             )

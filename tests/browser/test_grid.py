@@ -1,14 +1,9 @@
 """Browsers on a real Selenium Grid, and what its address says."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
 import threading
 
 import pytest
-from projects import INNER_RUNS
 from selenium_grid import PASSWORD, USER
 
 from pytest_miniwob_agent.browser import grid as grid_module
@@ -19,7 +14,7 @@ from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.cli import doctor
 from pytest_miniwob_agent.core.actions import Click
 from pytest_miniwob_agent.core.case import Case
-from pytest_miniwob_agent.core.errors import BrowserError, BrowserLost, UsageError
+from pytest_miniwob_agent.core.errors import BrowserError, BrowserLost
 
 CASE = Case("click-menu-2", "other", 1)
 
@@ -83,8 +78,7 @@ def test_pages_come_from_this_machine_alone(on_grid, grid, raw_server, monkeypat
     with pytest.raises(BrowserLost, match=r"net::ERR_NAME_NOT_RESOLVED.* --miniwob-serve$"):
         lost.reset()
     browser.devtools.timeout = 0.5
-    [session] = grid.sessions()
-    grid.end(session)
+    grid.end(browser.driver.session_id)
     with pytest.raises(BrowserLost, match="The session on the Grid is gone: its node or the"):
         env.step(Click(1))
 
@@ -105,7 +99,7 @@ def test_an_item_is_begun_again_in_a_new_session_where_its_own_is_gone(
         plans.append(prompt)
         if len(plans) == 1:  # the action of this answer will not reach the browser
             [session] = grid.sessions()
-            grid.end(session)
+            grid.end(session["sessionId"])
         return "click id=1"
 
     chat_server.reply = reply
@@ -117,37 +111,6 @@ def test_an_item_is_begun_again_in_a_new_session_where_its_own_is_gone(
     assert len(plans) == 2  # the first was replayed when its item began again
     assert len(chat_server.requests) == 6
     assert grid.sessions() == []
-
-
-@pytest.mark.sweep
-@pytest.mark.parametrize("workers", ["-n0", "-n2"])
-def test_a_run_that_is_ended_with_ctrl_c_leaves_no_session(grid, pytester, chat_server, workers):
-    pytester.makepyfile(RUN)
-    asked, released = threading.Semaphore(0), threading.Event()
-
-    def reply(prompt):
-        asked.release()
-        released.wait(120)  # the run is in the middle of a call when it is interrupted
-        return "click id=1"
-
-    chat_server.reply = reply
-    process = subprocess.Popen(
-        [
-            sys.executable, "-m", "pytest", workers, "-p", "no:randomly",
-            "--miniwob-record=new_episodes", "--miniwob-model=m",
-            f"--miniwob-base-url={chat_server.url}", f"--miniwob-remote={grid.with_user}",
-        ],
-        cwd=pytester.path, env={**os.environ, "PYTEST_ADDOPTS": INNER_RUNS},
-        start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    count = 1 if workers == "-n0" else 2
-    for _ in range(count):
-        assert asked.acquire(timeout=120)
-    assert len(grid.sessions()) == count
-    os.killpg(process.pid, signal.SIGINT)
-    process.wait(timeout=120)
-    grid.wait()  # until there is no session
-    released.set()
 
 
 @pytest.mark.parametrize(
@@ -233,7 +196,7 @@ def test_neither_password_nor_options_of_vendors_are_stored_or_shown(grid, pytes
 
 def test_doctor_checks_a_grid_and_that_pages_load_there(grid):
     found = [check.found for check in doctor.check_grid(read_grid(grid.with_user, {}, None))]
-    assert found[0] == f"Selenium 4.48.0 at {grid.url}, 2 slots for Chrome, 2 free"
+    assert found[0] == f"answers at {grid.url}, 2 slots for Chrome, 2 free"
     assert found[1].startswith("click-button loads")
     assert PASSWORD not in str(found)
     [check] = doctor.check_grid(read_grid("http://127.0.0.1:1", {}, None))
@@ -279,5 +242,3 @@ def test_each_worker_serves_at_the_port_after_the_one_before():
     grid = read_grid("http://127.0.0.1:4444", {}, HostPort("127.0.0.1", 9000))
     assert [grid.for_worker(f"gw{n}").serve.port for n in (0, 1, 31)] == [9000, 9001, 9031]
     assert grid.for_worker("").serve.port == 9000
-    with pytest.raises(UsageError, match=r"worker gw9 .* give a lower port"):
-        read_grid("http://127.0.0.1", {}, HostPort("localhost", 65530)).for_worker("gw9")

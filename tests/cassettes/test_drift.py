@@ -1,7 +1,6 @@
 """Drift in runs: the report of an item, and the summary of a run."""
 
 import shlex
-import shutil
 
 import pytest
 from projects import FAKE_PAGE, REFLECTIVE_PROMPTS
@@ -68,18 +67,7 @@ class TestCause:
             ]
         )
 
-    def test_changed_parameters_are_named_with_their_values(self, record):
-        result = self.report(record, '--miniwob-llm-params={"temperature": 1, "seed": 7}')
-        result.fnmatch_lines(
-            [
-                "     1  the model or its parameters changed: seed not given, now 7, temperature "
-                "not given, now 1",
-                "The most similar is call 1 (plan, trial 1, step 0); it differs in",
-            ]
-        )
-        result.no_fnmatch_line("What changed*")
-
-    def test_drift_on_the_temperature_alone_names_the_option_that_replays(self, record):
+    def test_drift_on_parameters_alone_names_the_option_that_replays(self, record):
         """Cassettes of the time when 0 was the default."""
         path = record.path / "cassettes/reflective/m/click-menu-2/1.yaml"
         calls = read_cassette(path)
@@ -94,16 +82,10 @@ class TestCause:
                 '(in the ini file: miniwob_llm_params = {"temperature": 0})',
             ]
         )
+        result.no_fnmatch_line("What changed*")
         (line,) = (line for line in result.lines if line.startswith("It is replayed with: "))
         option = shlex.split(line.removeprefix("It is replayed with: "))[0]
         record.runpytest("-k", "click-menu-2/1", option).assert_outcomes(passed=1)
-
-    def test_another_model_is_named_by_its_option(self, record):
-        cassettes = record.path / "cassettes/reflective"
-        shutil.copytree(cassettes / "m", cassettes / "n")
-        self.report(record, "--miniwob-model=n").fnmatch_lines(
-            ['  the model or its parameters: model "m", now "n"', "*: --miniwob-model=m"]
-        )
 
     def test_recorded_calls_that_were_not_made_are_listed(self, record):
         record.makeconftest(
@@ -123,26 +105,12 @@ class TestCause:
             ]
         )
 
-    def test_fewer_trials_than_recorded_are_no_drift(self, project, chat_server):
-        chat_server.reply = lambda prompt: (
-            "For action index=0, you should click id=1."
-            if "Answer with one line of this form" in prompt
-            else "click id=1"
-        )
-        args = ["-k", "click-menu-2/1", "--miniwob-trials"]
-        project.runpytest(
-            *args, "3", "--miniwob-record=once", f"--miniwob-base-url={chat_server.url}"
-        ).assert_outcomes(failed=1)
-        for trials in ("3", "2", "1"):
-            project.runpytest(*args, trials).assert_outcomes(failed=1)
-        assert project.runpytest(*args, "4").parseoutcomes()["drifted"] == 1
-
 
 class TestSummary:
     """The section on drift at the end of a run."""
 
-    @pytest.mark.parametrize("workers", ["-n0", "-n2"])
-    def test_items_with_the_same_drift_are_shown_once(self, changed_prompts, workers):
+    @pytest.mark.parametrize("workers", ["-n0", pytest.param("-n2", marks=pytest.mark.sweep)])
+    def test_equal_drift_is_shown_once_and_all_items_with_v(self, changed_prompts, workers):
         path = changed_prompts.path / "cassettes/reflective/m/click-menu-2/1.yaml"
         calls = read_cassette(path)
         calls[0].body["messages"][0]["content"] += " More."
@@ -164,12 +132,6 @@ class TestSummary:
         )
         assert result.stdout.str().count("What changed") == 1
         assert "ERRORS" not in result.stdout.str()
-
-    def test_all_items_are_named_with_v(self, changed_prompts):
-        path = changed_prompts.path / "cassettes/reflective/m/click-menu-2/1.yaml"
-        calls = read_cassette(path)
-        calls[0].body["messages"][0]["content"] += " More."
-        write_cassette(path, calls)
         result = changed_prompts.runpytest("-v", "--miniwob-prompts=mine", "-k", "n-screen")
         result.stdout.fnmatch_lines(["*click-menu-2/1* drift *"])
         assert result.stdout.str().count("What changed") == 2  # not six: five are alike
@@ -206,14 +168,15 @@ class TestSummary:
 
     def test_its_command_records_the_changed_calls(self, changed_prompts, chat_server):
         chat_server.requests.clear()
-        args = ["--miniwob-prompts", "mine", f"--miniwob-base-url={chat_server.url}"]
-        result = changed_prompts.runpytest(*args)
-        result.stdout.fnmatch_lines(
-            [f"pytest --miniwob-prompts mine {args[-1]} * --miniwob-record=new_episodes"]
+        url = f"--miniwob-base-url={chat_server.url}"
+        args = ["--miniwob-prompts", "mine", url, "-k", "click-menu-2"]
+        changed_prompts.runpytest(*args).stdout.fnmatch_lines(
+            [f"pytest --miniwob-prompts mine {url} * --miniwob-record=new_episodes"]
         )
-        changed_prompts.runpytest(*args, "--miniwob-record=new_episodes").assert_outcomes(passed=12)
-        assert len(chat_server.requests) == 24  # the sentences on what was done still fit
-        changed_prompts.runpytest(*args).assert_outcomes(passed=12)
+        result = changed_prompts.runpytest(*args, "--miniwob-record=new_episodes")
+        assert result.parseoutcomes()["passed"] == 2
+        assert len(chat_server.requests) == 4  # the sentences on what was done still fit
+        assert changed_prompts.runpytest(*args).parseoutcomes()["passed"] == 2
 
     def test_drifted_items_count_as_failed_for_x_and_lf(self, changed_prompts):
         args = ["-p", "cacheprovider", "--miniwob-prompts=mine"]

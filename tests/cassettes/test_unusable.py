@@ -4,7 +4,7 @@ import json
 
 import pytest
 from answers import completion, completion_of, response
-from projects import recorded_files, solve_menu
+from projects import recorded_files
 
 from pytest_miniwob_agent.core.chat import Usage
 from pytest_miniwob_agent.models.apis import CHAT, usage_of_answer
@@ -42,9 +42,8 @@ def test_an_answer_without_a_text_uses_up_the_limits_and_is_in_the_ledger(
     assert recorded_files(project) == []
     result.stdout.fnmatch_lines(
         [
-            "plan call: *answered with no text, as it ran out of tokens (finish_reason is length; "
-            "500 used, 500 of them for reasoning); more are given by "
-            "--miniwob-llm-params='{\"max_completion_tokens\": 4096}'",
+            "plan call: *ran out of tokens (finish_reason is length, 500 used); raise "
+            '"max_completion_tokens" in --miniwob-llm-params',
             "model calls: 0 replayed, 0 recorded, 1 unusable",
             "unusable answers, paid for and not recorded: 1 out of tokens before any text",
             "tokens: 511 spent, 0 avoided",
@@ -57,34 +56,23 @@ def test_an_answer_without_a_text_uses_up_the_limits_and_is_in_the_ledger(
 def test_malformed_and_cut_off_answers_count_at_an_unknown_cost(live, project, raw_server):
     """Each kind gets a run of its own, in which the limit forbids every second call."""
     whole = json.dumps(completion()).encode()
-    url = f"--miniwob-base-url={raw_server.url}"
-    for answer, reason in (
-        (response(b"{}"), "no chat completion"),
-        (response(whole[:-40], length=len(whole)), "cut off or not decodable"),
-        (response(b"damaged", "Content-Encoding: gzip"), "cut off or not decodable"),
-        (response(completion("AKIA" + "A1B2C3D4" * 2)), "looks like a secret"),
-    ):
+    for answer, reason, budget in (
+        (
+            response(whole[:-40], length=len(whole)), "cut off or not decodable",
+            "budget: --miniwob-max-cost can't be kept: an answer of the server had no token *",
+        ),
+        (
+            response(completion("AKIA" + "A1B2C3D4" * 2)), "looks like a secret",
+            "budget: --miniwob-max-cost=0.01 is *",
+        ),
+    ):  # fmt: skip
         raw_server.requests = 0
         raw_server.answer = lambda number, answer=answer: [answer]
+        url = f"--miniwob-base-url={raw_server.url}"
         result = live(url, "--miniwob-max-cost=0.01", PRICES, "-k", "click-menu-2")
         assert raw_server.requests == 1
-        result.stdout.fnmatch_lines(
-            [
-                f"unusable answers, paid for and not recorded: 1 {reason}",
-                "budget: --miniwob-max-cost can't be kept: an answer of the server had no token *",
-            ]
-            if reason != "looks like a secret"
-            else [f"*: 1 {reason}", "money: $0.14 spent*", "budget: --miniwob-max-cost=0.01 is *"]
-        )
+        result.stdout.fnmatch_lines([f"unusable answers, paid for*: 1 {reason}", budget])
     assert recorded_files(project) == []
-
-
-def test_an_answer_whose_usage_is_a_text_is_recorded_and_counts(live, chat_server):
-    chat_server.reply = lambda prompt: chat_server.completion(solve_menu(prompt)) | {"usage": "n/a"}
-    result = live("--miniwob-max-calls=1", "-k", "click-menu-2")
-    assert len(chat_server.requests) == 1
-    assert result.parseoutcomes() == {"budget": 2, "deselected": 10}
-    result.stdout.fnmatch_lines(["model calls: 0 replayed, 1 recorded", "tokens: unknown spent*"])
 
 
 def with_choice(**choice):
@@ -97,14 +85,12 @@ def with_choice(**choice):
     ("body", "request_", "reason", "report"),
     [
         (
-            out_of_tokens(0), {"max_tokens": 5000, "temperature": 0},
-            "out of tokens before any text",
-            '500 used); more are given by --miniwob-llm-params=\'{"max_tokens": 10000, '
-            '"temperature": 0}\'',
+            out_of_tokens(0), {"max_tokens": 5000}, "out of tokens before any text",
+            ', 500 used); raise "max_tokens" in --miniwob-llm-params',
         ),
         (
             with_choice(finish_reason="length", message={"content": ""}) | {"usage": "n/a"}, {},
-            "out of tokens before any text", "(finish_reason is length); more are given by",
+            "out of tokens before any text", 'is length); raise "max_completion_tokens" in',
         ),
         (
             with_choice(finish_reason="content_filter"), {},
@@ -112,7 +98,6 @@ def with_choice(**choice):
         ),
         (completion_of(None), {}, "no text", "no chat completion that has a text: "),
         ({"choices": "n/a"}, {}, "no chat completion", "no chat completion that has a text: "),
-        (None, {}, "no chat completion", "'null'"),
     ],
 )  # fmt: skip
 def test_the_reason_is_named_and_the_option_that_helps(body, request_, reason, report):

@@ -83,8 +83,8 @@ def test_a_recorded_conversation_is_shown_and_a_changed_tool_is_drift_that_names
     assert result.parseoutcomes() == {"drifted": 1, "deselected": 11}
     result.stdout.fnmatch_lines(
         [
-            "     1  the agent changed: the tool click: its description",
-            "  the agent: the tool click: its description",
+            "     1  the agent changed: the tool click: description",
+            "  the agent: the tool click: description",
             "tools:",
             '    "click": {',
             '-     "description": "*',

@@ -13,7 +13,7 @@ from servers import LoopbackServer
 from pytest_miniwob_agent.cassettes.deferred.batches import Batches
 from pytest_miniwob_agent.cassettes.deferred.pending import write_pending
 from pytest_miniwob_agent.core.errors import ModelError, UsageError
-from pytest_miniwob_agent.models.client import http_client
+from pytest_miniwob_agent.models.client import LiveModel
 
 
 class Proxy(LoopbackServer):
@@ -141,4 +141,4 @@ def test_batch_commands_and_live_calls_explain_a_proxy_that_refuses_and_a_certif
 def test_a_variable_that_can_not_be_used_is_named(monkeypatch, name, value, message):
     monkeypatch.setenv(name, value)
     with pytest.raises(UsageError, match=message):
-        http_client()
+        LiveModel("m", {})

@@ -7,7 +7,6 @@ import pytest
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.tasks.pages import Catalogue
 from pytest_miniwob_agent.tasks.selectors import select_cases, select_tasks
-from pytest_miniwob_agent.tasks.suites import suites_of
 
 
 @pytest.fixture
@@ -57,18 +56,14 @@ def test_own_tasks_are_selected_by_name_category_and_glob_and_are_in_the_suite_a
     assert select_tasks(["bill*"], catalogue) == [("billing", "pay")]
     assert len(select_tasks(["all"], catalogue)) == 137
     assert len(select_tasks(["paper"], catalogue)) == 43
-    assert suites_of("login") == ("all",)
     assert [case.id for case in select_cases(["more"], [3], catalogue=catalogue)] == ["more/x/3"]
     with pytest.raises(UsageError, match=r"did you mean billing.*categories are .* billing, pages"):
         select_tasks(["biling"], catalogue)
 
 
-def test_a_name_of_the_package_is_an_error_that_names_both_files(folder):
+def test_a_name_that_is_taken_is_an_error_that_names_both_files(folder):
     with pytest.raises(UsageError, match=r"pages/click-tab.html and .*miniwob/click-tab.html of "):
         Catalogue([folder("click-tab.html")])
-
-
-def test_a_name_of_another_folder_is_an_error_that_names_both_files(folder):
     with pytest.raises(UsageError, match=r"b/pay.html and .*a/pay.html are both called 'pay'"):
         Catalogue([folder("b/pay.html", "a/pay.html")])
     one, two = folder("x.html", name="one"), folder("x/index.html", name="more")

@@ -63,11 +63,7 @@ def keep_answers(
 
 
 def _completion(answer: Line, request: Request) -> Any:
-    """Return the completion that an answer holds.
-
-    Raises:
-        CassetteError: there is none, or it may not be stored; the message has the reason.
-    """
+    """Return the completion of an answer, or raise a `CassetteError` with what is wrong with it."""
     if not answer:
         raise CassetteError("no answer came back")
     response, error = answer.get("response") or {}, answer.get("error")

@@ -84,16 +84,13 @@ class Batch(NamedTuple):
 
 
 class Batches:
-    """The batches of one batch file; to be closed.
+    """The batches of one batch file, with `answers.jsonl` beside it; to be closed.
 
-    Args:
-        pending: the batch file; `answers.jsonl` is beside it.
-        base_url: the server; None leaves it to `OPENAI_BASE_URL` or the client's default.
-        retries: how often the client repeats a refused or dropped call.
+    Without a `base_url`, the server is that of `OPENAI_BASE_URL` or the client's default. Every
+    step raises:
 
-    Every step raises:
-        ModelError: the server can't be reached, refuses, or gives an invalid answer.
-        UsageError: there is no key, the address is not valid, or a file is damaged.
+    - `ModelError`: the server can't be reached, refuses, or gives an invalid answer.
+    - `UsageError`: there is no key, the address is not valid, or a file is damaged.
     """
 
     def __init__(self, pending: Path, base_url: str | None, retries: int = RETRIES) -> None:

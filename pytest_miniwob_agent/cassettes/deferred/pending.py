@@ -14,7 +14,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_miniwob_agent.cassettes.folder.stems import Used
 from pytest_miniwob_agent.cassettes.format.call import Call, Request
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.files import write_atomically
@@ -87,21 +86,18 @@ def update_pending(
     path: Path,
     ran: Collection[str],
     requests: Iterable[Mapping[str, Any]],
-    used: Used | None = None,
+    used: Collection[str] | None = None,
 ) -> list[str]:
     """Replace the requests of the items of a run; return the ids that the file holds now.
 
-    Args:
-        path: the file.
-        ran: the stems of the cassettes of the items that ran.
-        requests: the requests that they wait for.
-        used: what the run collected; requests of other items are removed. None keeps these, for a
-            run that looked for a few items only.
+    `ran` are the stems of the items that ran, and `requests` what they wait for. Requests of stems
+    that are not `used` by what the run collected are removed; None keeps them, for a run of a few
+    items.
     """
     waiting = {
         id_: request
         for id_, request in read_pending(path).items()
-        if stem_of_request(id_) not in ran and (used is None or stem_of_request(id_) in used.stems)
+        if stem_of_request(id_) not in ran and (used is None or stem_of_request(id_) in used)
     }
     waiting.update((request["custom_id"], dict(request)) for request in requests)
     write_pending(path, waiting.values())

@@ -62,21 +62,12 @@ def heading(causes: Iterable[Cause]) -> str:
 def drift_of_call(
     path: Path,
     request: Request,
-    origin: Origin | None,
+    origin: Origin,
     calls: Sequence[Call],
     played: int,
     pictures: Pictures,
 ) -> Drift:
-    """Describe why a call can't be replayed.
-
-    Args:
-        path: the cassette, for the message.
-        request: what is asked now.
-        origin: where the request is made, if that is known.
-        calls: the recorded calls, those that were replayed first.
-        played: how many of them were replayed.
-        pictures: the pictures of the calls.
-    """
+    """Describe why a call can't be replayed; of the recorded calls, `played` ones were."""
     head = f"{path}\ndoes not hold call {played + 1}{_where(origin)}."
     what = ""
     if same := [number for number, call in enumerate(calls) if call.key == request.key]:
@@ -127,7 +118,7 @@ def _where(origin: Origin | None) -> str:
     return f" ({origin})" if origin and origin != OF_TEST else ""
 
 
-def _nearest(request: Request, origin: Origin | None, calls: Sequence[Call], played: int) -> int:
+def _nearest(request: Request, origin: Origin, calls: Sequence[Call], played: int) -> int:
     """Return the index of the most similar call that was not replayed.
 
     Conversations are compared by their messages, and then by the lines of the messages that differ.
@@ -137,19 +128,18 @@ def _nearest(request: Request, origin: Origin | None, calls: Sequence[Call], pla
     now = request.messages
 
     def rank(index: int) -> tuple[float, ...]:
-        call, recorded = calls[index], calls[index].request
+        recorded = calls[index].request
         then = recorded.messages
         lines = [
             "\n".join(str(message) for message in messages if message not in others).splitlines()
             for messages, others in ((then, now), (now, then))
         ]
         return (
-            recorded.path == request.path,
             SequenceMatcher(None, then, now, autojunk=False).ratio(),
             -abs(len(then) - len(now)),
             SequenceMatcher(None, lines[0], lines[1], autojunk=False).ratio(),
             recorded.tools == request.tools,
-            str(origin) == str(call.origin),
+            str(origin) == str(calls[index].origin),
             -index,
         )
 
@@ -157,11 +147,7 @@ def _nearest(request: Request, origin: Origin | None, calls: Sequence[Call], pla
 
 
 def _causes_of(
-    request: Request,
-    now: Origin | None,
-    call: Call,
-    differences: Differences,
-    seen: Sequence[str],
+    request: Request, now: Origin, call: Call, differences: Differences, seen: Sequence[str]
 ) -> list[Cause]:
     """Return the reasons why a request is not that of a recorded call, at least one.
 
@@ -177,7 +163,7 @@ def _causes_of(
         return causes or [Cause("agent", parts or "another form of the same request")]
     if request.text == recorded.text and not where:
         return causes or [Cause("agent", "the roles of its messages changed")]
-    found = [*_causes_of_messages(now, call.origin, differences, seen)]
+    found = [*_causes_of_messages(now, call.origin, differences, seen)] if call.origin else []
     if found or (causes and not where):
         return causes + found
     what = differences.part or "another text from the same prompt files, actions and page"
@@ -196,9 +182,8 @@ def _causes_of_model(request: Request, recorded: Request) -> list[Cause]:
         changed += _changed_parameters(request, recorded)
     named = []
     for name in changed:
-        values = [
-            canonical_json(part[name]) if name in part else "not given" for part in (then, body)
-        ]
+        both = (then, body)
+        values = [canonical_json(part[name]) if name in part else "not given" for part in both]
         if max(map(len, values)) <= LONG_VALUE:
             named.append(f"{name} {values[0]}, now {values[1]}")
         else:
@@ -208,28 +193,19 @@ def _causes_of_model(request: Request, recorded: Request) -> list[Cause]:
 
 def _causes_of_tools(now: Mapping[str, Any], then: Mapping[str, Any]) -> list[Cause]:
     changed = []
-    for name in dict.fromkeys([*then, *now]):
-        if name not in now:
-            changed.append(f"the tool {name}: removed")
-        elif name not in then:
-            changed.append(f"the tool {name}: added")
-        elif now[name] != then[name]:
-            parts = [
-                "its description" if part == "description" else part or "its definition"
-                for part in changed_parts(then[name], now[name])
-            ]
-            changed.append(f"the tool {name}: {listed(parts)}")
+    for part in changed_parts(dict(then), dict(now)):
+        name, _, inner = part.partition(".")
+        state = "added" if name not in then else "removed" if name not in now else "its definition"
+        changed.append(f"the tool {name}: {inner or state}")
     if not changed and list(now) != list(then):
         changed.append("the order of its tools")
     return [Cause("tools", listed(changed))] if changed else []
 
 
 def _causes_of_messages(
-    now: Origin | None, then: Origin | None, differences: Differences, seen: Sequence[str]
+    now: Origin, then: Origin, differences: Differences, seen: Sequence[str]
 ) -> Iterator[Cause]:
     """Yield the causes that the origins show."""
-    if now is None or then is None:
-        return
     before = f"{differences.where}: " if differences.where else ""
     after = f", see {differences.where}" if differences.where else ""
     names = sorted(now.prompts.keys() | then.prompts.keys())

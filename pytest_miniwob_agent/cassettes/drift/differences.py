@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from itertools import zip_longest
+from functools import partial
+from itertools import takewhile, zip_longest
 from typing import Any
 
 from pytest_miniwob_agent.cassettes.format.call import Request
@@ -34,8 +35,7 @@ class Differences:
         lines: the lines of the texts, those that differ marked `- ` or `+ `.
         where: the messages that differ, such as `message 3 (tool)`; of an unknown API the parts of
             the JSON; empty for requests of one message.
-        part: what differs in the first of these messages, such as `its tool calls`; empty if it is
-            the text.
+        part: what differs in the first of them, such as `its tool calls`; empty if it is the text.
     """
 
     lines: Sequence[str]
@@ -57,11 +57,8 @@ def differences_of(recorded: Request, request: Request) -> Differences:
         return Differences(diff(recorded.text, request.text))
     tools = []
     if recorded.tools != request.tools:
-        texts = [
-            json.dumps(tools, indent=2, sort_keys=True, ensure_ascii=False)
-            for tools in (recorded.tools, request.tools)
-        ]
-        tools = ["tools:", *diff(*texts)]
+        dump = partial(json.dumps, indent=2, sort_keys=True, ensure_ascii=False)
+        tools = ["tools:", *diff(dump(recorded.tools), dump(request.tools))]
     then, now = recorded.messages, request.messages
     if max(len(then), len(now)) == 1:
         return Differences([*diff(recorded.text, request.text), *tools])
@@ -109,12 +106,10 @@ def diff(old: str, new: str) -> list[str]:
         if tag == "equal":
             head = CONTEXT if shown else 0
             tail = CONTEXT if a2 < len(a) or b2 < len(b) else 0
-            if a2 - a1 > head + tail + 1:
-                shown += [f"  {_fold(line)}" for line in a[a1 : a1 + head]]
-                shown.append(f"  … {a2 - a1 - head - tail} unchanged lines")
-                shown += [f"  {_fold(line)}" for line in a[a2 - tail : a2]]
-            else:
-                shown += [f"  {_fold(line)}" for line in a[a1:a2]]
+            lines = [f"  {_fold(line)}" for line in a[a1:a2]]
+            if (left := len(lines) - head - tail) > 1:
+                lines[head : head + left] = [f"  … {left} unchanged lines"]
+            shown += lines
         elif tag == "replace" and a2 - a1 == b2 - b1:
             pairs = [_pair(*pair) for pair in zip(a[a1:a2], b[b1:b2], strict=True)]
             shown += [f"- {before}" for before, _ in pairs] + [f"+ {after}" for _, after in pairs]
@@ -147,27 +142,23 @@ def _pair(old: str, new: str) -> tuple[str, str]:
 
 def _common(old: str, new: str) -> int:
     """Return the number of characters that two texts have in common at their beginning."""
-    pairs = enumerate(zip(old, new, strict=False))
-    return next((number for number, (a, b) in pairs if a != b), min(len(old), len(new)))
+    return len([*takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False))])
 
 
 def changed_pictures(
     recorded: Request, request: Request, pictures: Pictures
 ) -> list[ChangedPicture]:
     """Return the pictures that differ, in order; new ones and differences are kept as files."""
-    from pytest_miniwob_agent.pictures.difference import compare, shown_difference
-    from pytest_miniwob_agent.pictures.image import decoded
+    from pytest_miniwob_agent.pictures.image import compare, decoded, shown_difference
 
     changed = []
     for number, then, now in changed_pairs(recorded.pictures, request.pictures):
-        recorded_path, path = (digest and pictures.path_of(digest) for digest in (then, now))
-        if not then or not now:
-            what = ADDED if now else REMOVED
-            changed.append(ChangedPicture(number, what, recorded_path, path))
-            continue
-        left, right = pictures.read(then), pictures.read(now)
-        sizes = [" x ".join(map(str, decoded(png).size)) for png in (left, right)]
-        what = str(compare(left, right) or f"{sizes[0]} pixels, now {sizes[1]}")
-        difference = pictures.keep(f"{then}-{now}", shown_difference(left, right))
-        changed.append(ChangedPicture(number, what, recorded_path, path, difference))
+        what, difference = ADDED if now else REMOVED, None
+        if then and now:
+            left, right = pictures.read(then), pictures.read(now)
+            sizes = [" x ".join(map(str, decoded(png).size)) for png in (left, right)]
+            what = str(compare(left, right) or f"{sizes[0]} pixels, now {sizes[1]}")
+            difference = pictures.keep(f"{then}-{now}", shown_difference(left, right))
+        paths = [digest and pictures.path_of(digest) for digest in (then, now)]
+        changed.append(ChangedPicture(number, what, paths[0], paths[1], difference))
     return changed

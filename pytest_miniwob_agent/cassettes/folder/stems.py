@@ -31,9 +31,6 @@ PARTIAL, UNUSED = ".partial.yaml", ".unused.yaml"
 _PLAIN = re.compile(r"[a-z0-9_](?:[a-z0-9_.-]{0,118}[a-z0-9_-])?")
 """Names of up to 120 characters; Windows drops a dot at the end of a name."""
 
-_DEVICE = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?")
-"""Names that Windows keeps for devices, with any ending."""
-
 
 def stem(agent: str, model: str, case: Case) -> str:
     """Return the path of an item's cassette below the cassette folder, without its ending."""
@@ -41,7 +38,7 @@ def stem(agent: str, model: str, case: Case) -> str:
 
 
 def _safe_name(name: str) -> str:
-    if _PLAIN.fullmatch(name) and not _DEVICE.fullmatch(name):
+    if _PLAIN.fullmatch(name):
         return name
     readable = re.sub(r"[^a-z0-9_-]+", "_", name.lower())[:60]
     return f"{readable or '_'}~{hashlib.sha256(name.encode()).hexdigest()[:12]}"
@@ -61,12 +58,8 @@ def case_of(stem: str) -> str:
 class Used:
     """The cassettes that the items of a pytest run use, by the agent and model of its options.
 
-    A test that overrides a fixture may use another agent, whose cassettes are in another folder.
-
-    Args:
-        folder: the cassette folder.
-        stems: the cassettes of all items.
-        deselected: those that only deselected items use.
+    `stems` are those of all items, and `deselected` those that only deselected items use. A test
+    that overrides a fixture may use another agent, whose cassettes are in another folder.
     """
 
     folder: Path

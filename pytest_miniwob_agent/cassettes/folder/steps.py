@@ -74,9 +74,10 @@ def _check_file(used: Used, file: CassetteFile) -> Iterator[Finding]:
         yield Finding("damaged", path, damage)
         return
     if file.ending == UNUSED:
-        what = f"{counted(len(calls), 'call')} that the item does not make now; recording takes "
-        what += "what it needs from there before it pays"
-        yield Finding("unused", path, what, note=True)
+        what = (
+            f"{counted(len(calls), 'call')} that the item does not make now; recording takes from"
+        )
+        yield Finding("unused", path, f"{what} there before it pays", note=True)
     if used.lacks(file.stem):
         yield Finding("orphan", path, "no item uses it")
 
@@ -133,10 +134,6 @@ class Stats:
     pictures: dict[str, int] = field(default_factory=dict)
 
 
-OWN = "own pages"
-"""The category of tasks that are not in the package, as cassettes do not name it."""
-
-
 def count_calls(folder: Path) -> dict[tuple[str, str], Stats]:
     """Return the counts by agent and model (`reflective/claude`) and by category, sorted.
 
@@ -147,7 +144,7 @@ def count_calls(folder: Path) -> dict[tuple[str, str], Stats]:
     for path, stem, ending in cassette_files(folder):
         if ending == PARTIAL:
             continue
-        category = installed_tasks().get(case_of(stem).partition("/")[0], OWN)
+        category = installed_tasks().get(case_of(stem).partition("/")[0], "own pages")
         row = rows.setdefault((model_folder_of(stem), category), Stats())
         calls = read_cassette(path)
         if ending == UNUSED:

@@ -135,9 +135,7 @@ class Call:
 
     @property
     def estimated_tokens(self) -> tuple[int, int]:
-        """The tokens, estimated from the lengths of the texts if the server gave no counts."""
-        if self.tokens is not None:
-            return self.tokens
+        """An estimate of the tokens from the lengths of the texts."""
         said = self.completion
         answered = len(said.text) + sum(map(len, map(str, said.tool_calls)))
         pictures = TOKENS_OF_PICTURE * len(self.request.pictures)
@@ -152,6 +150,6 @@ def usage_of(calls: Iterable[Call], *, estimate: bool = False) -> Usage:
     """
     total = Usage()
     for call in calls:
-        tokens = call.estimated_tokens if estimate else call.tokens or (0, 0)
+        tokens = call.tokens or (call.estimated_tokens if estimate else (0, 0))
         total += Usage(1, *tokens, uncounted=call.tokens is None)
     return total

@@ -47,11 +47,7 @@ def read_cassette(path: Path) -> list[Call]:
 
 
 def load_cassette(path: Path) -> tuple[list[Call], dict[str, Any]]:
-    """Return the calls of a cassette, and its further keys, see `write_cassette`.
-
-    Raises:
-        CassetteError: as for `read_cassette`.
-    """
+    """Return the calls of a cassette, and its further keys; raises as `read_cassette` does."""
     serializer = Serializer()
     try:
         text = path.read_text(encoding="utf-8")

@@ -44,14 +44,7 @@ def without(calls: Iterable[Call], others: Iterable[Call]) -> list[Call]:
 
 
 class ItemFiles:
-    """The files of one item's calls.
-
-    All methods that read raise a `CassetteError` for a damaged file.
-
-    Args:
-        folder: the cassette folder.
-        stem: the item's cassette in it.
-    """
+    """The files of one item's calls; to read a damaged one raises a `CassetteError`."""
 
     def __init__(self, folder: Path, stem: str) -> None:
         self._folder = folder
@@ -95,7 +88,7 @@ class ItemFiles:
         """Return the unused calls."""
         return read_cassette(self.unused) if self.unused.exists() else []
 
-    def take_up(self, *, all_anew: bool) -> tuple[list[Call], str]:
+    def take_up(self, *, all_anew: bool) -> tuple[list[Call], list[str]]:
         """Return the calls of an unfinished recording, and a remark if it is not continued.
 
         It is continued only if it began from the present cassette. Otherwise its calls, which might
@@ -106,32 +99,29 @@ class ItemFiles:
             content = self.cassette.read_bytes().replace(b"\r\n", b"\n")
             self._digest = hashlib.sha256(content).hexdigest()[:16]
         if not self.partial.exists():
-            return [], ""
+            return [], []
         calls, metadata = load_cassette(self.partial)
         recorded_all = metadata.get("recording") == "all"
         if metadata.get("began_from") == self._digest:
-            return (calls if recorded_all or not all_anew else []), ""
+            return (calls if recorded_all or not all_anew else []), []
         unused = self.read_unused()
         left = without(calls, [*self.read(), *unused])
+        remarks = []
         if left:
             write_cassette(self.unused, [*unused, *left])
+            remarks.append(
+                f"{display_path(self.partial)} began from another cassette than the present one "
+                f"and was not continued: {counted(len(left), 'call')} "
+                f"moved to {display_path(self.unused)}, from where recording takes what it needs"
+            )
         self.partial.unlink()
-        if not left:
-            return [], ""
-        return [], (
-            f"{display_path(self.partial)} began from another cassette than the present one and "
-            f"was not continued: {counted(len(left), 'call')} moved to "
-            f"{display_path(self.unused)}, from where recording takes what it needs"
-        )
+        return [], remarks
 
     def save(self, calls: Sequence[Call], *, all_anew: bool, rescue: Path | None = None) -> Path:
         """Write all calls of a recording that goes on, and return the file; `take_up` comes first.
 
-        `rescue` is another cassette folder to write below, where this one has no room.
-
-        Raises:
-            CassetteError: a text in them looks like a key; nothing is written.
-            CassetteNotWritten: there is no room, or no permission.
+        `rescue` is another cassette folder to write below, where this one has no room. Raises as
+        `write_cassette` does.
         """
         path = rescue / self.partial.relative_to(self._folder) if rescue else self.partial
         recording = {"recording": "all"} if all_anew else {}

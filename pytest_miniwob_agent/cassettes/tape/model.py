@@ -32,12 +32,8 @@ if TYPE_CHECKING:
 class RecordedModel(ChatCalls):
     """The model of an item. A call that is on the tape neither needs nor imports a client.
 
-    Args:
-        recording: the item's recording.
-        model: the model's id.
-        params: further parameters of every chat call.
-        connect: makes the client of the server, at the first call that is not on the tape.
-        budget: the budget of the run; None for no limit.
+    `params` go with every chat call, and `connect` makes the client of the server, at the first
+    call that is not on the tape. Without a budget there is no limit.
     """
 
     def __init__(
@@ -65,8 +61,9 @@ class RecordedModel(ChatCalls):
         """Answer a request from the recording, or record the server's answer in it.
 
         Raises:
-            CassetteError: the call is not recorded and may not be made, it holds a key, or its
-                completion could not be written.
+            CassetteError: the call is not recorded and may not be made, or it or its completion
+                holds a key.
+            RecordingStopped: there is no room for its completion.
             Pending: the call is not recorded and waits for a completion.
             MiniwobError: any other that the client of the server raises.
         """
@@ -86,13 +83,7 @@ class RecordedModel(ChatCalls):
         return read_completion(self.post(request), text_only=text is not None)
 
     def _record(self, request: ModelRequest, asked: Request, origin: Origin, number: int) -> Call:
-        """Ask the server and record its answer.
-
-        Raises:
-            ModelError: it gives no completion.
-            CassetteError: the completion holds a key.
-            RecordingStopped: there is no room for it.
-        """
+        """Ask the server and record its answer."""
         server = self._connected()
         with bypass_vcr():
             response = server.post(request, origin)

@@ -18,9 +18,7 @@ from pytest_miniwob_agent.pictures.references import FOLDER, put_in, references_
 class Pictures:
     """The pictures of one item's calls: those of its cassette, and those of this run.
 
-    Args:
-        folder: the cassette folder.
-        kept: the folder for pictures that no cassette has; None to keep none.
+    `kept` is the folder for pictures that no cassette has; None keeps none.
     """
 
     def __init__(self, folder: Path, kept: Path | None = None) -> None:
@@ -39,11 +37,7 @@ class Pictures:
         return put_in(body, self.read)
 
     def read(self, digest: str) -> bytes:
-        """Return a picture.
-
-        Raises:
-            CassetteError: it is missing or was changed.
-        """
+        """Return a picture; raises as `read_picture` does."""
         return self._new[digest] if digest in self._new else read_picture(self._folder, digest)
 
     def write(self, calls: Iterable[Call], folder: Path | None = None) -> None:
@@ -84,7 +78,7 @@ class Pictures:
         pairs = list(zip(recorded.pictures, request.pictures, strict=False))
         if not pairs or recorded.outline != request.outline:
             return False
-        from pytest_miniwob_agent.pictures.difference import compare
+        from pytest_miniwob_agent.pictures.image import compare
 
         differences = (
             compare(self.read(then), self.read(now)) for then, now in pairs if then != now

@@ -55,16 +55,13 @@ class Recording:
         folder: the cassette folder.
         stem: the item's cassette in it.
         mode: the mode of recording.
-        state: the project's folder `.miniwob`, for lock files and pictures that no cassette has;
-            None if nothing else can record the item, to keep no pictures.
+        state: the project's folder `.miniwob`, for locks and for pictures that no cassette has;
+            None to lock and to keep nothing.
         run: a folder that the processes of this run share; None if no other test has the item.
         normalize: the agent's; None if it has none.
 
     Attributes:
-        path: the cassette.
-        partial_path: the unfinished recording.
         remarks: what the user must know about the item's files.
-        tape: the item's calls.
         writes: True if calls may be added, dropped or changed.
         live: True if a call that is not recorded may go to the server.
         unusable: the usage of answers that were paid for and are not recorded, by reason.
@@ -111,7 +108,6 @@ class Recording:
             raise
 
     def _may_write(self, mode: Record) -> bool:
-        """Return True if a mode allows to write; `once` depends on the files, so ask again."""
         return mode is not Record.NONE and not (mode is Record.ONCE and self.path.exists())
 
     def _load(self) -> Tape:
@@ -121,8 +117,7 @@ class Recording:
         self._unused: list[Call] = []
         if not self.writes:
             return Tape(self._stored, alike=self._pictures.are_alike)
-        partial, remark = self._files.take_up(all_anew=anew)
-        self.remarks += [remark] if remark else []
+        partial, self.remarks = self._files.take_up(all_anew=anew)
         calls = [*partial, *without(self._stored, partial)]
         unused = without(self._files.read_unused(), calls)
         if anew:  # asks for everything again, and keeps what it has
@@ -211,12 +206,7 @@ class Recording:
             return call
 
     def add(self, request: Request, answer: Any, origin: Origin = OF_TEST, number: int = 0) -> Call:
-        """Record a call that was just made, and write the file.
-
-        Raises:
-            CassetteError: the completion holds a key, and is not kept.
-            CassetteNotWritten: there is no room, or no permission.
-        """
+        """Record a call that was just made, and write the file; raises as `write_cassette` does."""
         call = Call(request, answer, origin)
         with self._mutex:
             self._save([*self.tape.made, call, *self.tape.left])
@@ -236,11 +226,7 @@ class Recording:
         return self._files.save(calls, all_anew=self.mode is Record.ALL, rescue=rescue)
 
     def rescue(self, request: Request, answer: Any, origin: Origin, folder: Path) -> Path:
-        """Write the recording, with a call that `add` could not keep, below another folder.
-
-        Raises:
-            CassetteNotWritten: there is no room, or no permission.
-        """
+        """Write the recording, with a call that `add` could not keep, below another folder."""
         with self._mutex:
             calls = [*self.tape.made, Call(request, answer, origin), *self.tape.left]
             return self._save(calls, rescue=folder)
@@ -251,12 +237,7 @@ class Recording:
             self.unusable[reason] = self.unusable.get(reason, Usage()) + usage
 
     def end_episode(self, limits: Limits) -> None:
-        """End the episode; the test may make further calls.
-
-        Raises:
-            Drift: recorded calls of the episode, which the limits allow, were not made, and the
-                cassette may not be changed.
-        """
+        """End the episode, after which the test may make further calls; raises as `finish` does."""
         self._episode_ended = True
         if not self.writes:
             self._check_made([call for call in self.tape.left if not call.of_test], limits)
@@ -264,12 +245,9 @@ class Recording:
     def finish(self, limits: Limits, *, passed: bool | None = True) -> None:
         """End the item: write the cassette, and beside it the calls that were not made.
 
-        Calls beyond the limits stay in the cassette, unless other calls were recorded.
-
-        Args:
-            limits: the limits of the run.
-            passed: True if the test passed. If it failed, its calls outside of the episode stay.
-                None if it broke off: without a whole episode, the recording stays unfinished.
+        Calls beyond the limits stay in the cassette, unless other calls were recorded. If the test
+        failed (`passed` is False), its calls outside of the episode stay; if it broke off (None)
+        without a whole episode, the recording stays unfinished.
 
         Raises:
             Drift: recorded calls were not made, and the cassette may not be changed.
@@ -283,9 +261,8 @@ class Recording:
                 self._check_made(self.tape.left, limits)
 
     def _check_made(self, calls: Sequence[Call], limits: Limits) -> None:
-        beyond = self._beyond(limits)
+        beyond, made = self._beyond(limits), len(self.tape.made)
         if unused := [call for call in calls if call not in beyond]:
-            made = len(self.tape.made)
             raise drift_of_unused_calls(display_path(self.path), self.calls, made, unused)
 
     def _beyond(self, limits: Limits) -> list[Call]:
@@ -316,12 +293,11 @@ class Recording:
             earlier = sum(call.key == request.key for call in self.calls)
             body = self._pictures.put_in(request.body)
             return Pending(batch_line(self.stem, request, earlier, body))
-        path = display_path(self.path)
+        path, partial = display_path(self.path), ""
         if not self._existed:
-            partial = f"; an unfinished recording is in {display_path(self.partial_path)}"
-            return NotRecorded(
-                f"there is no cassette {path}" + (partial if self.partial_path.exists() else "")
-            )
+            if self.partial_path.exists():
+                partial = f"; an unfinished recording is in {display_path(self.partial_path)}"
+            return NotRecorded(f"there is no cassette {path}{partial}")
         made = len(self.tape.made)
         return drift_of_call(path, request, origin, self.calls, made, self._pictures)
 

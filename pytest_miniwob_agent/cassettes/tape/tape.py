@@ -11,16 +11,9 @@ from pytest_miniwob_agent.core.events import Origin
 class Tape:
     """The calls of one item. Each is played once: to an equal request, in the order of the calls.
 
-    It knows of no files and no locks.
-
-    Args:
-        calls: the recorded calls.
-        spare: further calls, which are played where no recorded one fits.
-        alike: says of a recorded request and another one that they count as equal.
-
-    Attributes:
-        left: the recorded calls that were not played.
-        spare: the further calls that were not played.
+    It knows of no files and no locks. `left` are the recorded calls that were not played, and
+    `spare` further ones, which are played where no recorded one fits. `alike` says of a recorded
+    request and another one that they count as equal.
     """
 
     def __init__(

@@ -136,9 +136,8 @@ def _tool_calls(message: Mapping[str, Any]) -> tuple[ToolCall, ...]:
     found = []
     for call in calls:
         function = lenient.mapping(call.get("function") or call.get("custom"))
-        arguments = lenient.json_text(function.get("arguments", function.get("input", "")))
-        name = lenient.text(function.get("name"))
-        found.append(ToolCall(lenient.text(call.get("id")), name, arguments))
+        arguments = function.get("arguments", function.get("input", ""))
+        found.append(lenient.tool_call(call.get("id"), function.get("name"), arguments))
     return tuple(found)
 
 

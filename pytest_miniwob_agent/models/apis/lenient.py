@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pytest_miniwob_agent.core.chat import ToolCall
 from pytest_miniwob_agent.core.data import canonical_json
 from pytest_miniwob_agent.pictures.references import digest_in, read_base64, reference_to
 
@@ -37,6 +38,11 @@ def text_or_none(value: Any) -> str | None:
 def json_text(value: Any) -> str:
     """Return a text as it is, and all else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def tool_call(id_: Any, name: Any, arguments: Any) -> ToolCall:
+    """Return a call of a tool."""
+    return ToolCall(text(id_), text(name), json_text(arguments))
 
 
 def content_text(content: Any) -> str:

@@ -131,15 +131,8 @@ def _messages(role: str, content: Any) -> list[Message]:
 
 
 def _tool_calls(blocks: Sequence[Mapping[str, Any]]) -> tuple[ToolCall, ...]:
-    return tuple(
-        ToolCall(
-            lenient.text(block.get("id")),
-            lenient.text(block.get("name")),
-            lenient.json_text(block.get("input")),
-        )
-        for block in blocks
-        if block.get("type") == "tool_use"
-    )
+    calls = (block for block in blocks if block.get("type") == "tool_use")
+    return tuple(lenient.tool_call(*map(call.get, ("id", "name", "input"))) for call in calls)
 
 
 def _parsed(text: str) -> Any:
@@ -165,9 +158,4 @@ def _pieces(block: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, An
             given = json.dumps(block.get("input", {}), ensure_ascii=False)
             delta = {"type": "input_json_delta", "partial_json": given}
             return {**block, "input": {}}, [delta]
-        case "thinking":
-            return {**block, "thinking": ""}, [
-                {"type": "thinking_delta", "thinking": block.get("thinking", "")},
-                {"type": "signature_delta", "signature": block.get("signature", "")},
-            ]
     return dict(block), []

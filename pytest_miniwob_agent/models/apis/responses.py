@@ -69,21 +69,16 @@ class Responses(API):
             }
             for number, call in enumerate(completion.tool_calls, start=1)
         ]  # fmt: skip
-        answer = {
-            "object": "response", "status": "completed", "model": completion.model or "model",
-            "output": output,
-        }  # fmt: skip
-        return answer | self._usage(completion)
+        head = {"object": "response", "status": "completed", "model": completion.model or "model"}
+        return {**head, "output": output, **self._usage(completion)}
 
     def usage(self, prompt: int, completion: int) -> dict[str, Any]:
         """Return the counts of tokens, with details that some clients require."""
         return {
-            "input_tokens": prompt,
-            "input_tokens_details": {"cached_tokens": 0},
-            "output_tokens": completion,
-            "output_tokens_details": {"reasoning_tokens": 0},
+            "input_tokens": prompt, "input_tokens_details": {"cached_tokens": 0},
+            "output_tokens": completion, "output_tokens_details": {"reasoning_tokens": 0},
             "total_tokens": prompt + completion,
-        }
+        }  # fmt: skip
 
     def served(self, answer: Mapping[str, Any], digest: str) -> dict[str, Any]:
         return {
@@ -118,15 +113,14 @@ def _item_events(index: int, item: Mapping[str, Any]) -> list[dict[str, Any]]:
     if item.get("type") == "message":
         begun["content"] = []
         for number, part in enumerate(lenient.mappings(item.get("content"))):
-            refused = part.get("type") == "refusal"
-            name, kind = ("refusal",) * 2 if refused else ("text", "output_text")
+            name = "refusal" if part.get("type") == "refusal" else "text"
+            kind = f"response.{name}" if name == "refusal" else "response.output_text"
             here = {**where, "content_index": number}
-            logged = here if refused else {**here, "logprobs": []}
             said = lenient.text(part.get(name))
             middle += [
                 {"type": "response.content_part.added", **here, "part": {**part, name: ""}},
-                {"type": f"response.{kind}.delta", **logged, "delta": said},
-                {"type": f"response.{kind}.done", **logged, name: said},
+                {"type": f"{kind}.delta", **here, "delta": said, "logprobs": []},
+                {"type": f"{kind}.done", **here, name: said, "logprobs": []},
                 {"type": "response.content_part.done", **here, "part": dict(part)},
             ]
     elif item.get("type") == "function_call":
@@ -166,5 +160,4 @@ def _tool_call(item: Mapping[str, Any]) -> ToolCall | None:
     if item.get("type") not in ("function_call", "custom_tool_call"):
         return None
     arguments = item.get("arguments", item.get("input", ""))
-    name = lenient.text(item.get("name"))
-    return ToolCall(lenient.text(item.get("call_id")), name, lenient.json_text(arguments))
+    return lenient.tool_call(item.get("call_id"), item.get("name"), arguments)
