@@ -154,6 +154,8 @@ class Trace:
 
     def note(self, note: Note) -> None:
         """Write down what the agent notes."""
+        if not isinstance(note, Note):
+            raise TypeError(f"{note!r} is not a Note of pytest_miniwob_agent")
         if isinstance(note, TrialEnded):
             if self._ended:
                 return

@@ -1,8 +1,7 @@
 """For tests of your own agents: fakes, and a contract.
 
 - `fakes`: a page without a browser, a model without a server.
-- `contract`: the tests that every agent must pass.
-- `rules`: what an agent may do in an episode, and the page of the contract.
+- `contract`: the tests that every agent must pass, their page, and the rules of an episode.
 - `hostile`: replies, tool calls, programs and pages that no agent may fail on.
 """
 

@@ -1,29 +1,37 @@
 """The contract of agents, as a class of tests that pytest collects.
 
-Each test plays many episodes (`rules.play`), which differ in pages, replies and limits; a failure
-names its own.
+Each test plays many episodes (`play`), which differ in pages, replies and limits; a failure names
+its own.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import count, cycle, zip_longest
 from pathlib import Path
 
 import pytest
 
-from pytest_miniwob_agent.core.case import Limits
-from pytest_miniwob_agent.core.events import Called, Completion, Episode
-from pytest_miniwob_agent.core.protocols import Agent
-from pytest_miniwob_agent.testing.fakes import ScriptedLLM
-from pytest_miniwob_agent.testing.hostile import (
-    HOSTILE,
-    PAGES,
-    PROGRAMS,
-    hostile_answers,
+from pytest_miniwob_agent.core.actions import KEYS, MODIFIERS, Action, Press, elements_of
+from pytest_miniwob_agent.core.case import Case, Limits
+from pytest_miniwob_agent.core.events import (
+    Acted,
+    Called,
+    Completion,
+    Ending,
+    Episode,
+    Event,
+    TrialEnded,
+    TrialStarted,
 )
-from pytest_miniwob_agent.testing.rules import EPISODE, ContractPage, play
+from pytest_miniwob_agent.core.observations import Element, Observation, Transition
+from pytest_miniwob_agent.core.protocols import Agent, Observer
+from pytest_miniwob_agent.core.text import shorten
+from pytest_miniwob_agent.episode import run_episode
+from pytest_miniwob_agent.testing.fakes import FakeEnvironment, ScriptedLLM
+from pytest_miniwob_agent.testing.hostile import HOSTILE, PAGES, PROGRAMS, hostile_answers
 
 Reply = str | Completion
 """A text, or a completion with tool calls."""
@@ -38,17 +46,132 @@ TURNS: Mapping[str, Collection[int]] = {
 }
 """The calls that a hostile reply answers, by number modulo 2; good replies answer the others."""
 
+EPISODE = Limits(trials=2, steps=3, calls=12)
+"""The limits of an episode of the contract."""
+
+FEW_CALLS = Limits(trials=2, steps=3, calls=4)
+"""Limits where an answer may have a hundred tool calls, which conversations keep."""
+
 LIMITS: Mapping[str, Limits] = {
     "one trial": Limits(trials=1),
     "one action per trial": Limits(steps=1),
     "one model call": Limits(calls=1),
     "few of each": Limits(3, 2, 5),
-    "some of each": Limits(9, 9, 9),
 }
 """Limits that are used up."""
 
-FEW_CALLS = Limits(2, 4, 3)
-"""Limits where an answer may have a thousand tool calls, which conversations keep."""
+BUTTONS = (Element(1, "button", "ONE", x=20, y=20), Element(2, "button", "TWO", x=80, y=20))
+
+
+class ContractPage(FakeEnvironment):
+    """A page that shows another screen after each action, and judges `after` some.
+
+    Any action will do, as agents differ in theirs, except one that names a missing element. Without
+    a `reward` the page never judges.
+    """
+
+    def __init__(
+        self,
+        reward: float | None = None,
+        after: int = 2,
+        goal: str = "Click ONE, then TWO.",
+        elements: Sequence[Element] = BUTTONS,
+    ) -> None:
+        screens = {str(at): [*elements, Element(None, "t", f"screen {at}")] for at in range(after)}
+        super().__init__(goal, screens if elements else dict.fromkeys(screens, ()))
+        self._reward = reward
+        self._after = after
+
+    def step(self, action: Action) -> Transition:
+        """Show the next screen, or judge; a `TypeError` if no page can carry out the action."""
+        if not isinstance(action, Action):
+            raise TypeError(f"{action!r} is not an action of pytest_miniwob_agent")
+        if not all(type(id_) is int for id_ in elements_of(action)):
+            raise TypeError(f"the action {action!r} has a wrong element")
+        keys = KEYS if isinstance(action, Press) else MODIFIERS
+        if getattr(action, "key", keys[0]) not in keys:
+            raise TypeError(f"the action {action!r} presses none of {', '.join(keys)}")
+        transition = super().step(action)
+        if transition.error:
+            return transition
+        taken = int(self._screen) + 1
+        if self._reward is not None and taken == self._after:
+            self._done = True
+            return Transition(Observation(self.goal), self._reward, done=True)
+        self._screen = str(taken % self._after)
+        return Transition(self._observation())
+
+
+class _LastAnswer(Observer):
+    """The model's last answer, in words."""
+
+    said = "The model had not been asked yet."
+
+    def on_event(self, event: Event) -> None:
+        if isinstance(event, Called):
+            answer = event.completion
+            parts = map(repr, [answer.text, *map(str, answer.tool_calls)])
+            self.said = f"The model's last reply was {shorten(' '.join(parts))}"
+
+
+def play(
+    agent: Agent,
+    page: ContractPage,
+    model: ScriptedLLM,
+    limits: Limits = EPISODE,
+    situation: str = "good replies",
+) -> Episode:
+    """Play an episode; a broken rule, or an exception of the agent, fails the test.
+
+    The run itself refuses actions before the first trial and after the page has judged. `situation`
+    is what the message of a failure says it was played with.
+    """
+    __tracebackhide__ = True
+    last, case = _LastAnswer(), Case("contract", "other", 0)
+    try:
+        episode = run_episode(case, agent, page, model, limits, model="scripted", observers=[last])
+        json.dumps(episode.to_data())
+    except Exception as error:
+        error.add_note(f"Played with {situation}. {last.said}")
+        raise
+    if broken := next(_broken_rules(episode), None):
+        pytest.fail(f"{broken}\nPlayed with {situation}. {last.said}")
+    episode.explain()
+    return episode
+
+
+def _broken_rules(episode: Episode) -> Iterator[str]:
+    """Yield the rules that an episode breaks, in words about its agent."""
+    last: Transition | None = None
+    ended = False
+    for event in episode.events:
+        match event:
+            case TrialStarted(observation=observation):
+                if last is not None and last.solved:
+                    yield "it began another trial of a page that it had solved: return instead"
+                last, ended = Transition(observation), False
+            case Called(purpose=purpose, prompt=prompt, messages=messages):
+                if last is None:
+                    yield f"it asked the model (for {purpose!r}) before env.reset()"
+                if not isinstance(purpose, str) or not purpose.strip():
+                    yield f"it made a model call whose purpose is blank or not a text: {purpose!r}"
+                if not messages and not prompt.strip():
+                    yield f"it made a model call without a prompt: {prompt!r}"
+            case Acted(action=action, transition=transition):
+                if ended:
+                    yield f"it acted ({action}) in a trial that it had noted as ended"
+                last = transition
+            case TrialEnded(ending=ending) if last is not None:
+                ended = True
+                if not isinstance(ending, Ending):
+                    yield f"it noted {ending!r} as the ending of a trial, which is not an Ending"
+                judged = ending in (Ending.CORRECT, Ending.FAILED)
+                seen = Ending.CORRECT if last.solved else Ending.FAILED if last.done else None
+                if ending != seen and (judged or seen):
+                    verdict = f"judged that it was {seen}" if seen else "had not judged"
+                    yield f"it noted that a trial ended {ending}, when the page {verdict}"
+    if not episode.trials:
+        yield "solve() returned without a trial: env.reset() begins each"
 
 
 class AgentContract:
@@ -73,7 +196,7 @@ class AgentContract:
 
     def test_its_good_replies_make_it_act(self) -> None:
         """Other tests need an agent that acts, or they would test little."""
-        if not self.play("").steps:
+        if not self.play().steps:
             pytest.fail(
                 "it took no action in the whole episode: give agent_contract replies that the "
                 "agent can act on, as in agent_contract(MyAgent, replies=['click id=1'])"
@@ -90,9 +213,7 @@ class AgentContract:
         """A limit may be reached at any action or call."""
         for name, limits in LIMITS.items():
             for reward in (None, -1.0):
-                self.play(
-                    f"limits: {name}, on {_page(reward)}", ContractPage(reward), limits=limits
-                )
+                self.play(f"limits: {name}", ContractPage(reward), limits=limits)
 
     def test_equal_replies_give_equal_episodes(self) -> None:
         """It uses neither chance nor clock, or its cassettes could not be replayed."""
@@ -112,27 +233,18 @@ class AgentContract:
     def test_no_reply_breaks_it(self) -> None:
         """Each hostile reply at every call, and mixed with good ones."""
         for name, reply in HOSTILE.items():
-            for calls, turns in TURNS.items():
-                for reward in (None, -1.0):
-                    situation = f"the reply {name!r} to {calls}, on {_page(reward)}"
-                    if not self.play(
-                        situation, ContractPage(reward), self.model(reply, turns)
-                    ).steps:
-                        break  # a page on which it does not act pays no reward
+            for (calls, turns), reward in zip(TURNS.items(), (None, -1.0, -1.0), strict=True):
+                situation = f"the reply {name!r} to {calls}, on {_page(reward)}"
+                self.play(situation, ContractPage(reward), self.model(reply, turns))
 
     def test_no_tool_call_breaks_it(self) -> None:
         """Hostile tool calls at every call, and mixed with good ones; texts have none."""
-        calls = (e for e in self.play("").events if isinstance(e, Called))
-        good = next((call.completion for call in calls if call.completion.tool_calls), None)
-        if good is None:
-            return
-        for name, answer in hostile_answers(good).items():
-            for turns, reward in (
-                ("every call", -1.0),
-                ("every second call, from the first", None),
-            ):
-                situation = f"{name} in the answer to {turns}, on {_page(reward)}"
-                model = self.model(answer, TURNS[turns])
+        called = (event for event in self.play().events if isinstance(event, Called))
+        good = next((call.completion for call in called if call.completion.tool_calls), None)
+        for name, answer in hostile_answers(good).items() if good else ():
+            for (calls, turns), reward in zip(TURNS.items(), (-1.0, None), strict=False):
+                situation = f"{name} in the answer to {calls}, on {_page(reward)}"
+                model = self.model(answer, turns)
                 self.play(situation, ContractPage(reward), model, FEW_CALLS)
 
     def test_it_runs_no_code_of_a_reply(
@@ -141,26 +253,22 @@ class AgentContract:
         """A program in a reply never reaches the machine."""
         monkeypatch.chdir(tmp_path)
         for name, program in PROGRAMS.items():
-            for reply in (program, f"```python\n{program}\n```", f"```\n{program}\n```"):
-                for calls, turns in TURNS.items():
-                    situation = f"a program with {name} as the reply to {calls}"
-                    self.play(situation, model=self.model(reply, turns))
+            for reply in (program, f"```python\n{program}\n```"):
+                self.play(f"a program with {name}", model=self.model(reply, (0, 1)))
             if list(tmp_path.iterdir()):
                 pytest.fail(f"a program in a reply was run, and made a file:\n{program}")
 
     def play(
         self,
-        situation: str,
+        situation: str = "good replies",
         page: ContractPage | None = None,
         model: ScriptedLLM | None = None,
         limits: Limits = EPISODE,
-        agent: Agent | None = None,
     ) -> Episode:
-        """Call `rules.play`, by default with a page that never judges and good replies."""
+        """Call `play`, by default with a page that never judges and good replies."""
         __tracebackhide__ = True
-        return play(
-            agent or self.make(), page or ContractPage(), model or self.model(), limits, situation
-        )
+        page, model = page or ContractPage(), model or self.model()
+        return play(self.make(), page, model, limits, situation)
 
     def model(self, hostile: Reply = "", turns: Collection[int] = ()) -> ScriptedLLM:
         """Make a model that gives good replies, and a hostile one at the calls of `turns`."""
@@ -175,39 +283,29 @@ class AgentContract:
     def _play_twice(self, message: str, make: Callable[[], Agent]) -> None:
         """Check that two episodes with equal pages and replies are equal."""
         __tracebackhide__ = True
-        found: list[tuple[float | None, str, Collection[int]]]
-        found = [(reward, "", ()) for reward in (None, -1.0, 1.0)]
-        for name in ("a suggestion", "a refusal", "an impossible id"):
-            found += [(-1.0, name, turns) for turns in TURNS.values()]
-        for reward, name, turns in found:
+        for reward, name in ((None, ""), (-1.0, ""), (1.0, ""), (-1.0, "a suggestion")):
             situation = f"{name or 'good replies'}, on {_page(reward)}"
-            hostile = HOSTILE.get(name, "")
-            first, second = (
-                self.play(situation, ContractPage(reward), self.model(hostile, turns), agent=make())
-                for _ in range(2)
-            )
-            _compare(first, second, f"{message} ({situation})")
+            models = [self.model(HOSTILE.get(name, ""), (1,) if name else ()) for _ in range(2)]
+            played = [
+                play(make(), ContractPage(reward), model, situation=situation).events
+                for model in models
+            ]
+            for number, events in enumerate(zip_longest(*played), start=1):
+                before, after = map(repr, events)
+                if before != after:  # shown from shortly before the difference
+                    pairs = zip(before, after, strict=False)
+                    begin = max(0, next((i for i, (a, b) in enumerate(pairs) if a != b), 0) - 60)
+                    shown = slice(begin, begin + 200)
+                    pytest.fail(
+                        f"{message} ({situation}): event {number} was\n  {before[shown]}\n"
+                        f"and then\n  {after[shown]}"
+                    )
 
 
 def _page(reward: float | None) -> str:
     if reward is None:
         return "a page that never judges"
     return f"a page that judges with reward {reward:g}"
-
-
-def _compare(first: Episode, second: Episode, message: str) -> None:
-    """Fail with the first event that differs, from shortly before the difference."""
-    __tracebackhide__ = True
-    for number, events in enumerate(zip_longest(first.events, second.events), start=1):
-        before, after = map(repr, events)
-        if before != after:
-            pairs = enumerate(zip(before, after, strict=False))
-            different = next((at for at, pair in pairs if pair[0] != pair[1]), 0)
-            begin = max(0, different - 60)
-            shown = slice(begin, begin + 200)
-            pytest.fail(
-                f"{message}: event {number} was\n  {before[shown]}\nand then\n  {after[shown]}"
-            )
 
 
 def agent_contract(

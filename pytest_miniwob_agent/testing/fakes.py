@@ -87,7 +87,10 @@ class FakeEnvironment:
                 error = f"there is no element with id={id_} on the screen"
                 return Transition(self._observation(), error=error)
         if isinstance(action, Click | Enter):
-            self._focus = action.element if self._is_field(action.element) else None
+            tag = next(e.tag for e in self.screens[self._screen] if e.id == action.element)
+            kind = tag.removeprefix("input_")
+            is_field = kind not in _NO_FIELDS if kind != tag else tag in ("textarea", "select")
+            self._focus = action.element if is_field else None
         if here in self.rewards:
             self._done = True
             return Transition(Observation(self.goal), self.rewards[here], done=True)
@@ -107,11 +110,6 @@ class FakeEnvironment:
             elements = tuple(replace(element, details=()) for element in elements)
         focus = self._focus if any(e.id == self._focus for e in elements) else None
         return Observation(self.goal, elements, focus)
-
-    def _is_field(self, id_: int) -> bool:
-        tag = next(e.tag for e in self.screens[self._screen] if e.id == id_)
-        kind = tag.removeprefix("input_")
-        return (kind != tag and kind not in _NO_FIELDS) or tag in ("textarea", "select")
 
 
 class VisibleFakeEnvironment(FakeEnvironment):
@@ -214,9 +212,13 @@ class ScriptedLLM(ChatCalls):
         prompt = "\n".join(f"[{message.role}]\n{message}" for message in messages)
         if len(messages) == 1 and messages[0].role == "user":
             prompt = str(messages[0])
-        answer = api.served(
-            api.answer(self._next(prompt, origin.purpose)), f"scripted{len(self.prompts)}"
+        self.prompts.append((origin.purpose, prompt))
+        reply = self._reply(prompt, origin.purpose) if self._reply else next(self._replies, None)
+        assert reply is not None, (
+            f"the script has no reply to this {origin.purpose} call:\n{prompt}"
         )
+        completion = Completion(reply) if isinstance(reply, str) else reply
+        answer = api.served(api.answer(completion), f"scripted{len(self.prompts)}")
         if not request.body.get("stream"):
             return ModelResponse(_sent(json.dumps(answer, ensure_ascii=False)))
         return ModelResponse(_sent(api.stream(answer)), EVENT_STREAM)
@@ -242,12 +244,6 @@ class ScriptedLLM(ChatCalls):
     def base_url(self) -> str:
         """Always an error: only `run_episode` starts a server."""
         raise RuntimeError("llm.base_url needs run_episode, which starts and stops its server")
-
-    def _next(self, prompt: str, purpose: str) -> Completion:
-        self.prompts.append((purpose, prompt))
-        reply = self._reply(prompt, purpose) if self._reply else next(self._replies, None)
-        assert reply is not None, f"the script has no reply to this {purpose} call:\n{prompt}"
-        return Completion(reply) if isinstance(reply, str) else reply
 
 
 def _sent(text: str) -> bytes:

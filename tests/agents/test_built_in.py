@@ -13,7 +13,8 @@ import pytest_miniwob_agent
 from pytest_miniwob_agent import Completion, Element, ToolCall
 from pytest_miniwob_agent.agents.registry import BUILT_IN, load_agent
 from pytest_miniwob_agent.testing import ScriptedLLM, agent_contract
-from pytest_miniwob_agent.testing.rules import ContractPage, play
+from pytest_miniwob_agent.testing.contract import ContractPage, play
+from pytest_miniwob_agent.testing.hostile import HOSTILE
 
 PIECES = (
     "click id=", 'enter "', '" to id=', "press ", "For action index=", "clickxpath //", "[@id=",
@@ -35,8 +36,8 @@ PARAMS = {
     "reflective-plan-then-adapt": {"planning": "plan-then-adapt", "memory": "plain"},
     "reflective-full-screen": {"screen": "full", "actions": "all", "memory": "unconstrained"},
     "tools": {"screen": "full", "actions": "all"},
-    # Fewer programs a trial than by default, as it takes long to stop an endless one.
-    "webwise": {"programs": 5},
+    # Fewer programs per trial than by default, as it takes long to stop an endless one.
+    "webwise": {"programs": 2},
 }
 
 AGENTS = {
@@ -55,11 +56,8 @@ def replies_of(name):
     return REPLIES_OF.get(name.partition("-")[0], REPLIES)
 
 
-class OfVariant:
-    """Goes through all hostile pages and replies in the sweep only, unlike the agent's own class.
-
-    Generated replies and pages are those of every agent below.
-    """
+class Contract:
+    """Goes through all hostile pages and replies in the sweep only; others are generated below."""
 
     @pytest.mark.sweep
     def test_no_page_breaks_it(self):
@@ -70,18 +68,12 @@ class OfVariant:
         super().test_no_reply_breaks_it()
 
 
-def contract_of(name):
-    contract = agent_contract(AGENTS[name], replies_of(name))
-    return contract if name in BUILT_IN else type("OfVariant", (OfVariant, contract), {})
-
-
-# One class an agent, such as TestReflective, as a user's test module has for their agent.
-globals().update(("Test" + name.title().replace("-", ""), contract_of(name)) for name in AGENTS)
-
-
-@pytest.mark.parametrize("name", BUILT_IN)
-def test_the_name_of_an_agent_is_that_of_the_registry(name):
-    assert load_agent(name).name == name
+# One class per agent, such as TestReflective, as a user's test module has for their agent.
+globals().update(
+    ("Test" + name.title().replace("-", ""),
+     type("Contract", (Contract, agent_contract(make, replies_of(name))), {}))
+    for name, make in AGENTS.items()
+)  # fmt: skip
 
 
 def phrases():
@@ -100,6 +92,7 @@ pieces = st.lists(st.one_of(st.sampled_from(phrases()), numbers, junk), max_size
 programs = st.lists(st.sampled_from(phrases()), max_size=25).map(" ".join)
 texts = st.one_of(
     junk,
+    st.sampled_from(list(HOSTILE.values())),
     pieces.map(" ".join),
     pieces.map("".join),
     programs.map("```python\n{}\n```".format),
@@ -115,7 +108,7 @@ any_episode = given(
 
 @pytest.mark.parametrize("name", AGENTS)
 @any_episode
-@settings(max_examples=40, deadline=None)  # a busy machine is not a failure
+@settings(max_examples=15, deadline=None)  # a busy machine is not a failure
 def test_any_replies_and_any_page_lead_to_endings_of_trials(name, script, written, reward):
     check_endings(name, script, written, reward)
 

@@ -99,7 +99,7 @@ def test_prices_are_found_by_model():
         ("trials", "none", "'none' must be a positive integer"),
         ("max-calls", "", "'' must be a positive integer"),
         ("concurrency", "-1", "'-1' must be a positive integer"),
-        ("llm-params", "{", "this is not JSON: Expecting property name"),
+        ("llm-params", '{"secret": "sk-secret"', "this is not JSON: Expecting ',' delimiter"),
         ("llm-params", "[]", "this is not a JSON object"),
         ("agent-params", "3", "this is not a JSON object"),
         ("shard", "3/2", "'3/2' does not name a shard"),
@@ -116,6 +116,7 @@ def test_a_wrong_value_is_named_by_the_option(name, value, message):
     with pytest.raises(UsageError) as error:
         read({key: value})
     assert str(error.value).startswith(f"--miniwob-{name}: {message}")
+    assert "sk-secret" not in str(error.value)
     if value:  # an empty line of the ini file is a default
         with pytest.raises(UsageError) as error:
             read(**{key: value})

@@ -39,7 +39,7 @@ def own(pytester):
 
 
 def test_workers_of_xdist_find_the_pages_of_the_ini_file(own):
-    result = own.runpytest_subprocess("-n1", "--miniwob-results=out.jsonl", "-k", "3")
+    result = own.runpytest("-n1", "--miniwob-results=out.jsonl", "-k", "3")
     result.assert_outcomes(passed=2)
     result.stdout.fnmatch_lines(["pages *2/2*100*"])
     rows = [json.loads(line) for line in own.path.joinpath("out.jsonl").read_text().splitlines()]

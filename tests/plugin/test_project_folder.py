@@ -20,16 +20,12 @@ def beside(project, monkeypatch):
     return project
 
 
-@pytest.mark.parametrize(
-    "args",
-    [["--miniwob-prompts=../prompts"], ["--miniwob-prompts", "../prompts", "-n1"]],
-    ids=["=", "blank, -n1"],
-)
-def test_cassettes_lie_in_the_working_directory_without_an_ini_file(beside, chat_server, args):
+def test_cassettes_lie_in_the_working_directory_without_an_ini_file(beside, chat_server):
     (beside.mine / "tox.ini").unlink()
     chat_server.reply = solve_menu
     result = beside.runpytest(
-        *args, "--miniwob-model=m", "-k", "click-menu-2/1", "--miniwob-record=once",
+        "--miniwob-prompts", "../prompts", "-n1", "--miniwob-model=m",
+        "-k", "click-menu-2/1", "--miniwob-record=once",
         f"--miniwob-base-url={chat_server.url}",
     )  # fmt: skip
     result.assert_outcomes(passed=1)

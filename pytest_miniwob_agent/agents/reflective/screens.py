@@ -69,27 +69,26 @@ class ScreenStyle:
         return Prompt("\n".join(parts), pictures=pictures)
 
 
+def _own(style: str, *names: str) -> dict[str, str]:
+    return {name: f"{style}-{name}" for name in names}
+
+
 _FULL = ScreenStyle(
-    prompts={
-        "plan": "full-plan", "summarise": "full-summarise",
-        "actions": "full-actions", "actions-all": "full-actions-all",
-    },
+    prompts=_own("full", "plan", "summarise", "actions", "actions-all"),
     explained_by=("full-screen",),
-)  # fmt: skip
+)
+
+_PICTURE = ScreenStyle(
+    text=False,
+    picture=True,
+    prompts=_own("picture", "plan", "summarise", "ground", "actions", "actions-all", "reflect"),
+    explained_by=("picture-screen",),
+)
 
 SCREENS = {
     "compact": ScreenStyle(full=False),
     "full": _FULL,
-    "picture": ScreenStyle(
-        text=False,
-        picture=True,
-        prompts={
-            "plan": "picture-plan", "summarise": "picture-summarise", "ground": "picture-ground",
-            "actions": "picture-actions", "actions-all": "picture-actions-all",
-            "reflect": "picture-reflect",
-        },
-        explained_by=("picture-screen",),
-    ),
+    "picture": _PICTURE,
     "both": replace(_FULL, picture=True, explained_by=("full-screen", "both-screen")),
-}  # fmt: skip
+}
 """The values of the parameter `screen`."""

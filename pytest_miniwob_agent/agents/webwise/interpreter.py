@@ -50,11 +50,6 @@ _NODES = (
     ast.GeneratorExp, ast.comprehension, ast.expr_context, *OPERATORS,
 )  # fmt: skip
 
-_IN_PLACE: Mapping[type[ast.AST], Callable[..., Any]] = {
-    **OPERATORS, ast.Add: operator.iadd, ast.Mult: operator.imul,
-}  # fmt: skip
-"""`+=` and `*=`: every name of a list sees the change, as in Python."""
-
 
 class ProgramError(Exception):
     """The program is not in the language, failed, or asked for too much.
@@ -178,7 +173,7 @@ class _Run:
                         self._assign(target, result)
                 case ast.AugAssign(target=target, op=op, value=operand):
                     old = self._value(target)
-                    self._assign(target, self._binary(op, old, self._value(operand), _IN_PLACE))
+                    self._assign(target, self._binary(op, old, self._value(operand), True))
                 case ast.If(test=test, body=body, orelse=orelse):
                     self.block(body if self._value(test) else orelse)
                 case ast.While(test=test, body=body, orelse=orelse):
@@ -302,10 +297,8 @@ class _Run:
             left = right
         return True
 
-    def _binary(
-        self, op: ast.operator, left: Any, right: Any,
-        operations: Mapping[type[ast.AST], Callable[..., Any]] = OPERATORS,
-    ) -> Any:  # fmt: skip
+    def _binary(self, op: ast.operator, left: Any, right: Any, in_place: bool = False) -> Any:
+        """Compute a binary operator; `in_place` as by `+=`, which changes a list itself."""
         numbers = type(left) in NUMBERS and type(right) in NUMBERS
         match op:
             case ast.Pow() if isinstance(left, int) and isinstance(right, int) and abs(left) > 1:
@@ -319,7 +312,10 @@ class _Run:
                 self._charge(sum(map(len, sides)))
             case ast.Mod() if not numbers:  # '%999999999d' % 1
                 raise ProgramError(f"{type(left).__name__} can't be formatted with %")
-        return self._apply(operations[type(op)], left, right)
+        operation = OPERATORS[type(op)]
+        if in_place:
+            operation = {ast.Add: operator.iadd, ast.Mult: operator.imul}.get(type(op), operation)
+        return self._apply(operation, left, right)
 
     def _index(self, node: ast.expr) -> Any:
         if not isinstance(node, ast.Slice):
