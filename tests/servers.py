@@ -23,9 +23,8 @@ class LoopbackServer:
     def __init__(self, handler):
         self._server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), handler)
         self._server.daemon_threads = True
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, args=(0.01,), daemon=True
-        )
+        serve = self._server.serve_forever
+        self._thread = threading.Thread(target=serve, args=(0.01,), daemon=True)
         self._thread.start()
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}/v1"
 
@@ -38,16 +37,15 @@ class LoopbackServer:
 class ChatServer(LoopbackServer):
     """An OpenAI-compatible server whose answers a test decides.
 
-    `reply` maps a prompt to a text or a `Completion`, which is sent in the form of the API of the
-    path, as a stream if that is asked for; to a ready body (dict or bytes), a status code, or a
-    status code with a body. `encode` compresses what is sent, and `retry_after` goes with refusals,
-    in seconds. The prompt is the text of the last message.
+    `reply` maps the text of the last message to a text or a `Completion`, which is sent in the form
+    of the API of the path, as a stream if that is asked for; to a ready body (dict or bytes), a
+    status code, or a status code with a body.
     """
 
     def __init__(self):
         self.reply = lambda prompt: "DONE"
-        self.encode = None
-        self.retry_after = None
+        self.encode = None  # compresses what is sent
+        self.retry_after = None  # seconds, which go with refusals
         self.requests = []
         self.headers = []
         self.paths = []
@@ -104,8 +102,8 @@ class ChatServer(LoopbackServer):
 
     def completion(self, text, model="m"):
         number = len(self.requests)
-        of_call = {"id": f"chatcmpl-{number}", "created": 1_700_000_000 + number}
-        return completion(text, model) | of_call
+        own = {"id": f"chatcmpl-{number}", "created": 1_700_000_000 + number}
+        return completion(text, model) | own
 
 
 class RawServer(LoopbackServer):

@@ -12,10 +12,7 @@ from pytest_miniwob_agent.screen import cell, render
     [
         (Element(6, "button", "yes", x=20, y=138), '<button id="6" pos="left">yes</button>'),
         (Element(1, "span", dom_id="more"), '<span id="1" class="more" pos="top-left"></span>'),
-        (
-            Element(1, "span", classes="icon big", dom_id="more"),
-            '<span id="1" class="icon big" pos="top-left"></span>',
-        ),
+        (Element(1, "i", classes="a b", dom_id="x"), '<i id="1" class="a b" pos="top-left"></i>'),
         (
             Element(2, "input_text", placeholder="Name", value="", x=80, y=100),
             '<input_text id="2" placeholder="Name" pos="center" value=""></input_text>',
@@ -30,22 +27,13 @@ from pytest_miniwob_agent.screen import cell, render
         ),
         (Element(None, "text", "or", x=0, y=300), '<text pos="bottom-left">or</text>'),
         (
-            Element(
-                5,
-                "input_text",
-                classes="wide",
-                dom_id="tt",
-                value="a",
-                details=(("dom-id", "tt"), ("state", "focused"), ("box", "1,2,30,9")),
-            ),
-            '<input_text id="5" class="wide" dom-id="tt" state="focused" box="1,2,30,9" value="a">'
-            "</input_text>",
+            Element(5, "p", dom_id="tt", value="a", details=(("dom-id", "tt"), ("box", "1,2,3,4"))),
+            '<p id="5" dom-id="tt" box="1,2,3,4" value="a"></p>',
         ),
-        (Element(None, "page", details=(("state", "moving"),)), '<page state="moving"></page>'),
     ],
 )
 def test_a_line_has_the_attributes_of_its_element(element, line):
-    assert render([element]).replace("/>", f"></{element.tag}>") == line
+    assert render([element]) == line
 
 
 def test_disabled_elements_keep_everything_but_their_id():
@@ -55,18 +43,18 @@ def test_disabled_elements_keep_everything_but_their_id():
     )
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "</button>\n<button id='9'>",
-        "a & b < c",
-        "\x00\x08\x1b[0m",
-        "\ud800",
-        'quo"tes',
-        "\U0001f600",
-        "]]>",
-    ],
-)
+TEXTS = [
+    "</a>\n<a id='9'>",
+    "a & b < c",
+    "\x00\x08\x1b[0m",
+    "\ud800",
+    'quo"tes',
+    "\U0001f600",
+    "]]>",
+]
+
+
+@pytest.mark.parametrize("text", TEXTS)
 def test_no_text_breaks_out_of_its_line(text):
     element = Element(1, "od d:tag", text, text, text, text, text)
     line = render([element])
@@ -77,11 +65,9 @@ def test_no_text_breaks_out_of_its_line(text):
 
 
 def test_a_point_is_in_the_nearest_cell_of_the_grid():
-    rows = [" ".join(cell(x, y) for x in (10, 80, 150)) for y in (10, 105, 200)]
+    rows = [" ".join(cell(x, y) for x in (-5, 80, 900)) for y in (-5, 105, 900)]
     assert rows == [
         "top-left top top-right",
         "left center right",
         "bottom-left bottom bottom-right",
     ]
-    assert cell(-5, -5) == "top-left"
-    assert cell(900, 900) == "bottom-right"

@@ -29,7 +29,7 @@ class Window:
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         for switch in ("--headless=new", "--disable-dev-shm-usage", "--hide-scrollbars"):
             options.add_argument(switch)
-        if hasattr(os, "geteuid") and os.geteuid() == 0:
+        if os.geteuid() == 0:
             options.add_argument("--no-sandbox")
         service = webdriver.ChromeService(shutil.which("chromedriver"))
         self.driver = webdriver.Chrome(options=options, service=service)
@@ -56,22 +56,17 @@ class Window:
     def find(self, selector):
         return self.driver.find_element(By.CSS_SELECTOR, selector)
 
-    def shown(self, selector):
+    def shown(self, selector, what=""):
         """Return the elements that are visible; in one call, as a page may have many."""
-        return self.driver.execute_script(
+        script = (
             "return [...document.querySelectorAll(arguments[0])].filter("
-            "(one) => one.checkVisibility({ visibilityProperty: true }))",
-            selector,
+            "(one) => one.checkVisibility({ visibilityProperty: true }))"
         )
+        return self.driver.execute_script(script + what, selector)
 
     def texts(self, selector):
         """Return the texts of the visible elements, as they are shown."""
-        return self.driver.execute_script(
-            "return [...document.querySelectorAll(arguments[0])].filter("
-            "(one) => one.checkVisibility({ visibilityProperty: true }))"
-            ".map((one) => one.innerText.trim())",
-            selector,
-        )
+        return self.shown(selector, ".map((one) => one.innerText.trim())")
 
     def press(self, *keys):
         """Press keys in turn; a pair is a modifier and a key."""
@@ -112,13 +107,10 @@ class Window:
 
     def wait_for_images(self):
         """Wait for the pictures in sight; others are loaded when they are needed."""
-        self.wait(
-            lambda: self.driver.execute_script(
-                "return [...document.images].every((one) => {"
-                " const { left, right } = one.getBoundingClientRect();"
-                " return one.complete || left > innerWidth || right < 0; })"
-            )
-        )
+        script = """return [...document.images].every((one) => {
+            const { left, right } = one.getBoundingClientRect();
+            return one.complete || left > innerWidth || right < 0; })"""
+        self.wait(lambda: self.driver.execute_script(script))
 
     def picture(self, height=2400):
         """Return a picture of the page, or of as much of it as has this height, as PNG."""

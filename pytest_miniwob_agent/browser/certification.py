@@ -10,12 +10,13 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from difflib import unified_diff
 
+from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
 from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.core import actions
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import BrowserError, PageError
 from pytest_miniwob_agent.core.observations import Observation, Transition
-from pytest_miniwob_agent.core.protocols import Page, Remarking, Visible
+from pytest_miniwob_agent.core.protocols import Page
 from pytest_miniwob_agent.pictures.image import compare
 
 STEPS, FURTHER_STEPS, POINT_STEPS = 12, 10, 10
@@ -68,7 +69,7 @@ def explore(env: Page, *, pause: float = 0, full: bool = False, pixels: bool = F
     chance = random.Random(0)
 
     def see(action: str, transition: Transition) -> None:
-        look = pixels and not transition.done and isinstance(env, Visible)
+        look = pixels and not transition.done
         picture = env.look().png if look else b""  # type: ignore[attr-defined]
         seen.append(Seen(action, transition, picture))
 
@@ -148,7 +149,7 @@ def _points_and_times(observation: Observation, step: int) -> actions.Action | N
 
 def certify(
     cases: Sequence[Case],
-    open_page: Callable[[Browser, Case], Page],
+    open_page: Callable[[Browser, Case], MiniwobEnvironment],
     start_browser: Callable[[], Browser],
     others: Mapping[str, Callable[[], Browser]],
     progress: Callable[[str], None] = lambda text: None,
@@ -191,8 +192,7 @@ def certify(
                     seen[case][name] = explore(page, pause=longest, full=full, pixels=pixels)
                 except (BrowserError, PageError) as error:
                     errors.setdefault(case, str(error))
-                if isinstance(page, Remarking):
-                    remarks[case].update(dict.fromkeys(page.remarks()))
+                remarks[case].update(dict.fromkeys(page.remarks()))
 
     def verdict(case: Case) -> Verdict:
         known = tuple(remarks[case])

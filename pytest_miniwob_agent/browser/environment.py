@@ -99,8 +99,7 @@ class MiniwobEnvironment:
         with self._browser.guard(f"doing {action}") as driver:
             planned, self._next = self._aim(action), None
             if planned.error is None:
-                self._browser.draw_pointer(planned.pointed[:1])
-                self._browser.linger()
+                self._browser.show_pointer(planned.pointed[:1], linger=True)
                 for number, part in enumerate(planned.parts):
                     if number:
                         self._browser.call("miniwobAgent.ask", "frame")
@@ -110,8 +109,7 @@ class MiniwobEnvironment:
                 read = self._read("readAfter", wait, self._full)
             else:
                 read = self._read("read", isinstance(action, Scroll))
-            self._browser.draw_pointer(planned.pointed[1:])
-            self._browser.linger()
+            self._browser.show_pointer(planned.pointed[1:], linger=True)
         return self._transition(read, planned.error)
 
     def remarks(self) -> Sequence[str]:
@@ -166,7 +164,7 @@ class MiniwobEnvironment:
             width, height = VIEWPORT if whole else view["size"]
             clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
             picture = self._browser.devtools.call("Page.captureScreenshot", format="png", clip=clip)
-            self._browser.draw_pointer(points[:1])
+            self._browser.show_pointer(points[:1])
         boxes = tuple(tuple(box) for box in view["boxes"])
         shot = Shot(base64.b64decode(picture["data"]), (width, height), tuple(points), boxes)
         if not wanted and zoom == 1 and not rulers:

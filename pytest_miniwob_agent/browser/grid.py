@@ -58,8 +58,7 @@ class GridLauncher:
                 "only reached through a proxy, --miniwob-serve names this machine as nodes reach it"
             )
         name = host or listen
-        hint = "--miniwob-serve HOST[:PORT] names another address or port"
-        return Serving(listen, port, f"[{name}]" if ":" in name else name, hint)
+        return Serving(listen, port, f"[{name}]" if ":" in name else name)
 
     def complete(self, options: webdriver.ChromeOptions) -> None:
         """Add the given capabilities and the session's name."""

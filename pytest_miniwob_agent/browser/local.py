@@ -123,7 +123,6 @@ class LocalLauncher:
         self._path = path
         self._headed = headed
         self._driver: webdriver.Chrome | None = None
-        self._service: webdriver.ChromeService | None = None
         self._watchdog: Watchdog | None = None
 
     def serving(self) -> Serving:
@@ -146,12 +145,12 @@ class LocalLauncher:
         self._watchdog = Watchdog()
         folder = self._watchdog.folder
         try:
-            self._service = webdriver.ChromeService(
+            service = webdriver.ChromeService(
                 driver_path,
                 env={**os.environ, "TMPDIR": folder, "FONTCONFIG_FILE": _font_settings(folder)},
                 popen_kw={"process_group": self._watchdog.group},  # Ctrl-C does not reach it there
             )
-            self._driver = webdriver.Chrome(options=options, service=self._service)
+            self._driver = webdriver.Chrome(options=options, service=service)
         except (WebDriverException, OSError) as error:
             self.kill()
             raise BrowserError(
@@ -179,8 +178,8 @@ class LocalLauncher:
 
     def kill(self, *, orderly: bool = False) -> None:
         """End the browser and its driver, in any state: by force, or first in order."""
-        driver, service, watchdog = self._driver, self._service, self._watchdog
-        self._driver = self._service = self._watchdog = None
+        driver, watchdog = self._driver, self._watchdog
+        self._driver = self._watchdog = None
         if driver is not None:
             if orderly:
                 with contextlib.suppress(WebDriverException, HTTPError, OSError):
@@ -188,10 +187,10 @@ class LocalLauncher:
             driver.command_executor.close()  # type: ignore[union-attr]
         if watchdog is not None:
             watchdog.end()
-        if service is not None and service.process is not None:
-            service.process.communicate()
+        if driver is not None and driver.service.process is not None:
+            driver.service.process.communicate()
             # Otherwise the service would try to stop it again when it is collected.
-            service.process = None  # type: ignore[assignment]
+            driver.service.process = None  # type: ignore[assignment]
 
     def explain(self, error: BaseException) -> str:
         """The reason for an error of a browser that ran, in a line without secrets."""

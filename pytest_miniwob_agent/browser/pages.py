@@ -44,15 +44,11 @@ def own_page_url(page: TaskPage) -> str:
 
 
 class Serving(NamedTuple):
-    """The address and port to listen on, the browser's name for it, and what to do if it is taken.
-
-    For port 0 the system chooses one. In a `name`, an address of IPv6 is in brackets.
-    """
+    """The address and port to listen on (0 for any), and the browser's name for the address."""
 
     listen: str = "127.0.0.1"
     port: int = 0
     name: str = "127.0.0.1"
-    hint: str = ""
 
 
 class PageServer:
@@ -76,10 +72,8 @@ class PageServer:
             server = LoopbackServer(self._serve, 8, serving.listen, serving.port)
         except OSError as error:
             raise BrowserError(
-                f"the pages can't be served on {serving.listen}"
-                + (f":{serving.port}" if serving.port else "")
-                + f": {error}"
-                + (f"; {serving.hint}" if serving.hint else "")
+                f"the pages can't be served on {serving.listen}:{serving.port}: {error}; "
+                "--miniwob-serve HOST[:PORT] names another address or port"
             ) from error
         self.address = f"{serving.name}:{server.port}"
         self.close = server.close

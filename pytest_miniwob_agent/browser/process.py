@@ -206,14 +206,13 @@ class Browser:
         """Set whether the window ignores mouse and keyboard."""
         self.devtools.call("Input.setIgnoreInputEvents", ignore=ignore)
 
-    def draw_pointer(self, points: Sequence[Sequence[int]]) -> None:
-        """Move the pointer that is drawn in the window with `slowmo`."""
-        for point in points if self._slowmo is not None else ():
+    def show_pointer(self, points: Sequence[Sequence[int]], *, linger: bool = False) -> None:
+        """With `slowmo`, move the pointer in the window; linger half of it, before or after."""
+        if self._slowmo is None:
+            return
+        for point in points:
             self.call("miniwobAgent.point", *point)
-
-    def linger(self) -> None:
-        """Sleep for half of `slowmo`: once before an action, once after it."""
-        if self._slowmo is not None:
+        if linger:
             time.sleep(self._slowmo / 2000)
 
     @contextlib.contextmanager

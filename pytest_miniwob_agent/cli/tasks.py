@@ -65,7 +65,9 @@ def facts_of(task: str, category: str) -> dict[str, Any]:
     from pytest_miniwob_agent.tasks.catalogue import SUITES, task_fact
 
     found = _differences().get(task)
-    wrong = next(filter(None, found or ()), "")
+    certified = "yes" if found else "not tried"
+    for difference in filter(None, found or ()):
+        certified = f"no: {difference.splitlines()[0]}"
     return {
         "name": task,
         "category": category,
@@ -73,7 +75,7 @@ def facts_of(task: str, category: str) -> dict[str, Any]:
         "rci": task_fact(task, "rci"),
         "webwise": task_fact(task, "webwise"),
         "actions": task_fact(task, "actions").split(),
-        "certified": f"no: {wrong.splitlines()[0]}" if wrong else "yes" if found else "not tried",
+        "certified": certified,
         "remark": task_fact(task, "remark"),
     }
 

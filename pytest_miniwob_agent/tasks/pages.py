@@ -52,12 +52,6 @@ class Catalogue:
                 self.add(page)
 
     @property
-    def categories(self) -> list[str]:
-        """The names of all categories, each once."""
-        custom = [page.category for page in self.pages.values() if page.root is not None]
-        return list(dict.fromkeys([*CATEGORIES, OTHER, *custom]))
-
-    @property
     def own_tasks(self) -> list[str]:
         """The names of the tasks that are not the package's."""
         return [task for task, page in self.pages.items() if page.root is not None]

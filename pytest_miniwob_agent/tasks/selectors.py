@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.text import nearest
-from pytest_miniwob_agent.tasks.catalogue import SUITES
+from pytest_miniwob_agent.tasks.catalogue import CATEGORIES, OTHER, SUITES
 from pytest_miniwob_agent.tasks.pages import Catalogue
 
 
@@ -25,7 +25,7 @@ def select_tasks(
     """
     catalogue = catalogue or Catalogue()
     known = {task: page.category for task, page in catalogue.pages.items()}
-    categories = catalogue.categories
+    categories = list(dict.fromkeys([*CATEGORIES, OTHER, *known.values()]))
     picked: dict[tuple[str, str], None] = {}
     for selector in selectors:
         matches = [

@@ -126,20 +126,6 @@ class TestReading:
 
 
 class TestActing:
-    def test_input_is_native(self, page, browser):
-        env = page("enter-text")
-        field = find(env.reset(), tag="input_text")
-        browser.driver.execute_script(
-            "window.seen = []; for (const type of ['mousedown', 'click', 'keydown', 'input'])"
-            "document.addEventListener(type, (e) => seen.push([type, e.isTrusted]), true)"
-        )
-        env.step(Enter("ab", field.id))
-        seen = browser.driver.execute_script("return seen")
-        assert [kind for kind, _ in seen] == [
-            "mousedown", "click", "keydown", "input", "keydown", "input",
-        ]  # fmt: skip
-        assert all(trusted for _, trusted in seen)
-
     def test_ctrl_selects_several_entries_of_a_native_list(self, page):
         env = page("click-scroll-list", 1000)
         options = {e.text: e.id for e in env.reset().elements if e.tag == "option"}
@@ -149,14 +135,6 @@ class TestActing:
             env.step(action)
         observation = env.step(Release("CTRL")).observation
         assert {e.text for e in observation.elements if e.value is True} == {names[0], names[-1]}
-
-    def test_the_first_click_lands_on_what_inserts_itself_again_under_the_pointer(self, page):
-        env = page("click-pie", 1005)
-        closed = env.reset()
-        label = closed.goal.split('"')[1]
-        opened = env.step(Click(find(closed, text="+").id)).observation
-        transition = env.step(Click(find(opened, text=label).id))
-        assert (transition.done, transition.reward) == (True, 1)
 
     def test_elements_outside_the_viewport_can_be_clicked_and_are_read_alike(self, page, browser):
         env = page("social-media-all", 1001)

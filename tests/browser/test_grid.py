@@ -1,14 +1,9 @@
 """Browsers on a real Selenium Grid, and what its address says."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
 import threading
 
 import pytest
-from projects import INNER_RUNS
 from selenium_grid import PASSWORD, USER
 
 from pytest_miniwob_agent.browser import grid as grid_module
@@ -116,37 +111,6 @@ def test_an_item_is_begun_again_in_a_new_session_where_its_own_is_gone(
     assert len(plans) == 2  # the first was replayed when its item began again
     assert len(chat_server.requests) == 6
     assert grid.sessions() == []
-
-
-@pytest.mark.sweep
-@pytest.mark.parametrize("workers", ["-n0", "-n2"])
-def test_a_run_that_is_ended_with_ctrl_c_leaves_no_session(grid, pytester, chat_server, workers):
-    pytester.makepyfile(RUN)
-    asked, released = threading.Semaphore(0), threading.Event()
-
-    def reply(prompt):
-        asked.release()
-        released.wait(120)  # the run is in the middle of a call when it is interrupted
-        return "click id=1"
-
-    chat_server.reply = reply
-    process = subprocess.Popen(
-        [
-            sys.executable, "-m", "pytest", workers, "-p", "no:randomly",
-            "--miniwob-record=new_episodes", "--miniwob-model=m",
-            f"--miniwob-base-url={chat_server.url}", f"--miniwob-remote={grid.with_user}",
-        ],
-        cwd=pytester.path, env={**os.environ, "PYTEST_ADDOPTS": INNER_RUNS},
-        start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    count = 1 if workers == "-n0" else 2
-    for _ in range(count):
-        assert asked.acquire(timeout=120)
-    assert len(grid.sessions()) == count
-    os.killpg(process.pid, signal.SIGINT)
-    process.wait(timeout=120)
-    grid.wait()  # until there is no session
-    released.set()
 
 
 @pytest.mark.parametrize(

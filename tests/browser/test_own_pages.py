@@ -6,10 +6,9 @@ from textwrap import dedent
 import pytest
 
 from pytest_miniwob_agent.browser.environment import open_environment
-from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.core.actions import Click, Wait
 from pytest_miniwob_agent.core.case import Case
-from pytest_miniwob_agent.core.errors import BrowserLost, PageError
+from pytest_miniwob_agent.core.errors import PageError
 from pytest_miniwob_agent.tasks.pages import Catalogue
 
 pytestmark = pytest.mark.integration
@@ -29,15 +28,15 @@ class Pages:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(dedent(text))
 
-    def open(self, task, seed=1, browser=None):
+    def open(self, task, seed=1):
         page = Catalogue([self.folder]).pages[task]
-        return open_environment(browser or self.browser, Case(task, page.category, seed), page)
+        return open_environment(self.browser, Case(task, page.category, seed), page)
 
-    def show(self, body, seed=1, *, full=False):
+    def show(self, body, seed=1):
         """Open and reset a page with this body; returns the environment and what is seen."""
         self.write(page_html=f"<!DOCTYPE html><body>{dedent(body)}</body>")
         env = self.open("page", seed)
-        return env, env.reset(full=full)
+        return env, env.reset()
 
 
 @pytest.fixture
@@ -45,13 +44,9 @@ def pages(tmp_path, browser):
     return Pages(tmp_path / "pages", browser)
 
 
-def id_of(observation, text):
-    [found] = [one.id for one in observation.elements if text in (one.text, one.value)]
-    return found
-
-
 def click(env, observation, text):
-    return env.step(Click(id_of(observation, text)))
+    [found] = [one.id for one in observation.elements if text in (one.text, one.value)]
+    return env.step(Click(found))
 
 
 def texts(observation):
@@ -293,18 +288,6 @@ class TestFault:
         env = pages.open("site")
         with pytest.raises(PageError, match=r"site/2.html: task.reward\(1\) returned 7"):
             click(env, env.reset(), "on")
-
-    @pytest.mark.sweep  # waits for the driver as long as it is given at least
-    def test_a_script_that_does_not_end_is_an_error_that_names_the_page(self, pages):
-        pages.write(page_html=declared(setup="() => { for (;;); }"))
-        impatient = Browser(timeout=5)
-        try:
-            with pytest.raises(
-                BrowserLost, match=r"loading .*page.html: .*timed? ?out.*; a script of the p"
-            ):
-                pages.open("page", browser=impatient).reset()
-        finally:
-            impatient.close()
 
 
 ASKING = {

@@ -24,11 +24,10 @@ def replay(folder, *args, **env):
     events, slept = folder / "events.json", folder / "slept.txt"
     slept.write_text("")
     own = {"PYTEST_ADDOPTS": SUITE_RUNS, "PYTHONPATH": str(ROOT / "tests")}
-    result = subprocess.run(
-        [sys.executable, "-m", "pytest", "tests/test_suite.py", "-p", "events_plugin", *args],
-        cwd=ROOT, env={**os.environ, **own, "EVENTS": str(events), "SLEPT": str(slept), **env},
-        capture_output=True, text=True, timeout=600, check=False,
-    )  # fmt: skip
+    files = {"EVENTS": str(events), "SLEPT": str(slept)}
+    command = [sys.executable, "-m", "pytest", "tests/test_suite.py", "-p", "events_plugin", *args]
+    everything = os.environ | own | files | env
+    result = subprocess.run(command, cwd=ROOT, env=everything, capture_output=True, text=True)
     assert result.returncode == pytest.ExitCode.OK, result.stdout
     return json.loads(events.read_text()), slept.read_text()
 

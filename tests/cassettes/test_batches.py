@@ -1,16 +1,15 @@
 """`miniwob-agent batch` against a server that speaks the Batch API over real HTTP."""
 
-import gc
 import hashlib
 import json
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
+import openai
 import pytest
 from batch_server import BatchServer
 from projects import solve_menu
 
-from pytest_miniwob_agent import ModelError
 from pytest_miniwob_agent.cassettes.deferred import batches
 from pytest_miniwob_agent.cassettes.deferred.batches import Batches
 from pytest_miniwob_agent.cli import main
@@ -56,8 +55,7 @@ def write(folder, *requests):
 def answers(folder):
     """Texts of the answer file, by request id."""
     path = folder / ".miniwob/answers.jsonl"
-    lines = path.read_text(encoding="utf-8").strip().split("\n") if path.exists() else []
-    answers = [json.loads(line) for line in lines]
+    answers = [json.loads(line) for line in path.read_text("utf-8").strip().split("\n")]
     texts = {
         answer["custom_id"]: answer["response"]["body"]["choices"][0]["message"]["content"]
         for answer in answers
@@ -85,20 +83,16 @@ def test_rounds_of_batches_record_a_suite(project, server, batch, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
     server.reply = solve_menu
-    extra = []
-    rounds = 0
-    while True:
-        result = project.runpytest("--miniwob-record=defer", "-k", "click-menu-2", *extra)
-        if not (project.path / ".miniwob/pending.jsonl").exists():
-            break
-        rounds += 1
+    args = ["--miniwob-record=defer", "-k", "click-menu-2"]
+    project.runpytest(*args)
+    for _ in range(3):  # plan, a sentence on what was done, plan
+        assert (project.path / ".miniwob/pending.jsonl").exists()
         batch("submit")
         batch("status", "--wait")
-        out = batch("fetch")
-        next_command = out.splitlines()[-1].partition("next: pytest ")[2]
-        extra = next_command.split()[1:]
-        assert extra == ["--miniwob-answers=.miniwob/answers.jsonl"]
-    assert rounds == 3  # plan, a sentence on what was done, plan
+        option = "--miniwob-answers=.miniwob/answers.jsonl"
+        assert batch("fetch").endswith(f"next: pytest --miniwob-record=defer {option}\n")
+        result = project.runpytest(*args, option)
+    assert not (project.path / ".miniwob/pending.jsonl").exists()
     assert (len(server.submitted), set(server.submitted.values())) == (6, {1})
     assert result.parseoutcomes()["passed"] == 2
     monkeypatch.delenv("OPENAI_API_KEY")
@@ -169,16 +163,22 @@ def test_an_answer_with_a_key_is_not_kept_and_asked_for_again(folder, server, ba
     assert answers(folder) == {first: "DONE", second: "LATER"}
 
 
-@pytest.mark.parametrize("call", ["POST /v1/files", "POST /v1/batches"])
+@pytest.mark.parametrize(
+    ("call", "how"),
+    [("POST /v1/files", 400), ("POST /v1/batches", 400), ("POST /v1/batches", "drop")],
+)
 @pytest.mark.parametrize("after", [False, True])
 @pytest.mark.parametrize("grown", [False, True])
 def test_an_interrupted_submit_is_continued_without_submitting_twice(
-    folder, server, batch, call, after, grown
+    folder, server, batch, call, how, after, grown
 ):
     """With what the server has by then; `grown`: then more requests are pending."""
     ids = write(folder, request(1), request(2))
-    server.fail(call, 400, after=after)
-    batch("submit", code=2)
+    server.fail(call, how, after=after)
+    err = batch("submit", code=2)
+    if how == "drop":  # the client would repeat the call by itself and make a second batch
+        assert err.startswith(f"miniwob-agent: {server.url} can't be reached: ")
+        assert err.endswith("; `miniwob-agent batch submit` continues from there\n")
     if grown:
         ids = write(folder, request(1), request(2), request(3))
     batch("submit")
@@ -197,18 +197,6 @@ def test_a_second_call_waits_for_the_first(folder, server):
 
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(submit, range(4)))
-    assert server.submitted == dict.fromkeys(ids, 1)
-
-
-def test_a_batch_is_found_again_after_its_connection_broke(folder, server, batch):
-    """The client would repeat the call by itself and make a second batch."""
-    ids = write(folder, request(1))
-    server.fail("POST /v1/batches", "drop", after=True)
-    err = batch("submit", code=2)
-    assert err.startswith(f"miniwob-agent: {server.url} can't be reached: ")
-    assert err.endswith("; `miniwob-agent batch submit` continues from there\n")
-    server.auto = False
-    assert batch("submit").startswith("nothing to submit\n1 request in flight")
     assert server.submitted == dict.fromkeys(ids, 1)
 
 
@@ -319,13 +307,13 @@ def test_waiting_shows_progress_and_can_be_interrupted_with_ctrl_c(
     assert err.endswith("interrupted; nothing is lost, run it again to continue\n")
 
 
-@pytest.mark.filterwarnings("always::ResourceWarning")
-def test_a_step_closes_its_connection(folder, server, batch, recwarn):
+def test_a_step_closes_its_connection(folder, batch, monkeypatch):
+    closed = []
+    close = openai.OpenAI.close
+    monkeypatch.setattr(openai.OpenAI, "close", lambda client: closed.append(close(client)))
     write(folder, request(1))
     batch("submit")
-    gc.collect()
-    assert server.calls
-    assert [str(warning.message) for warning in recwarn] == []
+    assert len(closed) == 1
 
 
 def test_the_answers_are_beside_the_named_batch_file(folder, server, batch):
@@ -391,13 +379,6 @@ def test_a_key_or_an_address_that_is_not_valid_is_an_error(
     monkeypatch.setenv("OPENAI_API_KEY", key)
     monkeypatch.setenv("OPENAI_BASE_URL", server.url if url is None else url)
     assert message in batch("submit", code=2)
-
-
-def test_a_server_that_does_not_listen_is_an_error(folder):
-    write(folder, request(1))
-    server = Batches(folder / ".miniwob/pending.jsonl", "http://127.0.0.1:1/v1", retries=0)
-    with closing(server), pytest.raises(ModelError, match=r"can't be reached: .*refused"):
-        server.submit()
 
 
 def test_damaged_files_are_an_error_and_nothing_is_submitted(folder, server, batch):

@@ -15,13 +15,13 @@ MENU = f"{FOLDER}/click-menu-2/1.yaml"
 
 @pytest.fixture
 def run(capsys):
-    """Call the command: its status, output and error output."""
+    """Call the command, which exits with a status; what it prints, or its error line."""
 
-    def call(*args):
+    def call(*args, status=0):
         capsys.readouterr()
-        status = main(["cassettes", *args])
-        captured = capsys.readouterr()
-        return status, captured.out, captured.err
+        assert main(["cassettes", *args]) == status
+        out, err = capsys.readouterr()
+        return err if status == 2 else out
 
     return call
 
@@ -57,8 +57,7 @@ class TestWithCollectedItems:
         partial = f"{FOLDER}/click-menu-2/2.partial.yaml"
         plant(project.path, partial)
         plant(project.path, "cassettes/reflective/other/click-menu-2/1.yaml")
-        status, out, _ = run("lint")
-        assert status == 1
+        out = run("lint", status=1)
         assert out.splitlines() == [
             f"{partial}: broken off (note): an unfinished recording; recording the item "
             "continues it",
@@ -78,8 +77,7 @@ class TestWithCollectedItems:
         )
         # With `--lf`, pytest does not even collect the files without an item that failed.
         project.runpytest(project.makepyfile(test_failing="def test_click_tab(): assert False"))
-        status, out, _ = run("prune", "--yes")
-        assert status == 0
+        out = run("prune", "--yes")
         assert out.splitlines() == [
             "3 items deselected, or in miniwob_suites alone, counted as using a cassette",
             f"{FOLDER}/click-menu-2/9.yaml",
@@ -90,40 +88,34 @@ class TestWithCollectedItems:
         plant(project.path, "cassettes/reflective/other/click-menu-2/7-2.yaml")
         plant(project.path, "cassettes/reflective/other/click-menu-2/1.yaml")
         options = ["--miniwob-model=other", "--miniwob-seeds=7", "--miniwob-repeats=2"]
-        status, out, _ = run("lint", "--", *options)
-        assert status == 1
+        out = run("lint", "--", *options, status=1)
         assert [line for line in out.splitlines() if "orphan" in line] == [
             "cassettes/reflective/other/click-menu-2/1.yaml: orphan: no item uses it"
         ]
 
     def test_what_cannot_be_collected_is_an_error_with_pytests_output(self, project, run):
         project.makepyfile("import no_such_module")
-        status, _, err = run("lint")
-        assert status == 2
+        err = run("lint", status=2)
         assert "pytest can't collect the items" in err
         assert "no_such_module" in err
         project.makepyfile("")
-        status, _, err = run("lint")
-        assert status == 2
+        err = run("lint", status=2)
         assert "no item here uses a cassette: run this where your tests are" in err
 
     def test_prune_removes_unused_files_after_a_yes_alone(self, project, run, monkeypatch):
         orphan = plant(project.path, f"{FOLDER}/gone-task/1.yaml")
         for answer in ("\n", ""):  # Enter, and no terminal
             monkeypatch.setattr("sys.stdin", io.StringIO(answer))
-            status, out, _ = run("prune")
-            assert status == 1
+            out = run("prune", status=1)
             assert out.startswith(f"{FOLDER}/gone-task/1.yaml\n")
             assert "nothing removed; --yes does not ask" in out
             assert orphan.exists()
         monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
-        status, out, _ = run("prune")
-        assert status == 0
+        out = run("prune")
         assert out.endswith("1 removed\n")
         assert not orphan.parent.exists()
         assert (project.path / MENU).exists()
-        status, out, _ = run("prune", "--yes")
-        assert status == 0
+        out = run("prune", "--yes")
         assert out.startswith("nothing to remove")
 
 
@@ -132,8 +124,7 @@ def test_stats_count_by_model_and_category(folder, run):
     plant(folder, f"{FOLDER}/click-menu-2/3.partial.yaml")
     plant(folder, f"{FOLDER}/no-such-task/1.yaml")
     plant(folder, f"{FOLDER}/no-such-task/1.unused.yaml")
-    status, out, _ = run("stats")
-    assert status == 0
+    out = run("stats")
     pytest.LineMatcher(out.splitlines()).fnmatch_lines(
         [
             "reflective/m",
@@ -143,8 +134,7 @@ def test_stats_count_by_model_and_category(folder, run):
             "*unknown tokens, * kB, 1 unused call",
         ]
     )
-    status, _, err = run("stats", "--cassettes=none")
-    assert status == 2
+    err = run("stats", "--cassettes=none", status=2)
     assert "; name their folder with --cassettes" in err
 
 
@@ -154,8 +144,7 @@ def test_stats_count_by_model_and_category(folder, run):
     ids=["id", "end of an id", "stem", "file"],
 )
 def test_show_prints_the_calls_as_a_conversation(folder, run, case):
-    status, out, _ = run("show", case)
-    assert status == 0
+    out = run("show", case)
     assert out == (
         f"{MENU}\n"
         "\n=== call 1: plan, trial 1, step 0 ===\nThe goal: open\nthe menu\n"
@@ -166,12 +155,10 @@ def test_show_prints_the_calls_as_a_conversation(folder, run, case):
 
 
 def test_show_names_what_it_can_not_decide_on(folder, run):
-    status, _, err = run("show", "click-menu/1")
-    assert status == 2
+    err = run("show", "click-menu/1", status=2)
     assert "has no cassette of click-menu/1 (did you mean click-menu-2/1" in err
     (folder / MENU).write_text("")
-    status, _, err = run("show", MENU)
-    assert status == 2
+    err = run("show", MENU, status=2)
     assert "it is truncated" in err
 
 
@@ -179,14 +166,12 @@ def test_show_names_what_it_can_not_decide_on(folder, run):
 def test_show_takes_the_model_of_the_ini_file_of_several(folder, run, monkeypatch):
     monkeypatch.setenv("PYTEST_ADDOPTS", INNER_RUNS)
     plant(folder, "cassettes/reflective/other/click-menu-2/1.yaml")
-    status, _, err = run("show", "click-menu-2/1")
-    assert status == 2
+    err = run("show", "click-menu-2/1", status=2)
     assert "name one of reflective/m/click-menu-2/1, reflective/other/click-menu-2/1" in err
     (folder / "pytest.ini").write_text("[pytest]\nminiwob_model = other\nminiwob_seeds = 1\n")
     (folder / "test_one.py").write_text(
         "import pytest\n\n@pytest.mark.miniwob('click-menu-2')\n"
         "def test_solves(miniwob_episode): pass\n"
     )
-    status, out, _ = run("show", "click-menu-2/1")
-    assert status == 0
+    out = run("show", "click-menu-2/1")
     assert out.startswith("cassettes/reflective/other/click-menu-2/1.yaml\n")

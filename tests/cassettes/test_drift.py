@@ -1,7 +1,6 @@
 """Drift in runs: the report of an item, and the summary of a run."""
 
 import shlex
-import shutil
 
 import pytest
 from projects import FAKE_PAGE, REFLECTIVE_PROMPTS
@@ -88,13 +87,6 @@ class TestCause:
         option = shlex.split(line.removeprefix("It is replayed with: "))[0]
         record.runpytest("-k", "click-menu-2/1", option).assert_outcomes(passed=1)
 
-    def test_another_model_is_named_by_its_option(self, record):
-        cassettes = record.path / "cassettes/reflective"
-        shutil.copytree(cassettes / "m", cassettes / "n")
-        self.report(record, "--miniwob-model=n").fnmatch_lines(
-            ['  the model or its parameters: model "m", now "n"', "*: --miniwob-model=m"]
-        )
-
     def test_recorded_calls_that_were_not_made_are_listed(self, record):
         record.makeconftest(
             FAKE_PAGE.replace('("start", "click id=1"): "open"}', "}").replace(
@@ -112,19 +104,6 @@ class TestCause:
                 "model calls: 1 replayed, 0 recorded, 1 drifted, 2 left over",
             ]
         )
-
-    def test_fewer_trials_than_recorded_are_no_drift(self, project, chat_server):
-        chat_server.reply = lambda prompt: (
-            "For action index=0, you should click id=1."
-            if "Answer with one line of this form" in prompt
-            else "click id=1"
-        )
-        args = ["-k", "click-menu-2/1", "--miniwob-trials"]
-        project.runpytest(
-            *args, "3", "--miniwob-record=once", f"--miniwob-base-url={chat_server.url}"
-        ).assert_outcomes(failed=1)
-        project.runpytest(*args, "1").assert_outcomes(failed=1)
-        assert project.runpytest(*args, "4").parseoutcomes()["drifted"] == 1
 
 
 class TestSummary:

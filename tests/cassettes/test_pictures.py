@@ -11,9 +11,7 @@ from pytest_miniwob_agent.cassettes.deferred.answers import take_answers
 from pytest_miniwob_agent.cassettes.deferred.pending import read_pending, update_pending
 from pytest_miniwob_agent.cassettes.folder.stems import Used
 from pytest_miniwob_agent.cassettes.folder.steps import count_calls, lint_folder, prunable_files
-from pytest_miniwob_agent.cassettes.format.file import read_cassette
 from pytest_miniwob_agent.cassettes.tape.recording import Record, Recording
-from pytest_miniwob_agent.core.events import OF_TEST
 from pytest_miniwob_agent.core.secrets import find
 from pytest_miniwob_agent.models.apis import CHAT
 from pytest_miniwob_agent.pictures.image import digest_of, png_of
@@ -68,6 +66,8 @@ def test_a_picture_is_kept_once_and_named_in_the_cassette(tmp_path):
     assert len(text) < 2_500
     [file] = (tmp_path / "pictures").iterdir()
     assert digest_of(opened(file.read_bytes())) == file.stem == DIGEST
+    [row] = count_calls(tmp_path).values()
+    assert row.pictures == {DIGEST: file.stat().st_size}
 
 
 def test_a_recorded_call_is_replayed_by_equal_pixels_however_they_are_compressed(recorded):
@@ -113,9 +113,6 @@ def test_a_button_moved_by_two_pixels_is_drift_that_shows_where(recorded, pictur
         assert line in str(error)
     assert [cause.kind for cause in error.causes] == ["page"]
     assert where in error.causes[0].what
-
-
-def test_another_number_of_pictures_is_named(recorded):
     [added] = drift(recorded, chat_body(PNG, page_with_button(42))).pictures
     assert (added.number, added.what, added.recorded) == (2, "added", None)
 
@@ -157,22 +154,6 @@ def test_lint_and_prune_find_pictures_that_no_cassette_refers_to(recorded, pictu
     # Also a damaged cassette may be restored.
     cassette_path.write_text(cassette_path.read_text("utf-8")[:-20], encoding="utf-8")
     assert picture not in prunable_files(used)
-
-
-def test_stats_count_each_picture_once(tmp_path):
-    record(tmp_path, chat_body(PNG), chat_body(PNG, page_with_button(42)))
-    [row] = count_calls(tmp_path).values()
-    files = list((tmp_path / "pictures").iterdir())
-    assert len(row.pictures) == 2
-    assert sum(row.pictures.values()) == sum(file.stat().st_size for file in files)
-
-
-def test_a_recording_that_can_not_be_kept_is_rescued_with_its_pictures(tmp_path):
-    item = cassette(tmp_path / "cassettes", Record.NEW_EPISODES)
-    path = item.rescue(item.request_of(CHAT, chat_body(PNG)), ANSWER, OF_TEST, tmp_path / "rescued")
-    [call] = read_cassette(path)
-    assert call.request.pictures == [DIGEST]
-    assert (tmp_path / "rescued" / "pictures" / f"{DIGEST}.png").exists()
 
 
 def test_a_secret_beside_a_picture_is_found_and_the_letters_of_a_picture_are_none():

@@ -96,21 +96,13 @@ class TestReplay:
 
     @pytest.mark.parametrize(
         "change",
-        [{"prompt": "One"}, {"params": {"temperature": 1}}, {"params": {}}, {"model": "other"}],
+        [{}, {"params": {"temperature": 1}}, {"params": {}}, {"model": "other"}],
         ids=["prompt", "parameter", "missing parameter", "model"],
     )
     def test_a_change_anywhere_in_the_body_is_drift(self, tmp_path, recorded, chat_server, change):
-        change = dict(change)
-        prompt = change.pop("prompt", "one")
         chat_server.requests.clear()
-        _, llm = model(tmp_path, "none", chat_server.url, **change)
         with pytest.raises(Drift, match="does not hold call 1"):
-            llm.complete(prompt, "plan")
-        assert chat_server.requests == []
-
-    def test_a_missing_cassette_is_never_recorded_in_mode_none(self, tmp_path, chat_server):
-        with pytest.raises(CassetteError, match=r"no cassette .*click-menu-2.1\.yaml"):
-            play(tmp_path, "none", "one", url=chat_server.url)
+            play(tmp_path, "none", "one" if change else "One", url=chat_server.url, **change)
         assert chat_server.requests == []
 
     def test_a_call_is_replayed_exactly_once(self, tmp_path, recorded):
@@ -169,11 +161,6 @@ class TestRecord:
         unused = recorded.with_name("1.unused.yaml")
         assert prompts_in(unused) == ["two\nlines", "three", "one"]
 
-    def test_all_records_every_call_again(self, tmp_path, recorded, chat_server):
-        chat_server.reply = lambda prompt: "new answer"
-        assert play(tmp_path, "all", "one", url=chat_server.url) == ["new answer"]
-        assert [call.completion.text for call in read_cassette(recorded)] == ["new answer"]
-
     def test_once_records_only_items_without_a_cassette(self, tmp_path, chat_server):
         play(tmp_path, "once", "one", url=chat_server.url)
         _, llm = model(tmp_path, "once", chat_server.url)
@@ -188,11 +175,10 @@ class TestRecord:
         with pytest.raises(Pending) as waiting:
             llm.complete("three", "plan")
         request = waiting.value.request
-        assert request["custom_id"].startswith(f"{STEM}#")
-        assert request["method"] == "POST"
-        assert request["url"] == "/v1/chat/completions"
-        assert request["body"]["messages"] == [{"role": "user", "content": "three"}]
-        assert request["body"]["temperature"] == 0
+        assert request.pop("custom_id").startswith(f"{STEM}#")
+        messages = [{"role": "user", "content": "three"}]
+        body = {"model": "m", "messages": messages, "temperature": 0}
+        assert request == {"method": "POST", "url": "/v1/chat/completions", "body": body}
 
     def test_every_completion_is_on_disk_before_the_agent_sees_it(
         self, tmp_path, partial, chat_server
@@ -271,16 +257,17 @@ class TestInterruptedRecording:
         assert prompts_in(recorded) == ["one", "three", "four"]
         assert not partial.exists()
 
-    def test_all_does_not_continue_the_recording_of_another_mode(
-        self, tmp_path, recorded, chat_server
-    ):
+    def test_all_does_not_continue_the_recording_of_another_mode(self, tmp_path, chat_server):
         chat_server.reply = lambda prompt: 400 if prompt == "four" else "left"
         with pytest.raises(ModelError):
             play(tmp_path, "new_episodes", "one", "four", url=chat_server.url)
         chat_server.reply = lambda prompt: "anew"
         assert play(tmp_path, "all", "one", "four", url=chat_server.url) == ["anew", "anew"]
 
-    def test_the_error_for_a_missing_cassette_names_its_file(self, tmp_path, chat_server):
+    def test_a_missing_cassette_is_an_error_that_names_the_files(self, tmp_path, chat_server):
+        with pytest.raises(CassetteError, match=r"no cassette .*click-menu-2.1\.yaml"):
+            play(tmp_path, "none", "one", url=chat_server.url)
+        assert chat_server.requests == []
         _, llm = model(tmp_path, "once", chat_server.url)
         llm.complete("one", "plan")
         with pytest.raises(CassetteError, match=r"unfinished recording is in .*1\.partial\.yaml"):
@@ -315,10 +302,9 @@ class TestUnusedCalls:
         assert recorded.read_text() == wrong
 
     def test_the_file_is_removed_when_all_are_used(self, tmp_path, unused, chat_server):
-        both = ["one", "two\nlines"]
         cassette, llm = model(tmp_path, "new_episodes", chat_server.url)
         other = model_of(cassette, chat_server.url, {"temperature": 1})
-        for prompt in both:
+        for prompt in ("one", "two\nlines"):
             llm.complete(prompt, "plan")
             other.complete(prompt, "plan")
         cassette.finish(Limits())
@@ -334,8 +320,9 @@ class TestUnusedCalls:
         self, tmp_path, recorded, unused, chat_server
     ):
         before = unused.read_bytes()
-        play(tmp_path, "all", "one", url=chat_server.url)
-        assert len(chat_server.requests) == 1
+        chat_server.reply = lambda prompt: "anew"
+        assert play(tmp_path, "all", "one", url=chat_server.url) == ["anew"]
+        assert [call.completion.text for call in read_cassette(recorded)] == ["anew"]
         assert unused.read_bytes() == before
         recorded.unlink()
         assert play(tmp_path, "once", "one", url=chat_server.url) == ["answer to one"]
@@ -361,7 +348,6 @@ class TestPartialOfAnotherCassette:
         cassette, llm = model(tmp_path, "new_episodes", chat_server.url)
         [remark] = cassette.remarks
         assert "1.partial.yaml began from another cassette" in remark
-        assert "3 calls moved to" in remark
         assert not stale.exists()
         texts = [llm.complete(prompt, "plan").text for prompt in ("one", "two\nlines", "three")]
         assert texts == ["their answer to one", "their answer to two\nlines", "answer to three"]
@@ -442,8 +428,7 @@ class TestSecrets:
         assert KEY not in str(error.value)
         assert self.files(tmp_path) == []
 
-    def test_headers_are_not_stored(self, tmp_path, chat_server, monkeypatch):
-        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    def test_headers_are_not_stored(self, tmp_path, chat_server):
         params = {"extra_headers": {"X-Api-Key": KEY}}
         play(tmp_path, "new_episodes", "one", url=chat_server.url, params=params)
         assert chat_server.headers[0]["x-api-key"] == KEY

@@ -42,7 +42,6 @@ def test_a_folder_of_good_cassettes_has_no_findings(used):
     ("name", "text", "kind", "explanation"),
     [
         ("click-menu-2/9.yaml", GOOD, "orphan", "no item uses it"),
-        ("gone-task/1.yaml", GOOD, "orphan", "no item uses it"),
         ("click-menu-2/9.partial.yaml", GOOD, "orphan", "no item uses it"),
         ("click-menu-2/1.yaml", "<<<<<<< HEAD\n" + GOOD, "damaged", "a git conflict is not"),
         ("click-menu-2/9.yaml", "", "damaged", "it is truncated"),

@@ -13,8 +13,8 @@ def request(text):
     return Request(CHAT, {"messages": [{"role": "user", "content": text}]})
 
 
-def origin(step, trial=1):
-    return Origin("plan", trial, step, {}, "a", "b")
+def origin(step):
+    return Origin("plan", 1, step, {}, "a", "b")
 
 
 def calls(*texts, at=None):
@@ -25,8 +25,8 @@ def texts(found):
     return [call.request.text for call in found]
 
 
-def make(tape, text, at=None):
-    number = tape.begin(at or origin(0))
+def make(tape, text):
+    number = tape.begin(origin(0))
     call = tape.play(request(text), number)
     tape.end(number)
     return call

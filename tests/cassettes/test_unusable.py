@@ -56,25 +56,24 @@ def test_an_answer_without_a_text_uses_up_the_limits_and_is_in_the_ledger(
 def test_malformed_and_cut_off_answers_count_at_an_unknown_cost(live, project, raw_server):
     """Each kind gets a run of its own, in which the limit forbids every second call."""
     whole = json.dumps(completion()).encode()
-    url = f"--miniwob-base-url={raw_server.url}"
-    for answer, reason in (
-        (response(b"{}"), "no chat completion"),
-        (response(whole[:-40], length=len(whole)), "cut off or not decodable"),
-        (response(b"damaged", "Content-Encoding: gzip"), "cut off or not decodable"),
-        (response(completion("AKIA" + "A1B2C3D4" * 2)), "looks like a secret"),
+    for answer, reason, budget in (
+        (
+            response(whole[:-40], length=len(whole)),
+            "cut off or not decodable",
+            "budget: --miniwob-max-cost can't be kept: an answer of the server had no token *",
+        ),
+        (
+            response(completion("AKIA" + "A1B2C3D4" * 2)),
+            "looks like a secret",
+            "budget: --miniwob-max-cost=0.01 is *",
+        ),
     ):
         raw_server.requests = 0
         raw_server.answer = lambda number, answer=answer: [answer]
+        url = f"--miniwob-base-url={raw_server.url}"
         result = live(url, "--miniwob-max-cost=0.01", PRICES, "-k", "click-menu-2")
         assert raw_server.requests == 1
-        result.stdout.fnmatch_lines(
-            [
-                f"unusable answers, paid for and not recorded: 1 {reason}",
-                "budget: --miniwob-max-cost can't be kept: an answer of the server had no token *",
-            ]
-            if reason != "looks like a secret"
-            else [f"*: 1 {reason}", "money: $0.14 spent*", "budget: --miniwob-max-cost=0.01 is *"]
-        )
+        result.stdout.fnmatch_lines([f"unusable answers, paid for*: 1 {reason}", budget])
     assert recorded_files(project) == []
 
 
@@ -101,7 +100,6 @@ def with_choice(**choice):
         ),
         (completion_of(None), {}, "no text", "no chat completion that has a text: "),
         ({"choices": "n/a"}, {}, "no chat completion", "no chat completion that has a text: "),
-        (None, {}, "no chat completion", "'null'"),
     ],
 )  # fmt: skip
 def test_the_reason_is_named_and_the_option_that_helps(body, request_, reason, report):

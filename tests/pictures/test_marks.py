@@ -8,9 +8,7 @@ BOX = (40, 100, 60, 22)
 
 
 def count_of(image, colour):
-    return sum(
-        image.getpixel((x, y)) == colour for x in range(image.width) for y in range(image.height)
-    )
+    return sum(count for count, found in image.getcolors(100_000) if found == colour)
 
 
 def test_a_mark_hides_nothing_of_its_element():
@@ -31,14 +29,13 @@ def test_labels_hide_neither_each_other_nor_what_shows():
     """Five rows without a gap, as in a list."""
     rows = {number: (0, 100 + 12 * number, 160, 12) for number in range(1, 6)}
     texts = [(2, 100 + 12 * number, 40, 12) for number in rows]
-    plain, shown = opened(page_with_button()), opened(marked(page_with_button(), 3, rows, texts))
+    shown = opened(marked(page_with_button(), 3, rows, texts))
     # The digits of the labels, of which each stays visible.
     single = count_of(opened(marked(page_with_button(), 3, {1: rows[1]}, texts)), MARK)
     assert count_of(shown, MARK) > 3 * single
     for left, top, width, height in texts:
         inside = shown.crop((3 * left, 3 * top + 6, 3 * (left + width), 3 * (top + height) - 6))
-        assert MARK not in {colour for _, colour in inside.getcolors(100_000)}
-    assert plain.size == (160, 210)
+        assert count_of(inside, MARK) == 0
 
 
 def test_rulers_begin_at_the_page_and_leave_it_as_it_is():
@@ -52,8 +49,3 @@ def test_rulers_begin_at_the_page_and_leave_it_as_it_is():
 def test_an_element_at_the_edge_and_one_beyond_it_can_be_marked():
     shown = marked(page_with_button(), 2, {1: (0, 0, 160, 210), 23: (150, 200, 30, 30)})
     assert opened(shown).size == (320, 420)
-
-
-def test_equal_pictures_get_equal_marks():
-    first, second = (marked(page_with_button(), 3, {1: BOX}, rulers=True) for _ in range(2))
-    assert first == second

@@ -16,7 +16,7 @@ from pytest_miniwob_agent.tasks.catalogue import (
     page_path,
     task_facts,
 )
-from pytest_miniwob_agent.tasks.selectors import parse_seeds, select_cases, select_tasks
+from pytest_miniwob_agent.tasks.selectors import parse_seeds, select_tasks
 
 
 def test_the_43_tasks_of_the_paper_are_installed_in_their_categories():
@@ -26,8 +26,7 @@ def test_the_43_tasks_of_the_paper_are_installed_in_their_categories():
         "n-screen-n-step": 13,
     }  # table 4
     for name, members in CATEGORIES.items():
-        for task in members:
-            assert installed_tasks()[task] == name
+        assert {installed_tasks()[task] for task in members} == {name}
 
 
 def test_the_catalogue_has_every_page_of_the_miniwob_package():
@@ -40,23 +39,12 @@ def test_the_catalogue_has_every_page_of_the_miniwob_package():
     assert installed_tasks()["choose-list"] == OTHER
 
 
-@pytest.mark.parametrize(
-    ("selectors", "expected"),
-    [
-        (["click-menu-2"], ["n-screen-n-step/click-menu-2"]),
-        (["click-tab"], ["1-screen-1-step/click-tab"]),
-        (["click-menu*"], ["other/click-menu", "n-screen-n-step/click-menu-2"]),
-        (["click-menu", "click-menu*"], ["other/click-menu", "n-screen-n-step/click-menu-2"]),
-    ],
-)
-def test_selectors_are_names_and_globs_of_tasks(selectors, expected):
-    assert ["/".join(pair) for pair in select_tasks(selectors)] == expected
-
-
-def test_selectors_may_name_categories_and_globs_over_them():
-    assert {task for _, task in select_tasks(["n-screen-n-step"])} == set(
-        CATEGORIES["n-screen-n-step"]
-    )
+def test_selectors_are_names_and_globs_of_tasks_and_categories():
+    both = [("other", "click-menu"), ("n-screen-n-step", "click-menu-2")]
+    assert select_tasks(["click-tab"]) == [("1-screen-1-step", "click-tab")]
+    assert select_tasks(["click-menu*"]) == select_tasks(["click-menu", "click-menu*"]) == both
+    found = [task for _, task in select_tasks(["n-screen-n-step"])]
+    assert found == sorted(CATEGORIES["n-screen-n-step"])
     assert len(select_tasks(["*-step"])) == 43
 
 
@@ -74,7 +62,6 @@ def test_a_suite_selects_its_tasks(suite, count, member, outsider):
     assert len(names) == len(set(names)) == count
     assert member in names
     assert outsider not in names
-    assert select_tasks([suite, "*"]) != select_tasks(["*"]) or suite == "all"
     assert sorted(select_tasks([suite, "*"])) == sorted(select_tasks(["*"]))
 
 
@@ -131,12 +118,7 @@ def test_seeds_are_numbers_and_inclusive_ranges(text, seeds):
     assert parse_seeds(text) == seeds
 
 
-@pytest.mark.parametrize("text", ["", ",", "x", "1-", "-1", "5-3", "1..4", "1-2-3"])
+@pytest.mark.parametrize("text", ["", ",", "x", "1-", "-1", "5-3", "1..4"])
 def test_malformed_seeds_are_an_error(text):
     with pytest.raises(UsageError, match="seeds"):
         parse_seeds(text)
-
-
-def test_a_case_id_is_category_task_and_seed():
-    ids = [case.id for case in select_cases(["click-menu-2"], [1000, 7])]
-    assert ids == ["n-screen-n-step/click-menu-2/1000", "n-screen-n-step/click-menu-2/7"]

@@ -61,12 +61,9 @@ def test_own_tasks_are_selected_by_name_category_and_glob_and_are_in_the_suite_a
         select_tasks(["biling"], catalogue)
 
 
-def test_a_name_of_the_package_is_an_error_that_names_both_files(folder):
+def test_a_name_that_is_taken_is_an_error_that_names_both_files(folder):
     with pytest.raises(UsageError, match=r"pages/click-tab.html and .*miniwob/click-tab.html of "):
         Catalogue([folder("click-tab.html")])
-
-
-def test_a_name_of_another_folder_is_an_error_that_names_both_files(folder):
     with pytest.raises(UsageError, match=r"b/pay.html and .*a/pay.html are both called 'pay'"):
         Catalogue([folder("b/pay.html", "a/pay.html")])
     one, two = folder("x.html", name="one"), folder("x/index.html", name="more")

@@ -106,7 +106,7 @@ def test_calls_after_one_that_fails_are_left_out_and_the_model_sees_why():
     [
         (("submit", "{}"), "there is no such tool; the tools are click, enter, press, hold, rel"),
         (("click", "id=1"), "the arguments are not valid JSON"),
-        (("click", '{"element": "1"}'), "element must be an integer"),
+        (("click", '{"element": "1"}'), 'element must be {"type": "integer"'),
     ],
 )
 def test_a_bad_call_is_answered_with_its_error_and_is_not_an_action(call, error):
