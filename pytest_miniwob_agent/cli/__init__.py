@@ -39,8 +39,7 @@ Examples:
   miniwob-agent cassettes lint                  is every recording intact and used?
   miniwob-agent compare git:main results.jsonl  what did a change do?
 
-Arguments after -- are those of a pytest run, whose items are meant: miniwob-agent show click-tab/3
--- tests/test_mine.py. `miniwob-agent COMMAND --help` describes a command.
+Arguments after -- are those of the pytest run whose items are meant.
 """
 
 
@@ -62,12 +61,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.pytest_args += given[end + 1 :]
     try:
         status: int = options.run(options)
-    except MiniwobError as error:
-        print(redact(f"miniwob-agent: {error}"), file=sys.stderr)
-        return 2
     except BrokenPipeError:  # the reader has closed the pipe, as `head` does after some lines
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except (MiniwobError, OSError) as error:
+        print(redact(f"miniwob-agent: {error}"), file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         print()
         return 130

@@ -28,10 +28,9 @@ def add(commands: Commands) -> None:
     parser = commands.add_parser(
         "open",
         help="show a page in a window, with its goal and reward, while you change it",
-        description="Show a task in the browser's window, to be used with mouse and keyboard. The "
-        "terminal has its goal, its reward as it changes, and what the page asked for and did not "
-        "get. A new trial begins when a file of its folder changes, and with Enter; n goes on to "
-        "the next seed, q quits.",
+        description="Show a task in the browser's window, to be used with mouse and keyboard; its "
+        "goal, reward and missing files are in the terminal. A new trial begins when a file of its "
+        "folder changes, and with Enter; n goes on to the next seed, q quits.",
         epilog="Needs a display. The clock of the page runs here; for an agent it stands still.",
     )
     parser.add_argument("task", metavar="TASK", help="the name of the task")

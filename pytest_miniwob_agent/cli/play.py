@@ -20,11 +20,10 @@ def add(commands: Commands) -> None:
     parser = commands.add_parser(
         "play",
         help="show a recorded episode in a window, an action at a time",
-        description="Replay an item in the browser's window. The terminal prints the episode as "
-        "`miniwob-agent show` does; before each action, with the pointer already in place, it "
-        "waits for Enter; q quits. No model is called and nothing is written.",
-        epilog="Needs a terminal and a display; miniwob-agent show needs neither. To watch a whole "
-        "run:\n\n  pytest --miniwob-headed",
+        description="Replay an item in the browser's window, and print its episode as `show` does. "
+        "Waits for Enter before each action, with the pointer already in place; q quits. No model "
+        "is called and nothing is written.",
+        epilog="To watch a whole run:\n\n  pytest --miniwob-headed",
     )
     add_item(parser)
     for name, default, text in (

@@ -59,13 +59,10 @@ def copy(options: Namespace) -> int:
             f"{folder} has {listed(there)} already: nothing was copied; remove what you want to "
             "replace, or name another folder"
         )
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name in chosen:
-            (folder / name).write_bytes(found[name].read_bytes())
-            print(folder / name)
-    except OSError as error:
-        raise UsageError(f"{folder} can't be written: {error.strerror or error}") from None
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in chosen:
+        (folder / name).write_bytes(found[name].read_bytes())
+        print(folder / name)
     print(
         f"{counted(len(chosen), 'prompt')} of {agent} copied; after a change, see what it affects:"
     )

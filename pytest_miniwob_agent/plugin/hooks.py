@@ -14,7 +14,7 @@ from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.plugin.items import collection
 from pytest_miniwob_agent.plugin.items import report as item_report
 from pytest_miniwob_agent.plugin.options import reading
-from pytest_miniwob_agent.plugin.run import startup
+from pytest_miniwob_agent.plugin.run import controller
 from pytest_miniwob_agent.plugin.run.state import STATE
 from pytest_miniwob_agent.terminal import statuses
 
@@ -29,7 +29,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker, read the settings, and prepare this process."""
     config.addinivalue_line("markers", collection.MARKER)
-    startup.start(config)
+    controller.start(config)
 
 
 @pytest.hookimpl(optionalhook=True)

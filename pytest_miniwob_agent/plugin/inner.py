@@ -65,15 +65,9 @@ def replay(
 ) -> None:
     """Replay the one item of `pytest ARGS` whose id is `case`, or ends with it.
 
-    No model behind a cassette is called, and nothing is written.
-
-    Args:
-        case: an item's id, its end, or pytest's id of the item.
-        args: arguments that select the items, as for a usual run.
-        observer: follows the episode as it is replayed; it gets no pictures.
-        step: called before each action, and with `trial` or `episode` where that ends; the replay
-            goes on when it returns True, and ends when it returns False.
-        slowmo: with a window, milliseconds that each action takes longer.
+    No model behind a cassette is called, and nothing is written. The observer gets no pictures.
+    `step` is called before each action, and with `trial` or `episode` where that ends; the replay
+    ends when it returns False. `slowmo` are milliseconds that each action takes longer.
 
     Raises:
         UsageError: no item has this id, or more than one, or pytest can't run it; the message has

@@ -46,11 +46,12 @@ class Pair:
         With no change this is as likely to have the other sign; `change` is not, where one side has
         more samples.
         """
-        counts = self.before.conclusive, self.after.conclusive
-        if counts[0] == counts[1]:
-            return self.change
-        count = min(counts)
-        return self.after.first(count).share - self.before.first(count).share
+        count = min(self.before.conclusive, self.after.conclusive)
+        before, after = (
+            sum([result.solved for result in side.results if result.conclusive][:count])
+            for side in (self.before, self.after)
+        )
+        return Fraction(after - before, count)
 
     @property
     def touched(self) -> bool:

@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-import pytest
-from made_report import HOSTILE, errors, index, items, made_up, without_result
+from made_report import HOSTILE, items, made_up, without_result
 
 from pytest_miniwob_agent.core.actions import Copy, Enter
 from pytest_miniwob_agent.core.case import Case
@@ -35,29 +34,18 @@ def test_an_action_is_shown_as_an_agent_writes_it_with_the_text_that_is_typed():
 def test_a_remark_is_in_its_frame():
     outcome = without_result(CASE, Status.ERROR)
     first, *rest = outcome.history
-    vote = Remark("vote", "id=2", 1, 0)
-    page = item_page(replace(outcome, events=(first, vote, *rest)))
+    page = item_page(replace(outcome, events=(first, Remark("vote", "id=2", 1, 0), *rest)))
     assert page["frames"][0]["other"] == [
         {"kind": "remark", "what": "vote", "text": "id=2", "trial": 1, "step": 0}
     ]
 
 
-@pytest.mark.parametrize("status", Status)
-def test_a_row_has_the_status_of_its_outcome(status):
-    outcome = without_result(CASE, status)
-    assert overview_row(CASE.id, outcome)["status"] == str(status)
-
-
 def test_tokens_are_unknown_if_any_call_has_none():
     outcome = made_up(CASE)
     assert overview_row(CASE.id, outcome)["tokens"] == 45
-    events = tuple(
-        replace(event, completion=replace(event.completion, prompt_tokens=None))
-        if hasattr(event, "completion")
-        else event
-        for event in outcome.history
-    )
-    episode = replace(outcome.episode, events=events)
+    first, call, *rest = outcome.history
+    uncounted = replace(call, completion=replace(call.completion, prompt_tokens=None))
+    episode = replace(outcome.episode, events=(first, uncounted, *rest))
     assert overview_row(CASE.id, replace(outcome, episode=episode))["tokens"] is None
 
 
@@ -76,11 +64,3 @@ def test_no_text_of_a_page_can_end_a_script(tmp_path):
             assert text.count("\n") == 1
     [item] = items(tmp_path).values()
     assert item["goal"] == HOSTILE
-
-
-def test_items_without_a_cassette_have_one_cause(tmp_path):
-    rows = index(errors(tmp_path))["items"]
-    missing = "there is no cassette cassettes/reflective/m/….yaml"
-    assert [row["cause"] for row in rows] == [
-        *[missing] * 3, "the page changed", "It waits for a completion.",
-    ]  # fmt: skip

@@ -116,7 +116,7 @@ def test_text_of_pages_and_models_never_becomes_markup_or_script(window, tmp_pat
         prompts={HOSTILE: HOSTILE}, model=HOSTILE,
     )  # fmt: skip
     Report(tmp_path).write([outcome, other], judged=False)
-    places = [f"#/item/{case.id}/{trial}/{step}" for trial in (1, 2) for step in range(4)]
+    places = [f"#/item/{case.id}/{step}" for step in ("1/0", "1/3", "2/0")]
     places += ["#/", "#/item/1-screen-1-step/click-test/2", f"#/{HOSTILE[:25]}"]
     for place in places:
         window.open(tmp_path, place)
@@ -138,24 +138,20 @@ def test_text_of_pages_and_models_never_becomes_markup_or_script(window, tmp_pat
     assert "".join(f"[U+{ord(char):04X}]" for char in UNSEEN) + "." in asked
 
 
-PLACES = {
-    "overview": "#/",
-    "typing": "#/item/n-screen-n-step/click-pie/7/1/0",
-    "reflection": "#/item/n-screen-n-step/click-pie/7/2/0",
-    "drift": "#/item/1-screen-1-step/click-test/1000",
-}
-
-
 @pytest.mark.parametrize(
-    ("width", "theme", "names"),
-    [(1280, "light", ("overview", "reflection")), (390, "dark", ("overview", "typing", "drift"))],
+    ("width", "theme", "place"),
+    [
+        (1280, "light", "#/item/n-screen-n-step/click-pie/7/2/0"),
+        (390, "dark", "#/item/1-screen-1-step/click-test/1000"),
+        pytest.param(390, "dark", "#/", marks=pytest.mark.sweep),
+    ],
+    ids=["reflection", "drift", "overview"],
 )
-def test_an_accessibility_checker_finds_nothing(window, made, width, theme, names):
+def test_an_accessibility_checker_finds_nothing(window, made, width, theme, place):
     window.look_like(width, theme)
-    for name in names:
-        window.open(made, PLACES[name])
-        assert window.violations() == [], name
-        assert window.wide() == width, name
+    window.open(made, place)
+    assert window.violations() == []
+    assert window.wide() == width
 
 
 def conversation():
@@ -167,19 +163,21 @@ def conversation():
     first = (Message("system", "You work on a web page."), Message("user", "Click Save."))
     result = Message("tool", "It is grey now.", (), "c1")
     second = (*first, Message("assistant", "", (click,)), result)
-    calls = (
-        Called(1, 0, "act", "", replace(
-            plan.completion, text="", tool_calls=(click, ToolCall("c2", "<b>", "{")),
-            reasoning="Save is grey.\nIt may be too early.", model="m-2026-01-01",
-        ), first, ("click", "enter")),
-        Called(1, 0, "act", "", replace(
-            plan.completion, text="", tool_calls=(click,),
-        ), first, ("click", "enter")),
-        Called(1, 1, "act", "", Completion(
-            "Done", 40, 5, refusal="I can't go on.", finish_reason="length",
-            others=(Completion("Or not."),),
-        ), second, ("click", "enter")),
+    tools = ("click", "enter")
+    several = replace(
+        plan.completion, text="", tool_calls=(click, ToolCall("c2", "<b>", "{")),
+        reasoning="Save is grey.\nIt may be too early.", model="m-2026-01-01",
     )  # fmt: skip
+    one = replace(plan.completion, text="", tool_calls=(click,))
+    last = Completion(
+        "Done", 40, 5, refusal="I can't go on.", finish_reason="length",
+        others=(Completion("Or not."),),
+    )  # fmt: skip
+    calls = (
+        Called(1, 0, "act", "", several, first, tools),
+        Called(1, 0, "act", "", one, first, tools),
+        Called(1, 1, "act", "", last, second, tools),
+    )
     events = (started, *calls[:2], rest[0], calls[2], *rest[1:])
     return replace(outcome, episode=replace(outcome.episode, events=events))
 
@@ -205,9 +203,7 @@ def test_a_conversation_shows_what_is_new_and_its_tool_calls(window, tmp_path):
     ]
     window.open(tmp_path, "#/item/1-screen-1-step/click-test/1/1/1")
     window.find(".prompt summary").click()
-    assert window.texts(".call pre") == [
-        "Done", "I can't go on.", "Or not.", "It is grey now.",
-    ]  # fmt: skip
+    assert window.texts(".call pre") == ["Done", "I can't go on.", "Or not.", "It is grey now."]
     assert window.texts(".call .hint") == [
         "call · 40 + 5 tokens · finish reason: length",
         "1 new message, after 3 earlier messages",

@@ -30,6 +30,7 @@ def test_retain_on_failure_takes_pictures_of_unsolved_items_only(pictured):
     assert {path.name for path in pictured.path.glob("report/pictures/*")} == names
 
 
+@pytest.mark.sweep
 def test_workers_take_the_same_pictures_and_write_the_same_report(pictured):
     pictured.runpytest("--miniwob-report=alone")
     alone = looks(pictured)

@@ -22,13 +22,8 @@ def folder(tmp_path):
     for parent, name in ((cassettes, RECORDED), (kept, PRESENT), (kept, DIFFERENCE)):
         parent.mkdir(parents=True, exist_ok=True)
         (parent / name).write_bytes(page_with_button())
-    changed = ChangedPicture(
-        1,
-        "8 pixels differ",
-        f"cassettes/pictures/{RECORDED}",
-        f".miniwob/pictures/{PRESENT}",
-        f".miniwob/pictures/{DIFFERENCE}",
-    )
+    paths = (f"cassettes/pictures/{RECORDED}", *(f".miniwob/{n}" for n in (PRESENT, DIFFERENCE)))
+    changed = ChangedPicture(1, "8 pixels differ", *paths)
     added = ChangedPicture(2, "added", None, "../../../etc/passwd")
     prompt = f"[user]\n[picture pictures/{RECORDED}]\n[picture pictures/{GONE}]\nWhat is this?"
     outcome = Outcome(
@@ -44,22 +39,14 @@ def folder(tmp_path):
     return tmp_path / "report"
 
 
-def test_an_item_has_the_pictures_that_it_sent_and_those_that_drifted(folder):
+def test_an_item_has_the_pictures_that_it_sent_and_those_that_drifted_until_the_next_report(folder):
     item = items(folder)[CASE.id]
     assert item["sent"] == [RECORDED]
+    names = {"recorded": RECORDED, "present": PRESENT, "difference": DIFFERENCE}
     assert item["changed"] == [
-        {
-            "what": "picture 1: 8 pixels differ",
-            "recorded": RECORDED,
-            "present": PRESENT,
-            "difference": DIFFERENCE,
-        },
+        {"what": "picture 1: 8 pixels differ", **names},
         {"what": "picture 2: added"},
     ]
-    names = {path.name for path in (folder / "pictures").iterdir()}
-    assert names == {RECORDED, PRESENT, DIFFERENCE}
-
-
-def test_pictures_of_an_earlier_report_are_removed(folder):
+    assert {path.name for path in (folder / "pictures").iterdir()} == set(names.values())
     Report(folder).write([], judged=False)
     assert not list((folder / "pictures").iterdir())

@@ -83,7 +83,12 @@ def _attach(item: pytest.Item, call: pytest.CallInfo[None], report: Any, outcome
     item.user_properties.extend(_properties(outcome))
     report.user_properties = list(item.user_properties)
     if outcome.episode is not None and (unsolved or state.exports):
-        text = transcript(outcome.episode, _where_to_see_more(item, outcome))
+        more, folder = {}, state.settings.report
+        if outcome.cassette:  # a model of the user's own would be asked again
+            more["all of it"] = show_command(item, outcome.case.id)
+        if folder is not None:
+            more["in the report"] = f"{display_path(folder)}/index.html#/item/{outcome.case}"
+        text = transcript(outcome.episode, more)
         verdict = text.partition("\n")[0]
         if unsolved and call.excinfo and str(reason).partition("\n")[0] == verdict:
             failure = pytest.fail.Exception(text, pytrace=False).with_traceback(call.excinfo.tb)
@@ -104,15 +109,6 @@ def _set_reason(longrepr: Any, reason: str) -> None:
     """Set the reason that pytest's short summary shows."""
     if (crash := getattr(longrepr, "reprcrash", None)) is not None:
         crash.message = reason
-
-
-def _where_to_see_more(item: pytest.Item, outcome: Outcome) -> dict[str, str]:
-    more, folder = {}, settings_of(item.config).report
-    if outcome.cassette:  # a model of the user's own would be asked again
-        more["all of it"] = show_command(item, outcome.case.id)
-    if folder is not None:
-        more["in the report"] = f"{display_path(folder)}/index.html#/item/{outcome.case}"
-    return more
 
 
 def _properties(outcome: Outcome) -> list[tuple[str, str | int]]:

@@ -65,10 +65,7 @@ class Option:
     def read(self, name: str, text: str, folder: Path) -> Any:
         """Return the value of a text; None for an empty one, which switches the option off.
 
-        Args:
-            name: the option or its twin, for messages.
-            text: the value as it was written.
-            folder: what relative paths count from.
+        Relative paths start from the folder; `name` is the option or its twin, for messages.
 
         Raises:
             UsageError: the text is not valid.
@@ -92,10 +89,7 @@ class Option:
 def option(help_text: str, *, secret: bool = False, **more: Any) -> Any:
     """Declare an option as a field of a dataclass, whose name is the option's.
 
-    Args:
-        help_text: the text of `--help`.
-        secret: true if the value may hold a key, so that `repr` must not show it.
-        **more: further attributes of `Option`.
+    A `secret` may hold a key, so that `repr` must not show it. `more` are attributes of `Option`.
     """
     return field(repr=not secret, metadata={"option": Option(help=help_text, **more)})
 

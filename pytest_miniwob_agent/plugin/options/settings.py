@@ -78,8 +78,7 @@ class Settings:
         secret=True,
     )
     agent: str = option(
-        "the agent: reflective, rci, webwise, tools, one that an installed package registers, or "
-        "package.module:Class",
+        "the agent: reflective, rci, webwise, tools, one of an installed package, or module:Class",
         default="reflective",
         metavar="NAME",
         group="Agent",
@@ -123,9 +122,8 @@ class Settings:
         marker=True,
     )
     pages: list[Path] | None = option(
-        "a folder of your own pages: a task is NAME.html, or a site NAME/index.html. "
-        f"Separate several with commas; the ini file has one per line. {OVERRIDES.capitalize()}; "
-        "a path in a marker starts from the test file",
+        "folders of your own pages, separated by commas: a task is NAME.html, or a site "
+        f"NAME/index.html. {OVERRIDES.capitalize()}; a path in a marker starts from the test file",
         parse=parse_folders,
         metavar="DIR",
         ini_type="linelist",
@@ -162,14 +160,13 @@ class Settings:
         group="Money and calls",
     )
     max_cost: float | None = option(
-        "record until model calls have cost this many US dollars, over all workers; items that "
-        "need more are skipped, as with --miniwob-max-calls. Needs miniwob_prices",
+        "like --miniwob-max-calls, but a limit in US dollars; needs miniwob_prices",
         parse=parse_dollars,
         metavar="USD",
     )
     prices: Mapping[str, Price] | None = option(
-        "what models cost: 'MODEL PROMPT COMPLETION', in US dollars per million tokens. Separate "
-        "several with commas; the ini file has one per line",
+        "what models cost: 'MODEL PROMPT COMPLETION', in US dollars per million tokens; separated "
+        "by commas, or one per line of the ini file",
         parse=parse_prices,
         metavar="PRICES",
         ini_type="linelist",
@@ -203,9 +200,8 @@ class Settings:
         whole_run=True,
     )
     shard: tuple[int, int] | None = option(
-        "this run is a shard of a suite, such as 2/5 for the second of five: its results and "
-        "report say so, and it judges nothing. Other tools choose its items; --splits and "
-        "--group of pytest-split make this option unnecessary",
+        "this run is a shard of a suite, such as 2/5 for the second of five, and judges nothing. "
+        "Other tools choose its items; with --splits and --group of pytest-split, leave it out",
         parse=parse_shard,
         metavar="K/N",
         whole_run=True,
@@ -236,10 +232,8 @@ class Settings:
         ini_type=bool,
     )
     remote: str | None = option(
-        "open the browsers on the Selenium Grid at this address, such as http://grid:4444; one "
-        "session per worker, kept for the whole run. The Grid's user and password come from "
-        "the environment (MINIWOB_REMOTE_USER, MINIWOB_REMOTE_PASSWORD) or from the address, and "
-        "are neither stored nor shown",
+        "open the browsers on the Selenium Grid at this address, such as http://grid:4444; its "
+        "user and password may come from MINIWOB_REMOTE_USER and MINIWOB_REMOTE_PASSWORD",
         parse=parse_address,
         metavar="URL",
         secret=True,
@@ -254,9 +248,8 @@ class Settings:
         secret=True,
     )
     serve: HostPort | None = option(
-        "with --miniwob-remote: the host name under which nodes of the Grid reach this machine, "
-        "where each worker serves the pages, and the port of the first worker; the others take the "
-        "next ports (default: the address of the interface that leads to the Grid, at free ports)",
+        "with --miniwob-remote: the host name under which the Grid reaches the pages, and the port "
+        "of the first worker (default: the interface that leads to the Grid, at free ports)",
         parse=parse_host_port,
         metavar="HOST[:PORT]",
     )

@@ -1,14 +1,16 @@
-"""Controller of a run: collects the outcomes, and at its end writes, judges and shows them.
+"""The start of a run, and its controller, which at the end writes, judges and shows the outcomes.
 
 Under pytest-xdist the controller is the process that the user started, elsewhere the only one.
 """
 
 from __future__ import annotations
 
+import tempfile
 import traceback
 from collections import defaultdict
 from collections.abc import Generator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,42 +20,74 @@ from pytest_miniwob_agent.core.errors import MiniwobError
 from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.core.protocols import RunObserver
-from pytest_miniwob_agent.core.secrets import redact
+from pytest_miniwob_agent.core.secrets import KEY_VARIABLE, redact
 from pytest_miniwob_agent.core.text import sanitize_line, sanitize_lines
+from pytest_miniwob_agent.plugin.items.report import Exports
 from pytest_miniwob_agent.plugin.items.run import REMARK
 from pytest_miniwob_agent.plugin.options.commands import record_command
-from pytest_miniwob_agent.plugin.run.results import RunResults, shard_of
-from pytest_miniwob_agent.plugin.run.state import State
+from pytest_miniwob_agent.plugin.options.reading import read_settings
+from pytest_miniwob_agent.plugin.run.results import RunResults, load_baseline, shard_of
+from pytest_miniwob_agent.plugin.run.state import STATE, Selection, State
 from pytest_miniwob_agent.terminal import statuses
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.report.folder import Report
 
 
+_REPORTING = {"html": "htmlpath", "json": "json_report", "allure": "allure_report_dir"}
+"""Plugins that report, as `Exports` calls them, and the options that have them report."""
+
+
+def start(config: pytest.Config) -> None:
+    """Give the configuration its state, and register the plugins of this process.
+
+    Raises:
+        pytest.UsageError: an option, or a file that it names, is not valid.
+    """
+    try:
+        state = config.stash[STATE] = State(read_settings(config), Selection.of(config))
+        settings = state.settings
+        if settings.key_variable is not None:  # its value is a secret until the run is over
+            patch = pytest.MonkeyPatch()
+            patch.setenv(KEY_VARIABLE, settings.key_variable)
+            config.add_cleanup(patch.undo)
+        if settings.baseline or settings.results:  # for the gate, which is checked in any case
+            state.baseline = load_baseline(settings)
+        if plugins := [name for name, key in _REPORTING.items() if config.getoption(key, None)]:
+            state.exports = Exports(plugins)
+            config.pluginmanager.register(state.exports, "miniwob-exports")
+        if hasattr(config, "workerinput"):
+            shared = config.workerinput["miniwob_shared"]
+            state.shared = Path(shared) if shared else None
+        else:
+            config.pluginmanager.register(Controller(config, state), "miniwob-controller")
+            if settings.record not in ("none", "defer"):
+                from pytest_miniwob_agent.terminal.progress import Progress
+
+                folder = tempfile.TemporaryDirectory(prefix="miniwob-")
+                config.add_cleanup(folder.cleanup)
+                state.shared = Path(folder.name)
+                config.pluginmanager.register(Progress(config, settings.price), "miniwob-progress")
+        if state.shared is not None:
+            from pytest_miniwob_agent.plugin.run.forecast import Forecaster
+
+            config.pluginmanager.register(Forecaster(config, state), "miniwob-forecaster")
+    except MiniwobError as error:
+        raise pytest.UsageError(redact(str(error))) from None
+
+
 class Controller:
     """Plugin of the controller; `pytest_sessionfinish` is the end of a run, step by step.
 
-    Args:
-        config: pytest's configuration.
-        state: the state of the run in this process.
-        results: writes and judges the results, if the run does either.
-        report: the HTML report, if the run writes one.
-        header: lines for the head of the run's output.
+    Raises:
+        UsageError: the results or the report can't be written, or an answer file can't be read.
     """
 
-    def __init__(
-        self,
-        config: pytest.Config,
-        state: State,
-        results: RunResults | None,
-        report: Report | None,
-        header: list[str],
-    ) -> None:
+    def __init__(self, config: pytest.Config, state: State) -> None:
+        settings = state.settings
         self._config = config
         self._state = state
-        self._report = report
-        self._header = header
-        self._results = results
+        self._report: Report | None = None
         self._last_runs: dict[tuple[str, str], Outcome] = {}
         self._outcomes: list[Outcome] = []
         self._setup_seconds: dict[str, float] = {}
@@ -63,6 +97,32 @@ class Controller:
         self._agents_remark: str | None = None
         self._report_written = False
         self._running = True
+        self._results = RunResults(config, state) if settings.results or state.baseline else None
+        if settings.report and not config.option.collectonly:
+            from pytest_miniwob_agent.report.folder import Report
+
+            self._report = Report(settings.report)
+            self._report.check()  # that the folder holds nothing else
+        self._header = self._begin()
+
+    def _begin(self) -> list[str]:
+        """Put answers of deferred recording into cassettes; return lines for the run's header."""
+        settings = self._state.settings
+        lines = []
+        if settings.model is not None:
+            lines.append(f"miniwob cassettes: {display_path(settings.cassettes)}")
+        if settings.record == "defer":
+            from pytest_miniwob_agent.cassettes.deferred.answers import take_answers
+            from pytest_miniwob_agent.cassettes.deferred.pending import read_pending
+
+            if settings.answers is None:
+                read_pending(settings.pending)  # a damaged file is reported before the run
+            else:
+                taken = take_answers(settings.answers, settings.pending, settings.cassettes)
+                lines.append(f"miniwob answers: {taken}")
+        if settings.shard is not None:
+            lines.append("miniwob shard: {} of {}".format(*settings.shard))
+        return lines
 
     def pytest_report_header(self) -> list[str]:
         """Show where the cassettes are, and what became of an answer file."""
@@ -128,12 +188,21 @@ class Controller:
         if self._results is not None and (self._state.selection.to_run or empty_shard):
             with self._step("results"):
                 self._results.write_and_judge(self._outcomes)
+        verdict = self._results.verdict if self._results is not None else None
         if self._report is not None and (self._outcomes or empty_shard):
             with self._step("report"):
-                self._write_report(session, self._report)
+                self._report.write(
+                    self._outcomes,
+                    judged=self._state.settings.baseline is not None,
+                    shard=shard_of(self._config, self._state),
+                    verdict=verdict,
+                    broken=bool(session.shouldstop or session.shouldfail)
+                    or session.exitstatus == pytest.ExitCode.INTERRUPTED,
+                    sent=self._state.settings.sent_pictures,
+                )
+                self._report_written = True
         if empty_shard:
             session.exitstatus = pytest.ExitCode.OK
-        verdict = self._results and self._results.verdict
         if (verdict and verdict.failed) or any(self._problems.values()):
             session.exitstatus = max(session.exitstatus, pytest.ExitCode.TESTS_FAILED)
 
@@ -178,18 +247,6 @@ class Controller:
             raise MiniwobError(
                 f"run_finished() of the agent {agent.name} failed:\n{traceback.format_exc()}"
             ) from None
-
-    def _write_report(self, session: pytest.Session, report: Report) -> None:
-        report.write(
-            self._outcomes,
-            judged=self._state.settings.baseline is not None,
-            shard=shard_of(self._config, self._state),
-            verdict=self._results.verdict if self._results is not None else None,
-            broken=bool(session.shouldstop or session.shouldfail)
-            or session.exitstatus == pytest.ExitCode.INTERRUPTED,
-            sent=self._state.settings.sent_pictures,
-        )
-        self._report_written = True
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:

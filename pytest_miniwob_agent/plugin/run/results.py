@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from pytest_miniwob_agent.core.data import canonical_json, digest
+from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.events import Called
-from pytest_miniwob_agent.core.files import display_path
+from pytest_miniwob_agent.core.files import check_writable, display_path
 from pytest_miniwob_agent.core.outcome import Change, Earlier, Outcome
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import counted
@@ -127,7 +128,11 @@ def shard_of(config: pytest.Config, state: State) -> Shard | None:
 
 
 class RunResults:
-    """Results of a run, written and judged when it is over."""
+    """Results of a run, written and judged when it is over.
+
+    Raises:
+        UsageError: the file can't be written, which shows before anything is run or paid for.
+    """
 
     def __init__(self, config: pytest.Config, state: State) -> None:
         self._config = config
@@ -136,6 +141,18 @@ class RunResults:
         self._written = False
         self.verdict: Verdict | None = None
         """The gate's verdict; None where nothing was judged."""
+        file = state.settings.results
+        if file is None or config.option.collectonly or config.option.help:
+            return
+        try:
+            if file.is_dir():
+                raise IsADirectoryError(0, "it is a folder")
+            check_writable(file)
+        except OSError as error:
+            raise UsageError(
+                f"--miniwob-results: {display_path(file)} can't be written: "
+                f"{error.strerror or error}; name another file"
+            ) from None
 
     def write_and_judge(self, outcomes: Sequence[Outcome]) -> None:
         """Write the results file, and judge the results by the baseline.
