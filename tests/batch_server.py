@@ -68,10 +68,10 @@ class BatchServer(LoopbackServer):
             if fault:
                 self.faults.remove(fault)
             _, how, after = fault or ("", None, True)
-            status, content = 200, how
             if after:
-                result = self.answer(http, url.path, parse_qs(url.query), body)
-                status, content = (200, how) if fault else result
+                status, content = self.answer(http, url.path, parse_qs(url.query), body)
+            if fault:
+                status, content = 200, how
         if how == "drop":
             http.close_connection = True
             return
@@ -136,9 +136,13 @@ class BatchServer(LoopbackServer):
         self.clock += 1
         id_ = f"file-{len(self.files) + 1}"
         self.files[id_] = {
-            "id": id_, "object": "file", "bytes": len(content.encode()), "created_at": self.clock,
-            "filename": name, "purpose": purpose, "status": "processed", "content": content,
-        }  # fmt: skip
+            "id": id_,
+            "bytes": len(content.encode()),
+            "created_at": self.clock,
+            "filename": name,
+            "purpose": purpose,
+            "content": content,
+        }
         return self.files[id_]
 
     def create(self, body):
@@ -150,10 +154,13 @@ class BatchServer(LoopbackServer):
         self.clock += 1
         id_ = f"batch_{len(self.batches) + 1}"
         self.batches[id_] = body | {
-            "id": id_, "object": "batch", "created_at": self.clock, "status": "in_progress",
+            "id": id_,
+            "created_at": self.clock,
+            "status": "in_progress",
             "request_counts": {"total": len(lines), "completed": 0, "failed": 0},
-            "output_file_id": None, "error_file_id": None,
-        }  # fmt: skip
+            "output_file_id": None,
+            "error_file_id": None,
+        }
         return self.batches[id_]
 
     def requests(self, file):

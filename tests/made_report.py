@@ -2,9 +2,10 @@
 
 import json
 import re
-import struct
-import zlib
 from dataclasses import replace
+
+from drawn import page_with_button
+from made_results import run_of
 
 from pytest_miniwob_agent.core.actions import Click, Enter, Press
 from pytest_miniwob_agent.core.case import Case, Limits
@@ -30,7 +31,6 @@ from pytest_miniwob_agent.core.outcome import (
     Status,
 )
 from pytest_miniwob_agent.report.folder import Report
-from pytest_miniwob_agent.results.file import Result, Results
 from pytest_miniwob_agent.results.gate import Gate, judge
 
 
@@ -79,23 +79,6 @@ UNSEEN = (
     "\U0001d173\U000e0001\U000e0041\U000e007f\x1b\x7f\x85\ud800"
 )
 """Invisible characters: tags, fillers, marks of direction and the like."""
-
-
-def png(width=160, height=210, shade=230):
-    """Return a picture of one colour."""
-
-    def chunk(kind, data):
-        body = kind + data
-        return struct.pack(">I", len(data)) + body + struct.pack(">I", zlib.crc32(body))
-
-    head = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
-    rows = (b"\0" + bytes([shade]) * width) * height
-    return (
-        b"\x89PNG\r\n\x1a\n"
-        + chunk(b"IHDR", head)
-        + chunk(b"IDAT", zlib.compress(rows))
-        + chunk(b"IEND", b"")
-    )
 
 
 HOSTILE = (
@@ -163,14 +146,8 @@ def errors(folder):
         for case in cases[:3]
     ]  # fmt: skip
     drift = DriftDetails("page", (Cause("page", ""),), ())
-    report.write(
-        [
-            *missing,
-            without_result(cases[3], Status.DRIFTED, drift=drift, message=drift.report),
-            without_result(cases[4], Status.WAITING),
-        ],
-        judged=False,
-    )
+    drifted = without_result(cases[3], Status.DRIFTED, drift=drift, message=drift.report)
+    report.write([*missing, drifted, without_result(cases[4], Status.WAITING)], judged=False)
     return folder
 
 
@@ -188,51 +165,31 @@ def compared(folder):
         made_up(replace(pie, repeat=2), 1, trials=1, earlier=some),
         made_up(replace(pie, seed=2), 1, trials=1),
     ]
-    before = [*(result(case, 1) for case in cases[:2]), result(cases[2], None)]
-    after = [*(result(case, None) for case in cases[:2]), result(cases[2], 1)]
-    verdict = judge(*(Results(tuple(side), (), "") for side in (before, after)), Gate())
+    verdict = judge(run_of("++-", cases[0].category), run_of("--+", cases[0].category), Gate())
     Report(folder).write(outcomes, judged=True, verdict=verdict)
     return folder
-
-
-def result(case, solved_at):
-    """Return the line of an item in a results file."""
-    return Result(
-        category=case.category, task=case.task, seed=case.seed, agent="reflective", model="m",
-        outcome=Status.SOLVED if solved_at else Status.UNSOLVED, solved_at=solved_at,
-        endings=("correct" if solved_at else "failed",),
-    )  # fmt: skip
 
 
 def site(folder):
     """Write a report with an item of each kind; return its folder."""
     report = Report(folder)
-    name = report.add_picture(png())
+    name = report.add_picture(page_with_button())
     size = (160, 210)
     pictures = (
         Picture(1, 0, name, size, points=((80, 100),), boxes=((10, 90, 140, 20),)),
         Picture(1, 1, name, size),
         Picture(1, 2, name, size, points=((20, 60), (120, 180))),
     )
-    case = {
-        f"{task}/{seed}": Case(task, category, seed)
-        for category, task in (("1-screen-1-step", "click-test"), ("n-screen-n-step", "click-pie"))
-        for seed in (7, 8, 1000)
-    }
+    test = [Case("click-test", "1-screen-1-step", seed) for seed in (7, 8, 1000)]
+    pie = [Case("click-pie", "n-screen-n-step", seed) for seed in (7, 8, 1000)]
     drift = DriftDetails("page\n- old\n+ new", (Cause("page", ""),), ())
-    report.write(
-        [
-            made_up(case["click-test/7"]),
-            made_up(case["click-test/8"], solved_at=2, change=Change.PROGRESSED),
-            without_result(
-                case["click-test/1000"], Status.DRIFTED, drift=drift, message=drift.report
-            ),
-            made_up(
-                case["click-pie/7"], None, trials=3, change=Change.REGRESSED, pictures=pictures
-            ),
-            without_result(case["click-pie/8"], Status.ERROR, error="OSError", message="no disk"),
-            made_up(case["click-pie/1000"], 5, goal="Spin the wheel.", pictures=pictures),
-        ],
-        judged=True,
-    )
+    outcomes = [
+        made_up(test[0]),
+        made_up(test[1], solved_at=2, change=Change.PROGRESSED),
+        without_result(test[2], Status.DRIFTED, drift=drift, message=drift.report),
+        made_up(pie[0], None, trials=3, change=Change.REGRESSED, pictures=pictures),
+        without_result(pie[1], Status.ERROR, error="OSError", message="no disk"),
+        made_up(pie[2], 5, goal="Spin the wheel.", pictures=pictures),
+    ]
+    report.write(outcomes, judged=True)
     return folder

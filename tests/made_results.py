@@ -9,36 +9,29 @@ HOSTILE = (
 )
 """Text with markup, a mention, a terminal escape, workflow commands and half a surrogate pair."""
 
-LETTERS = {
-    "+": Status.SOLVED,
-    "-": Status.UNSOLVED,
-    "d": Status.DRIFTED,
-    "e": Status.ERROR,
-    "w": Status.WAITING,
-    "b": Status.BUDGET,
-}
+LETTERS = dict(zip("+-dewb", Status, strict=True))
 
 
 def run_of(outcomes, category="n-screen-n-step", task="click-pie", partial=(), first=1):
     """Results with a letter of `LETTERS` for each item; with repeats, a word for each item."""
-    found = []
-    for seed, samples in enumerate(outcomes, start=first):
-        for repeat, letter in enumerate(samples, start=1):
-            endings = {"+": ("correct",), "-": ("cycle", "failed")}
-            result = Result(
-                category=category,
-                task=task,
-                seed=seed,
-                repeat=repeat,
-                agent="a",
-                model="m",
-                outcome=LETTERS[letter],
-                solved_at=1 if letter == "+" else None,
-                endings=endings.get(letter, ()),
-                reason="" if letter in endings else f"because {letter}",
-            )
-            found.append(result)
-    return Results(tuple(found), tuple(partial))
+    endings = {"+": ("correct",), "-": ("cycle", "failed")}
+    results = [
+        Result(
+            category=category,
+            task=task,
+            seed=seed,
+            repeat=repeat,
+            agent="a",
+            model="m",
+            outcome=LETTERS[letter],
+            solved_at=1 if letter == "+" else None,
+            endings=endings.get(letter, ()),
+            reason="" if letter in endings else f"because {letter}",
+        )
+        for seed, samples in enumerate(outcomes, start=first)
+        for repeat, letter in enumerate(samples, start=1)
+    ]
+    return Results(tuple(results), tuple(partial))
 
 
 def joined(*parts):

@@ -42,9 +42,12 @@ def add(commands: Commands) -> None:
     ):
         parser = steps.add_parser(step, help=summary, description=f"{summary.capitalize()}.")
         parser.add_argument(
-            "--pending", type=Path, metavar="FILE", default=PENDING,
+            "--pending",
+            type=Path,
+            metavar="FILE",
+            default=PENDING,
             help="the batch file; answers.jsonl is beside it (%(default)s)",
-        )  # fmt: skip
+        )
         parser.add_argument(
             "--base-url", metavar="URL", help="the server (default: OPENAI_BASE_URL, or OpenAI's)"
         )

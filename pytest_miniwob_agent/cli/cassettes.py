@@ -31,9 +31,12 @@ def add(commands: Commands) -> None:
             add_pytest_args(parser)
         else:
             parser.add_argument(
-                "--cassettes", type=Path, default=Path("cassettes"), metavar="DIR",
+                "--cassettes",
+                type=Path,
+                default=Path("cassettes"),
+                metavar="DIR",
                 help="the folder of cassettes (%(default)s)",
-            )  # fmt: skip
+            )
         return parser
 
     used = "not even one that is deselected (-k, -m, --deselect), or in a file of miniwob_suites"
@@ -47,20 +50,15 @@ def add(commands: Commands) -> None:
     parser = add_step(
         prune,
         "remove those that no item uses, and unused calls and pictures",
-        f"Remove the cassettes that no item uses, {used}; the files of calls that items no longer "
-        "make (SEED.unused.yaml); and pictures that no cassette refers to. Asks first. Cassettes "
-        "of other agents and models stay; name them after --, for instance -- "
-        "--miniwob-model=gpt-5.",
+        f"Remove the cassettes that no item uses, {used}; unused calls (SEED.unused.yaml); and "
+        "pictures that no cassette refers to. Asks first. Cassettes of other agents and models "
+        "stay, unless options after -- name them, such as -- --miniwob-model=gpt-5.",
     )
     parser.add_argument("--yes", action="store_true", help="do not ask")
     add_step(stats, "count items, calls, tokens, bytes and pictures, by agent, model and category")
     parser = add_step(show, "print the calls of an item as a conversation")
-    parser.add_argument(
-        "case",
-        metavar="CASE",
-        help="an item's id (n-screen-n-step/click-menu-2/1000), its end, or a file; of several "
-        "agents and models, those that pytest would use here",
-    )
+    what = "an item's id (n-screen-n-step/click-menu-2/1000), its end, or a file"
+    parser.add_argument("case", metavar="CASE", help=what)
 
 
 def lint(options: Namespace) -> int:

@@ -41,11 +41,7 @@ class Report:
         self._option = option
 
     def check(self) -> None:
-        """Check that a report may be written there; write nothing.
-
-        Raises:
-            UsageError: the folder contains something else, or can't be read.
-        """
+        """Raise a `UsageError` if the folder contains something else, or can't be read."""
         with self._as_usage_error():
             if self.folder.exists() and not self.folder.is_dir():
                 raise UsageError(f"{self._option}: {self.folder} is a file; name a folder")
@@ -69,11 +65,7 @@ class Report:
             ) from None
 
     def prepare(self) -> None:
-        """Create the folder before the first picture is added; an earlier report stays as it is.
-
-        Raises:
-            UsageError: the folder can't be written.
-        """
+        """Create the folder before the first picture is added; an earlier report stays as it is."""
         with self._as_usage_error():
             if not self.index.exists():
                 self._write_pages()

@@ -111,10 +111,6 @@ class Samples:
         """Solved samples as a share of the conclusive ones, of which there must be some."""
         return Fraction(self.solved, self.conclusive)
 
-    def first(self, count: int) -> Samples:
-        """The first `count` conclusive samples."""
-        return Samples(tuple(result for result in self.results if result.conclusive)[:count])
-
     def count_as_solved(self, at_least: int | None = None) -> bool:
         """True if `at_least` samples are solved; by default, over half of the conclusive ones."""
         return self.solved >= at_least if at_least else 2 * self.solved > self.conclusive
@@ -142,11 +138,7 @@ class Shard:
 
 
 def read_shard(head: Mapping[str, Any], source: str) -> Shard | None:
-    """Return the shard in the head of a results file or report, None for a whole run.
-
-    Raises:
-        UsageError: it is damaged; the message names the source.
-    """
+    """Return the shard in the head of a results file or report, None for a whole run."""
     if "shard" not in head:
         return None
     try:
@@ -190,11 +182,7 @@ class Results:
         return "".join(canonical_json(line) + "\n" for line in lines)
 
     def write(self, path: Path) -> None:
-        """Write the file atomically.
-
-        Raises:
-            UsageError: the file can't be written.
-        """
+        """Write the file atomically; it is a `UsageError` if that can't be done."""
         try:
             write_atomically(path, self.text())
         except OSError as error:

@@ -18,20 +18,18 @@ from pytest_miniwob_agent.results import statistics
 from pytest_miniwob_agent.results.comparison import Comparison, Pair, RateChange
 from pytest_miniwob_agent.results.file import Results
 
-MARGIN = Fraction(10, 100)
-"""The loss that `paired` rules out where it passes, as a share of the items."""
+MARGIN = Fraction(10, 100)  # of the items: the loss that `paired` rules out where it passes
 
 USAGE = (
     "gates are items, items:M, paired[:ALPHA][:strict] and rate:POINTS; M is a number of samples, "
     "ALPHA a level between 0 and 1, POINTS from 0 to less than 100"
 )
 
-_VALUES = {
+_VALUES = {  # what follows the name of each gate
     "items": r"(?::([1-9]\d{0,5}))?",
     "paired": r"(?::(0?\.\d{0,8}[1-9]\d{0,8}))?(:strict)?",
     "rate": r":(\d{1,2}(?:\.\d{1,9})?|\.\d{1,9})",
 }
-"""What follows the name of each gate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +51,7 @@ class Gate:
 
     @classmethod
     def parse(cls, text: str) -> Gate:
-        """Read `items[:M]`, `paired[:ALPHA][:strict]` or `rate:POINTS`.
+        """Read a gate as the command line has it.
 
         Raises:
             UsageError: there is no such gate, or its value is out of range.
@@ -146,7 +144,13 @@ def judge(baseline: Results, head: Results, gate: Gate, deselected: Container[st
     progressed = tuple(pair for pair, solved in pairs if solved == [False, True])
     known = baseline.items
     left_out = [i for i in both.missing if all(r.case in deselected for r in known[i].results)]
-    reasons = _missing(both, left_out) + _inconclusive(both)
+    reasons = _inconclusive(both)
+    if missing := tuple(item for item in both.missing if item not in left_out):
+        text = f"{counted(len(missing), 'item')} of the baseline did not run"
+        if head.partial:
+            text += f" (a partial run: {', '.join(head.partial)})"
+        hint = "run them too; if they were removed on purpose, write the baseline again"
+        reasons.insert(0, Reason("missing", text, missing, hint))
     notes = _notes(both, left_out)
     if not both.pairs:
         shared = known.keys() & head.items.keys()
@@ -161,28 +165,17 @@ def judge(baseline: Results, head: Results, gate: Gate, deselected: Container[st
             allowed = f", by more than {float(100 * gate.points):g} points"
             reasons.append(_regression(_fell("whole", whole) + allowed, whole.worse))
     elif gate.kind == "paired":
-        shown, note = _paired(both, gate)
-        reasons, notes = reasons + shown, note + notes
+        found, note = _paired(both, gate)
+        reasons, notes = reasons + found, note + notes
     return Verdict(gate, both, tuple(reasons), regressed, progressed, tuple(notes))
 
 
-def _missing(both: Comparison, left_out: Sequence[str]) -> list[Reason]:
-    missing = tuple(item for item in both.missing if item not in left_out)
-    if not missing:
-        return []
-    why = f" (a partial run: {', '.join(both.head.partial)})" if both.head.partial else ""
-    text = f"{counted(len(missing), 'item')} of the baseline did not run{why}"
-    hint = "run them too; if they were removed on purpose, write the baseline again"
-    return [Reason("missing", text, missing, hint)]
-
-
-HINTS = {
+HINTS = {  # for inconclusive items
     Status.DRIFTED: "the recorded calls no longer fit: record these items again",
     Status.ERROR: "fix what the messages name and run these items again",
     Status.WAITING: "have the waiting calls answered and run these items again",
     Status.BUDGET: "raise the budget and run these items again",
 }
-"""Hints for inconclusive items, by status."""
 
 
 def _inconclusive(both: Comparison) -> list[Reason]:

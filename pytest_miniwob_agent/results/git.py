@@ -10,13 +10,12 @@ from pytest_miniwob_agent.core.errors import UsageError
 
 
 def read_at_commit(ref: str, path: Path) -> str:
-    """Return the text of a file as it was at a commit of the repository that the file is in.
+    """Return the text of a file, which need not exist now, as it was at a commit of its repository.
 
-    `ref` is a name that git takes, or a branch of the remote origin. The file need not exist now.
+    `ref` is a name that git takes, or a branch of the remote origin.
 
     Raises:
-        UsageError: git, the repository, the commit or the file is missing; the message says what to
-            do.
+        UsageError: git, the repository, the commit or the file is missing.
     """
     source = f"git:{ref}:{path}"
     file = path.resolve()
@@ -61,9 +60,13 @@ def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     others = ("GIT_DIR", "GIT_WORK_TREE")
     environ = {name: value for name, value in os.environ.items() if name not in others}
     return subprocess.run(
-        ["git", *arguments], cwd=folder, env=environ, capture_output=True, encoding="utf-8",
+        ["git", *arguments],
+        cwd=folder,
+        env=environ,
+        capture_output=True,
+        encoding="utf-8",
         errors="replace",
-    )  # fmt: skip
+    )
 
 
 def _commit(root: Path, ref: str) -> str:

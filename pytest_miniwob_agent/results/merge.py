@@ -38,9 +38,7 @@ def merge_results(parts: Sequence[Results]) -> Results:
 
 
 def check_shards(sources: Sequence[tuple[str, Shard | None]]) -> list[Shard]:
-    """Check that these are the shards of one suite, all of them, each once; return them.
-
-    A source is a file or folder, with None if it comes from a whole run.
+    """Return the shards of these files or folders, which must be all of one suite, each once.
 
     Raises:
         UsageError: they are not; the message names the shard and says what to do.
@@ -90,5 +88,4 @@ def _difference(shard: Shard, other: Shard) -> str:
 
 
 def _deselected(shards: Sequence[Shard]) -> int:
-    """The number of cases that were deselected in any shard."""
     return len({case for shard in shards for case in shard.deselected})

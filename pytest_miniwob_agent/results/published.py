@@ -19,11 +19,8 @@ from pytest_miniwob_agent.results import statistics
 from pytest_miniwob_agent.results.file import Result, Results, Samples
 from pytest_miniwob_agent.tasks.catalogue import task_fact
 
-TRIALS = (1, 3, 5)
-"""The numbers of trials that the paper tabulates."""
-
-PAPER = "reflective-agent (PaLM 2 L)"
-"""The paper's agent, as the published figures name it."""
+TRIALS = (1, 3, 5)  # of which the paper has tables
+PAPER = "reflective-agent (PaLM 2 L)"  # its agent, as the published figures name it
 
 SHARED = {"WebN-T5-3B", "CC-Net (SL+RL)", "RCI (gpt-3.5-turbo)"}
 """The systems of tables 5 and 6 with rates by task; shared tasks are those that all have."""
@@ -32,8 +29,11 @@ PAPERS = {"paper": PAPER, "rci": "the paper's RCI", "webwise": "the paper's WebW
 """The system of each paper, by the suite of the run's agent."""
 
 FUNCTIONS = {
-    "1": "1 function", "2": "2 functions", "3": "3 to 6 functions", "variable": "variable functions"
-}  # fmt: skip
+    "1": "1 function",
+    "2": "2 functions",
+    "3": "3 to 6 functions",
+    "variable": "variable functions",
+}
 """The groups of WebWISE's tasks by the number of functions that a solution calls (its table 4)."""
 
 NOT_CHOOSING = ("summarise", "ground", "reflect", "critique")
@@ -48,10 +48,7 @@ def published(name: str) -> list[dict[str, str]]:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of a run; a row holds values by column, a rate as a float from 0 to 1.
-
-    `name` is the table's key in JSON, which tables of several categories share.
-    """
+    """A table of a run, whose `name` is its key in JSON; rates in its rows are from 0 to 1."""
 
     name: str
     title: str
@@ -152,10 +149,8 @@ class Paper:
             mean = _mean([task[system] for task in shared])
             row = {"system": system, "tasks": len(shared), "published": mean}
             rows.append(row | self._mean_rates(shared))
-        remark = (
-            "Mean over the tasks that both have, in percent. Other seeds, screens and models: no "
-            "ranking."
-        )
+        remark = "Mean over the tasks that both have, in percent."
+        remark += " Other seeds, screens and models: no ranking."
         return Table("systems", f"Systems, {group}", remark, rows)
 
     def _means(self, group: str) -> Table:
@@ -270,12 +265,10 @@ class Paper:
 
 
 def _system(row: dict[str, str]) -> str:
-    """The name of a published system, with its setting."""
     return f"{row['system']} {row['setting']}".strip()
 
 
 def _within(samples: Samples, trials: int) -> Fraction:
-    """The share of samples that were solved within this number of trials."""
     solved = sum(r.solved_at is not None and r.solved_at <= trials for r in samples.results)
     return Fraction(solved, len(samples.results))
 

@@ -21,9 +21,9 @@ NORMAL = NormalDist()
 Z = NORMAL.inv_cdf(0.975)  # for intervals at 95 %
 Z_POWER = NORMAL.inv_cdf(0.8)  # the chance with which a number of items is to decide
 
+# The number of steps that differences are rounded to if they add up to more, as those of items with
+# many different sample counts do. A test of rounded differences is exact as well.
 GRID = 5000
-"""The number of steps that differences are rounded to if they add up to more, as those of items
-with many different sample counts do. A test of rounded differences is exact as well."""
 
 
 def p_worse(differences: Sequence[Fraction]) -> float:
@@ -81,10 +81,7 @@ def p_worse_anywhere(parts: Sequence[Sequence[Fraction]]) -> list[float]:
 
 
 def _distribution(steps: Sequence[int]) -> Any:
-    """The chance of each sum of the positive steps, if all patterns of signs are equally likely.
-
-    An array by the sum.
-    """
+    """An array of the chance of each sum of the positive steps, if all signs are equally likely."""
     import numpy as np
 
     chance = np.zeros(sum(map(abs, steps)) + 1)

@@ -47,8 +47,11 @@ class Recording:
         with output.open("wb") as file:
             pytest_ = subprocess.Popen(
                 [sys.executable, "-m", "pytest", f"--miniwob-base-url={self.server.url}", *args],
-                cwd=self.project.path, stdout=file, stderr=file, start_new_session=True,
-            )  # fmt: skip
+                cwd=self.project.path,
+                stdout=file,
+                stderr=file,
+                start_new_session=True,
+            )
         try:
             assert reached.wait(120), output.read_text()
         finally:

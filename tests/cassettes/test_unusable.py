@@ -58,14 +58,16 @@ def test_malformed_and_cut_off_answers_count_at_an_unknown_cost(live, project, r
     whole = json.dumps(completion()).encode()
     for answer, reason, budget in (
         (
-            response(whole[:-40], length=len(whole)), "cut off or not decodable",
+            response(whole[:-40], length=len(whole)),
+            "cut off or not decodable",
             "budget: --miniwob-max-cost can't be kept: an answer of the server had no token *",
         ),
         (
-            response(completion("AKIA" + "A1B2C3D4" * 2)), "looks like a secret",
+            response(completion("AKIA" + "A1B2C3D4" * 2)),
+            "looks like a secret",
             "budget: --miniwob-max-cost=0.01 is *",
         ),
-    ):  # fmt: skip
+    ):
         raw_server.requests = 0
         raw_server.answer = lambda number, answer=answer: [answer]
         url = f"--miniwob-base-url={raw_server.url}"

@@ -3,17 +3,21 @@
 from dataclasses import replace
 
 import pytest
-from made_report import HOSTILE, errors, index, items, made_up, without_result
+from drawn import page_with_button
+from made_report import HOSTILE, items, made_up, without_result
 
 from pytest_miniwob_agent.core.actions import Copy, Enter
 from pytest_miniwob_agent.core.case import Case
-from pytest_miniwob_agent.core.events import Acted, Remark, TrialStarted
+from pytest_miniwob_agent.core.errors import Cause, ChangedPicture
+from pytest_miniwob_agent.core.events import Acted, Called, Completion, Remark, TrialStarted
 from pytest_miniwob_agent.core.observations import Element, Observation, Transition
-from pytest_miniwob_agent.core.outcome import Status
+from pytest_miniwob_agent.core.outcome import DriftDetails, Outcome, Status
 from pytest_miniwob_agent.report.data import item_page, overview_row
 from pytest_miniwob_agent.report.folder import Report
 
 CASE = Case("click-test", "1-screen-1-step", 1)
+RECORDED, PRESENT, GONE = (f"{digit * 16}.png" for digit in "123")
+DIFFERENCE = f"{'1' * 16}-{'2' * 16}.png"
 
 
 def test_an_action_is_shown_as_an_agent_writes_it_with_the_text_that_is_typed():
@@ -35,29 +39,18 @@ def test_an_action_is_shown_as_an_agent_writes_it_with_the_text_that_is_typed():
 def test_a_remark_is_in_its_frame():
     outcome = without_result(CASE, Status.ERROR)
     first, *rest = outcome.history
-    vote = Remark("vote", "id=2", 1, 0)
-    page = item_page(replace(outcome, events=(first, vote, *rest)))
+    page = item_page(replace(outcome, events=(first, Remark("vote", "id=2", 1, 0), *rest)))
     assert page["frames"][0]["other"] == [
         {"kind": "remark", "what": "vote", "text": "id=2", "trial": 1, "step": 0}
     ]
 
 
-@pytest.mark.parametrize("status", Status)
-def test_a_row_has_the_status_of_its_outcome(status):
-    outcome = without_result(CASE, status)
-    assert overview_row(CASE.id, outcome)["status"] == str(status)
-
-
 def test_tokens_are_unknown_if_any_call_has_none():
     outcome = made_up(CASE)
     assert overview_row(CASE.id, outcome)["tokens"] == 45
-    events = tuple(
-        replace(event, completion=replace(event.completion, prompt_tokens=None))
-        if hasattr(event, "completion")
-        else event
-        for event in outcome.history
-    )
-    episode = replace(outcome.episode, events=events)
+    first, call, *rest = outcome.history
+    uncounted = replace(call, completion=replace(call.completion, prompt_tokens=None))
+    episode = replace(outcome.episode, events=(first, uncounted, *rest))
     assert overview_row(CASE.id, replace(outcome, episode=episode))["tokens"] is None
 
 
@@ -78,9 +71,38 @@ def test_no_text_of_a_page_can_end_a_script(tmp_path):
     assert item["goal"] == HOSTILE
 
 
-def test_items_without_a_cassette_have_one_cause(tmp_path):
-    rows = index(errors(tmp_path))["items"]
-    missing = "there is no cassette cassettes/reflective/m/….yaml"
-    assert [row["cause"] for row in rows] == [
-        *[missing] * 3, "the page changed", "It waits for a completion.",
-    ]  # fmt: skip
+@pytest.fixture
+def folder(tmp_path):
+    """A report on an item that was sent two pictures, one without a file, and then drifted."""
+    cassettes, kept = tmp_path / "cassettes" / "pictures", tmp_path / ".miniwob" / "pictures"
+    for parent, name in ((cassettes, RECORDED), (kept, PRESENT), (kept, DIFFERENCE)):
+        parent.mkdir(parents=True, exist_ok=True)
+        (parent / name).write_bytes(page_with_button())
+    paths = (f"cassettes/pictures/{RECORDED}", *(f".miniwob/{n}" for n in (PRESENT, DIFFERENCE)))
+    changed = ChangedPicture(1, "8 pixels differ", *paths)
+    added = ChangedPicture(2, "added", None, "../../../etc/passwd")
+    prompt = f"[user]\n[picture pictures/{RECORDED}]\n[picture pictures/{GONE}]\nWhat is this?"
+    outcome = Outcome(
+        case=CASE,
+        agent="looker",
+        model="m",
+        status=Status.DRIFTED,
+        events=(Called(1, 0, "look", prompt, Completion("A button")),),
+        drift=DriftDetails("report", (Cause("page", "picture 1"),), (), (changed, added)),
+    )
+    report = Report(tmp_path / "report")
+    report.write([outcome], judged=False, sent=[cassettes, kept])
+    return tmp_path / "report"
+
+
+def test_an_item_has_the_pictures_that_it_sent_and_those_that_drifted_until_the_next_report(folder):
+    item = items(folder)[CASE.id]
+    assert item["sent"] == [RECORDED]
+    names = {"recorded": RECORDED, "present": PRESENT, "difference": DIFFERENCE}
+    assert item["changed"] == [
+        {"what": "picture 1: 8 pixels differ", **names},
+        {"what": "picture 2: added"},
+    ]
+    assert {path.name for path in (folder / "pictures").iterdir()} == set(names.values())
+    Report(folder).write([], judged=False)
+    assert not list((folder / "pictures").iterdir())

@@ -1,17 +1,15 @@
-"""`miniwob-agent compare` as text, Markdown and JSON."""
+"""`miniwob-agent compare` as text, Markdown and JSON, and a gate's verdict as lines."""
 
 import json
-import subprocess
 
 import pytest
-from made_results import HOSTILE, after, before, make_result
+from made_results import HOSTILE, after, before, joined, make_result, run_of
 
 from pytest_miniwob_agent.cli import main
-from pytest_miniwob_agent.core.outcome import Status
 from pytest_miniwob_agent.results.comparison import Comparison
 from pytest_miniwob_agent.results.file import Results
 from pytest_miniwob_agent.results.gate import Gate, judge
-from pytest_miniwob_agent.terminal.comparison import ComparisonView
+from pytest_miniwob_agent.terminal.comparison import ComparisonView, verdict_lines
 
 
 @pytest.fixture
@@ -54,9 +52,7 @@ class TestText:
         assert "model calls: all 60 -> 90; plan 60 -> 60; reflect 0 -> 30" in lines
         assert "tokens: completion 300 -> 600; prompt 30,000 -> unknown" in lines
 
-    @pytest.mark.parametrize("columns", [80, 120])
-    def test_it_fits_the_terminal_and_has_no_colours(self, files, capsys, monkeypatch, columns):
-        monkeypatch.setenv("COLUMNS", str(columns))
+    def test_it_fits_the_terminal_and_has_no_colours(self, files, capsys):
         long = {"task": "a-task-of-an-exceedingly-long-name", "category": "c" * 40}
         old = [make_result(s, s % 3 > 0, repeat=r) for s in range(40) for r in (1, 2, 3)]
         new = [make_result(s, repeat=r) for s in range(40) for r in (1, 2)]
@@ -65,21 +61,12 @@ class TestText:
             Results((odd, *runs)).write(files / f"{name}.jsonl")
         assert main(["compare", "old.jsonl", "new.jsonl", "--gate", "items"]) == 1
         lines = capsys.readouterr().out.splitlines()
-        assert max(map(len, lines)) <= columns
+        assert max(map(len, lines)) <= 80
         assert not any("\x1b" in line for line in lines)
 
     def test_it_shows_pass_at_k_and_flips_of_repeats(self, files, capsys):
-        def runs(*solved):
-            return Results(
-                tuple(
-                    make_result(seed, each == "+", repeat=repeat)
-                    for seed, samples in enumerate(solved)
-                    for repeat, each in enumerate(samples, start=1)
-                )
-            )
-
-        runs("+++", "+--").write(files / "old.jsonl")
-        runs("++-", "+--").write(files / "new.jsonl")
+        run_of(["+++", "+--"]).write(files / "old.jsonl")
+        run_of(["++-", "+--"]).write(files / "new.jsonl")
         assert main(["compare", "old.jsonl", "new.jsonl"]) == 0
         printed = capsys.readouterr().out
         rows = {line[:25].strip(): line[25:].split() for line in printed.splitlines()}
@@ -91,20 +78,17 @@ class TestText:
         assert rows["flips between two samples"] == ["33.3", "66.7"]
         assert "exact sign-flip test" in printed.replace("\n", " ")
         assert (
-            "  n-screen-n-step/click-pie/0: 3 of 3 solved (correct; correct; correct) ->"
-        ) in printed
+            "n-screen-n-step/click-pie/1: 3 of 3 solved (correct; correct; correct) ->" in printed
+        )
 
     def test_items_of_one_side_inconclusive_items_and_partial_runs_are_listed(self, files, capsys):
-        Results(
-            (make_result(1), make_result(7), make_result(8, outcome=Status.ERROR, solved_at=None)),
-            ("-x",),
-        ).write(files / "new.jsonl")
-        Results((make_result(1), make_result(2)), ()).write(files / "old.jsonl")
+        run_of("++").write(files / "old.jsonl")
+        run_of("++e", first=2, partial=["-x"]).write(files / "new.jsonl")
         assert main(["compare", "old.jsonl", "new.jsonl"]) == 0
         lines = capsys.readouterr().out.splitlines()
-        assert "only before: n-screen-n-step/click-pie/2" in lines
-        assert "only after: n-screen-n-step/click-pie/7, n-screen-n-step/click-pie/8" in lines
-        assert "error after: 1 (n-screen-n-step/click-pie/8)" in lines
+        assert "only before: n-screen-n-step/click-pie/1" in lines
+        assert "only after: n-screen-n-step/click-pie/3, n-screen-n-step/click-pie/4" in lines
+        assert "error after: 1 (n-screen-n-step/click-pie/4)" in lines
         assert "partial run after: -x" in lines
 
     def test_runs_without_common_items_are_compared_and_fail_a_gate(self, files, capsys):
@@ -154,52 +138,32 @@ class TestWarnings:
         assert Comparison(Results(tuple(known)), Results(tuple(others))).warnings == []
 
     def test_several_fingerprints_at_a_time_are_no_difference(self):
-        before, after = (
-            Results(
-                tuple(make_result(n, system_fingerprints=(name,)) for n, name in enumerate(names))
-            )
-            for names in (("fp_1", "fp_2"), ("fp_2", "fp_1"))
-        )
-        assert Comparison(before, after).warnings == []
+        before = make_result(1, system_fingerprints=("a",)), make_result(2, system_fingerprints="b")
+        after = make_result(1, system_fingerprints=("b",)), make_result(2, system_fingerprints="a")
+        assert Comparison(Results(before), Results(after)).warnings == []
 
 
 class TestExitStatus:
-    def test_a_red_gate_is_1_and_an_inconclusive_or_green_one_0(self, files, capsys):
-        assert main(["compare", "old.jsonl", "new.jsonl", "--gate", "items"]) == 1
-        assert "gate items: FAILED\n  2 items solved before" in capsys.readouterr().out
-        assert main(["compare", "old.jsonl", "new.jsonl", "--gate", "rate:5"]) == 0
-        assert "gate rate:5: passed\n" in capsys.readouterr().out
-        assert main(["compare", "old.jsonl", "new.jsonl", "--gate", "paired"]) == 0
-        assert "gate paired:0.05: inconclusive\n" in capsys.readouterr().out
-        assert main(["compare", "old.jsonl", "new.jsonl", "--gate", "paired:strict"]) == 1
-        assert "gate paired:0.05:strict: FAILED\n" in capsys.readouterr().out
+    @pytest.mark.parametrize(
+        ("gate", "status", "printed"),
+        [
+            ("items", 1, "gate items: FAILED\n  2 items solved before"),
+            ("rate:5", 0, "gate rate:5: passed\n"),
+            ("paired", 0, "gate paired:0.05: inconclusive\n"),
+            ("paired:strict", 1, "gate paired:0.05:strict: FAILED\n"),
+        ],
+    )
+    def test_a_red_gate_is_1_and_an_inconclusive_or_green_one_0(
+        self, files, capsys, gate, status, printed
+    ):
+        assert main(["compare", "old.jsonl", "new.jsonl", "--gate", gate]) == status
+        assert printed in capsys.readouterr().out
 
     def test_wrong_usage_is_2(self, files, capsys):
         assert main(["compare", "old.jsonl", "new.jsonl", "--gate", "pared"]) == 2
         assert "did you mean paired" in capsys.readouterr().err
         assert main(["compare", "old.jsonl", "none.jsonl"]) == 2
         assert "there is no results file none.jsonl" in capsys.readouterr().err
-
-
-@pytest.mark.integration
-def test_files_may_be_of_a_commit(files, capsys):
-    def git(*arguments):
-        identity = ["-c", "user.name=n", "-c", "user.email=e@example.org"]
-        subprocess.run(["git", *identity, *arguments], check=True, capture_output=True)
-
-    git("init", "-q", "-b", "main")
-    before().write(files / "r.jsonl")
-    git("add", ".")
-    git("commit", "-q", "-m", "baseline")
-    after().write(files / "r.jsonl")
-    assert main(["compare", "git:main", "r.jsonl", "--format", "json"]) == 0
-    first = json.loads(capsys.readouterr().out)
-    assert first["setup"][0]["before"] == "git:main:r.jsonl"
-    assert (first["whole"]["worse"], first["whole"]["better"]) == (2, 1)
-    assert main(["compare", "git:main:old.jsonl", "new.jsonl", "--format", "json"]) == 0
-    assert json.loads(capsys.readouterr().out)["whole"] == first["whole"]
-    assert main(["compare", "git:main", "git:main"]) == 2
-    assert "does not name a file" in capsys.readouterr().err
 
 
 def test_json_has_rates_items_tokens_and_the_gate(files, capsys):
@@ -209,25 +173,23 @@ def test_json_has_rates_items_tokens_and_the_gate(files, capsys):
         "miniwob_compare", "setup", "warnings", "partial", "whole", "categories", "items",
         "missing", "new", "unclear", "calls", "tokens", "gate",
     }  # fmt: skip
-    assert data["whole"]["items"] == 30
-    assert data["whole"]["before"]["rate"] == pytest.approx(28 / 30)
-    assert data["whole"]["difference"] == pytest.approx(-1 / 30)
-    low, high = data["whole"]["interval"]
-    assert low < -1 / 30 < high
-    assert data["whole"]["p_two_sided"] == 1.0
-    assert data["whole"]["p_worse"] == 0.5
+    whole = data["whole"]
+    assert (whole["items"], whole["worse"], whole["better"]) == (30, 2, 1)
+    assert whole["before"]["rate"] == pytest.approx(28 / 30)
+    assert whole["difference"] == pytest.approx(-1 / 30)
+    assert whole["interval"][0] < -1 / 30 < whole["interval"][1]
+    assert (whole["p_two_sided"], whole["p_worse"]) == (1.0, 0.5)
     assert set(data["categories"]) == {"1-screen-1-step", "n-screen-n-step"}
     assert len(data["items"]) == 30
-    assert data["items"][-1]["item"] == "n-screen-n-step/click-pie/9"
     (lost,) = [each for each in data["items"] if each["item"] == "n-screen-n-step/click-pie/5"]
     assert lost["change"] == -1
     (sample,) = lost["after"]
     assert (sample["outcome"], sample["endings"]) == ("unsolved", ["cycle", "cycle", "failed"])
     assert data["tokens"]["after"] == {"prompt": None, "completion": 600}
-    assert data["gate"]["passed"] is False
-    assert data["gate"]["reasons"][0]["kind"] == "regressed"
-    assert data["gate"]["progressed"] == ["n-screen-n-step/click-pie/0"]
-    assert data["gate"]["verdict"] == "failed"
+    gate = data["gate"]
+    assert (gate["verdict"], gate["passed"]) == ("failed", False)
+    assert gate["reasons"][0]["kind"] == "regressed"
+    assert gate["progressed"] == ["n-screen-n-step/click-pie/0"]
     main(["compare", "old.jsonl", "new.jsonl", "--format", "json", "--gate", "paired"])
     gate = json.loads(capsys.readouterr().out)["gate"]
     assert (gate["verdict"], gate["passed"]) == ("inconclusive", False)
@@ -258,3 +220,50 @@ def test_markdown_is_the_text_as_a_block_of_code_that_nothing_ends():
     assert text.count("```") == 2
     assert "\x1b" not in text
     text.encode()
+
+
+def test_a_red_verdict_fits_the_width_and_lists_items_and_hints():
+    verdict = judge(run_of("+" * 30), run_of("-" * 25 + "+" * 4), Gate())
+    for width in (60, 80, 200):
+        lines = verdict_lines(verdict, width, most=3)
+        assert max(map(len, lines)) <= width
+    assert verdict_lines(verdict, 100, most=3) == [
+        "gate items: FAILED",
+        "  1 item of the baseline did not run",
+        "    n-screen-n-step/click-pie/30",
+        "  -> run them too; if they were removed on purpose, write the baseline again",
+        "  25 items solved before and no longer",
+        "    n-screen-n-step/click-pie/1: solved in trial 1 -> unsolved (cycle, failed)",
+        "    n-screen-n-step/click-pie/10: solved in trial 1 -> unsolved (cycle, failed)",
+        "    n-screen-n-step/click-pie/11: solved in trial 1 -> unsolved (cycle, failed)",
+        "    and 22 more",
+        "  -> fix the change; if the loss is wanted, write the baseline again",
+    ]
+    assert verdict_lines(judge(run_of("+"), run_of("+"), Gate())) == ["gate items: passed"]
+
+
+def test_a_green_verdict_lists_the_changes_that_the_gate_allows():
+    verdict = judge(run_of("++++-+"), run_of("+--+++"), Gate.parse("rate:50"))
+    assert verdict_lines(verdict, 200, most=1, more="all with -v") == [
+        "gate rate:50: passed",
+        "  2 items no longer solved, which this gate allows",
+        "    n-screen-n-step/click-pie/2: solved in trial 1 -> unsolved (cycle, failed)",
+        "    and 1 more (all with -v)",
+        "  1 item solved now and not in the baseline",
+        "    n-screen-n-step/click-pie/5: unsolved (cycle, failed) -> solved in trial 1",
+    ]
+    assert len(verdict_lines(verdict, 200, most=None)) == 6
+    assert verdict_lines(verdict, 200, changes=False) == ["gate rate:50: passed"]
+
+
+def test_an_item_of_two_reasons_is_listed_once():
+    # The whole lists the items; a category that is red too does not list them again.
+    base = joined(run_of("+" * 40), run_of("+" * 40, "1-screen-1-step"))
+    head = joined(run_of("-" * 12 + "+" * 28), run_of("-" + "+" * 39, "1-screen-1-step"))
+    verdict = judge(base, head, Gate.parse("paired"))
+    names = [reason.text.partition(":")[0] for reason in verdict.reasons]
+    assert names == ["whole", "n-screen-n-step"]
+    assert [bool(reason.hint) for reason in verdict.reasons] == [False, True]
+    lines = verdict_lines(verdict, 200)
+    for pair in verdict.regressed:
+        assert lines.count(f"    {pair}") == 1

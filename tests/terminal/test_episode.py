@@ -93,8 +93,10 @@ def test_long_texts_are_shortened_unless_they_are_asked_for_in_full(capsys, full
 
 
 def test_an_unsolved_episode_ends_with_its_best_reward(capsys):
-    play(EpisodePrinter(full=False), lambda prompt: "click id=3" if ">Save" in prompt else
-         "click id=1", trials=1)  # fmt: skip
+    def reply(prompt):
+        return "click id=3" if ">Save" in prompt else "click id=1"
+
+    play(EpisodePrinter(full=False), reply, trials=1)
     out = capsys.readouterr().out
     assert "\naction 1: click id=3\n  the page ends the trial with reward -1\n" in out
     assert out.endswith("\nnot solved, best reward -1: reflective with m\n")
@@ -181,8 +183,8 @@ def test_no_text_of_a_page_or_a_model_moves_the_cursor(capsys):
             TrialEnded(Ending.EXCEPTION, evil, 1),
             full=full,
         )
+        EpisodePrinter(full=full).after_item(
+            Outcome(case=CASE, agent=evil, model=evil, status=Status.ERROR, message=evil)
+        )
+        out += capsys.readouterr().out
         assert not re.search("\x1b|\u202e|[\ud800-\udfff]|^ *::", out, re.M)
-    EpisodePrinter(full=False).after_item(
-        Outcome(case=CASE, agent=evil, model=evil, status=Status.ERROR, message=evil)
-    )
-    assert not re.search("\x1b|\u202e|[\ud800-\udfff]|^ *::", capsys.readouterr().out, re.M)

@@ -1,7 +1,6 @@
 """`miniwob-agent tables`: a run in the form of the paper's tables, beside the published figures."""
 
 import json
-import re
 from math import erfc, sqrt
 
 import pytest
@@ -122,12 +121,12 @@ class TestAnyReward:
     """The paper's own rule: any reward above 0 counts as solved."""
 
     def test_the_first_trial_with_a_reward_above_0_counts(self):
-        partly = [
+        partly = (
             sample("other", "t", 1, 2, rewards=(0.25, 1.0)),
             sample("other", "t", 2, None, trials=3, rewards=(-1.0, 0.0, 0.5)),
             sample("other", "t", 3, None, trials=3, rewards=(-1.0, 0.0, 0.0)),
-        ]
-        results = Results(tuple(partly))
+        )
+        results = Results(partly)
         (row,) = Paper(results).completion["other"]
         assert (row["T=1"], row["T=3"]) == (0.0, 1 / 3)
         paper = Paper(results, any_reward=True)
@@ -180,12 +179,13 @@ class TestPlanning:
         assert "Planner calls" not in tables_text(Paper(run))
 
 
-class TestRunsOfOtherPapers:
-    def run(self, agent, *tasks):
-        return Paper(Results(tuple(sample("x", task, 1, 1, agent=agent) for task in tasks)))
+def run_by(agent, *tasks):
+    return Paper(Results(tuple(sample("x", task, 1, 1, agent=agent) for task in tasks)))
 
+
+class TestRunsOfOtherPapers:
     def test_rci_has_the_columns_and_the_tasks_of_its_paper(self):
-        paper = self.run("rci", "click-shades", "click-tab-2", "circle-center")
+        paper = run_by("rci", "click-shades", "click-tab-2", "circle-center")
         assert paper.trials == (1,)
         tasks = {name: [row["task"] for row in rows] for name, rows in paper.completion.items()}
         assert tasks == {"RCI's suite": ["click-shades", "click-tab-2"], "x": ["circle-center"]}
@@ -195,7 +195,7 @@ class TestRunsOfOtherPapers:
         assert "Solved is the full reward of 1; the paper counted any reward above 0." in text
 
     def test_webwise_has_the_tables_by_number_of_functions(self):
-        paper = self.run("webwise-1-shot", "click-link", "click-tab-2", "read-table")
+        paper = run_by("webwise-1-shot", "click-link", "click-tab-2", "read-table")
         assert paper.trials == (1,)
         found = {row["system"]: dict(row) for row in tables_data(paper)["functions"]}
         assert found["this run"] == {"system": "this run", "1": 1.0, "2": 1.0, "variable": 1.0}
@@ -216,10 +216,8 @@ class TestCommand:
         assert "\x1b" not in printed
         assert "…" not in printed  # every name of the paper's tasks has room
         assert "click-menu-2                  36   72   76    36    72    76    -      83" in lines
-        assert any(
-            re.fullmatch(r"search-engine +5 +18 +25 +0\.00012 +0\.00016 +3\.2e-05 +1\.6e-05", line)
-            for line in lines
-        )
+        row = "search-engine 5 18 25 0.00012 0.00016 3.2e-05 1.6e-05"
+        assert row in [" ".join(line.split()) for line in lines]
 
     def test_json_has_all_tables(self, file, capsys, data):
         assert main(["tables", file, "--format", "json"]) == 0

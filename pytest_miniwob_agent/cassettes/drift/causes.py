@@ -195,8 +195,11 @@ def _causes_of_tools(now: Mapping[str, Any], then: Mapping[str, Any]) -> list[Ca
     changed = []
     for part in changed_parts(dict(then), dict(now)):
         name, _, inner = part.partition(".")
-        state = "added" if name not in then else "removed" if name not in now else "its definition"
-        changed.append(f"the tool {name}: {inner or state}")
+        if name not in now:
+            inner = "removed"
+        elif name not in then:
+            inner = "added"
+        changed.append(f"the tool {name}: {inner or 'its definition'}")
     if not changed and list(now) != list(then):
         changed.append("the order of its tools")
     return [Cause("tools", listed(changed))] if changed else []

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from pytest_miniwob_agent.cassettes.folder.stems import (
     PARTIAL,
@@ -17,7 +16,7 @@ from pytest_miniwob_agent.cassettes.folder.stems import (
     cassette_files,
     model_folder_of,
     stray_files,
-)  # fmt: skip
+)
 from pytest_miniwob_agent.cassettes.format.call import Call, Request, usage_of
 from pytest_miniwob_agent.cassettes.format.file import read_cassette
 from pytest_miniwob_agent.cassettes.tape.pictures import read_picture, unused_pictures
@@ -84,15 +83,15 @@ def _check_file(used: Used, file: CassetteFile) -> Iterator[Finding]:
 
 def _find_leaks(text: str, calls: Sequence[Call]) -> list[str]:
     """Name the keys in a cassette's text, else those that are written with an escape in a call."""
-    leaks = {
-        f"{secret.kind} in line {text.count(chr(10), 0, text.index(secret.text)) + 1}": None
-        for secret in find(text)
-    } or {
-        f"{secret.kind} in call {number}": None
-        for number, call in enumerate(calls, start=1)
-        for secret in find((call.body, call.answer))
-    }
-    return list(leaks)
+    leaks = []
+    for secret in find(text):
+        line = text[: text.index(secret.text)].count("\n") + 1
+        leaks.append(f"{secret.kind} in line {line}")
+    if not leaks:
+        for number, call in enumerate(calls, start=1):
+            found = find((call.body, call.answer))
+            leaks += [f"{secret.kind} in call {number}" for secret in found]
+    return list(dict.fromkeys(leaks))
 
 
 def prunable_files(used: Used) -> list[Path]:
@@ -194,9 +193,7 @@ def _lines_of(request: Request, before: Call | None) -> Iterator[str]:
     if request.normalized:
         yield f"normalized: {', '.join(request.normalized)}"
     if request.tools != (before.request.tools if before else {}):
-        yield "tools:" if request.tools else "tools: none"
-        for name, tool in request.tools.items():
-            yield f"  {_tool(name, tool)}"
+        yield f"tools: {', '.join(request.tools) or 'none'}"
     if len(messages) == 1:
         yield request.text
         return
@@ -207,13 +204,3 @@ def _lines_of(request: Request, before: Call | None) -> Iterator[str]:
         yield f"… {counted(earlier, 'earlier message')}"
     for message in new:
         yield f"[{message.role}]\n{message}"
-
-
-def _tool(name: str, tool: Any) -> str:
-    """Describe a tool in a line, such as `click(element): Click an element`."""
-    tool = tool if isinstance(tool, Mapping) else {}
-    schema = tool.get("parameters") or tool.get("input_schema")
-    fields = schema.get("properties") if isinstance(schema, Mapping) else None
-    description = " ".join(str(tool.get("description") or "").split())
-    given = ", ".join(map(str, fields)) if isinstance(fields, Mapping) else ""
-    return f"{name}({given})" + (f": {description}" if description else "")

@@ -181,10 +181,10 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
     """Reads the types that JSON has, and no others."""
 
 
-_Loader.yaml_constructors = {None: yaml.SafeLoader.yaml_constructors[None]} | {
-    tag: yaml.SafeLoader.yaml_constructors[tag]
-    for kind in ("null", "bool", "int", "float", "str", "seq", "map")
-    for tag in [f"tag:yaml.org,2002:{kind}"]
+_TYPES = ("null", "bool", "int", "float", "str", "seq", "map")
+_Loader.yaml_constructors = {
+    tag: yaml.SafeLoader.yaml_constructors[tag]  # that of None refuses all other tags
+    for tag in [None, *(f"tag:yaml.org,2002:{kind}" for kind in _TYPES)]
 }
 
 
@@ -223,7 +223,11 @@ _Dumper.add_representer(
 def _dump(data: Any) -> str:
     """Return the YAML text of data without its end marker, which PyYAML adds to some by itself."""
     text: str = yaml.dump(
-        data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1_000_000,
+        data,
+        Dumper=_Dumper,
+        sort_keys=False,
+        allow_unicode=True,
+        width=1_000_000,
         explicit_end=True,
-    )  # fmt: skip
+    )
     return text.removesuffix(END)

@@ -46,7 +46,7 @@ class Pictures:
         Raises:
             CassetteNotWritten: there is no room, or no permission.
         """
-        for digest in {digest: None for call in calls for digest in call.request.pictures}:
+        for digest in dict.fromkeys(digest for call in calls for digest in call.request.pictures):
             path = file_of(folder or self._folder, digest)
             if path.exists():
                 continue

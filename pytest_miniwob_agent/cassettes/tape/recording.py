@@ -267,12 +267,13 @@ class Recording:
 
     def _beyond(self, limits: Limits) -> list[Call]:
         """Return the calls that were not made and that the limits do not allow."""
-        return [
-            call
-            for number, call in enumerate(self.tape.left, start=len(self.tape.made) + 1)
-            for origin in [call.origin or OF_TEST]
-            if number > limits.calls or origin.trial > limits.trials or origin.step > limits.steps
-        ]
+        beyond = []
+        for number, call in enumerate(self.tape.left, start=len(self.tape.made) + 1):
+            origin = call.origin or OF_TEST
+            too_late = origin.trial > limits.trials or origin.step > limits.steps
+            if too_late or number > limits.calls:
+                beyond.append(call)
+        return beyond
 
     def _write(self, limits: Limits, passed: bool) -> None:
         beyond = [] if self._recorded else self._beyond(limits)

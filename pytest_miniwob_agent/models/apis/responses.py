@@ -75,10 +75,12 @@ class Responses(API):
     def usage(self, prompt: int, completion: int) -> dict[str, Any]:
         """Return the counts of tokens, with details that some clients require."""
         return {
-            "input_tokens": prompt, "input_tokens_details": {"cached_tokens": 0},
-            "output_tokens": completion, "output_tokens_details": {"reasoning_tokens": 0},
+            "input_tokens": prompt,
+            "input_tokens_details": {"cached_tokens": 0},
+            "output_tokens": completion,
+            "output_tokens_details": {"reasoning_tokens": 0},
             "total_tokens": prompt + completion,
-        }  # fmt: skip
+        }
 
     def served(self, answer: Mapping[str, Any], digest: str) -> dict[str, Any]:
         return {

@@ -1,5 +1,7 @@
 """The reflective agent: staged planning, endings of trials, and algorithm 1."""
 
+from itertools import pairwise
+
 import pytest
 import scripted
 from scripted import actions, button, prompts, reflections
@@ -16,20 +18,14 @@ def play(env, replies, **limits):
 
 class TestPlanning:
     def test_one_screen_costs_one_call(self):
-        env = FakeEnvironment(
-            "Tick both and submit",
-            {
-                "start": [button(1, "a"), button(2, "b"), button(3, "Submit")],
-                "one": [button(1, "a", value=True), button(2, "b"), button(3, "Submit")],
-                "two": [button(1, "a", value=True), button(3, "Submit")],
-            },
-            {("start", "click id=1"): "one", ("one", "click id=2"): "two"},
-            {("two", "click id=3"): 1.0},
-        )
-        episode, llm = play(env, ["click id=1\nclick id=2\nclick id=3"])
+        steps = ["a", "b", "c", "d"]
+        moves = {(here, "click id=1"): after for here, after in pairwise(steps)}
+        screens = {name: [button(1, name)] for name in steps}
+        env = FakeEnvironment("Click on", screens, moves, {("d", "click id=1"): 1.0})
+        episode, llm = play(env, ["click id=1\n" * 4])
         assert episode.solved_at == 1
         assert llm.purposes == ["plan"]
-        assert actions(episode) == ["click id=1", "click id=2", "click id=3"]
+        assert actions(episode) == ["click id=1"] * 4
 
     def test_past_actions_are_summarised_once_a_later_plan_needs_them(self):
         env = FakeEnvironment(
@@ -112,8 +108,7 @@ class TestEndings:
             {("start", "click id=3"): 1.0},
         )  # fmt: skip
         replies = ["click id=2", "s", "click id=1", "s", "click id=3"]
-        episode, _ = play(env, replies, trials=1)
-        assert episode.endings == (Ending.CORRECT,)
+        assert play(env, replies, trials=1)[0].endings == (Ending.CORRECT,)
 
     def test_a_replayed_or_suggested_action_may_leave_the_screen_as_it_was(self):
         env = FakeEnvironment("g", TWO, TO_AND_FRO, {("start", "click id=2"): 1.0})
@@ -209,15 +204,6 @@ class TestReflection:
         assert reflections(episode) == [(1, "click id=4", (3,)), (0, "click id=2", (1,))]
         # Save was disabled at step 1 of the other path only.
         assert '<button id="3" pos="top-left">Save</button>' in prompts(llm, "plan")[-1]
-
-    def test_an_action_can_be_suggested_after_the_last_one(self):
-        env = FakeEnvironment("g", MENU, OPEN, {("open", "click id=4"): 1.0})
-        episode, _ = play(env, [
-            "click id=1", "Opened the menu.", "DONE",
-            "For action index=1, you should click the Print entry.", "id=4",
-        ])  # fmt: skip
-        assert episode.endings == (Ending.INCOMPLETE, Ending.CORRECT)
-        assert actions(episode, 2) == ["click id=1", "click id=4"]
 
     @pytest.mark.parametrize(
         ("reply", "problem"),

@@ -47,18 +47,12 @@ def test_each_call_has_the_pictures_of_its_screens(screen):
     [start], [again], [opened_menu], both = pictures(llm)
     assert start == again != opened_menu
     assert both == [start, opened_menu]
+    for _, prompt in llm.prompts:
+        assert ("Menu</button>" in prompt) == (screen == "both")
     reflection = llm.prompts[-1][1]
     for number in (1, 2):
         assert len(re.findall(rf"^\[picture {number}\]$", reflection, re.M)) == 2
     assert "Action index=0: click id=1" in reflection
-
-
-def test_a_picture_is_shown_without_texts_of_elements_or_with_them():
-    for screen, shown in (("picture", False), ("both", True)):
-        _, llm = play(SECOND_TRIAL, screen)
-        for _, prompt in llm.prompts:
-            assert ("Menu</button>" in prompt) == shown
-            assert "The goal: Quit" in prompt or "this goal: Quit" in prompt
 
 
 def test_a_wrong_click_loses_its_mark():
@@ -90,12 +84,6 @@ def test_a_long_trajectory_shows_the_first_and_the_last_picture():
     _, llm = play([plan, advice, advice, *[plan, advice, advice] * 2], "picture", env)
     assert len(pictures(llm)[1]) == 2
     assert "Action index=5: click id=1" in llm.prompts[1][1]
-
-
-def test_one_action_at_a_time_is_planned_on_pictures_too():
-    episode, llm = play(["click id=1", "click id=4"], "picture", planning="iterative")
-    assert episode.solved_at == 1
-    assert list(map(len, pictures(llm))) == [1, 2]
 
 
 def test_a_page_without_pictures_is_refused_by_name():
