@@ -17,14 +17,20 @@ def run_of(outcomes, category="n-screen-n-step", task="click-pie", partial=(), f
     endings = {"+": ("correct",), "-": ("cycle", "failed")}
     results = [
         Result(
-            category=category, task=task, seed=seed, repeat=repeat, agent="a", model="m",
-            outcome=LETTERS[letter], solved_at=1 if letter == "+" else None,
+            category=category,
+            task=task,
+            seed=seed,
+            repeat=repeat,
+            agent="a",
+            model="m",
+            outcome=LETTERS[letter],
+            solved_at=1 if letter == "+" else None,
             endings=endings.get(letter, ()),
             reason="" if letter in endings else f"because {letter}",
         )
         for seed, samples in enumerate(outcomes, start=first)
         for repeat, letter in enumerate(samples, start=1)
-    ]  # fmt: skip
+    ]
     return Results(tuple(results), tuple(partial))
 
 

@@ -47,7 +47,6 @@ _SECONDS: Schema = {"type": "number", "minimum": 0.001, "maximum": MAX_SECONDS}
 _KEY: Schema = {"type": "string", "enum": list(KEYS)}
 _MODIFIER: Schema = {"type": "string", "enum": list(MODIFIERS)}
 
-
 _Element = Annotated[int, _ID, "id of the element"]
 _Modifier = Annotated[str, _MODIFIER]
 _Seconds = Annotated[float, _SECONDS]

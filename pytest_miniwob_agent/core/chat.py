@@ -6,6 +6,7 @@ import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from difflib import SequenceMatcher
+from itertools import chain
 from typing import Any
 
 
@@ -64,16 +65,8 @@ class Message:
 def new_messages(messages: Sequence[Message], before: Sequence[Message]) -> tuple[Message, ...]:
     """Return the messages of a request that the request before it did not have, in order."""
     opcodes = SequenceMatcher(None, before, messages, autojunk=False).get_opcodes()
-    return tuple(
-        message
-        for tag, _, _, start, stop in opcodes
-        if tag != "equal"
-        for message in messages[start:stop]
-    )
-
-
-_IMPOSSIBLE = 10**12
-"""A number of tokens that no call has; a server that reports it does not count."""
+    new = (messages[start:stop] for tag, _, _, start, stop in opcodes if tag != "equal")
+    return tuple(chain.from_iterable(new))
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,5 +92,4 @@ class Usage:
 
 def token_count(value: Any) -> int | None:
     """Return a server's token count, or None where it is not a possible number of tokens."""
-    counts = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _IMPOSSIBLE
-    return value if counts else None
+    return value if type(value) is int and 0 <= value < 10**12 else None

@@ -47,29 +47,28 @@ class Completion:
         """The answer as a message in the Chat Completions form, to go on with the conversation."""
         if not self.tool_calls:
             return {"role": "assistant", "content": self.text}
-        calls = [
-            {
-                "id": call.id, "type": "function",
-                "function": {"name": call.name, "arguments": call.arguments},
-            }
-            for call in self.tool_calls
-        ]  # fmt: skip
+        calls = []
+        for call in self.tool_calls:
+            function = {"name": call.name, "arguments": call.arguments}
+            calls.append({"id": call.id, "type": "function", "function": function})
         return {"role": "assistant", "content": self.text or None, "tool_calls": calls}
 
     @property
     def sections(self) -> list[tuple[str, str]]:
         """The parts of the answer for people to read: pairs of a name and a text."""
-        calls = "\n".join(map(str, self.tool_calls))
-        end = "" if self.finish_reason in _ORDINARY_ENDS else self.finish_reason
-        found = [
-            ("reasoning", self.reasoning), ("text", self.text), ("calls", calls),
-            ("refusal", self.refusal), ("finish reason", end),
-        ]  # fmt: skip
+        parts = {
+            "reasoning": self.reasoning,
+            "text": self.text,
+            "calls": "\n".join(map(str, self.tool_calls)),
+            "refusal": self.refusal,
+            "finish reason": None if self.finish_reason in _ORDINARY_ENDS else self.finish_reason,
+        }
+        found = [(name, text) for name, text in parts.items() if text]
         for number, other in enumerate(self.others, start=2):
             for name, text in other.sections:
                 shown = "" if name in ("text", "calls") else f", {name}"
                 found.append((f"choice {number}{shown}", text))
-        return [(name, text) for name, text in found if text]
+        return found
 
     def unseen(self, messages: Sequence[Message], before: Sequence[Message]) -> tuple[Message, ...]:
         """Return the messages that are neither in the request before this answer nor in it."""
@@ -273,10 +272,8 @@ class Episode:
 
     def to_data(self) -> dict[str, Any]:
         """The episode in plain JSON types; equal episodes give equal data."""
-        names = (
-            "agent", "model", "solved", "solved_at", "reward", "trials", "steps", "calls", "tokens",
-            "endings", "events",
-        )  # fmt: skip
+        counts = ("solved", "solved_at", "reward", "trials", "steps", "calls", "tokens", "endings")
+        names = ("agent", "model", *counts, "events")
         return {"case": self.case.id, **{name: to_data(getattr(self, name)) for name in names}}
 
     def explain(self) -> str:

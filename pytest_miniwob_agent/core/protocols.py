@@ -25,18 +25,15 @@ class Page(Protocol):
         With `full`, the observations of this trial hold everything that shows: elements have
         `details` and text has an id.
         """
-        ...
 
     def step(self, action: Action) -> Transition:
         """Carry out one action; an impossible one is a `Transition` with an `error`."""
-        ...
 
     def html(self) -> str:
         """Return the visible page as HTML; empty once the page has judged.
 
         Attributes such as `value` are as they are now; `data-ref` is the id that actions take.
         """
-        ...
 
 
 class Environment(Page, Protocol):
@@ -47,7 +44,6 @@ class Environment(Page, Protocol):
 
         A bad call, and any after the page has judged, is no action but an `error` for the model.
         """
-        ...
 
 
 @runtime_checkable
@@ -73,7 +69,6 @@ class Visible(Protocol):
             rulers: adds rulers at its left and its top, which count the page's pixels.
             whole: shows all of the viewport.
         """
-        ...
 
 
 @runtime_checkable
@@ -82,7 +77,6 @@ class Remarking(Protocol):
 
     def remarks(self) -> Sequence[str]:
         """Return what was remarked since the last call, such as a file that is missing."""
-        ...
 
 
 class Model(Protocol):
@@ -90,7 +84,6 @@ class Model(Protocol):
 
     def complete(self, prompt: str, purpose: str) -> Completion:
         """Answer a prompt; `purpose` says what the call is for (`plan`, `reflect`, ...)."""
-        ...
 
 
 class ChatModel(Model, Protocol):
@@ -114,7 +107,6 @@ class ChatModel(Model, Protocol):
         Raises:
             TypeError: the messages are not a list of messages.
         """
-        ...
 
 
 @runtime_checkable
@@ -127,21 +119,17 @@ class HTTPModel(Model, Protocol):
     @property
     def model(self) -> str:
         """The model's id."""
-        ...
 
     @property
     def params(self) -> Mapping[str, Any]:
         """Further parameters of every Chat Completions request."""
-        ...
 
     @property
     def live(self) -> bool:
         """True if answers may take long."""
-        ...
 
     def post(self, request: ModelRequest, origin: Origin) -> ModelResponse:
         """Answer a request of any API; `origin` says where in the episode it is made."""
-        ...
 
 
 class LLM(ChatModel, Protocol):
@@ -154,17 +142,14 @@ class LLM(ChatModel, Protocol):
     @property
     def model(self) -> str:
         """The model's id, for clients that name it."""
-        ...
 
     @property
     def client(self) -> openai.OpenAI:
         """A client of the item: Chat Completions, Responses, and any other, streamed or not."""
-        ...
 
     @property
     def async_client(self) -> openai.AsyncOpenAI:
         """The asynchronous client."""
-        ...
 
     @property
     def base_url(self) -> str:
@@ -172,7 +157,6 @@ class LLM(ChatModel, Protocol):
 
         It takes any JSON that is posted, with any key.
         """
-        ...
 
 
 @runtime_checkable
@@ -193,7 +177,6 @@ class Agent(Protocol):
         ended, what a reflection changed, and what else is worth keeping. `LimitReached` may be
         caught (a `StepLimit`, to reflect on the trial) or left to the caller.
         """
-        ...
 
 
 @runtime_checkable
@@ -206,7 +189,6 @@ class RunObserver(Protocol):
         Raises:
             MiniwobError: shown in the summary; the run fails.
         """
-        ...
 
 
 @runtime_checkable
@@ -218,7 +200,6 @@ class ActionCounter(Protocol):
 
         Each helper must belong to an action that counts, or a trial would never end.
         """
-        ...
 
 
 @runtime_checkable
@@ -227,7 +208,6 @@ class Normalizer(Protocol):
 
     def normalize(self, request: dict[str, Any]) -> dict[str, Any]:
         """Return a request's body as it is matched and stored, such as one without made-up ids."""
-        ...
 
 
 class Observer:

@@ -171,9 +171,7 @@ def map_texts(data: Any, change: Callable[[str, str], str], name: str = "") -> A
         parts = [map_texts(part, change, name) for part in data]
         if _same(data, parts):
             return data
-        if isinstance(data, list):
-            return parts
-        return data._make(parts) if hasattr(data, "_make") else tuple(parts)
+        return parts if isinstance(data, list) else tuple(parts)
     if is_dataclass(data) and not isinstance(data, type):
         result = data
         for part in data.__dataclass_fields__:
@@ -200,9 +198,10 @@ def _spans(text: str, name: str, known: Sequence[tuple[str, str]]) -> list[tuple
             (max(start - head, 0), end - head, kind) for start, end, kind in found if end > head
         ]
     matches = [
-        (*match.span(), -1, kind) for kind, value in known
+        (match.start(), match.end(), -1, kind)
+        for kind, value in known
         for match in re.finditer(re.escape(value), text)
-    ]  # fmt: skip
+    ]
     for rank in _possible_forms(text):
         kind, _, pattern = _FORMS[rank]
         for match in pattern.finditer(text):

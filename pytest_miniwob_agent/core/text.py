@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterable, Sequence
 
@@ -65,8 +66,6 @@ def counted(number: int, noun: str, plural: str = "s") -> str:
 
 def nearest(name: str, names: Sequence[str], limit: int = 3) -> str:
     """Suggest names like a misspelt one: ` (did you mean a, b?)`, or an empty text."""
-    import difflib
-
     close = difflib.get_close_matches(name, names, n=limit, cutoff=0.5)
     return f" (did you mean {', '.join(close)}?)" if close else ""
 
@@ -74,11 +73,6 @@ def nearest(name: str, names: Sequence[str], limit: int = 3) -> str:
 def percent(share: float) -> str:
     """A share in percent, to three digits, without the sign."""
     return f"{100 * share:.3g}"
-
-
-def points(change: float) -> str:
-    """A change in percentage points, with its sign and one decimal."""
-    return f"{100 * change:+.1f}"
 
 
 def p_value(value: float) -> str:

@@ -84,8 +84,8 @@ def action_of_call(name: str, arguments: str | Mapping[str, Any]) -> Action:
     schemas = _SCHEMAS[action_type]
     for key in given:
         if key not in schemas:
-            known = f"its arguments are {', '.join(schemas)}" if schemas else "it takes none"
-            raise BadCall(f"{name} has no argument {_shown(key)}; {known}")
+            known = ", ".join(schemas) or "none"
+            raise BadCall(f"{name} has no argument {_shown(key)}; its arguments are: {known}")
     required = _required(action_type)
     values = {}
     for key, schema in schemas.items():
@@ -154,30 +154,14 @@ def _read(value: Any, schema: Schema, name: str) -> Any:
 
 
 def _wanted(schema: Schema) -> str:
-    """The values that a schema allows, in words."""
-    match schema:
-        case {"type": "array", "items": {"type": "array"}, "minItems": least, "maxItems": most}:
-            return f"a list of {least} to {most} points, each a list of 2 numbers"
-        case {"type": "array", "items": items}:
-            return f"a list of 2 numbers, each {_wanted(items)}"
-        case {"enum": names}:
-            return f"one of {', '.join(names)}"
-        case {"maxLength": most}:
-            return f"a text of up to {most:,} characters"
-    kind = "an integer" if schema["type"] == "integer" else "a number"
-    return f"{kind} from {schema['minimum']:,} to {schema['maximum']:,}"
+    """The values that a schema allows, as the model knows it."""
+    return json.dumps({key: part for key, part in schema.items() if key != "description"})
 
 
 def _shown(value: Any) -> str:
-    """A value of any kind in a few words, without a sign that can't be sent."""
-    match value:
-        case None | True | False:
-            return json.dumps(value)
-        case list() | tuple():
-            return f"a list of {len(value):,}"
-        case Mapping():
-            return "an object"
-        case int() if abs(value) >= 10**15:
-            return "a number out of range"
-    shown = ascii(value)
-    return shown if len(shown) <= 62 else f"{shown[:40]}..."
+    """A value as JSON, shortened."""
+    try:
+        shown = json.dumps(value)
+    except (TypeError, ValueError, RecursionError):
+        return "something that is not JSON"
+    return shown if len(shown) <= 60 else f"{shown[:60]}..."

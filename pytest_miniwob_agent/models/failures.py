@@ -73,8 +73,7 @@ def advice_on_refusal(error: openai.APIStatusError, model: str, params: Mapping[
     if not named:
         named = next((name for name in given if _says(error, name)), "")
     if named in given:
-        instead = re.search(r"[Uu]se [`'\"](\w+)[`'\"] instead", str(error))
-        return f"name it {instead[1]} in {OPTION}" if instead else f"leave {named} out of {OPTION}"
+        return f"leave {named} out of {OPTION}"
     if named == "model" or error.code == "model_not_found" or _says(error, model):
         return "name another model with --miniwob-model"
     if named and named not in ("messages", "stream"):

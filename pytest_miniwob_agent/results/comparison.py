@@ -18,11 +18,9 @@ from pytest_miniwob_agent.core.text import counted
 from pytest_miniwob_agent.results import statistics
 from pytest_miniwob_agent.results.file import Result, Results, Samples, add_tokens
 
-_course = attrgetter(
-    "agent", "model", "params", "prompts", "outcome", "solved_at", "endings", "steps", "calls",
-    "tokens",
-)  # fmt: skip
-"""The set-up and the course of a sample, equal in all replays of the same model calls."""
+_SETUP = ("agent", "model", "params", "prompts")
+_COURSE = ("outcome", "solved_at", "endings", "steps", "calls", "tokens")
+_played = attrgetter(*_SETUP, *_COURSE)  # equal in all replays of the same model calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +54,7 @@ class Pair:
     @property
     def touched(self) -> bool:
         """True if a sample ran in any way differently from before, or with another set-up."""
-        return list(map(_course, self.before.results)) != list(map(_course, self.after.results))
+        return list(map(_played, self.before.results)) != list(map(_played, self.after.results))
 
     def __str__(self) -> str:
         return f"{self.item}: {describe(self.before)} -> {describe(self.after)}"

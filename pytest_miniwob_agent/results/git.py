@@ -60,9 +60,13 @@ def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     others = ("GIT_DIR", "GIT_WORK_TREE")
     environ = {name: value for name, value in os.environ.items() if name not in others}
     return subprocess.run(
-        ["git", *arguments], cwd=folder, env=environ, capture_output=True, encoding="utf-8",
+        ["git", *arguments],
+        cwd=folder,
+        env=environ,
+        capture_output=True,
+        encoding="utf-8",
         errors="replace",
-    )  # fmt: skip
+    )
 
 
 def _commit(root: Path, ref: str) -> str:

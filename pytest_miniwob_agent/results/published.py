@@ -29,8 +29,11 @@ PAPERS = {"paper": PAPER, "rci": "the paper's RCI", "webwise": "the paper's WebW
 """The system of each paper, by the suite of the run's agent."""
 
 FUNCTIONS = {
-    "1": "1 function", "2": "2 functions", "3": "3 to 6 functions", "variable": "variable functions"
-}  # fmt: skip
+    "1": "1 function",
+    "2": "2 functions",
+    "3": "3 to 6 functions",
+    "variable": "variable functions",
+}
 """The groups of WebWISE's tasks by the number of functions that a solution calls (its table 4)."""
 
 NOT_CHOOSING = ("summarise", "ground", "reflect", "critique")

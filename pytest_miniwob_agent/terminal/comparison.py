@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from pytest_miniwob_agent.core.text import counted, first_items, listed, p_value, percent, points
+from pytest_miniwob_agent.core.text import counted, first_items, listed, p_value, percent
 from pytest_miniwob_agent.results import statistics
 from pytest_miniwob_agent.results.comparison import Comparison, Pair, RateChange
 from pytest_miniwob_agent.results.gate import Verdict
@@ -111,7 +111,7 @@ class ComparisonView:
                 found = RateChange(pairs)
                 low, high = found.interval
                 change = (
-                    f"{points(float(found.difference))} ({100 * low:+.0f} to {100 * high:+.0f})"
+                    f"{100 * float(found.difference):+.1f} ({100 * low:+.0f} to {100 * high:+.0f})"
                 )
                 before = _rate(found.before, found.before_interval)
                 after = _rate(found.after, found.after_interval)

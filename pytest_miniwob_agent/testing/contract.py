@@ -41,8 +41,7 @@ Replies = Sequence[Reply] | Callable[[str, str], Reply]
 
 TURNS: Mapping[str, Collection[int]] = {
     "every call": (0, 1),
-    "every second call, from the first": (0,),
-    "every second call, from the second": (1,),
+    "every second call": (1,),
 }
 """The calls that a hostile reply answers, by number modulo 2; good replies answer the others."""
 
@@ -153,8 +152,6 @@ def _broken_rules(episode: Episode) -> Iterator[str]:
             case Called(purpose=purpose, prompt=prompt, messages=messages):
                 if last is None:
                     yield f"it asked the model (for {purpose!r}) before env.reset()"
-                if not isinstance(purpose, str) or not purpose.strip():
-                    yield f"it made a model call whose purpose is blank or not a text: {purpose!r}"
                 if not messages and not prompt.strip():
                     yield f"it made a model call without a prompt: {prompt!r}"
             case Acted(action=action, transition=transition):
@@ -233,7 +230,7 @@ class AgentContract:
     def test_no_reply_breaks_it(self) -> None:
         """Each hostile reply at every call, and mixed with good ones."""
         for name, reply in HOSTILE.items():
-            for (calls, turns), reward in zip(TURNS.items(), (None, -1.0, -1.0), strict=True):
+            for (calls, turns), reward in zip(TURNS.items(), (None, -1.0), strict=True):
                 situation = f"the reply {name!r} to {calls}, on {_page(reward)}"
                 self.play(situation, ContractPage(reward), self.model(reply, turns))
 
@@ -242,7 +239,7 @@ class AgentContract:
         called = (event for event in self.play().events if isinstance(event, Called))
         good = next((call.completion for call in called if call.completion.tool_calls), None)
         for name, answer in hostile_answers(good).items() if good else ():
-            for (calls, turns), reward in zip(TURNS.items(), (-1.0, None), strict=False):
+            for (calls, turns), reward in zip(TURNS.items(), (-1.0, None), strict=True):
                 situation = f"{name} in the answer to {calls}, on {_page(reward)}"
                 model = self.model(answer, turns)
                 self.play(situation, ContractPage(reward), model, FEW_CALLS)

@@ -57,7 +57,7 @@ def replies_of(name):
 
 
 class Contract:
-    """Goes through all hostile pages and replies in the sweep only; others are generated below."""
+    """Goes through all that is hostile in the sweep only; make test generates some of it, below."""
 
     @pytest.mark.sweep
     def test_no_page_breaks_it(self):
@@ -67,13 +67,15 @@ class Contract:
     def test_no_reply_breaks_it(self):
         super().test_no_reply_breaks_it()
 
+    @pytest.mark.sweep
+    def test_no_tool_call_breaks_it(self):
+        super().test_no_tool_call_breaks_it()
 
-# One class per agent, such as TestReflective, as a user's test module has for their agent.
-globals().update(
-    ("Test" + name.title().replace("-", ""),
-     type("Contract", (Contract, agent_contract(make, replies_of(name))), {}))
-    for name, make in AGENTS.items()
-)  # fmt: skip
+
+for _name, _make in AGENTS.items():  # a class such as TestReflective, as a user's module has one
+    _class = "Test" + _name.title().replace("-", "")
+    _bases = (Contract, agent_contract(_make, replies_of(_name)))
+    globals()[_class] = type(_class, _bases, {})
 
 
 def phrases():
@@ -108,7 +110,7 @@ any_episode = given(
 
 @pytest.mark.parametrize("name", AGENTS)
 @any_episode
-@settings(max_examples=15, deadline=None)  # a busy machine is not a failure
+@settings(max_examples=8, deadline=None)  # a busy machine is not a failure
 def test_any_replies_and_any_page_lead_to_endings_of_trials(name, script, written, reward):
     check_endings(name, script, written, reward)
 

@@ -101,15 +101,10 @@ def test_a_path_that_is_not_one_of_an_agent_is_refused(agent, message):
     assert message in refuse(agent)
 
 
-@pytest.mark.parametrize(
-    ("name", "fits"), [("a", True), ("..", False), (" ", False), ("x" * 101, False), (5, False)]
-)
-def test_the_name_of_an_agent_must_fit_a_folder(install, name, fits):
+@pytest.mark.parametrize("name", ["..", " ", "x" * 101, 5])
+def test_the_name_of_an_agent_must_fit_a_folder(install, name):
     install("named-agent", "named = named_agent:Stubborn", AGENT.replace('"stubborn"', repr(name)))
-    if fits:
-        assert load_agent("named").name == name
-    else:
-        assert "can't be that of a folder" in refuse("named")
+    assert "can't be that of a folder" in refuse("named")
 
 
 class TestArguments:
@@ -139,10 +134,6 @@ class TestArguments:
     )
     def test_an_unknown_parameter_is_refused(self, param, message):
         assert message in refuse("trying", params={param: 1})
-
-    def test_prompts_for_an_agent_without_that_parameter_are_refused(self, install, tmp_path):
-        install("stubborn-agent", "stubborn = stubborn_agent:Stubborn")
-        assert "can't be made: " in refuse("stubborn", prompts=tmp_path)
 
 
 def test_a_run_gives_an_installed_agent_its_task_and_reports_an_unknown_one(project, install):

@@ -213,7 +213,6 @@ def wait_until(condition, say=str):
     ("signal_", "workers"),
     [
         (signal.SIGKILL, "-n0"),
-        pytest.param(signal.SIGINT, "-n0", marks=pytest.mark.sweep),
         pytest.param(signal.SIGINT, "-n2", marks=pytest.mark.sweep),
         pytest.param(signal.SIGKILL, "-n2", marks=pytest.mark.sweep),
     ],

@@ -96,34 +96,35 @@ def test_what_is_left_out_may_be_null_or_blank_and_a_whole_number_a_float():
 
 
 BAD_CALLS = {
-    "an unknown tool": ("submit", "{}", "there is no tool 'submit'; the tools are click, enter,"),
+    "an unknown tool": ("submit", "{}", 'there is no tool "submit"; the tools are click, enter,'),
     "no name": (None, "{}", "there is no tool null"),
     "no JSON": ("click", "id=4", "the arguments are not valid JSON"),
-    "a list": ("click", "[4]", "the arguments must be a JSON object, not a list of 1"),
-    "nothing": ("click", "", "click lacks its argument element: an integer from 1 to 999,999,999"),
-    "a null": ("click", '{"element": null}', "element must be an integer from 1 to"),
-    "a text": ("click", '{"element": "4"}', "element must be an integer .*, not '4'"),
-    "a half": ("click", '{"element": 4.5}', "element must be an integer .*, not 4.5"),
-    "a truth": ("click", '{"element": true}', "element must be an integer .*, not true"),
-    "NaN": ("wait", '{"seconds": NaN}', "seconds must be a number from 0.001 to 60, not nan"),
-    "a huge number": ("click", '{"element": ' + "9" * 400 + "}", "not a number out of range"),
+    "a list": ("click", "[4]", "the arguments must be a JSON object, not [4]"),
+    "nothing": ("click", "", 'click lacks its argument element: {"type": "integer", "minimum": 1,'),
+    "a null": ("click", '{"element": null}', 'element must be {"type": "integer"'),
+    "a text": ("click", '{"element": "4"}', '"maximum": 999999999}, not "4"'),
+    "a half": ("click", '{"element": 4.5}', "not 4.5"),
+    "a truth": ("click", '{"element": true}', "not true"),
+    "NaN": ("wait", '{"seconds": NaN}', "not NaN"),
+    "a huge number": ("click", '{"element": ' + "9" * 400 + "}", f"not {'9' * 60}..."),
     "too many digits": ("click", '{"element": ' + "9" * 5000 + "}", "are not valid JSON"),
-    "another field": ("copy", '{"element": 4}', "copy has no argument 'element'; it takes none"),
-    "an id": ("click", '{"id": 4}', "click has no argument 'id'; its arguments are element, at"),
-    "another key": ("hold", '{"key": "META"}', "key must be one of CTRL, SHIFT, ALT, not 'META'"),
-    "half a place": ("click", '{"element": 4, "at": [1]}', "at must be a list of 2 numbers, .* 1$"),
-    "one point": ("drag_from", '{"points": [[1, 2]]}', "points must be a list of 2 to 100 points"),
+    "another field": ("copy", '{"element": 4}', 'copy has no argument "element"; its arguments'),
+    "an id": ("click", '{"id": 4}', 'click has no argument "id"; its arguments are: element, at'),
+    "another key": ("hold", '{"key": "META"}', '["CTRL", "SHIFT", "ALT"]}, not "META"'),
+    "half a place": ("click", '{"element": 4, "at": [1]}', "not [1]"),
+    "one point": ("drag_from", '{"points": [[1, 2]]}', "not [[1, 2]]"),
     "half a character": ("type", r'{"text": "\ud800"}', "text has half of a surrogate pair"),
-    "a long text": ("type", {"text": "x" * 10**6}, "2,000 characters, not 'x{39}[.]{3}$"),
+    "a long text": ("type", {"text": "x" * 10**6}, f'"maxLength": 2000}}, not "{"x" * 59}...'),
     "deep arguments": ("click", '{"element":' * 4000, "the arguments are not valid JSON"),
-    "an object": ("click", {"element": {"a": {"b": []}}}, "element must be .*, not an object"),
+    "no value of JSON": ("click", {"element": object()}, "not something that is not JSON"),
 }
 
 
 @pytest.mark.parametrize(("name", "arguments", "message"), BAD_CALLS.values(), ids=BAD_CALLS)
 def test_a_bad_call_is_named_shortly(name, arguments, message):
-    with pytest.raises(BadCall, match=message) as caught:
+    with pytest.raises(BadCall) as caught:
         action_of_call(name, arguments)
+    assert message in str(caught.value)
     assert len(str(caught.value)) < 300
     assert str(caught.value).isascii()
 

@@ -32,17 +32,8 @@ AGENTS = (
     "with_smolagents:Smolagents",
 )
 
-WITHOUT_NETWORK = {
-    f"LITELLM_LOCAL_{name}": "True"
-    for name in (
-        "ANTHROPIC_BETA_HEADERS",
-        "AUTOROUTER_PRESETS",
-        "BLOG_POSTS",
-        "MODEL_COST_MAP",
-        "POLICY_TEMPLATES",
-    )
-}
-"""What the proxy would download when it starts, it takes from its own package."""
+LOCAL = "ANTHROPIC_BETA_HEADERS AUTOROUTER_PRESETS BLOG_POSTS MODEL_COST_MAP POLICY_TEMPLATES"
+"""What the proxy would download when it starts, and takes from its own package."""
 
 
 class Gateway:
@@ -54,11 +45,12 @@ class Gateway:
         command = [program_of(GATEWAY, "litellm"), "--host", "127.0.0.1", "--port", "0"]
         config = Path(__file__).with_name("gateway") / "litellm.yaml"
         settings = {"LITELLM_MASTER_KEY": self.key, "PATH": os.environ["PATH"], "HOME": str(folder)}
+        settings |= {f"LITELLM_LOCAL_{name}": "True" for name in LOCAL.split()}
+        command += ["--config", config]
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
-                [*command, "--config", config], cwd=folder, env=settings | WITHOUT_NETWORK,
-                stdout=log, stderr=log,
-            )  # fmt: skip
+                command, cwd=folder, env=settings, stdout=log, stderr=log
+            )
         try:
             self.url = self._wait()
         except BaseException:
@@ -92,61 +84,50 @@ def gateway(tmp_path_factory):
     server.close()
 
 
-def command(agent, *args):
-    """A run of two items by an agent."""
-    return [
-        program_of(FRAMEWORKS, "python"), "-m", "pytest", "test_examples.py",
-        "-k", "click-test-2 or login-user", f"--miniwob-agent={agent}", "--miniwob-model=tools",
-        *args, "-pno:cacheprovider", *INNER_RUNS.split(),
-    ]  # fmt: skip
-
-
-def run(project, command, **environment):
-    """Run a command in a project; return its status and what it wrote."""
-    done = subprocess.run(
-        command, cwd=project, env=os.environ | environment, timeout=600,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-    )  # fmt: skip
-    return done.returncode, done.stdout
+def run(project, agent, *args, **environment):
+    """Run two items by an agent in a project; return what the run wrote."""
+    command = [program_of(FRAMEWORKS, "python"), "-m", "pytest", "test_examples.py", *args]
+    command += ["-k", "click-test-2 or login-user", f"--miniwob-agent={agent}"]
+    command += ["--miniwob-model=tools", "-n", "2", "-pno:cacheprovider", *INNER_RUNS.split()]
+    environment = os.environ | environment
+    done = subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True)
+    output = done.stdout + done.stderr
+    assert done.returncode == pytest.ExitCode.TESTS_FAILED, output
+    return output
 
 
 def files(folder):
     """The contents of all files below a folder."""
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in folder.rglob("*")
-        if path.is_file()
-    }
-
-
-def record(agent, gateway, project):
-    """Record the agent's calls in a copy of examples/."""
-    leave_out = shutil.ignore_patterns("cassettes", "__pycache__")
-    shutil.copytree(ROOT / "examples", project, ignore=leave_out)
-    once = ("--miniwob-record=once", f"--miniwob-base-url={gateway.url}", "-n", "2")
-    written = ("--miniwob-results=recorded/results.jsonl", "--miniwob-report=recorded/report")
-    status, output = run(project, command(agent, *once, *written), OPENAI_API_KEY=gateway.key)
-    assert "model calls: 0 replayed, 7 recorded" in output, output + gateway.log()
-    assert status == pytest.ExitCode.TESTS_FAILED
+    paths = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
 
 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_what_was_recorded_replays_without_a_key_to_equal_results(agent, gateway, tmp_path):
-    recorded = tmp_path / "examples"
-    record(agent, gateway, recorded)
-    results = read_results(recorded / "recorded" / "results.jsonl")
-    items = results.results
+    project = tmp_path / "examples"
+    leave_out = shutil.ignore_patterns("cassettes", "__pycache__")
+    shutil.copytree(ROOT / "examples", project, ignore=leave_out)
+    output = run(
+        project,
+        agent,
+        "--miniwob-record=once",
+        f"--miniwob-base-url={gateway.url}",
+        "--miniwob-results=recorded/results.jsonl",
+        "--miniwob-report=recorded/report",
+        OPENAI_API_KEY=gateway.key,
+    )
+    assert "model calls: 0 replayed, 7 recorded" in output, output + gateway.log()
+    items = read_results(project / "recorded" / "results.jsonl").results
     counts = [(item.outcome, item.steps, sum(item.calls.values())) for item in items]
     assert counts == [(Status.SOLVED, 1, 1), (Status.UNSOLVED, 6, 6)]
-    cassettes = files(recorded / "cassettes")
+    cassettes = files(project / "cassettes")
     assert len(cassettes) == 2
     for contents in cassettes.values():
         assert gateway.key.encode() not in contents
 
     written = ("--miniwob-results=replayed/results.jsonl", "--miniwob-report=replayed/report")
-    status, output = run(recorded, command(agent, "-n", "2", *written))
+    output = run(project, agent, *written)
     assert "model calls: 7 replayed, 0 recorded" in output, output
-    assert status == pytest.ExitCode.TESTS_FAILED
     # The report has every event: prompts, answers, actions, rewards.
-    assert files(recorded / "replayed") == files(recorded / "recorded")
-    assert files(recorded / "cassettes") == cassettes
+    assert files(project / "replayed") == files(project / "recorded")
+    assert files(project / "cassettes") == cassettes

@@ -18,13 +18,13 @@ class Player:
 
     def __init__(self, browser, task, seed):
         page = Catalogue([ROOT / "examples" / "pages"]).pages[task]
-        self._page = open_environment(browser, Case(task, page.category, seed), page)
-        self._seen = self._page.reset()
+        self.page = open_environment(browser, Case(task, page.category, seed), page)
+        self._seen = self.page.reset()
         self.goal = self._seen.goal
         self.last = None
 
     def _do(self, action):
-        self.last = self._page.step(action)
+        self.last = self.page.step(action)
         assert self.last.error is None
         self._seen = self.last.observation
 
@@ -39,9 +39,6 @@ class Player:
         [field] = [one.id for one in self._seen.elements if one.dom_id == dom_id]
         self._do(Enter(text, field))
 
-    def remarks(self):
-        return self._page.remarks()
-
 
 ORDER = re.compile(
     r"Order (\d) of the product \".*\" and nothing else, by (\w+) delivery to "
@@ -49,7 +46,7 @@ ORDER = re.compile(
 )
 
 
-@pytest.mark.parametrize(("seed", "wrong"), [(1000, False), (1001, False), (1002, True)])
+@pytest.mark.parametrize(("seed", "wrong"), [(1000, False), (1002, True)])
 def test_the_shop_pays_for_the_order_that_it_asks_for(browser, seed, wrong):
     player = Player(browser, "shop", seed)
     count, way, *address, payment = ORDER.fullmatch(player.goal).groups()
@@ -64,7 +61,7 @@ def test_the_shop_pays_for_the_order_that_it_asks_for(browser, seed, wrong):
     player.choose(("card", "invoice").index(payment))
     player.click("Place the order")
     assert (player.last.done, player.last.reward) == (True, -1 if wrong else 1)
-    assert player.remarks() == []
+    assert player.page.remarks() == []
 
 
 def test_the_login_takes_the_code_of_the_picture_alone(browser):
@@ -87,10 +84,11 @@ def test_the_login_takes_the_code_of_the_picture_alone(browser):
     ("suite", "arguments", "results"),
     [
         ("test_shop.py", [], "shop.jsonl"),
-        (
+        pytest.param(
             "test_login_code.py",
             ['--miniwob-agent-params={"screen": "picture"}'],
             "login-code.jsonl",
+            marks=pytest.mark.sweep,
         ),
     ],
 )

@@ -5,7 +5,6 @@ import re
 
 import pytest
 from answers import WHOLE, chunked, completion, completion_of, completion_with, response
-from projects import recorded_files, solve_menu
 
 from pytest_miniwob_agent.core.errors import ModelError
 
@@ -15,19 +14,14 @@ NO_TEXT = "answered with no chat completion that has a text: "
 # call again, since each call is paid.
 MALFORMED = {
     "JSON that is cut off": (response(WHOLE[:-40]), NO_TEXT + '\'{"id": "chatcmpl-1"'),
-    "not JSON": (response(b"{'choices': []}"), NO_TEXT),
     "empty": (response(b""), NO_TEXT + "''"),
     "not an object": (response([1, 2]), NO_TEXT + "'[1, 2]'"),
-    "null": (response(b"null"), NO_TEXT + "'null'"),
     "an error": (response({"error": "overloaded"}), NO_TEXT + "'{\"error\": \"overloaded\"}'"),
     "no choices": (response(completion_with("choices", [])), NO_TEXT),
-    "choices are a text": (response(completion_with("choices", "done")), NO_TEXT),
     "a choice is null": (response(completion_with("choices", [None])), NO_TEXT),
-    "a message is null": (response(completion_with("choices", [{"message": None}])), NO_TEXT),
     "a content is null": (response(completion_of(None)), NO_TEXT),
     "a lone surrogate": (response(completion_of("click \ud800")), NO_TEXT),
     "NaN": (response(completion_with("usage", {"prompt_tokens": float("nan")})), NO_TEXT),
-    "a number too large": (response(WHOLE.replace(b"14}", b"1e999}")), NO_TEXT),
     "nested too deep": (response(b"[" * 200_000), NO_TEXT),
     "not UTF-8": (response(WHOLE.replace(b"click", b"cl\xffck")), NO_TEXT),
     "HTML": (
@@ -39,14 +33,9 @@ MALFORMED = {
         NO_TEXT + "'data: {",
     ),
     "no content": (response(b"", status="204 No Content"), NO_TEXT + "status 204, ''"),
-    "another status": (response(completion(), status="201 Created"), NO_TEXT + "status 201, "),
     "damaged gzip": (
         response(b"damaged" + gzip.compress(WHOLE), "Content-Encoding: gzip"),
         "answered with a body that can't be decoded: ",
-    ),
-    "half of a gzip": (
-        response(gzip.compress(WHOLE)[:60], "Content-Encoding: gzip"),
-        NO_TEXT,
     ),
     "redirected": (
         response(b"", "Location: /v2/elsewhere", status="302 Found"),
@@ -75,27 +64,6 @@ def test_a_malformed_answer_is_an_error_of_one_line_and_records_nothing(
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
-def test_a_malformed_answer_keeps_the_cassette_and_the_next_run_continues_from_it(
-    one_item, chat_server
-):
-    chat_server.reply = solve_menu
-    one_item.run_item(chat_server.url).assert_outcomes(passed=1)
-    before = one_item.cassette.read_bytes()
-    anew = ('--miniwob-llm-params={"seed": 1}',)
-    chat_server.reply = lambda prompt: b"<html>" if ">Save<" in prompt else solve_menu(prompt)
-    one_item.run_item(chat_server.url, *anew).assert_outcomes(errors=1)
-    assert one_item.cassette.read_bytes() == before
-    one_item.run_item(record="none").assert_outcomes(passed=1)
-
-    chat_server.reply = solve_menu
-    chat_server.requests.clear()
-    one_item.run_item(chat_server.url, *anew).assert_outcomes(passed=1)
-    assert len(chat_server.requests) == 1
-    unused = one_item.cassette.with_suffix(".unused.yaml")
-    assert recorded_files(one_item) == [unused, one_item.cassette]
-    one_item.run_item(None, *anew, record="none").assert_outcomes(passed=1)
-
-
 def test_a_key_in_a_malformed_answer_is_not_shown(session, raw_server):
     key = "sk-proj-" + "Ab1" * 12
     raw_server.answer = lambda number: [response({"error": f"wrong key {key}"})]
@@ -105,19 +73,13 @@ def test_a_key_in_a_malformed_answer_is_not_shown(session, raw_server):
 
 UNUSUAL = {
     "chunked": (chunked(WHOLE), "click id=1"),
-    "byte by byte": ([bytes([byte]) for byte in response(completion())], "click id=1"),
     "wrong type": ([response(completion(), kind="text/plain")], "click id=1"),
-    "long header": ([response(completion(), "X-Junk: " + "x" * 5000)], "click id=1"),
     "no length": ([response(completion(), length=False)], "click id=1"),
     "huge": ([response(completion("x" * 300_000))], "x" * 300_000),
     "control characters": (
         [response(completion("\x00\x1b[31m\u2028é🎈\t"))], "\x00\x1b[31m\u2028é🎈\t",
     ),
     "usage is a text": ([response(completion_with("usage", "much"))], "click id=1"),
-    "usage counts in texts": (
-        [response(completion_with("usage", {"prompt_tokens": "7"}))], "click id=1",
-    ),
-    "a key twice": ([response(b'{"choices": [], ' + WHOLE[1:])], "click id=1"),
     "gzip": ([response(gzip.compress(WHOLE), "Content-Encoding: gzip")], "click id=1"),
 }  # fmt: skip
 
@@ -136,10 +98,8 @@ def test_an_unusual_answer_is_recorded_and_replayed_as_the_agent_saw_it(session,
 # Answers that do not arrive in full: the client calls again.
 CUT = {
     "no byte": [b""],
-    "half a status line": [b"HTTP/1.1 2"],
     "half a body": [response(WHOLE[:-40], length=len(WHOLE))],
     "half of the chunks": chunked(WHOLE, end=b"")[:-5],
-    "not HTTP": [b"SSH-2.0-OpenSSH\r\n"],
 }
 
 

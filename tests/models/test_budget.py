@@ -1,10 +1,12 @@
 """Budgets of live calls, over real HTTP and real workers, and prices."""
 
+import contextlib
 import signal
 import subprocess
 import sys
 import textwrap
 import threading
+import time
 
 import pytest
 from projects import solve_menu
@@ -18,56 +20,43 @@ CALL = Usage(calls=1, prompt=1_000_000, completion=100_000)
 
 @pytest.fixture
 def live(project, chat_server):
-    """Run the project's items against the server; more arguments may follow."""
+    """Run two items of three calls each against the server; more arguments may follow."""
     chat_server.reply = solve_menu
-    url = f"--miniwob-base-url={chat_server.url}"
-    return lambda *args: project.runpytest("--miniwob-record=new_episodes", url, *args)
+    args = ("--miniwob-record=new_episodes", f"--miniwob-base-url={chat_server.url}")
+    return lambda *more, only="click-menu-2": project.runpytest(*args, "-k", only, *more)
 
 
 def test_a_run_stops_at_the_most_calls_and_the_next_one_continues(live, chat_server):
-    """12 items of 3 calls each."""
-    result = live("--miniwob-max-calls=10", "-v")
-    assert len(chat_server.requests) == 10
-    assert result.parseoutcomes() == {"passed": 3, "budget": 9}
+    result = live("--miniwob-max-calls=4")
+    assert len(chat_server.requests) == 4
+    assert result.parseoutcomes() == {"passed": 1, "budget": 1, "deselected": 10}
     result.stdout.fnmatch_lines(
-        ["budget: --miniwob-max-calls=10 is reached, 9 items skipped; run again to continue"]
+        ["budget: --miniwob-max-calls=4 is reached, 1 item skipped; run again to continue"]
     )
-    result.stdout.fnmatch_lines(["* budget *"])
-    live("--miniwob-max-calls=26").assert_outcomes(passed=12)
-    assert len(chat_server.requests) == 36
+    live("--miniwob-max-calls=2").assert_outcomes(passed=2, deselected=10)
+    assert len(chat_server.requests) == 6
 
 
-def test_items_that_need_no_live_call_run_beyond_the_budget(live, record, chat_server):
-    for path in list(record.path.glob("cassettes/reflective/m/click-tab/*.yaml")):
-        path.unlink()
-    chat_server.requests.clear()
+def test_items_that_need_no_live_call_run_beyond_the_budget(live, chat_server):
+    live(only="click-menu-2/2")
     result = live("--miniwob-max-calls=1", "-p", "no:randomly")
-    assert result.parseoutcomes() == {"passed": 10, "budget": 2}
-    assert len(chat_server.requests) == 1
+    assert result.parseoutcomes() == {"passed": 1, "budget": 1, "deselected": 10}
+    assert len(chat_server.requests) == 4
 
 
-@pytest.mark.parametrize("counted", [True, False], ids=["counted", "uncounted"])
-def test_a_run_stops_at_the_most_cost_or_where_it_is_unknown(live, chat_server, counted):
+def test_a_run_stops_at_the_most_cost(live, chat_server):
     """11 prompt and 3 completion tokens per call: 14 cents."""
+    result = live("--miniwob-max-cost=0.5", "--miniwob-prices=m 1e4 1e4")
+    assert result.parseoutcomes() == {"passed": 1, "budget": 1, "deselected": 10}
+    assert len(chat_server.requests) == 4
+    reason = "--miniwob-max-cost=0.5 is reached: $0.56 spent, 1 item"
+    result.stdout.fnmatch_lines(["tokens: 56 spent*", "money: $0.56 spent*", f"budget: {reason}*"])
 
-    def reply(prompt):
-        body = chat_server.completion(solve_menu(prompt))
-        if not counted:
-            del body["usage"]
-        return body
 
-    chat_server.reply = reply
-    result = live("--miniwob-max-cost=1", "--miniwob-prices=m 1e4 1e4")
-    if counted:
-        assert result.parseoutcomes() == {"passed": 2, "budget": 10}
-        tokens, money = "112 spent", "$1.12 spent"
-        reason = "--miniwob-max-cost=1 is reached: $1.12 spent, 10 items"
-    else:
-        assert result.parseoutcomes() == {"budget": 12}
-        tokens, money = "unknown spent", "unknown spent"
-        reason = "--miniwob-max-cost can't be kept: an answer of the server had no token counts; *"
-    assert len(chat_server.requests) == (8 if counted else 1)
-    result.stdout.fnmatch_lines([f"tokens: {tokens}*", f"money: {money}*", f"budget: {reason}*"])
+def test_each_repeat_is_an_item_with_a_cassette(project, live):
+    live("--miniwob-repeats=2", only="click-menu-2/1").assert_outcomes(passed=2, deselected=22)
+    folder = project.path / "cassettes/reflective/m/click-menu-2"
+    assert sorted(path.name for path in folder.iterdir()) == ["1-2.yaml", "1.yaml"]
 
 
 class Gauge:
@@ -75,36 +64,30 @@ class Gauge:
 
     def __init__(self):
         self.inside = self.most = 0
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
 
     def __enter__(self):
-        with self._changed:
+        with self._lock:
             self.inside += 1
             self.most = max(self.most, self.inside)
-            self._changed.notify_all()
 
     def __exit__(self, *error):
-        with self._changed:
+        with self._lock:
             self.inside -= 1
 
-    def wait_for(self, most, seconds=5):
-        """Stay in it until there have been this many, as there will be unless a limit is lower."""
-        with self._changed:
-            return self._changed.wait_for(lambda: self.most >= most, seconds)
 
-
+@pytest.mark.sweep
 def test_workers_share_the_most_calls_and_the_most_under_way(live, chat_server):
     """Ten calls, two of them at once, with three workers."""
     gauge = Gauge()
 
     def reply(prompt):
         with gauge:
-            gauge.wait_for(2)
-            gauge.wait_for(3, seconds=0.02)
+            time.sleep(0.2)
         return solve_menu(prompt)
 
     chat_server.reply = reply
-    result = live("-n3", "--miniwob-concurrency=2", "--miniwob-max-calls=10")
+    result = live("-n3", "--miniwob-concurrency=2", "--miniwob-max-calls=10", only="click")
     assert gauge.most == 2
     assert len(chat_server.requests) == 10
     outcomes = result.parseoutcomes()
@@ -113,21 +96,18 @@ def test_workers_share_the_most_calls_and_the_most_under_way(live, chat_server):
 
 
 class TestBudget:
-    @pytest.mark.parametrize("places", [1, 2])
-    def test_threads_keep_to_both_limits(self, tmp_path, places):
-        gauge = Gauge()
+    def test_threads_keep_to_both_limits(self, tmp_path):
+        gauge, pair = Gauge(), threading.Barrier(2)
         made = []
 
         def work():
-            budget = Budget(tmp_path, calls=20, concurrency=places)
-            try:
+            budget = Budget(tmp_path, calls=20, concurrency=2)
+            with contextlib.suppress(BudgetReached):
                 while True:
                     with budget.call() as payment, gauge:
-                        gauge.wait_for(places)
+                        pair.wait(5)
                         made.append(1)
                         payment.answered = True
-            except BudgetReached:
-                pass
 
         threads = [threading.Thread(target=work) for _ in range(4)]
         for thread in threads:
@@ -135,7 +115,7 @@ class TestBudget:
         for thread in threads:
             thread.join()
         assert len(made) == 20
-        assert gauge.most == places
+        assert gauge.most == 2
 
     @pytest.mark.integration
     def test_a_process_that_is_killed_frees_its_place_and_the_ledger(self, tmp_path):
@@ -153,6 +133,13 @@ class TestBudget:
         with budget.call() as payment:
             payment.answered = True
         with pytest.raises(BudgetReached), budget.call():  # the one in the dead process counts
+            pass
+
+    def test_a_cost_that_is_unknown_ends_the_run(self, tmp_path):
+        budget = Budget(tmp_path, cost=1, price=(1.0, 1.0))
+        with budget.call() as payment:
+            payment.answered = True
+        with pytest.raises(BudgetReached, match="had no token counts"), budget.call():
             pass
 
     def test_a_failed_call_frees_its_place_and_is_not_counted(self, tmp_path):
@@ -187,12 +174,3 @@ class TestPrices:
     def test_money_has_as_many_digits_as_small_amounts_need(self):
         amounts = [None, 0.0, 0.00123, 0.5, 12.345]
         assert list(map(money, amounts)) == ["unknown", "$0.00", "$0.0012", "$0.5", "$12.35"]
-
-
-def test_each_repeat_is_an_item_with_a_cassette(project, live, chat_server):
-    live("-k", "click-menu-2", "--miniwob-repeats=2").assert_outcomes(passed=4)
-    assert len(chat_server.requests) == 12
-    folder = project.path / "cassettes/reflective/m/click-menu-2"
-    names = ["1-2.yaml", "1.yaml", "2-2.yaml", "2.yaml"]
-    assert sorted(path.name for path in folder.iterdir()) == names
-    project.runpytest("-k", "click-menu-2", "--miniwob-repeats=2").assert_outcomes(passed=4)

@@ -7,7 +7,6 @@ from projects import solve_menu
 
 from pytest_miniwob_agent.core.errors import ModelError
 from pytest_miniwob_agent.models.failures import model_error
-from pytest_miniwob_agent.models.params import is_server
 
 STOPPED = "*!* every model call would fail*!*"
 
@@ -25,10 +24,9 @@ def record_all(project, chat_server):
     return run
 
 
-@pytest.mark.parametrize("args", [[], ["-n2"]], ids=["alone", "workers"])
-def test_a_wrong_key_stops_the_run_after_one_request_per_worker(record_all, chat_server, args):
-    result = record_all(lambda prompt: 401, *args)
-    assert 1 <= len(chat_server.requests) <= (2 if args else 1)
+def test_a_wrong_key_stops_the_run_after_one_request(record_all, chat_server):
+    result = record_all(lambda prompt: 401)
+    assert len(chat_server.requests) == 1
     assert result.ret == pytest.ExitCode.INTERRUPTED
     result.stdout.fnmatch_lines(["*refused the call*401*OPENAI_API_KEY", STOPPED])
 
@@ -48,22 +46,24 @@ def test_a_closed_port_stops_the_run_at_the_first_attempt(record_all, closed_url
 
 def test_a_refused_call_after_one_that_succeeded_is_the_error_of_its_item(record_all, chat_server):
     too_long = (400, {"error": {"message": "the context is too long"}})
-    result = record_all(lambda p: too_long if "click-tab 1" in p else solve_menu(p))
-    assert result.parseoutcomes() == {"passed": 11, "errors": 1}
+    result = record_all(
+        lambda p: too_long if "click-tab 2" in p else solve_menu(p),
+        "-k",
+        "click-tab/",
+        "-p",
+        "no:randomly",
+    )
+    assert result.parseoutcomes() == {"passed": 1, "errors": 1, "deselected": 10}
 
 
 @pytest.mark.parametrize(
     ("status", "error", "of_call"),
     [
         (400, {}, True),
-        (422, {}, True),
         (400, {"code": "billing_hard_limit_reached"}, False),
         (401, {}, False),
-        (403, {}, False),
-        (404, {}, False),
         (429, {"type": "insufficient_quota"}, False),
         (429, {}, None),
-        (500, {}, None),
     ],
 )
 def test_refusals_are_permanent_by_status_and_code(status, error, of_call):
@@ -74,28 +74,12 @@ def test_refusals_are_permanent_by_status_and_code(status, error, of_call):
     assert getattr(model_error("again", found), "of_call", None) is of_call
 
 
-@pytest.mark.parametrize("url", ["http://", "http://[::1", "ftp://h/v1", "http://h:x/v1", "h"])
-def test_an_address_has_a_scheme_and_a_host(url):
-    assert not is_server(url)
-
-
-TEMPERATURE = (
-    "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) "
-    "value is supported."
-)
-MAX_TOKENS = (
-    "Unsupported parameter: 'max_tokens' is not supported with this model. Use "
-    "'max_completion_tokens' instead."
-)
+TEMPERATURE = "Unsupported value: 'temperature' does not support 0 with this model."
 TEXTS = {
     "of OpenAI": (
         400, {"message": TEMPERATURE, "param": "temperature", "code": "unsupported_value"},
         {"temperature": 0, "seed": 1},
         "; leave temperature out of --miniwob-llm-params",
-    ),
-    "with the name of another parameter": (
-        400, {"message": MAX_TOKENS, "param": "max_tokens"}, {"max_tokens": 9, "seed": 1},
-        "; name it max_completion_tokens in --miniwob-llm-params",
     ),
     "without a param": (
         400, {"message": "m models don't support temperature=0. Only temperature=1 is supported"},
@@ -112,10 +96,6 @@ TEXTS = {
     "for the model": (
         404, {"message": "The model `m` does not exist", "code": "model_not_found"},
         {"temperature": 0}, "; name another model with --miniwob-model",
-    ),
-    "for the model, in words": (
-        400, {"message": "Invalid model name passed in model=m."}, {},
-        "; name another model with --miniwob-model",
     ),
     "for the address": (
         404, {"message": "Not Found"}, {},
@@ -139,20 +119,3 @@ def test_a_refusal_names_the_option_that_helps(session, chat_server, kind):
     with session(chat_server, params) as llm, pytest.raises(ModelError) as refused:
         llm.complete("one", "plan")
     assert str(refused.value).endswith(advice)
-
-
-def test_a_reasoning_model_is_recorded_with_the_default_parameters(one_item, chat_server):
-    """A server that refuses every temperature; with one, the message says to leave it out."""
-
-    def reply(prompt):
-        if "temperature" in chat_server.requests[-1]:
-            return 400, {"error": {"message": TEMPERATURE, "param": "temperature"}}
-        return solve_menu(prompt)
-
-    chat_server.reply = reply
-    result = one_item.run_item(chat_server.url, '--miniwob-llm-params={"temperature": 0}')
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(
-        ["plan call: *refused the call: *; leave temperature out of --miniwob-llm-params"]
-    )
-    one_item.run_item(chat_server.url).assert_outcomes(passed=1)

@@ -3,13 +3,7 @@
 import pytest
 
 from pytest_miniwob_agent.core.errors import UsageError
-from pytest_miniwob_agent.models.params import (
-    check_params,
-    kept_params,
-    sent_only_texts,
-    shown_url,
-    split_url,
-)
+from pytest_miniwob_agent.models import params
 
 PARAMS = {
     "temperature": 0,
@@ -19,48 +13,40 @@ PARAMS = {
 }
 
 
-def test_headers_and_queries_are_not_kept():
-    assert kept_params(PARAMS) == {"temperature": 0, "extra_body": {"top_k": 1}}
-
-
-def test_texts_that_are_sent_only_are_known():
+def test_headers_and_queries_are_not_kept_and_their_texts_are_known():
+    params.check_params(PARAMS)
+    assert params.kept_params(PARAMS) == {"temperature": 0, "extra_body": {"top_k": 1}}
     url = "http://me:p%40ss@host/v1?api_key=k"
     known = ["2", "Token abc", "abc", "blue", "k", "me", "p@ss", "q1"]
-    assert sent_only_texts(PARAMS, url) == known
-    assert sent_only_texts({}, None) == sent_only_texts({}, "http://[") == []
+    assert params.sent_only_texts(PARAMS, url) == known
+    assert params.sent_only_texts({}, None) == params.sent_only_texts({}, "http://[") == []
 
 
-def test_an_address_is_shown_without_user_and_query():
+def test_an_address_is_shown_without_user_and_query_and_sent_without_its_query():
     url = "http://me:pass@host:1/v1?api_key=k#x"
-    assert shown_url(url) == "http://***@host:1/v1?***"
-    assert shown_url(url, omitted="") == "http://host:1/v1"
-    assert shown_url("http://host:1/v1/") == "http://host:1/v1/"
-    assert shown_url("http://[") == "(not shown)"
+    assert params.shown_url(url) == "http://***@host:1/v1?***"
+    assert params.shown_url("http://host:1/v1/") == "http://host:1/v1/"
+    assert params.shown_url("http://[") == "(not shown)"
+    query = {"api_key": "k", "v": "1"}
+    assert params.split_url("http://me:p@host/v1?api_key=k&v=1") == ("http://me:p@host/v1", query)
+    assert params.split_url("http://host/v1/") == ("http://host/v1/", {})
+    assert params.split_url(None) == (None, {})
 
 
-def test_the_query_of_an_address_is_taken_off():
-    assert split_url("http://me:p@host/v1?api_key=k&v=1") == (
-        "http://me:p@host/v1",
-        {"api_key": "k", "v": "1"},
-    )
-    assert split_url("http://host/v1/") == ("http://host/v1/", {})
-    assert split_url(None) == (None, {})
+@pytest.mark.parametrize("url", ["http://", "http://[::1", "ftp://h/v1", "http://h:x/v1", "h"])
+def test_an_address_has_a_scheme_and_a_host(url):
+    assert not params.is_server(url)
 
 
 @pytest.mark.parametrize(
-    ("params", "message"),
+    ("given", "message"),
     [
         ({"extra_headers": ["the-value"]}, "extra_headers must be an object$"),
         ({"extra_headers": {"x-a": 12345, "x-b": "the-value"}}, "value of x-a must be a text$"),
     ],
 )
-def test_a_wrong_value_is_an_error_that_does_not_show_it(params, message):
+def test_a_wrong_value_is_an_error_that_does_not_show_it(given, message):
     with pytest.raises(UsageError, match=message) as error:
-        check_params(params)
+        params.check_params(given)
     assert "the-value" not in str(error.value)
     assert "12345" not in str(error.value)
-
-
-def test_good_values_are_no_error():
-    check_params(PARAMS)
-    check_params({})

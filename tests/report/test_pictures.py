@@ -6,13 +6,10 @@ from made_report import ONE, TWO, content, items, looks, pictures
 from pytest_miniwob_agent.report.folder import Report
 
 
-def test_off_takes_no_picture(pictured):
+def test_off_takes_no_picture_and_on_takes_one_before_each_action(pictured):
     pictured.runpytest("--miniwob-report=report", "--miniwob-trace=off")
     assert looks(pictured) == []
     assert not (pictured.path / "report" / "pictures").exists()
-
-
-def test_on_takes_a_picture_before_each_action(pictured):
     pictured.runpytest("--miniwob-report=report", "--miniwob-trace=on")
     assert looks(pictured) == ["click id=1", "click id=2"] * 2
     for item in items(pictured.path / "report").values():
@@ -66,21 +63,16 @@ def test_a_recording_is_neither_changed_nor_paid_for_twice(pictured, chat_server
     assert looks(pictured) == ["click id=1", "click id=2"]
 
 
-def test_a_page_that_changes_when_it_is_looked_at_is_noted(pictured):
-    pictured.path.joinpath("shy").touch()
-    pictured.runpytest("--miniwob-report=report")
-    found = items(pictured.path / "report")
-    assert "did something else" in found[ONE]["note"]
-    assert found[ONE]["status"] == "unsolved"
-    assert found[TWO]["note"] == ""
-
-
-def test_an_error_of_the_replay_leaves_the_result_of_the_run(pictured):
-    pictured.path.joinpath("blind").touch()
+@pytest.mark.parametrize(
+    ("behaviour", "note"),
+    [("shy", "did something else"), ("blind", "described here: ValueError: no eyes")],
+)
+def test_a_replay_for_pictures_that_differs_or_fails_is_noted(pictured, behaviour, note):
+    pictured.path.joinpath(behaviour).touch()
     pictured.runpytest("--miniwob-report=report").assert_outcomes(passed=1, failed=1)
-    [item] = [one for one in items(pictured.path / "report").values() if one["id"] == ONE]
-    assert item["status"] == "unsolved"
-    assert item["note"].endswith("described here: ValueError: no eyes")
+    found = items(pictured.path / "report")
+    assert note in found[ONE]["note"]
+    assert (found[ONE]["status"], found[TWO]["note"]) == ("unsolved", "")
 
 
 @pytest.mark.parametrize("trace", ["on", "retain-on-failure"])

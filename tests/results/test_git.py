@@ -7,6 +7,7 @@ import subprocess
 import pytest
 from made_results import run_of
 
+from pytest_miniwob_agent.cli import main
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.results.file import read_results
 
@@ -32,13 +33,18 @@ def repository(tmp_path, monkeypatch):
     return tmp_path
 
 
+def test_a_file_is_compared_as_it_was_at_a_commit(repository, capsys):
+    run_of("+").write(repository / "sub" / "r.jsonl")
+    assert main(["compare", "git:main", "r.jsonl"]) == 0
+    assert "better (1)" in capsys.readouterr().out
+
+
 def test_a_file_is_read_as_it_was_at_a_commit(repository):
     assert read_results("git:main:r.jsonl").results[0].outcome == "unsolved"
     assert read_results("git:main~1:r.jsonl").results[0].outcome == "solved"
     assert read_results("git:main~1", beside="r.jsonl").results[0].outcome == "solved"
-    assert read_results("git:main", beside=repository / "sub" / "r.jsonl").source == (
-        f"git:main:{repository / 'sub' / 'r.jsonl'}"
-    )
+    path = repository / "sub" / "r.jsonl"
+    assert read_results("git:main", beside=path).source == f"git:main:{path}"
 
 
 @pytest.mark.parametrize(

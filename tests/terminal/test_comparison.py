@@ -1,7 +1,6 @@
 """`miniwob-agent compare` as text, Markdown and JSON, and a gate's verdict as lines."""
 
 import json
-import subprocess
 
 import pytest
 from made_results import HOSTILE, after, before, joined, make_result, run_of
@@ -165,25 +164,6 @@ class TestExitStatus:
         assert "did you mean paired" in capsys.readouterr().err
         assert main(["compare", "old.jsonl", "none.jsonl"]) == 2
         assert "there is no results file none.jsonl" in capsys.readouterr().err
-
-
-@pytest.mark.integration
-def test_files_may_be_of_a_commit(files, capsys):
-    def git(*arguments):
-        identity = ["-c", "user.name=n", "-c", "user.email=e@example.org"]
-        subprocess.run(["git", *identity, *arguments], check=True, capture_output=True)
-
-    git("init", "-q", "-b", "main")
-    before().write(files / "r.jsonl")
-    git("add", ".")
-    git("commit", "-q", "-m", "baseline")
-    after().write(files / "r.jsonl")
-    assert main(["compare", "git:main", "r.jsonl", "--format", "json"]) == 0
-    first = json.loads(capsys.readouterr().out)
-    assert first["setup"][0]["before"] == "git:main:r.jsonl"
-    assert (first["whole"]["worse"], first["whole"]["better"]) == (2, 1)
-    assert main(["compare", "git:main", "git:main"]) == 2
-    assert "does not name a file" in capsys.readouterr().err
 
 
 def test_json_has_rates_items_tokens_and_the_gate(files, capsys):

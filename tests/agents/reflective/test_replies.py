@@ -14,7 +14,7 @@ def test_an_id_is_read_by_its_form_or_as_the_only_number():
 
 
 def test_a_plan_is_found_between_prose_and_fences():
-    reply = "Here is my plan:\n```text\n1. click id=2\n2. press ENTER\n```\nThat should do."
+    reply = "First click id=3.\nPlan:\n```text\n1. click id=2\n2. press ENTER\n```\nThat is it."
     assert [command.action for command in parse_plan(reply)] == [Click(2), Press("ENTER")]
 
 
@@ -39,14 +39,11 @@ def test_a_plan_is_read_up_to_its_first_unreadable_line():
     [
         "For action index=2, you should click id=7.",
         "Thinking about it...\n**For action index=2**, you should `click id=7`.",
-        "For action index 2, you should instead CLICK ID=7",
         "For action index=2:\n- click id=7",
         "For action index=2, instead of click id=6, you should click id=7.",
         "For action index=2, you shouldn't click id=6. Click id=7.",
-        "For action index=2, you should click id=7, not id=6.",
         "For action index=2, you should click id=7 rather than id=6, then press ENTER.",
         "For action index=1, you should click id=6.\nFor action index=2, you should click id=7.",
-        "For action index=1, you should click id=6. For action index=2, you should click id=7.",
         "For action index=2, you should click id=7. For action index=1, you should go on so.",
         "For action index=2, you should click id=7, as action index=1: click id=6 was right.",
     ],
@@ -65,7 +62,6 @@ def test_a_suggestion_gives_step_and_action(reply):
         ("hold the CTRL key and click id=3", "hold CTRL"),
         ('enter "click id=3, then do not" to id=5, then click id=6',
          'enter "click id=3, then do not" to id=5'),
-        ('enter "it\'s" to id=5', 'enter "it\'s" to id=5'),
         ("type \u201ca\u201d into id=5 instead", 'enter "a" to id=5'),
     ],
 )  # fmt: skip

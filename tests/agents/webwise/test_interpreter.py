@@ -1,6 +1,7 @@
 """Programs of a model are interpreted within bounds, and nothing but ProgramError comes of them."""
 
 import warnings
+from textwrap import indent
 
 import pytest
 from hypothesis import example, given, settings
@@ -32,20 +33,15 @@ class TestLanguage:
         [
             ("x = y = -2 + 5 * 2 ** 3", 38),
             ("x = 7 // 2, 7 % 2, 7 / 2", (3, 1, 3.5)),
-            ("x = 'a' + \"b\" * 3", "abbb"),
             ("x = [None, True, 1.5, (), {}, {'a': 1}]", [None, True, 1.5, (), {}, {"a": 1}]),
-            ("x = 1 < 2 <= 2 != 3", True),
             ("x = 'b' in 'abc' and 2 not in [1]", True),
             ("x = not None is None", False),
             ("x = 'yes' if 1 > 2 else 'no'", "no"),
             ("x = 'abc'[1] + 'abc'[-1] + 'abcdef'[1:5:2]", "bcbd"),
-            ("x = {'a': [1, 2]}['a'][1]", 2),
             ("x = [1, 2]\nx[0] = 5\nx[1] += 1", [5, 3]),
             ("a = x = []\na += [1]\na += 'bc'\na *= 2", [1, "b", "c", 1, "b", "c"]),
-            ("x = a = (1,)\na += (2,)", (1,)),
             ("(a, [b, c]), d = (1, 'xy'), 4\nx = [a, b, c, d]", [1, "x", "y", 4]),
             ("x = 0\nfor i in range(5):\n  if i == 1: continue\n  if i == 4: break\n  x += i", 5),
-            ("x = 1\nwhile x < 50: x *= 2\nelse: x += 1", 65),
             ("x = 0\nfor i in [1]:\n    break\nelse:\n    x = 9", 0),
             ("x = [a + b for a in 'ab' for b in 'xy' if a + b != 'ay']", ["ax", "bx", "by"]),
             ("x = [1]\nfor i in x:\n    if i < 4: x.append(i + 1)", [1, 2, 3, 4]),
@@ -57,11 +53,9 @@ class TestLanguage:
             ("x = enumerate('a', start=1) + [round(1.26, ndigits=1)]", [(1, "a"), 1.3]),
             ("x = []\nx.append(3)\nx.extend([1, 2])\nx = [x.pop(), len(x)]", [2, 2]),
             ("x = [k + str(v) for k, v in {'a': 1}.items()]", ["a1"]),
-            ("x = list(zip('ab', enumerate('c')))", [("a", (0, "c"))]),
             ("x = max(1, 5, 3) + min([4, 2]) + sum([1, 2]) + abs(-1) + int('7') + round(1.6)", 20),
             ("x = 'aaa'.replace('a', 'b', count=2) + 'aa'.replace('a', 'c', 1)", "bbaca"),
             ("print('a', 1, sep='', end='')\nx = 1", 1),
-            ("print('nothing')\nx = reversed([1, 2])", [2, 1]),
         ],
     )
     def test_a_program_computes_what_python_does(self, source, value):
@@ -80,10 +74,8 @@ class TestLanguage:
 
     def test_nothing_is_run_of_a_program_that_is_not_in_the_language(self):
         called = []
-        assert refuse("click(1)\nimport os", click=called.append) == (
-            "line 2: Import can't be used here"
-        )
-        assert called == []
+        message = refuse("click(1)\nimport os", click=called.append)
+        assert (message, called) == ("line 2: Import can't be used here", [])
 
     def test_an_error_of_a_function_gets_its_line_and_others_pass_through(self):
         def click(error):
@@ -98,17 +90,13 @@ class TestLanguage:
 REFUSED = {
     # Ways out
     "().__class__": "line 1: Attribute can't be used here",
-    "''.__class__.__mro__[1].__subclasses__()": "line 1: Attribute can't be used here",
     "'{0.__class__}'.format(1)": "line 1: str has no method .format()",
     "import os": "line 1: Import can't be used here",
-    "__import__('os')": "line 1: there is no function __import__()",
     "__builtins__": "line 1: the name '__builtins__' has no value",
-    "x = len": "line 1: the name 'len' has no value",
     "click = 1": "line 1: this can't be given a value",
     "x = lambda: 1": "line 1: Lambda can't be used here",
     "[len][0]('x')": "line 1: only a function can be called by its name",
     "def f(): f()": "line 1: FunctionDef can't be used here",
-    "class A: pass": "line 1: ClassDef can't be used here",
     "print(*'ab')": "line 1: Starred can't be used here",
     "print(**{})": "line 1: this can't be done with dict",
     "x = {**{}}": "line 1: Dict can't be used here",
@@ -116,31 +104,25 @@ REFUSED = {
     "x = b'a'": "line 1: Constant can't be used here",
     "x = [1]\nx[0:1] = [2]": "line 2: this can't be given a value",
     "x = (1, 2)\nx[0] += 1": "line 2: this can't be done with tuple and int and int",
-    "x = {}\nx['a'] += 1": "line 2: there is no such entry",
     # Mistakes
-    "x": "line 1: the name 'x' has no value",
+    "x = {}\nx['a'] += 1": "line 2: there is no such entry",
     "1 / 0": "line 1: this divides by zero",
     "{[]: 1}": "line 1: this can't be done with dict and list and int",
-    "'a' + 1": "line 1: this can't be done with str and int",
     "for i in 5: pass": "line 1: this can't be done with int",
     "a, b = [1]": "line 1: 2 values were expected, not 1",
     "1 is 1": "line 1: 'is' can only ask for None, True or False; use == instead",
     "','.join(5)": "line 1: this can't be done with str and int",
-    "sorted([1, 'a'])": "line 1: this can't be done with list",
     "break": "line 1: break and continue belong in a loop",
     "click(": "this is no valid Python",
     "f'{f\"{1}\"}'": "this is no valid Python",
-    "\x00": "this is no valid Python",
     # Numbers and texts without end
     "10 ** 10 ** 10": "line 1: the number is too big",
     "2 ** 255 * 4": "line 1: the number is too big, or not a real one",
     "1 << 10 ** 9": "line 1: LShift can't be used here",
     "0x" + "f" * 5000: "line 1: the number is too big, or not a real one",
     "9" * 5000: "this is no valid Python",
-    "int('9' * 4000)": "line 1: the number is too big, or not a real one",
     "int('z' * 4000, base=36)": "line 1: the number is too big, or not a real one",
     "round(5, -10 ** 9)": "line 1: this can't be done with int and int",
-    "2.0 ** 99999": "line 1: this can't be done with float and int",
     "(-8) ** 0.5": "line 1: the number is too big, or not a real one",
     "'%999999999d' % 1": "line 1: str can't be formatted with %",
     "f'{1:>999999999}'": "line 1: FormattedValue can't be used here",
@@ -149,7 +131,6 @@ REFUSED = {
     "sorted(values=[1])": "line 1: this can't be done with list",
     # Depth
     "-" * 9000 + "1": "the program is nested too deep",
-    "[" * 99 + "]" * 99: "the program is nested too deep",
     "if 1: 1\n" + "elif 1: 1\n" * 200: "the program is nested too deep",
     "[1 " + "for a in 'a' " * 500 + "]": "the program is nested too deep",
     "x = 1\n" * MAX_SOURCE: f"the program has 60000 characters; {MAX_SOURCE} are allowed",
@@ -166,13 +147,9 @@ TOO_MUCH = [
     "x = list(range(10 ** 9))",
     "[a for a in range(10 ** 5) for b in range(10 ** 5)]",
     "x = 'a' * 10 ** 9",
-    "x = 'a'\nwhile 1: x += x",
-    "x = [0]\nwhile 1: x += x",
     "d = {}\nfor i in range(5000): d[i] = i\nx = []\nwhile 1: x += d",
     "x = (0,)\nfor i in range(50): x = (x, x)\ny = {x: 1}",
-    "x = [0]\nfor i in range(50): x = [x, x]\ny = str(x)",
     "x = 'a' * 999\nfor i in '12': x = x.replace('a', x)",
-    "x = 'a' * 999\nfor i in '12': x = x.join(x)",
     "x = 'a' * 9999\nwhile 1: y = 'b' in x",
     "x = list(range(9999))\nwhile 1: y = sorted(x)",
     "x = {}\ni = 0\nwhile 1:\n    x[i] = 'a' * 999\n    i += 1",
@@ -193,33 +170,19 @@ class TestBounds:
             interpret("while 1: tick()", {"tick": lambda: rounds.append(1)}, work=CALL_WORK * 100)
         assert 90 <= len(rounds) <= 100
 
-    def test_a_value_that_costs_too_much_is_never_made(self):
-        """A text is doubled only while the work that is left pays for the result."""
-        sizes = []
-        source = "x = 'a'\nwhile 1:\n    note(len(x))\n    x = x + x"
-        with pytest.raises(ProgramError):
-            interpret(source, {"note": sizes.append})
-        assert sizes == [2**at for at in range(len(sizes))]
-        assert sum(sizes) < MAX_WORK
-
-    def test_a_list_that_contains_itself_is_refused(self):
-        for use in ("x == x", "str(x)", "x in x", "sorted(x)", "x * 2", "show(x)"):
-            assert refuse(f"x = []\nx.append(x)\n{use}", show=lambda value: None) == (
-                "line 3: a list is nested too deep"
-            )
+    @pytest.mark.parametrize("use", ["x == x", "str(x)", "sorted(x)", "x * 2", "show(x)"])
+    def test_a_list_that_contains_itself_is_refused(self, use):
+        source = f"x = []\nx.append(x)\n{use}"
+        assert refuse(source, show=lambda _: None) == "line 3: a list is nested too deep"
 
     @pytest.mark.parametrize(("given", "kind"), [({1}, "set"), ([object()], "object")])
     def test_a_function_may_return_plain_data_only(self, given, kind):
         message = f"line 1: a value of the type {kind} can't be used here"
         assert refuse("x = give()", give=lambda: given) == message
 
-    def test_the_deepest_program_that_is_allowed_fits_the_stack(self):
-        deepest = next(
-            depth
-            for depth in range(MAX_NESTING, 0, -1)
-            if not isinstance(outcome("x = " + "[" * depth + "]" * depth), str)
-        )
-        assert deepest > 40
+    def test_a_deep_program_that_is_allowed_fits_the_stack(self):
+        assert MAX_NESTING > 45
+        assert isinstance(outcome("x = " + "[" * 45 + "]" * 45), dict)
 
 
 def outcome(source):
@@ -248,56 +211,49 @@ ATOMS = st.one_of(
 OPERATORS = st.sampled_from(
     [*"+-*/%@<", "//", "**", "<<", "==", "in", "is", "and", "or", "not in", "if x else"]
 )
-METHODS = st.sampled_from([
-    "append", "extend", "pop", "join", "split", "replace", "lower", "items", "format", "__len__",
-    "index", "count", "strip",
-])  # fmt: skip
-FUNCTIONS = st.sampled_from([
-    "len", "range", "sorted", "sum", "max", "min", "str", "int", "list", "dict", "zip", "enumerate",
-    "round", "click", "print", "f",
-])  # fmt: skip
+METHODS = st.sampled_from(["append", "extend", "pop", "join", "replace", "items", "__len__"])
+FUNCTIONS = st.sampled_from(
+    ["len", "range", "sorted", "sum", "max", "str", "int", "list", "dict", "zip", "round", "click"]
+)
+
+
+def filled(template, *parts):
+    return st.tuples(*parts).map(lambda texts: template.format(*texts))
 
 
 def compound(inner):
+    several = st.lists(inner, min_size=1, max_size=3).map(", ".join)
     return st.one_of(
-        st.tuples(inner, OPERATORS, inner).map(lambda t: f"({t[0]} {t[1]} {t[2]})"),
-        st.lists(inner, max_size=3).map(lambda many: f"[{', '.join(many)}]"),
-        st.lists(inner, max_size=3).map(lambda many: f"({', '.join(many)},)" if many else "()"),
-        st.tuples(inner, inner).map(lambda t: f"{{{t[0]}: {t[1]}}}"),
-        st.tuples(inner, inner).map(lambda t: f"{t[0]}[{t[1]}]"),
-        st.tuples(inner, inner, inner).map(lambda t: f"{t[0]}[{t[1]}:{t[2]}]"),
-        st.tuples(inner, METHODS, inner).map(lambda t: f"{t[0]}.{t[1]}({t[2]})"),
-        st.tuples(inner, METHODS, inner, inner).map(lambda t: f"{t[0]}.{t[1]}({t[2]}, {t[3]})"),
-        st.tuples(FUNCTIONS, st.lists(inner, max_size=3)).map(
-            lambda t: f"{t[0]}({', '.join(t[1])})"
-        ),
-        st.tuples(inner, NAMES, inner, inner).map(
-            lambda t: f"[{t[0]} for {t[1]} in {t[2]} if {t[3]}]"
-        ),
-        inner.map(lambda one: f"f'{{{one}}}'"),
-        inner.map(lambda one: f"-{one}"),
+        filled("({} {} {})", inner, OPERATORS, inner),
+        filled("[{}]", several),
+        filled("({},)", several),
+        filled("{{{}: {}}}", inner, inner),
+        filled("{}[{}]", inner, inner),
+        filled("{}[{}:{}]", inner, inner, inner),
+        filled("{}.{}({})", inner, METHODS, several),
+        filled("{}({})", FUNCTIONS, several),
+        filled("[{} for {} in {} if {}]", inner, NAMES, inner, inner),
+        filled("f'{{{}}}'", inner),
+        filled("-{}", inner),
     )
 
 
 EXPRESSIONS = st.recursive(ATOMS, compound, max_leaves=12)
 SIMPLE = st.one_of(
     EXPRESSIONS,
-    st.tuples(NAMES, st.sampled_from(["=", "+=", "*=", "**="]), EXPRESSIONS).map(" ".join),
-    st.tuples(NAMES, EXPRESSIONS, EXPRESSIONS).map(lambda t: f"{t[0]}[{t[1]}] = {t[2]}"),
-    st.tuples(NAMES, NAMES, EXPRESSIONS).map(lambda t: f"{t[0]}, {t[1]} = {t[2]}"),
+    filled("{} {} {}", NAMES, st.sampled_from(["=", "+=", "*=", "**="]), EXPRESSIONS),
+    filled("{}[{}] = {}", NAMES, EXPRESSIONS, EXPRESSIONS),
+    filled("{}, {} = {}", NAMES, NAMES, EXPRESSIONS),
     st.sampled_from(["break", "continue", "pass", "del x", "import os", "return"]),
 )
 
 
 def blocks(inner):
-    def indented(lines):
-        return "\n".join(f"    {line}" for one in lines for line in one.split("\n")) or "    pass"
-
-    body = st.lists(inner, max_size=3).map(indented)
+    body = st.lists(inner, min_size=1, max_size=3).map("\n".join).map(lambda c: indent(c, "    "))
     return st.one_of(
-        st.tuples(EXPRESSIONS, body, body).map(lambda t: f"if {t[0]}:\n{t[1]}\nelse:\n{t[2]}"),
-        st.tuples(EXPRESSIONS, body).map(lambda t: f"while {t[0]}:\n{t[1]}"),
-        st.tuples(NAMES, EXPRESSIONS, body).map(lambda t: f"for {t[0]} in {t[1]}:\n{t[2]}"),
+        filled("if {}:\n{}\nelse:\n{}", EXPRESSIONS, body, body),
+        filled("while {}:\n{}", EXPRESSIONS, body),
+        filled("for {} in {}:\n{}", NAMES, EXPRESSIONS, body),
     )
 
 
@@ -327,7 +283,7 @@ def compare_with_python(source):
 class TestAnyProgram:
     """Generated programs end within their bounds, or with a `ProgramError`."""
 
-    @settings(max_examples=20, deadline=None)
+    @settings(max_examples=10, deadline=None)
     @given(PROGRAMS)
     @example("x = y = [1]\nx += y\nfor i in x: x.pop()")
     @example("x = sorted([], [])")
