@@ -49,10 +49,8 @@ class SeleniumGrid:
         # Debian's is a script, of which the driver would leave the browser behind.
         program = Path("/usr/lib/chromium", Path(browser).name)
         binary = str(program) if program.exists() else browser
-        stereotype = {
-            "browserName": "chrome",
-            "goog:chromeOptions": {"binary": binary, "args": ["--no-sandbox"]},
-        }
+        options = {"binary": binary, "args": ["--no-sandbox"]}
+        stereotype = {"browserName": "chrome", "goog:chromeOptions": options}
         self._log = folder / "grid.log"
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
@@ -89,9 +87,9 @@ class SeleniumGrid:
         """End a session, as its node does where it has been idle."""
         self._ask("DELETE", f"/session/{session}")
 
-    def wait(self, seconds=90):
+    def wait(self):
         """Wait until the Grid is up and nobody has a session."""
-        end = time.monotonic() + seconds
+        end = time.monotonic() + 90
         while True:
             with contextlib.suppress(OSError):
                 if self._ask("GET", "/status")["ready"] and not self.sessions():

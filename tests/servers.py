@@ -1,6 +1,7 @@
 """Model servers on the loopback interface, whose answers a test decides."""
 
 import contextlib
+import http.client
 import json
 import socketserver
 import threading
@@ -87,23 +88,23 @@ class ChatServer(LoopbackServer):
                 kind, answer = EVENT_STREAM, api.stream(answer).encode()
         return status, kind, answer if isinstance(answer, bytes) else json.dumps(answer).encode()
 
-    def send(self, http, status, kind, content):
-        http.send_response(status)
+    def send(self, handler, status, kind, content):
+        headers = {"Content-Type": kind, "Set-Cookie": "session=secret-cookie"}
         if self.retry_after and status != 200:
-            http.send_header("Retry-After-Ms", str(1000 * self.retry_after))
+            headers["Retry-After-Ms"] = 1000 * self.retry_after
         if self.encode:
             content = self.encode(content)
-            http.send_header("Content-Encoding", "gzip")
-        http.send_header("Content-Type", kind)
-        http.send_header("Content-Length", str(len(content)))
-        http.send_header("Set-Cookie", "session=secret-cookie")
-        http.end_headers()
-        http.wfile.write(content)
+            headers["Content-Encoding"] = "gzip"
+        handler.send_response(status)
+        for name, value in (headers | {"Content-Length": len(content)}).items():
+            handler.send_header(name, str(value))
+        handler.end_headers()
+        handler.wfile.write(content)
 
     def completion(self, text, model="m"):
+        """A chat completion with a number of its own."""
         number = len(self.requests)
-        own = {"id": f"chatcmpl-{number}", "created": 1_700_000_000 + number}
-        return completion(text, model) | own
+        return completion(text, model) | {"id": f"chatcmpl-{number}", "created": 1_700_000_000}
 
 
 class RawServer(LoopbackServer):
@@ -120,12 +121,9 @@ class RawServer(LoopbackServer):
 
         class Handler(socketserver.StreamRequestHandler):
             def handle(self):
-                length = 0
-                while (line := self.rfile.readline()) not in (b"\r\n", b""):
-                    name, _, value = line.partition(b":")
-                    if name.lower() == b"content-length":
-                        length = int(value)
-                self.rfile.read(length)
+                self.rfile.readline()
+                headers = http.client.parse_headers(self.rfile)
+                self.rfile.read(int(headers.get("Content-Length", 0)))
                 server.requests += 1
                 with contextlib.suppress(ConnectionError):  # the client may be gone by now
                     for piece in server.answer(server.requests):

@@ -77,7 +77,6 @@ def test_a_name_that_is_taken_is_an_error_that_names_both_files(folder):
     [
         ("a b.html", "can't be called 'a b'; use letters"),
         ("seite-ä.html", "can't be called 'seite-ä'"),
-        ("a*.html", r"can't be called 'a\*'"),
         ("my shop/pay.html", "can't be called 'my shop'"),
         ("paper.html", "its task would be called 'paper', which selects tasks of the miniwob"),
         ("other/x.html", "its category would be called 'other', which selects"),
