@@ -1,4 +1,4 @@
-"""A recorded conversation with tools, as the commands show it and as it drifts."""
+"""A recorded conversation with tools, as the commands show it."""
 
 import pytest
 from chatting import CHATTING, click_save
@@ -51,7 +51,7 @@ def chatting(project, chat_server):
     return project
 
 
-def test_a_recorded_conversation_is_shown_and_a_changed_tool_is_drift_that_names_it(chatting, call):
+def test_a_recorded_conversation_is_shown(chatting, call):
     assert call("show", ITEM) == (0, SHOWN, "")
     second = call("show", ITEM, "--full")[1].partition("\ncall 2")[2]
     assert "tools:" not in second
@@ -72,20 +72,4 @@ def test_a_recorded_conversation_is_shown_and_a_changed_tool_is_drift_that_names
     assert second == (
         "=== call 2: act, trial 1, step 1 ===\n… 3 earlier messages\n"
         "[tool]\nThe screen: Menu, Save, Quit"
-    )
-    changed = CHATTING.replace(
-        "Enter])\n", 'Enter])\n    TOOLS[0]["function"]["description"] += " Gently."\n', 1
-    )
-    chatting.makeconftest(FAKE_PAGE + changed)
-    result = chatting.runpytest("-k", "click-menu-2/1")
-    assert result.parseoutcomes() == {"drifted": 1, "deselected": 11}
-    result.stdout.fnmatch_lines(
-        [
-            "     1  the agent changed: the tool click: description",
-            "  the agent: the tool click: description",
-            "tools:",
-            '    "click": {',
-            '-     "description": "*',
-            '+     "description": "* Gently.",',
-        ]
     )

@@ -11,22 +11,6 @@ import pytest
 from projects import FAKE_PAGE, TEST_FILE
 from shown_episode import EPISODE
 
-FRAIL_PAGE = (
-    FAKE_PAGE.replace("return FakeEnvironment(", "return Frail(")
-    + """
-    from pytest_miniwob_agent import BrowserLost
-
-    class Frail(FakeEnvironment):
-        left = 3  # actions until it is lost
-
-        def step(self, action):
-            self.left -= 1
-            if not self.left:
-                raise BrowserLost("it crashed")
-            return super().step(action)
-"""
-)
-
 
 def files(folder):
     """All files of a folder but what Python and pytest keep for themselves."""
@@ -105,14 +89,6 @@ class TestReplay:
         assert status == 1
         assert "goal: Open the menu and click Save, for click-menu-2 2\n" in out
         assert re.search(r"\nRecord it with: pytest .*--miniwob-record=new_episodes\n", out)
-
-    def test_an_episode_that_begins_again_after_a_lost_browser_is_shown_again(self, recorded, call):
-        recorded.makeconftest(FRAIL_PAGE)
-        status, out, _ = call("show", "click-menu-2/1")
-        assert status == 0
-        first, again = out.split("\nThe browser was lost: the episode begins again in a new one.\n")
-        assert "\naction 0: click id=1\n" in first
-        assert f"item: n-screen-n-step/click-menu-2/1\n{again}" == EPISODE
 
     def test_nothing_is_written(self, recorded, call):
         before = {path: path.stat().st_mtime_ns for path in files(recorded.path)}

@@ -106,10 +106,9 @@ class TestResults:
     def test_runs_of_named_and_of_last_failed_items_say_so(self, baseline, run, project):
         name = next(project.path.glob("test_*.py")).name
         named = f"{name}::test_solves[{OTHER_MENU}]"
-        for args, reason in (
-            ([named], "only tests that were named"), (["--lf"], "only what failed last")
-        ):  # fmt: skip
-            run("-p", "cacheprovider", "--miniwob-results=part.jsonl", *args)
+        reasons = {named: "only tests that were named", "--lf": "only what failed last"}
+        for argument, reason in reasons.items():
+            run("-p", "cacheprovider", "--miniwob-results=part.jsonl", argument)
             part = read_results(project.path / "part.jsonl")
             assert part.partial[0] == reason
             assert [result.case for result in part.results] == [OTHER_MENU]
@@ -230,16 +229,6 @@ class TestItems:
 
 
 class TestMissing:
-    def test_items_of_the_baseline_that_are_gone_fail_the_run(self, baseline, run, project):
-        for path in project.path.glob("test_*.py"):
-            path.write_text(path.read_text().replace("seeds=[1, 2]", "seeds=[1]"))
-        result = run("--miniwob-baseline=base.jsonl")
-        result.assert_outcomes(passed=6)
-        assert result.ret == pytest.ExitCode.TESTS_FAILED
-        result.stdout.fnmatch_lines(
-            ["gate items: FAILED", "  6 items of the baseline did not run", f"    {OTHER_MENU}"]
-        )
-
     def test_a_task_that_a_marker_lost_is_missing_whatever_the_arguments(
         self, baseline, run, project
     ):
@@ -320,22 +309,30 @@ class TestOtherGates:
 
 
 class TestSettings:
-    def test_baseline_and_gate_may_be_in_the_ini_file(self, baseline, run, project):
-        project.makeini(
-            "[pytest]\nminiwob_model = m\naddopts = -p no:randomly\n"
-            "miniwob_baseline = base.jsonl\nminiwob_gate = paired\n"
-        )
-        run().stdout.fnmatch_lines(["gate paired:0.05: passed"])
-
-    def test_the_model_and_limits_that_differ_are_shown(self, baseline, project, chat_server):
+    @pytest.mark.parametrize(
+        ("args", "hint"),
+        [
+            (["-k", "click-menu-2"], "run all items with --miniwob-results=base.jsonl and*"),
+            (["--miniwob-results=new.jsonl"], "replay this run with --miniwob-results=base.*"),
+            (["--miniwob-results=base.jsonl"], "this run is the next baseline: commit base.jsonl"),
+        ],
+        ids=["part", "other file", "same file"],
+    )
+    def test_a_changed_set_up_is_shown_and_how_to_keep_it(
+        self, baseline, project, chat_server, args, hint
+    ):
         project.makeini("[pytest]\nminiwob_model = m2\n")
         chat_server.reply = lose()
+        server = f"--miniwob-base-url={chat_server.url}"
         result = project.runpytest(
-            "--miniwob-record=all", f"--miniwob-base-url={chat_server.url}", "-k", "click-menu-2",
-            "--miniwob-baseline=base.jsonl",
-        )  # fmt: skip
+            "--miniwob-record=all", server, "--miniwob-baseline=base.jsonl", *args
+        )
         result.stdout.fnmatch_lines(
-            ["model: m -> m2", "warning: limits: 2 trials, * -> 5 trials, *"]
+            [
+                "model: m -> m2",
+                "warning: limits: 2 trials, * -> 5 trials, *",
+                f"if the change is kept, {hint}",
+            ]
         )
 
     def test_the_first_run_of_all_writes_its_own_baseline(self, baseline, run, project):
@@ -347,18 +344,14 @@ class TestSettings:
         run(*args).assert_outcomes(passed=11, xfailed=1)
 
     @pytest.mark.parametrize(
-        ("args", "message"),
+        ("option", "message"),
         [
-            (["--miniwob-baseline=none.jsonl"], "*no results file *none.jsonl*"),
-            (["--miniwob-baseline=git:main"], "*git:main*"),
-            (
-                ["--miniwob-gate=pared", "--miniwob-results=x"],
-                "*unknown gate 'pared' (did you mean paired?)*",
-            ),
+            ("baseline=none.jsonl", "*no results file *none.jsonl*"),
+            ("gate=pared", "*gate 'pared' is not valid (did you mean paired?)*"),
         ],
     )
-    def test_a_wrong_baseline_or_gate_is_a_usage_error(self, baseline, run, args, message):
-        result = run(*args)
+    def test_a_wrong_baseline_or_gate_is_a_usage_error(self, run, option, message):
+        result = run(f"--miniwob-{option}", "--miniwob-results=x")
         assert result.ret == pytest.ExitCode.USAGE_ERROR
         result.stderr.fnmatch_lines([message])
 

@@ -155,20 +155,8 @@ def test_each_plugin_records_and_replays_its_own_calls(
         assert (session.asked(), session.cassettes()) == ([], before)
 
 
-BLOCK = ["--record-mode=once", "--block-network", "--allowed-hosts=127.0.0.1,localhost"]
-
-
-@pytest.mark.parametrize(
-    ("plugin", "args"),
-    [
-        pytest.param("recording", BLOCK, id="recording"),
-        pytest.param("vcr", ["--vcr-record=once"], id="vcr", marks=pytest.mark.sweep),
-    ],
-)
-def test_requests_to_the_browsers_driver_are_neither_recorded_nor_blocked(
-    pytester, monkeypatch, plugin, args
-):
-    load_only(monkeypatch, plugin)
+def test_requests_to_the_browsers_driver_are_neither_recorded_nor_blocked(pytester, monkeypatch):
+    load_only(monkeypatch, "recording")
     pytester.makepyfile(
         """
         import pytest
@@ -183,7 +171,9 @@ def test_requests_to_the_browsers_driver_are_neither_recorded_nor_blocked(
         f"--miniwob-cassettes={ROOT / 'cassettes'}",
         "--miniwob-model=claude",
         '--miniwob-llm-params={"temperature": 0}',
-        *args,
+        "--record-mode=once",
+        "--block-network",
+        "--allowed-hosts=127.0.0.1,localhost",
     )
     result.assert_outcomes(passed=1)
     assert not list(pytester.path.rglob("*.yaml"))

@@ -66,13 +66,14 @@ class TestRunFinished:
             (
                 "1 / 0",
                 [
-                    "run_finished() of the agent counting failed:", "Traceback*",
+                    "run_finished() of the agent counting failed:",
+                    "Traceback*",
                     "ZeroDivisionError: division by zero",
                 ],
             ),
         ],
         ids=["error", "bug"],
-    )  # fmt: skip
+    )
     def test_an_error_of_it_fails_the_run_with_its_message(self, run, failure, lines):
         finish = FINISH.replace("return", f"{failure} #")
         result = run(finish, "--miniwob-results=results.jsonl", "-q")
@@ -107,27 +108,16 @@ def test_files_that_cannot_be_written_fail_the_run(run):
     assert (run.path / "finished").exists()
 
 
-class TestReportFolder:
-    """The folder that `--miniwob-report` names."""
-
-    def test_one_that_holds_something_else_is_refused_before_the_run(self, run):
-        (run.path / "taken").mkdir()
-        (run.path / "taken/file").touch()
-        (run.path / "answers.jsonl").write_text("not read\n")
-        result = run(
-            FINISH, "--miniwob-report=taken", "--miniwob-record=defer",
-            "--miniwob-answers=answers.jsonl",
-        )  # fmt: skip
-        assert result.ret == pytest.ExitCode.USAGE_ERROR
-        result.stderr.fnmatch_lines(["*--miniwob-report: *taken contains files that are not *"])
-
-    def test_it_is_neither_checked_nor_written_by_collecting(self, run):
-        (run.path / "taken").mkdir()
-        (run.path / "taken/file").touch()
-        for folder in ("taken", "new"):
-            result = run("", f"--miniwob-report={folder}", "--collect-only")
-            assert result.ret == pytest.ExitCode.OK
-        assert not (run.path / "new").exists()
+def test_a_report_folder_that_holds_something_else_is_refused_before_the_run(run):
+    (run.path / "taken").mkdir()
+    (run.path / "taken/file").touch()
+    result = run(FINISH, "--miniwob-report=taken")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--miniwob-report: *taken contains files that are not *"])
+    for folder in ("taken", "new"):  # neither checked nor written by collecting
+        result = run("", f"--miniwob-report={folder}", "--collect-only")
+        assert result.ret == pytest.ExitCode.OK
+    assert not (run.path / "new").exists()
 
 
 def test_a_keyboard_interrupt_leaves_the_calls_and_results_that_are_there(run, chat_server):
@@ -140,9 +130,11 @@ def test_a_keyboard_interrupt_leaves_the_calls_and_results_that_are_there(run, c
             env.step(Click(2))
 """
     result = run.in_subprocess(
-        lines, "--miniwob-record=once", f"--miniwob-base-url={chat_server.url}",
+        lines,
+        "--miniwob-record=once",
+        f"--miniwob-base-url={chat_server.url}",
         "--miniwob-results=results.jsonl",
-    )  # fmt: skip
+    )
     assert result.ret == pytest.ExitCode.INTERRUPTED
     result.stdout.fnmatch_lines(
         [

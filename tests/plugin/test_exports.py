@@ -86,40 +86,6 @@ def test_allure_gets_an_expected_failure_as_skipped(run):
     assert check_allure(run.path / "expected") == ["passed", "skipped"]
 
 
-def test_of_an_item_that_runs_again_the_last_run_is_reported(record):
-    record.makeconftest(
-        FAKE_PAGE
-        + """
-    from _pytest.runner import runtestprotocol
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_protocol(item, nextitem):
-        runtestprotocol(item, nextitem=nextitem, log=False)
-        if item.name.endswith("2]"):
-            item.stash["again"] = True
-        item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-        runtestprotocol(item, nextitem=nextitem)
-        return True
-
-    @pytest.fixture(autouse=True)
-    def gone(request):
-        request.node.user_properties.append(("miniwob_note", "mine"))
-        if "again" in request.node.stash:
-            raise OSError("the server is gone")
-"""
-    )
-    result = record.runpytest("--junitxml=junit.xml", "-k", "click-menu-2")
-    result.assert_outcomes(passed=1, errors=1)
-    cases = {
-        case.get("name")[-2]: [pair.get("name") for pair in case.iter("property")]
-        for case in ElementTree.parse(record.path / "junit.xml").iter("testcase")
-    }
-    assert sorted(cases["1"]) == sorted(set(cases["1"]))
-    assert {"miniwob_solved_at", "miniwob_note"} <= set(cases["1"])
-    assert sorted(cases["2"]) == sorted(set(cases["2"]))
-    assert "miniwob_solved_at" not in cases["2"]
-
-
 def check_junit(path):
     cases = {
         re.search(r"/(\d)\]", case.get("name"))[1]: case

@@ -18,7 +18,6 @@ pytestmark = pytest.mark.sweep
 
 PLAN = (REFLECTIVE_PROMPTS / "plan.txt").read_text("utf-8")
 LAST_STEP = PLAN[PLAN.index(" Do not leave out a last step") : PLAN.index("\n\nAnswer with")]
-PLAN_ALL = "Plan all the actions towards the goal"
 
 SUITE = """
     import pytest
@@ -43,16 +42,11 @@ WEAK = {"click-pie/1", "email-inbox/1", "navigate-tree/1"}
 """The items that the model does not solve with the prompt of main."""
 
 WORSE = WEAK | {"click-menu-2/1", "email-inbox/2", "navigate-tree/2"}
-BETTER = {"click-pie/1"}
 
 
 def answer(prompt):
     """Reply as the model: for the items that it does not solve, it clicks the wrong entry."""
-    lost = WEAK
-    if "Think first." in prompt:
-        lost = BETTER
-    elif "Plan all" in prompt and LAST_STEP not in prompt:
-        lost = WORSE
+    lost = WORSE if "Plan all" in prompt and LAST_STEP not in prompt else WEAK
     goal = re.search(r"click Save, for (\S+) (\d+)", prompt)
     fails = goal is not None and f"{goal[1]}/{goal[2]}" in lost
     reply = solve_menu(prompt)
@@ -103,10 +97,6 @@ class Story:
         self.git("add", ".")
         self.git("commit", "-qm", message)
 
-    def change(self, old, new):
-        self.git("checkout", "-qb", "change")
-        self.plan.write_text(PLAN.replace(old, new), "utf-8")
-
     def record(self, *args):
         url = f"--miniwob-base-url={self.server.url}"
         return self.project.runpytest(*args, "--miniwob-record=new_episodes", url)
@@ -123,27 +113,23 @@ class Story:
         kept = ("PATH", "HOME", "PYTEST_ADDOPTS")  # conftest blocks other plugins by the last
         env = {name: os.environ[name] for name in kept if name in os.environ}
         env |= {"COLUMNS": "80", "OPENAI_BASE_URL": nowhere, "ALL_PROXY": nowhere}
-        run = subprocess.run(
-            [sys.executable, "-m", "pytest", "--miniwob-results=again.jsonl", "-n2",
-             "--miniwob-baseline=git:origin/main", "--miniwob-gate=paired"],
-            cwd=clone, env=env, capture_output=True, encoding="utf-8",
-        )  # fmt: skip
+        options = ("results=again.jsonl", "baseline=git:origin/main", "gate=paired")
+        command = [sys.executable, "-m", "pytest", "-n2", *(f"--miniwob-{o}" for o in options)]
+        run = subprocess.run(command, cwd=clone, env=env, capture_output=True, encoding="utf-8")
         assert str(self.project.path) not in run.stdout
         assert (clone / "again.jsonl").read_bytes() == self.results.read_bytes(), run.stdout
         return run
 
 
-def named(lines, change):
-    """The cases that the gate lists with this change; long lines are wrapped."""
-    return set(re.findall(rf"(\S+): {re.escape(change)}", " ".join(" ".join(lines).split())))
-
-
-LOST = "solved in trial 1 -> unsolved (failed)"
-WON = "unsolved (failed) -> solved in trial 1"
+def lost_by(lines):
+    """The cases that the gate lists as lost; long lines are wrapped."""
+    text = " ".join(" ".join(lines).split())
+    return set(re.findall(r"(\S+): solved in trial 1 -> unsolved \(failed\)", text))
 
 
 def test_a_worse_prompt_drifts_and_is_red(story):
-    story.change(LAST_STEP, "")
+    story.git("checkout", "-qb", "change")
+    story.plan.write_text(PLAN.replace(LAST_STEP, ""), "utf-8")
     asked = len(story.server.requests)
 
     # The effect of the change, without a model call.
@@ -168,38 +154,10 @@ def test_a_worse_prompt_drifts_and_is_red(story):
     assert len(story.server.requests) - asked == 20  # the summaries fit as they are
     assert result.parseoutcomes() == {"passed": 4, "failed": 3, "xfailed": 3}
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    assert named(result.outlines, LOST) == cases(WORSE - WEAK)
-    assert named(result.outlines, WON) == set()
+    assert lost_by(result.outlines) == cases(WORSE - WEAK)
     assert unsolved(story.results) == cases(WORSE)
     story.commit("Shorten the plan prompt")
 
     run = story.elsewhere()
     assert "3 regressed" in run.stdout
-    assert named(run.stdout.splitlines(), LOST) == cases(WORSE - WEAK)
-
-
-def test_progress_of_a_better_prompt_becomes_the_baseline(story):
-    story.change(PLAN_ALL, f"Think first. {PLAN_ALL}")
-    result = story.record("--miniwob-results=head.jsonl")
-    assert result.parseoutcomes() == {"passed": 7, "progressed": 2, "xfailed": 1}
-    assert result.ret == pytest.ExitCode.OK
-    assert named(result.outlines, WON) == cases(WEAK - BETTER)
-    hint = "if the change is kept, replay this run with --miniwob-results=results.jsonl and*"
-    result.stdout.fnmatch_lines([hint])
-    story.project.runpytest("-k", "email-inbox").stdout.fnmatch_lines(
-        ["if the change is kept, run all items with --miniwob-results=results.jsonl and*"]
-    )
-
-    # Commit it as the baseline, so that losing an item again is a regression.
-    result = story.project.runpytest("--miniwob-results=results.jsonl")
-    assert result.ret == pytest.ExitCode.OK
-    result.stdout.fnmatch_lines(
-        [
-            "if the change is kept, this run is the next baseline: commit results.jsonl",
-            "results: results.jsonl",
-        ]
-    )
-    assert unsolved(story.results) == cases(BETTER)
-    story.project.runpytest().assert_outcomes(passed=9, xfailed=1)
-    story.commit("Let the model think first")
-    assert story.elsewhere().returncode == pytest.ExitCode.OK
+    assert lost_by(run.stdout.splitlines()) == cases(WORSE - WEAK)

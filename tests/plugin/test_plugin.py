@@ -1,7 +1,6 @@
 """The plugin as its users meet it: whole pytest runs, on fake pages."""
 
 import json
-import os
 
 from projects import FAKE_PAGE, solve_menu
 
@@ -186,27 +185,6 @@ class TestSettings:
         assert parameters(*given) == {"model": "n", "seed": 3}
         project.makeini('[pytest]\nminiwob_model = k\nminiwob_llm_params = {"seed": 4}\n')
         assert parameters() == {"model": "k", "seed": 4}
-
-    def test_steps_and_the_folder_of_cassettes_can_be_chosen(self, project, chat_server):
-        chat_server.reply = lambda prompt: "hold CTRL\n" * 10
-        result = record_one(
-            project, chat_server, "--miniwob-steps=3", "--miniwob-trials=1",
-            "--miniwob-cassettes=tapes",
-        )  # fmt: skip
-        result.stdout.fnmatch_lines(
-            ["trial 1: STEP_LIMIT, 3 actions are used up", "  2. hold CTRL"]
-        )
-        assert (project.path / "tapes/reflective/m/click-menu-2/1.yaml").exists()
-
-    def test_paths_of_the_ini_file_hold_in_another_working_directory(self, record, monkeypatch):
-        record.makeini(
-            "[pytest]\nminiwob_model = m\naddopts = -p no:randomly\nminiwob_prompts = mine\n"
-        )
-        record.mkdir("mine").joinpath("actions.txt").write_text("Just click.")
-        monkeypatch.chdir(record.mkdir("below"))
-        result = record.runpytest(os.pardir, "-k", "click-menu-2/1")
-        assert result.parseoutcomes() == {"drifted": 1, "deselected": 11}
-        result.stdout.fnmatch_lines(["+ Just click."])
 
 
 def test_the_command_that_records_an_item_works_from_where_it_is_shown(project, monkeypatch):

@@ -1,6 +1,7 @@
 """Runs with pytest-rerunfailures, which runs an item again if it failed: the last run counts."""
 
 import json
+import xml.etree.ElementTree as ElementTree
 
 import pytest
 from projects import FAKE_PAGE, INNER_RUNS, solve_menu
@@ -42,7 +43,9 @@ def test_an_error_that_a_rerun_heals_leaves_the_run_green(run, chat_server):
     lost_once = FAKE_PAGE.replace("return FakeEnvironment", "return LostOnce") + LOST_ONCE
     run.project.makeconftest(lost_once)
     chat_server.reply = solve_menu
-    result = run("--miniwob-record=new_episodes", "--miniwob-results=results.jsonl")
+    result = run(
+        "--miniwob-record=new_episodes", "--miniwob-results=results.jsonl", "--junitxml=junit.xml"
+    )
     assert result.parseoutcomes() == {"passed": 2, "rerun": 2, "deselected": 10}
     assert result.ret == pytest.ExitCode.OK
     # Three calls each: the rerun replays those that the first run has paid for.
@@ -54,6 +57,9 @@ def test_an_error_that_a_rerun_heals_leaves_the_run_green(run, chat_server):
             "results: results.jsonl",
         ]
     )
+    for case in ElementTree.parse(run.project.path / "junit.xml").iter("testcase"):
+        names = [pair.get("name") for pair in case.iter("property")]
+        assert ("miniwob_solved_at" in names) != ("miniwob_reason" in names)
     _, *lines = (run.project.path / "results.jsonl").read_text().splitlines()
     assert [json.loads(line)["outcome"] for line in lines] == ["solved", "solved"]
 

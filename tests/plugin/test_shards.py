@@ -119,6 +119,14 @@ class TestSplits:
             assert run_shard(suite, group, 2, *arguments, f"r{group}").ret == 0
         assert read_results("2.jsonl").results == ()
         assert merge(2, capsys)[0] == 0
+        for folders, message in (
+            (["r1"], "missing of 2 shards: 2; run what is missing"),
+            (["r1", "none"], "there is no none/data/index.js: name the folder of a report"),
+            (["r1", "r"], "r is one of the reports that are to be merged"),
+        ):
+            assert main(["report", "merge", *folders, "-o", "r"]) == 2
+            assert message in capsys.readouterr().err
+        assert not Path("r").exists()
         assert main(["report", "merge", "r1", "r2", "-o", "r"]) == 0
         result = run_shard(suite, 1, 2, "-k", "no-such-item")
         assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
@@ -141,20 +149,3 @@ class TestOtherSplitters:
         assert merge(2, capsys)[0] == 0
         results = read_results("all.jsonl")
         assert (len(results.results), results.partial) == (10, ("2 items deselected",))
-
-
-class TestReports:
-    def test_what_is_not_the_report_of_a_shard_is_an_error(self, suite, capsys):
-        run_shard(suite, 1, 2, "--miniwob-report=r1")
-        run(suite, "-k", "click-menu-2", "--miniwob-report=whole")
-        Path("none").mkdir()
-        for folders, message in (
-            (["r1"], "missing of 2 shards: 2; run what is missing"),
-            (["r1", "whole"], "whole does not come from a shard: "),
-            (["r1", "none"], "there is no none/data/index.js: name the folder of a report"),
-            (["r1", "r1"], "shard 1 of 2 is given twice"),
-            (["r1", "r"], "r is one of the reports that are to be merged"),
-        ):
-            assert main(["report", "merge", *folders, "-o", "r"]) == 2
-            assert message in capsys.readouterr().err
-        assert not Path("r").exists()
