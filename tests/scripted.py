@@ -4,13 +4,29 @@ from pytest_miniwob_agent.core.case import Case, Limits
 from pytest_miniwob_agent.core.events import Acted, Reflected, TrialEnded
 from pytest_miniwob_agent.core.observations import Element
 from pytest_miniwob_agent.episode import run_episode
-from pytest_miniwob_agent.testing import ScriptedLLM
+from pytest_miniwob_agent.testing import FakeEnvironment, ScriptedLLM
 
 CASE = Case("fake", "other", 0)
 
 
 def button(id, text, **more):
     return Element(id, "button", text, **more)
+
+
+def menu(right, *wrong):
+    """A page whose button Menu opens a menu with the entries 3 to 5, of which one is right."""
+    menu = button(1, "Menu")
+    screens = {
+        "start": [menu, button(2, "Help")],
+        "open": [menu, button(3, "Save"), button(4, "Print"), button(5, "Quit")],
+    }
+    rewards = {("open", f"click id={id}"): -1.0 for id in wrong}
+    rewards["open", f"click id={right}"] = 1.0
+    return FakeEnvironment("Choose", screens, {("start", "click id=1"): "open"}, rewards)
+
+
+def advice(step, action):
+    return f"For action index={step}, you should {action}."
 
 
 def play(agent, env, replies, **limits):

@@ -27,7 +27,7 @@ def test_values_are_filled_in_literally(tmp_path):
     [
         (
             "$action on $scren",
-            r"ground\.txt: this prompt has no value \$scren; its values are \$action, \$screen",
+            r"ground\.txt: this prompt has no value \$scren; its values are \$ac",
         ),
         ("$action only", r"ground\.txt: this prompt must contain \$screen"),
         ("$action $screen for 5$", r"ground\.txt: a \$ without a name"),

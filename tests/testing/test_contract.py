@@ -20,10 +20,7 @@ from pytest_miniwob_agent import (
 )
 from pytest_miniwob_agent.testing import agent_contract
 
-TOOLS = tools_of([Click])
-
 CLICK = Completion("", tool_calls=(ToolCall("1", "click", '{"element": 1}'),))
-
 
 ACT = "its_good_replies_make_it_act"
 JUDGED = "a_trial_is_over_when_the_page_has_judged"
@@ -241,7 +238,7 @@ class WithTools:
     def trial(self, env, llm):
         goal = env.reset().goal.encode("utf-8", "replace").decode()
         messages = [{"role": "user", "content": f"How to {goal}?"}]
-        while calls := (answer := llm.chat(messages, "act", tools=TOOLS)).tool_calls:
+        while calls := (answer := llm.chat(messages, "act", tools=tools_of([Click]))).tool_calls:
             messages.append(answer.message)
             for call in calls:
                 transition = self.act(env, call)
@@ -263,8 +260,7 @@ class TrustsTheArguments(WithTools):
 
 def contract_tests(agent):
     """The tests of the contract for an agent, by name."""
-    replies = [CLICK] if issubclass(agent, WithTools) else ["click id=1"]
-    contract = agent_contract(agent, replies)()
+    contract = agent_contract(agent, [CLICK if issubclass(agent, WithTools) else "click id=1"])()
     return {name: getattr(contract, name) for name in dir(contract) if name.startswith("test_")}
 
 

@@ -60,7 +60,6 @@ class TestPlan:
                 "plan": ["1. save"],
                 "critique": ["The menu is closed."],
                 "improve": ["1. open\n2. save"],
-                "task": ["movemouse //button", SAVE],
                 "state": ["clickxpath //button", SAVE],
             }
         )

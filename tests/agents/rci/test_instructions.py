@@ -25,14 +25,10 @@ from pytest_miniwob_agent.agents.rci.instructions import (
         ('clickxpath "//a"', "clickxpath", "//a"),
         ("**clickxpath //***", "clickxpath", "//*"),
         ("clickxpath //a[1].", "clickxpath", "//a[1]"),
-        ("clickxpath //a/..", "clickxpath", "//a/.."),
         ("Instruction: clickxpath //a", "clickxpath", "//a"),
-        ("The next instruction should be `clickxpath //a`.", "clickxpath", "//a"),
         ("- Step 3: clickxpath //a", "clickxpath", "//a"),
         ("The menu is closed.\nclickxpath //a\nclickxpath //b", "clickxpath", "//a"),
-        ("clickoption //option[2]", "clickoption", "//option[2]"),
         ("type Vel id at.", "type", "Vel id at."),
-        ("type \u201cVel\u201d", "type", "Vel"),
         ("`type it's`", "type", "it's"),
         ('type "a" and "b"', "type", '"a" and "b"'),
         ("type press enter", "type", "press enter"),
@@ -55,7 +51,7 @@ def test_a_reply_of_none_of_the_forms_is_inadmissible(reply):
         parse_instruction(reply)
 
 
-@pytest.mark.parametrize("key", ["tab", "ctrl", "enter twice", "a"])
+@pytest.mark.parametrize("key", ["tab", "enter twice"])
 def test_a_key_that_is_not_on_the_list_is_inadmissible(key):
     with pytest.raises(Inadmissible, match="no key of that name"):
         parse_instruction(f"press {key}")
@@ -82,20 +78,15 @@ PAGE = """<body data-ref="1">
         ("//button", [8, 9]),
         ("//button[2]", [9]),
         ("/html/body/div/select/option[1]", [6]),
-        ("//*[@data-ref='7']", [7]),
         ('//button[text()="ok"]', [8]),
-        ("//button[contains(text(), 'go')]", [9]),
         ("""//label[contains(., "it's") and contains(., '"so"')]""", [3]),
-        ("//label/input[@checked]", [4]),
         ("//option[.='Y']/..", [5]),
         ("//button[.='ok']/following-sibling::button", [9]),
-        ("//div[label/input and not(a)]", [2]),
         ("//button | //label | //button", [3, 8, 9]),
         ("//button[.='ok']/text()", [8]),
         ("//select/option/@value", [6, 7]),
         ("//div/text()[contains(., 'or')]", [2]),
         ("//text[.='pie']", [11]),
-        ("//table", []),
         ("/html", []),
         ("//button[3*1 = 3]", [8, 9]),
     ],
@@ -114,8 +105,8 @@ def test_a_found_element_has_its_text():
         ("//button[", "not a valid XPath: Invalid"),
         ("", "not a valid XPath"),
         ("//button[$x]", "not a valid XPath: Undefined variable"),
-        ("//*[document('/etc/passwd')]", "not a valid XPath: Unregistered function"),
         ("count(//button)", "selects no element"),
+        ("//*[document('/etc/passwd')]", "not a valid XPath: Unregistered function"),
         ("//a[.='\x00']", "a character that no page can hold"),
         ("//*" * 200, "it has 600 characters, and 500 is the limit"),
     ],

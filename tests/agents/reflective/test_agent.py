@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 import scripted
-from scripted import actions, button, prompts, reflections
+from scripted import actions, advice, button, menu, prompts, reflections
 
 from pytest_miniwob_agent.agents.reflective.agent import ReflectiveAgent
 from pytest_miniwob_agent.core.events import Ending
@@ -28,13 +28,7 @@ class TestPlanning:
         assert actions(episode) == ["click id=1"] * 4
 
     def test_past_actions_are_summarised_once_a_later_plan_needs_them(self):
-        env = FakeEnvironment(
-            "Open the menu, then Save",
-            {"start": [button(1, "Menu")], "open": [button(1, "Menu"), button(2, "Save")]},
-            {("start", "click id=1"): "open"},
-            {("open", "click id=2"): 1.0},
-        )
-        episode, llm = play(env, ["click id=1", "The menu\nwas opened.", "click id=2"])
+        episode, llm = play(menu(3), ["click id=1", "The menu\nwas opened.", "click id=3"])
         assert episode.solved_at == 1
         assert llm.purposes == ["plan", "summarise", "plan"]
         first, second = prompts(llm, "plan")
@@ -46,14 +40,10 @@ class TestPlanning:
         assert "click id=1" in sentence
 
     def test_a_click_without_an_id_costs_a_grounding_call(self):
-        env = FakeEnvironment(
-            "Save", {"start": [button(1, "Open"), button(2, "Save")]},
-            rewards={("start", "click id=2"): 1.0},
-        )  # fmt: skip
-        episode, llm = play(env, ['click the "Save" button', "id=2"])
+        episode, llm = play(menu(3), ["click the Menu", "id=1", "s", 'click "Save"', "id=3"])
         assert episode.solved
-        assert llm.purposes == ["plan", "ground"]
-        assert 'click the "Save" button' in prompts(llm, "ground")[0]
+        assert llm.purposes == ["plan", "ground", "summarise", "plan", "ground"]
+        assert 'click "Save"' in prompts(llm, "ground")[1]
 
 
 ONE = {"start": [button(1, "a"), button(2, "b")]}
@@ -127,50 +117,29 @@ class TestEndings:
         assert episode.endings[0] is Ending.NO_CHANGE
 
 
-MENU = {
-    "start": [button(1, "Menu"), button(2, "Help")],
-    "open": [button(1, "Menu"), button(3, "Save"), button(4, "Print"), button(5, "Quit")],
-}
-OPEN = {("start", "click id=1"): "open"}
-
-
 class TestReflection:
     def test_the_suggestion_is_enforced_after_replaying_what_came_before(self):
-        env = FakeEnvironment("Print", MENU, OPEN, {
-            ("open", "click id=3"): -1.0, ("open", "click id=4"): 1.0,
-        })  # fmt: skip
-        episode, llm = play(env, [
-            "click id=1", "Opened the menu.", "click id=3",
-            "For action index=1, you should click id=4.",
-        ])  # fmt: skip
+        replies = ["click id=1", "Opened the menu.", "click id=3", advice(1, "click id=4")]
+        episode, llm = play(menu(4, 3), replies)
         assert episode.solved_at == 2
         assert actions(episode, 2) == ["click id=1", "click id=4"]
         assert llm.purposes == ["plan", "summarise", "plan", "reflect"]
         assert reflections(episode) == [(1, "click id=4", (3,))]
         [prompt] = prompts(llm, "reflect")
-        assert "Action index=0: click id=1" in prompt
-        assert "Screen index=1:" in prompt
-        assert "Action index=1: click id=3" in prompt
+        for part in ("Action index=0: click id=1", "Screen index=1:", "Action index=1: click id=3"):
+            assert part in prompt
 
     def test_wrong_clicks_of_a_step_are_disabled_for_planner_and_reflector(self):
-        env = FakeEnvironment("Quit", MENU, OPEN, {
-            ("open", "click id=3"): -1.0, ("open", "click id=4"): -1.0, ("open", "click id=5"): 1.0,
-        })  # fmt: skip
-        episode, llm = play(env, [
-            "click id=1", "Opened the menu.", "click id=3",
-            "For action index=1, you should click id=4.",
-            "For action index=1, you should click id=3.",  # was wrong already: not enforced
-            "click id=5",
-        ])  # fmt: skip
+        replies = ["click id=1", "Opened the menu.", "click id=3", advice(1, "click id=4")]
+        repeated = advice(1, "click id=3")  # was wrong already: not enforced
+        episode, llm = play(menu(5, 3, 4), [*replies, repeated, "click id=5"])
         assert episode.solved_at == 3
         assert reflections(episode) == [(1, "click id=4", (3,)), (1, "click id=3", (3, 4))]
-        second = prompts(llm, "reflect")[1]
+        second, plan = prompts(llm, "reflect")[1], prompts(llm, "plan")[-1]
         assert '<button pos="top-left">Save</button>' in second
         assert '<button id="4" pos="top-left">Print</button>' in second
-        last_plan = prompts(llm, "plan")[-1]
-        assert '<button pos="top-left">Save</button>' in last_plan
-        assert '<button pos="top-left">Print</button>' in last_plan
-        assert '<button id="5" pos="top-left">Quit</button>' in last_plan
+        assert '<button pos="top-left">Print</button>' in plan
+        assert '<button id="5" pos="top-left">Quit</button>' in plan
 
     @pytest.mark.parametrize(
         ("suggestion", "grounded"),
@@ -190,16 +159,13 @@ class TestReflection:
         assert all('<input_text id="1"' in prompt for prompt in prompts(llm, "ground"))
 
     def test_an_earlier_correction_drops_the_mistakes_of_later_steps(self):
-        screens = {**MENU, "help": [button(6, "x"), button(3, "Save")]}
-        env = FakeEnvironment("g", screens, {**OPEN, ("start", "click id=2"): "help"}, {
-            ("open", "click id=3"): -1.0, ("open", "click id=4"): -1.0, ("help", "click id=3"): 1.0,
-        })  # fmt: skip
-        episode, llm = play(env, [
-            "click id=1", "Opened the menu.", "click id=3",
-            "For action index=1, you should click id=4.",
-            "For action index=0, you should click id=2.",
-            "Opened the help.", "click id=3",
-        ])  # fmt: skip
+        env = menu(5, 3, 4)
+        env.screens["help"] = [button(6, "x"), button(3, "Save")]
+        env.moves["start", "click id=2"] = "help"
+        env.rewards["help", "click id=3"] = 1.0
+        replies = ["click id=1", "Opened the menu.", "click id=3", advice(1, "click id=4")]
+        replies += [advice(0, "click id=2"), "Opened the help.", "click id=3"]
+        episode, llm = play(env, replies)
         assert episode.solved_at == 3
         assert reflections(episode) == [(1, "click id=4", (3,)), (0, "click id=2", (1,))]
         # Save was disabled at step 1 of the other path only.
@@ -225,14 +191,8 @@ class TestReflection:
         assert problem in second.removeprefix(first)
 
     def test_a_reflection_that_stays_unreadable_leaves_the_memory_as_it_was(self):
-        env = FakeEnvironment("g", MENU, OPEN, {
-            ("open", "click id=3"): -1.0, ("open", "click id=4"): 1.0,
-        })  # fmt: skip
-        episode, llm = play(env, [
-            "click id=1", "Opened the menu.", "click id=3",
-            "I do not know.", "I do not know.",
-            "click id=1", "click id=4",
-        ])  # fmt: skip
+        unread = ["click id=1", "Opened the menu.", "click id=3", "I do not know.", "What?"]
+        episode, llm = play(menu(4, 3), [*unread, "click id=1", "click id=4"])
         assert reflections(episode) == [(None, None, ())]
         assert episode.solved_at == 2
         assert llm.purposes.count("summarise") == 1  # asked once per episode

@@ -6,6 +6,7 @@ from itertools import pairwise
 import pytest
 import scripted
 from drawn import opened
+from scripted import advice
 
 from pytest_miniwob_agent.agents.reflective.agent import ReflectiveAgent
 from pytest_miniwob_agent.agents.reflective.dialogue import MOST_PICTURES
@@ -25,13 +26,13 @@ SECOND_TRIAL = [
     "It shows a menu.\nPLAN:\nclick id=1",
     "The menu was opened.",
     "PLAN:\nclick id=3",
-    "For action index=1, you should click id=4.",
+    advice(1, "click id=4"),
 ]
 
 
 def play(replies, screen, env=None, **variant):
     env = env or VisibleFakeEnvironment("Quit", SCREENS, MOVES, REWARDS)
-    return scripted.play(ReflectiveAgent(screen=screen, **variant), env, replies, trials=3)
+    return scripted.play(ReflectiveAgent(screen=screen, **variant), env, replies, trials=2)
 
 
 def pictures(llm):
@@ -57,14 +58,8 @@ def test_each_call_has_the_pictures_of_its_screens(screen):
 
 def test_a_wrong_click_loses_its_mark():
     """After the correction of the first step, the element is without a mark there."""
-    replies = [
-        "PLAN:\nclick id=2",
-        "For action index=0, you should press ENTER.",
-        "A key was pressed.",
-        "PLAN:\nclick id=1",
-        "The menu was opened.",
-        "PLAN:\nclick id=4",
-    ]
+    replies = ["click id=2", advice(0, "press ENTER"), "A key was pressed."]
+    replies += ["click id=1", "The menu was opened.", "click id=4"]
     env = VisibleFakeEnvironment("Quit", SCREENS, MOVES, REWARDS | {("start", "click id=2"): -1.0})
     shots, look = [], env.look
     env.look = lambda *args, **options: shots.append(look(*args, **options)) or shots[-1]
@@ -79,9 +74,8 @@ def test_a_long_trajectory_shows_the_first_and_the_last_picture():
     screens = {name: [Element(1, "button", f"Go {name}")] for name in names}
     moves = {(name, "click id=1"): after for name, after in pairwise(names)}
     env = VisibleFakeEnvironment("Go", screens, moves, {(names[-1], "click id=1"): -1.0})
-    plan = "PLAN:\n" + "click id=1\n" * len(names)
-    advice = f"For action index={len(names)}, you should press ENTER."
-    _, llm = play([plan, advice, advice, *[plan, advice, advice] * 2], "picture", env)
+    unread = advice(len(names), "press ENTER")
+    _, llm = play(["click id=1\n" * len(names), unread, unread] * 2, "picture", env)
     assert len(pictures(llm)[1]) == 2
     assert "Action index=5: click id=1" in llm.prompts[1][1]
 

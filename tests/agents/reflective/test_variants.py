@@ -2,25 +2,13 @@
 
 import pytest
 import scripted
-from scripted import actions, button, prompts, reflections
+from scripted import actions, advice, button, menu, prompts, reflections
 
 from pytest_miniwob_agent.agents.reflective.agent import ReflectiveAgent
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.events import Ending
 from pytest_miniwob_agent.core.observations import Element
 from pytest_miniwob_agent.testing import FakeEnvironment
-
-MENU = {
-    "start": [button(1, "Menu"), button(2, "Help")],
-    "open": [button(1, "Menu"), button(3, "Save"), button(4, "Print"), button(5, "Quit")],
-}
-OPEN = {("start", "click id=1"): "open"}
-
-
-def quit_page():
-    """A menu of which the last entry is the right one."""
-    wrong = {("open", f"click id={id}"): -1.0 for id in (3, 4)}
-    return FakeEnvironment("Quit", MENU, OPEN, {**wrong, ("open", "click id=5"): 1.0})
 
 
 def play(env, replies, trials=5, **variant):
@@ -35,7 +23,6 @@ def play(env, replies, trials=5, **variant):
         ({"planning": "plan-then-adapt"}, "reflective-plan-then-adapt"),
         ({"memory": "plain"}, "reflective-plain-memory"),
         ({"memory": "unconstrained"}, "reflective-unconstrained-memory"),
-        ({"screen": "full"}, "reflective-full-screen"),
         ({"screen": "picture"}, "reflective-picture-screen"),
         ({"screen": "both", "actions": "all"}, "reflective-both-screen-all-actions"),
     ],
@@ -59,9 +46,8 @@ def test_an_unknown_variant_is_refused_with_the_known_ones(variant, reason):
 
 class TestPlanning:
     def test_iterative_planning_asks_before_every_action(self):
-        env = FakeEnvironment("Quit", MENU, OPEN, {("open", "click id=5"): 1.0})
         replies = ["click id=1\nclick id=5", "click id=5"]
-        episode, llm = play(env, replies, planning="iterative")
+        episode, llm = play(menu(5), replies, planning="iterative")
         assert episode.solved
         assert llm.purposes == ["plan", "plan"]
         first, second = prompts(llm, "plan")
@@ -71,14 +57,9 @@ class TestPlanning:
         assert ">Quit<" in second
 
     def test_plan_then_adapt_makes_its_rough_plan_once(self):
-        replies = iter([
-            "1. Open the menu.", "click id=1", "click id=3",
-            "For action index=1, you should click id=4.",
-            "For action index=0, you should click id=1.", "DONE",
-        ])  # fmt: skip
-        episode, llm = play(
-            quit_page(), lambda prompt, purpose: next(replies), 3, planning="plan-then-adapt"
-        )
+        replies = ["1. Open the menu.", "click id=1", "click id=3"]
+        replies += [advice(1, "click id=4"), advice(0, "click id=1"), "DONE"]
+        episode, llm = play(menu(5, 3, 4), replies, 3, planning="plan-then-adapt")
         assert llm.purposes == ["plan", "adapt", "adapt", "reflect", "reflect", "adapt"]
         [sketch] = prompts(llm, "plan")
         assert ">Menu<" in sketch
@@ -88,14 +69,9 @@ class TestPlanning:
 
 class TestMemory:
     def test_plain_memory_shows_its_notes_to_planner_and_reflector_and_enforces_none(self):
-        replies = [
-            "click id=1", "Opened the menu.", "click id=3",
-            "For action index=1, you should click id=4.",
-            "click id=4",
-            "For action index=0, you should click id=1.",
-            "click id=1", "click id=5",
-        ]  # fmt: skip
-        episode, llm = play(quit_page(), replies, memory="plain")
+        replies = ["click id=1", "Opened the menu.", "click id=3", advice(1, "click id=4")]
+        replies += ["click id=4", advice(0, "click id=1"), "click id=1", "click id=5"]
+        episode, llm = play(menu(5, 3, 4), replies, memory="plain")
         assert episode.solved_at == 3
         assert actions(episode, 3) == ["click id=1", "click id=5"]
         notes = [
@@ -116,11 +92,8 @@ class TestMemory:
         ("memory", "keeps_id"), [("structured", False), ("unconstrained", True)]
     )
     def test_wrong_clicks_keep_their_ids_without_the_constraint(self, memory, keeps_id):
-        replies = [
-            "click id=1", "Opened the menu.", "click id=3",
-            "For action index=1, you should click id=4.", "?", "?", "click id=5",
-        ]  # fmt: skip
-        episode, llm = play(quit_page(), replies, 3, memory=memory)
+        replies = ["click id=1", "Opened the menu.", "click id=3", advice(1, "click id=4")]
+        episode, llm = play(menu(5, 3, 4), [*replies, "?", "?", "click id=5"], 3, memory=memory)
         second = prompts(llm, "reflect")[1]
         assert ('<button id="3" pos="top-left">Save</button>' in second) is keeps_id
         assert reflections(episode)[0] == (1, "click id=4", () if keeps_id else (3,))
@@ -149,8 +122,8 @@ class TestAllActions:
         page = FakeEnvironment("g", {"start": [button(1, "a")]}, rewards={
             ("start", "click id=1 at 1,1"): -1.0, ("start", "click id=1 at 5,5"): 1.0,
         })  # fmt: skip
-        advice = "For action index=0, you should click id=1 at 5,5."
-        episode, _ = play(page, ["click id=1 at 1,1", advice], actions="all")
+        replies = ["click id=1 at 1,1", advice(0, "click id=1 at 5,5")]
+        episode, _ = play(page, replies, actions="all")
         assert episode.solved_at == 2
         assert reflections(episode) == [(0, "click id=1 at 5,5", ())]
 

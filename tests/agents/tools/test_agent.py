@@ -3,22 +3,20 @@
 import json
 
 import pytest
+import scripted
 
 from pytest_miniwob_agent import (
-    Case,
     Click,
     Completion,
     Element,
     Ending,
     Enter,
-    Limits,
     ToolCall,
     TrialEnded,
-    run_episode,
 )
 from pytest_miniwob_agent.agents.registry import load_agent
 from pytest_miniwob_agent.agents.tools.agent import CALLS_LIMIT, SCREENS_LIMIT, ToolsAgent
-from pytest_miniwob_agent.testing import FakeEnvironment, ScriptedLLM
+from pytest_miniwob_agent.testing import FakeEnvironment
 
 MENU, FIELD, SAVE = (
     Element(1, "button", "Menu"),
@@ -50,9 +48,7 @@ def page():
 def play(answers, env=None, trials=1, steps=30, **params):
     """Play the agent; returns the page, the messages of each call, and the ends of the trials."""
     env = env or page()
-    llm = ScriptedLLM(answers)
-    case, limits = Case("any", "other", 0), Limits(trials=trials, steps=steps)
-    episode = run_episode(case, ToolsAgent(**params), env, llm, limits, model="scripted")
+    episode, llm = scripted.play(ToolsAgent(**params), env, answers, trials=trials, steps=steps)
     ends = [event for event in episode.events if isinstance(event, TrialEnded)]
     return env, [json.loads(json.dumps(request.body)) for request in llm.requests], ends
 

@@ -5,20 +5,18 @@ from types import SimpleNamespace
 
 import pytest
 import scripted
-from scripted import CASE, actions, ending, prompts
+from scripted import actions, ending, prompts
 
 from pytest_miniwob_agent.agents.registry import load_agent
 from pytest_miniwob_agent.agents.webwise.agent import WebWISEAgent
 from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
 from pytest_miniwob_agent.core.actions import Click
-from pytest_miniwob_agent.core.case import Case, Limits
+from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.events import Acted, Ending, Episode, Remark
 from pytest_miniwob_agent.core.observations import Element, Observation, Transition
-from pytest_miniwob_agent.core.protocols import Observer
-from pytest_miniwob_agent.episode import run_episode
 from pytest_miniwob_agent.tasks.catalogue import installed_tasks, task_fact
-from pytest_miniwob_agent.testing import FakeEnvironment, ScriptedLLM
+from pytest_miniwob_agent.testing import FakeEnvironment
 
 OPEN = 'click("button", "Menu")'
 SAVE = 'click("a", "Save")'
@@ -66,11 +64,6 @@ def remarks(episode):
     return [json.loads(event.text) for event in episode.events if isinstance(event, Remark)]
 
 
-def now(prompt):
-    """The objects of the present page in a prompt."""
-    return prompt.split("The objects on the page now:\n")[1].split("\n\n")[0]
-
-
 @pytest.mark.parametrize(
     "reply",
     [
@@ -91,8 +84,9 @@ class TestMultiStep:
         assert episode.solved
         assert actions(episode) == ["click id=1", "click id=2"]
         assert ending(episode) == (Ending.CORRECT, "")
-        assert now(shown[0]) == 'button "Menu"'
-        assert now(shown[1]) == 'button "Menu" [clicked]\na "Save"\na "Quit"'
+        now = [prompt.split("The objects on the page now:\n")[1] for prompt in shown]
+        assert now[0].startswith('button "Menu"\n\n')
+        assert now[1].startswith('button "Menu" [clicked]\na "Save"\na "Quit"\n\n')
 
     def test_nothing_of_a_program_is_run_after_the_page_has_judged(self):
         episode, shown = play(menu(), [f"{OPEN}\n{QUIT}\n{SAVE}\n" + "while True: pass"])
@@ -247,15 +241,11 @@ def pool(tmp_path):
 
 class TestExamples:
     def test_a_solved_trial_makes_an_example(self):
-        episode, _ = play(menu(), [OPEN, "No.", SAVE])
-        assert remarks(episode) == [
-            {
-                "goal": "Click Save in the menu.",
-                "stages": [
-                    {"objects": 'button "Menu"', "program": OPEN},
-                    {"objects": 'button "Menu" [clicked]\na "Save"\na "Quit"', "program": SAVE},
-                ],
-            }
+        [example] = remarks(play(menu(), [OPEN, "No.", SAVE])[0])
+        assert example["goal"] == "Click Save in the menu."
+        assert example["stages"] == [
+            {"objects": 'button "Menu"', "program": OPEN},
+            {"objects": 'button "Menu" [clicked]\na "Save"\na "Quit"', "program": SAVE},
         ]
 
     @pytest.mark.parametrize("replies", [[OPEN, QUIT], [f"{OPEN}\nx = y", SAVE], [OPEN, "pass"]])
@@ -263,19 +253,15 @@ class TestExamples:
         assert remarks(play(menu(), replies, programs=2)[0]) == []
 
     def test_the_examples_of_the_task_are_shown_and_their_files_named(self, pool):
-        origins = []
-        agent = WebWISEAgent(examples=str(pool), task="fake")
-        llm = ScriptedLLM([BOTH])
-        observer = Observer()
-        observer.before_call = origins.append
-        episode = run_episode(CASE, agent, menu(), llm, Limits(), model="m", observers=[observer])
-        assert not any(isinstance(event, Remark) for event in episode.events)
-        assert agent.name == "webwise-auto-context"
-        [prompt] = prompts(llm, "program")
+        params = {"examples": str(pool), "task": "fake"}
+        episode, [prompt] = play(menu(), [BOTH], **params)
+        assert remarks(episode) == []
+        assert episode.agent == "webwise-auto-context"
         assert 'The task: Click Load.\n\nThe objects on the page:\na "Load"' in prompt
         assert "by yourself" in prompt
         assert "Undo" not in prompt
-        assert {"pool.jsonl", "own-example.txt", "stage.txt"} <= origins[0].prompts.keys()
+        files = WebWISEAgent(**params).examples.files
+        assert {"pool.jsonl", "own-example.txt", "stage.txt"} <= files.keys()
 
     def test_a_task_without_examples_is_shown_none(self, pool):
         assert WebWISEAgent(examples=str(pool), task="another").examples == ""
