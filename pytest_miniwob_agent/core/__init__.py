@@ -1,7 +1,5 @@
 """What everything else is made of, with the standard library alone.
 
-An item:
-
 - `case`: a task and a seed; the most trials, actions and calls.
 - `actions`: what an agent can do; `parsing` reads actions in text, `tools` as calls of a model.
 - `observations`: what an agent sees of a page, and the result of an action.
@@ -10,9 +8,6 @@ An item:
 - `outcome`: what a run found out about an item.
 - `errors`: the hierarchy of errors.
 - `protocols`: interfaces of agents, environments, models and observers.
-
-Below them:
-
 - `data`: plain JSON data and digests.
 - `files`: atomic writing, and paths as shown.
 - `text`: foreign texts made harmless, counts and lists in words.

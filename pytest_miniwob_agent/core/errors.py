@@ -2,26 +2,24 @@
 
 ::
 
-    MiniwobError              the run does not show whether the agent solves the task (pytest: E)
-    ├── UsageError            an option, marker, file or name is invalid
-    ├── BrowserError          there is no browser, or it does not start
-    │   └── BrowserLost       it crashed or hung during an item
-    ├── PageError             a custom page can't be a task: no goal, a wrong reward, ...
-    ├── CassetteError         the cassette is missing, or can't be read or written
-    │   ├── CassetteNotWritten  there is no room or no permission to write it
-    │   ├── NotRecorded       the item was never recorded
-    │   │   └── Drift         the calls differ from the recorded ones (pytest: D)
-    │   └── Pending           deferred recording: the call waits for a completion (pytest: w)
-    ├── ModelError            the model's server could not be reached or refused the call
-    │   └── PermanentError    it would do so for every call, so that the run ends
-    ├── BudgetReached         the run may make no more model calls (pytest: b)
-    └── RecordingStopped      the run makes no more calls: a completion could not be kept, or
-                              another call met a permanent error
-
-    LimitReached              a limit of the episode; ends a trial or the episode, not an error
-    ├── StepLimit             the trial has used its actions
-    ├── TrialLimit            the episode has used its trials
-    └── CallLimit             the episode has used its model calls
+    MiniwobError (pytest: E)
+    ├── UsageError
+    ├── BrowserError
+    │   └── BrowserLost
+    ├── PageError
+    ├── CassetteError
+    │   ├── CassetteNotWritten
+    │   ├── NotRecorded
+    │   │   └── Drift (D)
+    │   └── Pending (w)
+    ├── ModelError
+    │   └── PermanentError
+    ├── BudgetReached (b)
+    └── RecordingStopped
+    LimitReached (no error: ends a trial or the episode)
+    ├── StepLimit
+    ├── TrialLimit
+    └── CallLimit
 """
 
 from __future__ import annotations

@@ -81,7 +81,6 @@ class Outcome:
 
     Attributes:
         test: the node id of the item's test, without the case.
-        params: the parameters of every model call, without those that are never kept.
         prompts: the digest of each prompt file that was used, by file name.
         episode: the episode; None unless the status is conclusive.
         events: the events of an episode that broke off.
@@ -89,8 +88,7 @@ class Outcome:
         message: the reason for which the item is inconclusive.
         request: the model call that waits for a completion, as a line of a batch file.
         cassette: the item's cassette below the cassette folder, without its ending.
-        replayed: the calls that were answered from the cassette.
-        recorded: the calls that were answered by a server.
+        replayed, recorded: the calls that were answered from the cassette, and by a server.
         unusable: the usage of answers that were paid for and are not recorded, by reason.
         left: the recorded calls that were not made.
         earlier: the item in the baseline; None if it is not there.

@@ -121,7 +121,7 @@ class LiveModel:
 
     Args:
         model: the model's id.
-        params: the parameters of the option; headers and the query go with every call.
+        params: further parameters; headers and the query go with every call.
         base_url: the server; None leaves it to `OPENAI_BASE_URL` or the client's default.
         retries: how often a refused or dropped call is sent again, with the client's own back-off.
         key_variable: the environment variable with the key; None for that of the API.

@@ -88,10 +88,10 @@ def test_a_further_action_is_unreadable_without_all_actions(action):
         "double", "drag id=1", "drag id=1 to 3,4", "drag the box to id=2", "drag id=1 by 5",
         "select the box", "scroll id=4", "scroll", "choose id=4", "copy id=4", "paste in id=4",
         "wait", "wait for the page", "wait -1 s", "drag from 1,2", "drag from 1,2 to 3",
-        "follow id=4", "wait 3 minutes",
+        "follow id=4", "wait 3 minutes", "enter text to id=4", "press Submit", "hold X", "",
     ],
 )  # fmt: skip
-def test_a_further_action_that_lacks_more_than_its_element_is_unreadable(line):
+def test_a_line_that_lacks_more_than_its_element_is_unreadable(line):
     with pytest.raises(Unreadable):
         parse_action(line, all_actions=True)
 
@@ -99,6 +99,9 @@ def test_a_further_action_that_lacks_more_than_its_element_is_unreadable(line):
 @pytest.mark.parametrize(
     ("line", "action"),
     [
+        ("click", "click id=4"),
+        ("click the Submit button", "click id=4"),
+        ('enter "rome" to the search field', 'enter "rome" to id=4'),
         ("click the map at 3,4", "click id=4 at 3,4"),
         ("hover the menu", "hover id=4"),
         ("double click the word", "double click id=4"),
@@ -108,7 +111,7 @@ def test_a_further_action_that_lacks_more_than_its_element_is_unreadable(line):
         ("follow the circle for 5 s", "follow id=4 for 5 s"),
     ],
 )
-def test_a_further_action_without_its_element_can_be_given_one(line, action):
+def test_an_action_without_its_element_can_be_given_one(line, action):
     command = parse_action(line, all_actions=True)
     assert command.action is None
     assert str(command.on(4)) == action
@@ -150,20 +153,3 @@ def test_any_line_is_an_action_that_can_be_written_and_read_again_or_unreadable(
         return
     action = command.action or command.on(1)
     assert parse_action(str(action), all_actions=True).action == action
-
-
-@pytest.mark.parametrize(
-    "line", ["enter text to id=4", "press Submit", "press", "hold X", "scroll", ""]
-)
-def test_a_line_that_lacks_more_than_its_element_is_unreadable(line):
-    with pytest.raises(Unreadable):
-        parse_action(line)
-
-
-def test_an_action_without_its_element_can_be_given_one():
-    command = parse_action('enter "rome" to the search field')
-    assert command.action is None
-    assert str(command.on(4)) == 'enter "rome" to id=4'
-    for line in ("click", "click the Submit button"):
-        assert parse_action(line).action is None
-        assert str(parse_action(line).on(4)) == "click id=4"

@@ -1,4 +1,4 @@
-"""A project with one item, recording without a project, and a URL where no server is."""
+"""Recording without a project, and a URL where no server is."""
 
 import contextlib
 import socket
@@ -11,28 +11,6 @@ from pytest_miniwob_agent.cassettes.tape.recording import Record, Recording
 from pytest_miniwob_agent.core.case import Limits
 from pytest_miniwob_agent.models.client import LiveModel
 from pytest_miniwob_agent.models.params import kept_params
-
-
-@pytest.fixture
-def one_item(project):
-    """A project with one item, which makes three calls; `run_item` takes a URL and arguments."""
-    project.makepyfile(
-        """
-        import pytest
-
-        @pytest.mark.miniwob("click-menu-2", seeds=[1])
-        def test_solves(miniwob_episode):
-            assert miniwob_episode.solved, miniwob_episode.explain()
-        """
-    )
-    project.cassette = project.path / "cassettes/reflective/m/click-menu-2/1.yaml"
-
-    def run_item(url=None, *args, record="new_episodes"):
-        server = [f"--miniwob-base-url={url}"] if url else []
-        return project.runpytest(f"--miniwob-record={record}", *server, *args)
-
-    project.run_item = run_item
-    return project
 
 
 @pytest.fixture

@@ -20,44 +20,41 @@ CALL = Usage(calls=1, prompt=1_000_000, completion=100_000)
 
 @pytest.fixture
 def live(project, chat_server):
-    """Run the project's items against the server; more arguments may follow."""
+    """Run two items of three calls each against the server; more arguments may follow."""
     chat_server.reply = solve_menu
-    url = f"--miniwob-base-url={chat_server.url}"
-    return lambda *args: project.runpytest("--miniwob-record=new_episodes", url, *args)
+    args = ("--miniwob-record=new_episodes", f"--miniwob-base-url={chat_server.url}")
+    return lambda *more, only="click-menu-2": project.runpytest(*args, "-k", only, *more)
 
 
 def test_a_run_stops_at_the_most_calls_and_the_next_one_continues(live, chat_server):
-    """12 items of 3 calls each."""
-    result = live("--miniwob-max-calls=10", "-v")
-    assert len(chat_server.requests) == 10
-    assert result.parseoutcomes() == {"passed": 3, "budget": 9}
+    result = live("--miniwob-max-calls=4")
+    assert len(chat_server.requests) == 4
+    assert result.parseoutcomes() == {"passed": 1, "budget": 1, "deselected": 10}
     result.stdout.fnmatch_lines(
-        ["budget: --miniwob-max-calls=10 is reached, 9 items skipped; run again to continue"]
+        ["budget: --miniwob-max-calls=4 is reached, 1 item skipped; run again to continue"]
     )
-    live("--miniwob-max-calls=26").assert_outcomes(passed=12)
-    assert len(chat_server.requests) == 36
+    live("--miniwob-max-calls=2").assert_outcomes(passed=2, deselected=10)
+    assert len(chat_server.requests) == 6
 
 
-def test_items_that_need_no_live_call_run_beyond_the_budget(live, record, chat_server):
-    for path in list(record.path.glob("cassettes/reflective/m/click-tab/*.yaml")):
-        path.unlink()
-    chat_server.requests.clear()
+def test_items_that_need_no_live_call_run_beyond_the_budget(live, chat_server):
+    live(only="click-menu-2/2")
     result = live("--miniwob-max-calls=1", "-p", "no:randomly")
-    assert result.parseoutcomes() == {"passed": 10, "budget": 2}
-    assert len(chat_server.requests) == 1
+    assert result.parseoutcomes() == {"passed": 1, "budget": 1, "deselected": 10}
+    assert len(chat_server.requests) == 4
 
 
 def test_a_run_stops_at_the_most_cost(live, chat_server):
     """11 prompt and 3 completion tokens per call: 14 cents."""
-    result = live("--miniwob-max-cost=1", "--miniwob-prices=m 1e4 1e4")
-    assert result.parseoutcomes() == {"passed": 2, "budget": 10}
-    assert len(chat_server.requests) == 8
-    reason = "--miniwob-max-cost=1 is reached: $1.12 spent, 10 items"
-    result.stdout.fnmatch_lines(["tokens: 112 spent*", "money: $1.12 spent*", f"budget: {reason}*"])
+    result = live("--miniwob-max-cost=0.5", "--miniwob-prices=m 1e4 1e4")
+    assert result.parseoutcomes() == {"passed": 1, "budget": 1, "deselected": 10}
+    assert len(chat_server.requests) == 4
+    reason = "--miniwob-max-cost=0.5 is reached: $0.56 spent, 1 item"
+    result.stdout.fnmatch_lines(["tokens: 56 spent*", "money: $0.56 spent*", f"budget: {reason}*"])
 
 
 def test_each_repeat_is_an_item_with_a_cassette(project, live):
-    live("-k", "click-menu-2/1", "--miniwob-repeats=2").assert_outcomes(passed=2)
+    live("--miniwob-repeats=2", only="click-menu-2/1").assert_outcomes(passed=2, deselected=22)
     folder = project.path / "cassettes/reflective/m/click-menu-2"
     assert sorted(path.name for path in folder.iterdir()) == ["1-2.yaml", "1.yaml"]
 
@@ -90,7 +87,7 @@ def test_workers_share_the_most_calls_and_the_most_under_way(live, chat_server):
         return solve_menu(prompt)
 
     chat_server.reply = reply
-    result = live("-n3", "--miniwob-concurrency=2", "--miniwob-max-calls=10")
+    result = live("-n3", "--miniwob-concurrency=2", "--miniwob-max-calls=10", only="click")
     assert gauge.most == 2
     assert len(chat_server.requests) == 10
     outcomes = result.parseoutcomes()

@@ -21,10 +21,8 @@ EVENT_STREAM = "text/event-stream"
 class Provider:
     """The default server of requests, and the key that they need there.
 
-    Attributes:
-        key_variable: the environment variable with the key.
-        key_header: the header that takes the key; None for the one that OpenAI's client sends.
-        url: the provider's server; None for OpenAI's, which the client knows.
+    `key_variable` is the environment variable with the key. `key_header`, which takes it, and `url`
+    are None for OpenAI's, which the client knows.
     """
 
     key_variable: str

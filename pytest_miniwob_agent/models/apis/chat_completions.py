@@ -24,7 +24,7 @@ class ChatCompletions(API):
                 lenient.text(message.get("role")),
                 lenient.content_text(message.get("content")),
                 _tool_calls(message),
-                lenient.text_or_none(message.get("tool_call_id")),
+                lenient.text(message.get("tool_call_id")) or None,
             )
             for message in lenient.mappings(body.get("messages"))
         ]
@@ -47,8 +47,8 @@ class ChatCompletions(API):
             first,
             prompt_tokens=token_count(usage.get("prompt_tokens")),
             completion_tokens=token_count(usage.get("completion_tokens")),
-            model=lenient.text_or_none(answer.get("model")),
-            system_fingerprint=lenient.text_or_none(answer.get("system_fingerprint")),
+            model=lenient.text(answer.get("model")) or None,
+            system_fingerprint=lenient.text(answer.get("system_fingerprint")) or None,
             others=tuple(others),
         )
 
@@ -123,9 +123,9 @@ def _choice(choice: Mapping[str, Any]) -> Completion:
     return Completion(
         lenient.content_text(message.get("content")),
         tool_calls=_tool_calls(message),
-        finish_reason=lenient.text_or_none(choice.get("finish_reason")),
-        reasoning=lenient.text_or_none(reasoning),
-        refusal=lenient.text_or_none(message.get("refusal")),
+        finish_reason=lenient.text(choice.get("finish_reason")) or None,
+        reasoning=lenient.text(reasoning) or None,
+        refusal=lenient.text(message.get("refusal")) or None,
     )
 
 

@@ -30,11 +30,6 @@ def text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def text_or_none(value: Any) -> str | None:
-    """Return the value if it is a text that is not empty, otherwise None."""
-    return text(value) or None
-
-
 def json_text(value: Any) -> str:
     """Return a text as it is, and all else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

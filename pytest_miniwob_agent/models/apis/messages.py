@@ -45,10 +45,10 @@ class Messages(API):
             "".join(lenient.text(block.get("text")) for block in blocks),
             None if counts[0] is None else sum(count or 0 for count in counts),
             token_count(usage.get("output_tokens")),
-            lenient.text_or_none(answer.get("model")),
+            lenient.text(answer.get("model")) or None,
             tool_calls=_tool_calls(blocks),
-            finish_reason=lenient.text_or_none(answer.get("stop_reason")),
-            reasoning=lenient.text_or_none("\n".join(filter(None, reasoning))),
+            finish_reason=lenient.text(answer.get("stop_reason")) or None,
+            reasoning="\n".join(filter(None, reasoning)) or None,
         )
 
     def answer(self, completion: Completion) -> dict[str, Any]:
@@ -120,7 +120,7 @@ def _messages(role: str, content: Any) -> list[Message]:
     for block in lenient.mappings(content):
         if block.get("type") == "tool_result":
             result = lenient.content_text(block.get("content"))
-            call = lenient.text_or_none(block.get("tool_use_id"))
+            call = lenient.text(block.get("tool_use_id")) or None
             found.append(Message("tool", result, tool_call_id=call))
         elif block.get("type") not in ("tool_use", "thinking", "redacted_thinking"):
             others.append(block)

@@ -47,11 +47,11 @@ class Responses(API):
             "".join(lenient.text(part.get("text")) for part in said),
             token_count(usage.get("input_tokens")),
             token_count(usage.get("output_tokens")),
-            lenient.text_or_none(answer.get("model")),
+            lenient.text(answer.get("model")) or None,
             tool_calls=tuple(filter(None, map(_tool_call, items))),
-            finish_reason=lenient.text_or_none(incomplete or answer.get("status")),
-            reasoning=lenient.text_or_none("\n".join(thoughts)),
-            refusal=lenient.text_or_none("".join(lenient.text(p.get("refusal")) for p in said)),
+            finish_reason=lenient.text(incomplete or answer.get("status")) or None,
+            reasoning="\n".join(thoughts) or None,
+            refusal="".join(lenient.text(p.get("refusal")) for p in said) or None,
         )
 
     def answer(self, completion: Completion) -> dict[str, Any]:
@@ -146,7 +146,7 @@ def _message(item: Mapping[str, Any]) -> Message:
         return Message("assistant", "", (call,))
     if kind in ("function_call_output", "custom_tool_call_output"):
         output = lenient.content_text(item.get("output"))
-        return Message("tool", output, tool_call_id=lenient.text_or_none(item.get("call_id")))
+        return Message("tool", output, tool_call_id=lenient.text(item.get("call_id")) or None)
     if kind == "message":
         return Message(lenient.text(item.get("role")), lenient.content_text(item.get("content")))
     if kind == "reasoning":
