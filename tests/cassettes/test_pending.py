@@ -179,7 +179,6 @@ def test_workers_share_one_batch_file(project, workers):
     batch = project.path / ".miniwob/pending.jsonl"
     result = project.runpytest(*args, "-v")
     assert result.parseoutcomes() == {"waiting": 2, "deselected": 10}
-    assert result.ret == pytest.ExitCode.OK
     result.stdout.fnmatch_lines(["*click-menu-2/1* waiting *"])
     first = read_pending(batch)
     texts = [solve_menu(line["body"]["messages"][0]["content"]) for line in first.values()]

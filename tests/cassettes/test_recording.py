@@ -192,7 +192,7 @@ class TestRecord:
 
 def test_calls_of_threads_are_all_kept_in_the_same_order_each_time(tmp_path, chat_server):
     """None is answered before all have arrived."""
-    prompts = [f"prompt {number}" for number in range(8)]
+    prompts = [f"prompt {number}" for number in range(4)]
     arrived = threading.Barrier(len(prompts))
 
     def reply(prompt):

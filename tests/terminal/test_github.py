@@ -35,12 +35,9 @@ def test_elsewhere_nothing_is_written(annotations, tmp_path, monkeypatch):
 
 
 def test_regressions_are_errors_without_a_gate(annotations):
-    assert annotations() == [
-        "::error title=MiniWoB++ regression::n-screen-n-step/click-pie/5: solved in trial 1 -> "
-        "unsolved (cycle ×2, failed)",
-        "::error title=MiniWoB++ regression::n-screen-n-step/click-pie/6: solved in trial 1 -> "
-        "unsolved (cycle ×2, failed)",
-    ]
+    begin = "::error title=MiniWoB++ regression::n-screen-n-step/click-pie"
+    end = "solved in trial 1 -> unsolved (cycle ×2, failed)"
+    assert annotations() == [f"{begin}/5: {end}", f"{begin}/6: {end}"]
 
 
 def test_a_red_gate_is_an_error_and_regressions_under_a_green_one_are_warnings(annotations):
@@ -54,12 +51,10 @@ def test_a_red_gate_is_an_error_and_regressions_under_a_green_one_are_warnings(a
 def test_an_inconclusive_gate_is_a_warning(annotations, tmp_path):
     found = annotations("paired")
     assert [line.split(" ")[0] for line in found] == ["::warning"] * 3
-    assert found[0].startswith(
-        "::warning title=MiniWoB++ gate is inconclusive::2 worse, 1 better: no change for"
-    )
+    title = "::warning title=MiniWoB++ gate is inconclusive::2 worse, 1 better: no change for"
+    assert found[0].startswith(title)
     text = (tmp_path / "summary").read_text()
     assert "Gate `paired:0.05`: **inconclusive**\n\n```\nresults: " in text
-    assert "  -> about 175 items would decide" in text
 
 
 def test_at_most_as_many_as_github_shows_are_written(annotations):
@@ -87,6 +82,4 @@ def test_compare_appends_to_the_job_summary(annotations, tmp_path, capsys):
     files = [str(tmp_path / name) for name in ("old.jsonl", "new.jsonl")]
     assert main(["compare", *files, "--format", "json"]) == 0
     assert (tmp_path / "summary").read_text().startswith("# Before\n### MiniWoB++ results\n")
-    out, err = capsys.readouterr()
-    json.loads(out)
-    assert err.startswith("::error title=MiniWoB++ regression::n-screen-n-step/click-pie/5")
+    json.loads(capsys.readouterr().out)

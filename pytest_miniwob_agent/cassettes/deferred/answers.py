@@ -66,7 +66,8 @@ def _completion(answer: Line, request: Request) -> Any:
     """Return the completion of an answer, or raise a `CassetteError` with what is wrong with it."""
     if not answer:
         raise CassetteError("no answer came back")
-    response, error = answer.get("response") or {}, answer.get("error")
+    response, error = answer.get("response"), answer.get("error")
+    response = response if isinstance(response, dict) else {}
     body = response.get("body")
     if response.get("status_code") == 200 and body and not error:
         if not is_answer(request.path, body):

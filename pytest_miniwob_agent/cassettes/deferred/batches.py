@@ -52,6 +52,9 @@ ENDPOINTS = (
 ENDED = ("completed", "failed", "expired", "cancelled")
 """The final statuses of a batch."""
 
+KEPT = 30 * 24 * 60 * 60
+"""Seconds after which older batches are ignored: a server drops their answers."""
+
 PAUSE, LONGEST_PAUSE = 2, 60
 """Seconds between the first two looks at the status, and between later ones."""
 
@@ -227,6 +230,7 @@ class Batches:
             page = self._client.batches.list(limit=100)
             _check(page.data, list)
             remotes = [remote for remote in page if remote.input_file_id in files]
+            remotes = [remote for remote in remotes if remote.created_at > time.time() - KEPT]
         left, found = set(ids), []
         for remote in sorted(remotes, key=lambda remote: remote.created_at, reverse=True):
             file = remote.input_file_id

@@ -73,10 +73,8 @@ def _check_file(used: Used, file: CassetteFile) -> Iterator[Finding]:
         yield Finding("damaged", path, damage)
         return
     if file.ending == UNUSED:
-        what = (
-            f"{counted(len(calls), 'call')} that the item does not make now; recording takes from"
-        )
-        yield Finding("unused", path, f"{what} there before it pays", note=True)
+        what = f"{counted(len(calls), 'call')} that the item no longer makes"
+        yield Finding("unused", path, what, note=True)
     if used.lacks(file.stem):
         yield Finding("orphan", path, "no item uses it")
 

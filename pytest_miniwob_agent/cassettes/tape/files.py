@@ -138,11 +138,10 @@ class ItemFiles:
         if added:
             stored = [*stored, *added]
             write_cassette(self.unused, stored)
+        present = self.cassette.read_text("utf-8") if self.cassette.exists() else ""
         if not calls:
             self.cassette.unlink(missing_ok=True)
-        elif not (
-            self.cassette.exists() and self.cassette.read_text("utf-8") == dump_cassette(calls)
-        ):
+        elif present != dump_cassette(calls):
             write_cassette(self.cassette, calls)
         if not unused:
             self.unused.unlink(missing_ok=True)
