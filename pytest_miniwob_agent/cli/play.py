@@ -36,7 +36,7 @@ def add(commands: Commands) -> None:
 
 def run(options: Namespace) -> int:
     """Show an item's episode in a window; return 1 if the item has no result."""
-    if options.auto is None and not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if options.auto is None and not sys.stdin.isatty():
         raise UsageError(
             "play waits for a key before each action and needs a terminal; use --auto MS to "
             "continue without keys, or `miniwob-agent show` to print the episode"

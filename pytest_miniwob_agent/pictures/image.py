@@ -16,7 +16,6 @@ _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _PIXELS = (b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND")
 """The chunks of a PNG (https://www.w3.org/TR/png-3) that its pixels need."""
 
-
 TOLERANCE = 1
 """The greatest difference of a colour channel, of 0 to 255, at which two pixels count as equal; see
 docs/determinism.md."""

@@ -54,8 +54,7 @@ class TestPlaces:
         assert all(signals)
         assert do(env, Click(area, (28, 24))).solved
 
-    @pytest.mark.parametrize("place", [(0, 0), (43.9, 21.9)])
-    def test_the_place_is_counted_from_the_top_left_corner(self, open_page, browser, place):
+    def test_the_place_is_counted_from_the_top_left_corner(self, open_page, browser):
         env, _ = open_page("hover-shape")
         browser.driver.execute_script(
             "document.body.insertAdjacentHTML('beforeend', `<div id=mark style='position: fixed;"
@@ -63,12 +62,11 @@ class TestPlaces:
             "addEventListener('click', (e) => { seen = [e.target.id, e.clientX, e.clientY] })"
         )
         mark = find(env.step(Press("TAB")).observation, dom_id="mark")
-        do(env, Click(mark, place))
-        seen = browser.driver.execute_script("return seen")
-        assert seen[0] == "mark"
-        assert seen[1:] == [
-            pytest.approx(200.5 + place[0], abs=1), pytest.approx(300 + place[1], abs=1),
-        ]  # fmt: skip
+        for x, y in ((0, 0), (43.9, 21.9)):
+            do(env, Click(mark, (x, y)))
+            name, *seen = browser.driver.execute_script("return seen")
+            assert name == "mark"
+            assert seen == pytest.approx([200.5 + x, 300 + y], abs=1)
 
     def test_a_drawing_can_be_clicked_beside_its_shapes(self, open_page):
         env, _ = open_page("circle-center")  # pays by distance, at whole pixels never all
@@ -268,25 +266,17 @@ class TestErrors:
         )
         assert transition.observation == before
 
-    @pytest.mark.parametrize(
-        ("change", "error"),
-        [
-            ("remove()", "id=2 can't be brought into sight"),
-            ("style.display = 'none'", "id=2 can't be brought into sight"),
-            ("style.userSelect = 'none'", "id=2 has no text that can be selected"),
-        ],
-    )
-    def test_an_element_that_changed_since_it_was_read_is_an_error(
-        self, open_page, browser, change, error
-    ):
-        env, _ = open_page("highlight-text-2")
-        browser.driver.execute_script(f"document.querySelector('#randomText p').{change}")
-        actions = [Select(2)]
-        if "sight" in error:
-            actions += [Click(2, (1, 1)), Drag(2, 3), Drag(3, 2)]
-        for action in actions:
-            env._points[2] = None  # as in the instant before it is read again
-            assert error in env.step(action).error
+    def test_an_element_that_changed_since_it_was_read_is_an_error(self, open_page, browser):
+        for change, error, actions in (
+            ("style.display = 'none'", "sight", [Select(2), Click(2, (1, 1)), Drag(2, 3)]),
+            ("style.userSelect = 'none'", "id=2 has no text that can be selected", [Select(2)]),
+            ("remove()", "id=2 can't be brought into sight", [Select(2), Drag(3, 2)]),
+        ):
+            env, _ = open_page("highlight-text-2")
+            browser.driver.execute_script(f"document.querySelector('#randomText p').{change}")
+            for action in actions:
+                env._points[2] = None  # as in the instant before it is read again
+                assert error in env.step(action).error
 
     def test_selecting_with_a_held_key_is_an_error(self, open_page):
         env, _ = open_page("highlight-text-2")

@@ -1,6 +1,5 @@
 """The MiniWoB++ page in a real Chromium: reading it, acting on it, and separate trials."""
 
-import json
 import math
 import time
 
@@ -216,32 +215,11 @@ class TestActing:
 class TestFlights:
     """Flight tasks: real pages, in frames."""
 
-    def test_a_flight_task_is_solved(self, page):
-        env = page("flight.Alaska-auto-medium", 1000)
-        observation = env.reset()
-        assert json.loads(observation.goal) == {
-            "Departure City": "Phoenix",
-            "Destination City": "Buffalo",
-            "Ticket Type": "One-way",
-            "Departure Day": 5,
-            "Passengers": 3,
-        }
-
-        def click(**wanted):
-            transition = env.step(Click(find(observation, **wanted).id))
-            assert transition.error is None
-            return transition
-
-        for field, city in (("geo-from", "Phoenix"), ("geo-to", "Buffalo")):
-            entered = env.step(Enter(city, find(observation, dom_id=field).id)).observation
-            [listed] = [e for e in entered.elements if e.text.startswith(f"{city}, ")]
-            observation = env.step(Click(listed.id)).observation
-        for wanted in (
-            {"text": "One-way"}, {"dom_id": "departure-date"}, {"text": "5"}, {"text": "Done"},
-            {"text": "+"}, {"text": "+"},
-        ):  # fmt: skip
-            observation = click(**wanted).observation
-        assert click(value="Find Flights").solved  # below the viewport's lower edge
+    def test_a_list_that_is_loaded_late_is_read(self, page):
+        env = page("flight.AA")
+        field = find(env.reset(), dom_id="segments0.destination")
+        listed = env.step(Enter("Boston", field.id)).observation
+        assert any("BOS" in element.text for element in listed.elements)
 
     def test_leaving_the_page_ends_the_trial(self, page):
         env = page("flight.AA")

@@ -1,7 +1,7 @@
 """The mouse does to a page what the driver's mouse does, by the browser's own protocol."""
 
 import pytest
-from selenium.webdriver import ActionChains, Keys
+from selenium.webdriver import ActionChains
 
 from pytest_miniwob_agent.browser.input import Gesture
 
@@ -64,16 +64,9 @@ def scroll(mouse):
     mouse.scroll(120)
 
 
-def click_with_ctrl(mouse):
-    mouse.keys.key_down(Keys.CONTROL)
-    mouse.move(POINT)
-    mouse.click()
-    mouse.keys.key_up(Keys.CONTROL)
-
-
 @pytest.mark.parametrize(
     ("act", "last"),
-    [(double_click, "dblclick"), (drag, "click"), (scroll, "wheel"), (click_with_ctrl, "click")],
+    [(double_click, "dblclick"), (drag, "click"), (scroll, "wheel")],
 )
 def test_a_page_hears_the_same_events_as_from_the_driver(browser, page, act, last):
     def listen():
@@ -93,7 +86,7 @@ def test_a_page_hears_the_same_events_as_from_the_driver(browser, page, act, las
     mouse.keys.perform()
     expected = heard()
     listen()
-    gesture = Gesture(browser.driver, ["CTRL"] if act is click_with_ctrl else [])
+    gesture = Gesture(browser.driver)
     act(gesture)
     browser.perform(gesture.steps)
     assert heard() == expected

@@ -3,8 +3,6 @@
 import json
 from types import SimpleNamespace
 
-import pytest
-
 from pytest_miniwob_agent import Case
 from pytest_miniwob_agent.core.outcome import Outcome, Status
 from pytest_miniwob_agent.plugin.items.report import deserialize, serialize
@@ -29,10 +27,3 @@ def test_an_outcome_of_a_worker_arrives_as_it_was_and_other_data_without_lone_su
 def test_an_outcome_is_plain_data_for_a_log_of_reports():
     data = serialize({"nodeid": "x", "miniwob": OUTCOME}, on_worker=False)
     assert json.loads(json.dumps(data))["miniwob"]["status"] == "error"
-
-
-@pytest.mark.parametrize("data", [None, {}, {"nodeid": "x"}])
-def test_other_reports_stay_as_they_are(data):
-    assert serialize(data, on_worker=False) == data
-    report = SimpleNamespace(**(data or {}))
-    assert deserialize(report) is report

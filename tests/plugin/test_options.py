@@ -172,12 +172,6 @@ def test_every_option_has_an_ini_twin_and_help(pytester):
     assert "@pytest.mark.miniwob(*selectors" in pytester.runpytest("--markers").stdout.str()
 
 
-def test_a_wrong_option_is_a_usage_error_of_pytest(project):
-    result = project.runpytest("-o", "miniwob_trials=none")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*miniwob_trials: 'none' must be a positive integer*"])
-
-
 def test_values_of_toml_are_read(project):
     (project.path / "tox.ini").unlink()
     (project.path / "pytest.toml").write_text(
@@ -188,6 +182,4 @@ def test_values_of_toml_are_read(project):
     assert (settings.ini["trials"], settings.ini["seeds"]) == (3, [7, 9, 10])
     assert settings.prices.keys() == {"m", "n"}
     assert settings.llm_params == {"temperature": 0}
-    config = project.parseconfig("-o", "miniwob_llm_params={}", "-o", "miniwob_seeds=1")
-    settings = read_settings(config)
-    assert (settings.llm_params, settings.ini["seeds"]) == ({}, [1])
+    assert read_settings(project.parseconfig("-o", "miniwob_seeds=1")).ini["seeds"] == [1]

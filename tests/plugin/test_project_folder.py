@@ -2,36 +2,31 @@
 
 from textwrap import dedent
 
-import pytest
 from projects import REFLECTIVE_PROMPTS, recorded_files, solve_menu
 
 from pytest_miniwob_agent.plugin.inner import collect
 
 
-@pytest.fixture
-def beside(project, monkeypatch):
-    """Run a project in `mine/`, beside which there is a folder of prompts; tox.ini may be there."""
+def test_cassettes_lie_in_the_working_directory_without_an_ini_file(
+    project, chat_server, monkeypatch
+):
+    """Beside it there is the folder of prompts, whose parent is pytest's rootdir."""
     mine, prompts = project.mkdir("mine"), project.mkdir("prompts")
     prompts.joinpath("plan.txt").write_text((REFLECTIVE_PROMPTS / "plan.txt").read_text())
-    for path in [*project.path.glob("*.py"), project.path / "tox.ini"]:
+    for path in project.path.glob("*.py"):
         path.rename(mine / path.name)
+    (project.path / "tox.ini").unlink()
     monkeypatch.chdir(mine)
-    project.mine = mine
-    return project
-
-
-def test_cassettes_lie_in_the_working_directory_without_an_ini_file(beside, chat_server):
-    (beside.mine / "tox.ini").unlink()
     chat_server.reply = solve_menu
-    result = beside.runpytest(
-        "--miniwob-prompts", "../prompts", "-n1", "--miniwob-model=m",
-        "-k", "click-menu-2/1", "--miniwob-record=once",
-        f"--miniwob-base-url={chat_server.url}",
-    )  # fmt: skip
+    options = (
+        "--miniwob-prompts ../prompts --miniwob-model=m --miniwob-record=once -n1 "
+        f"-k click-menu-2/1 --miniwob-base-url={chat_server.url}"
+    )
+    result = project.runpytest(*options.split())
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["miniwob cassettes: cassettes"])
-    assert (beside.mine / "cassettes/reflective/m/click-menu-2/1.yaml").exists()
-    assert not recorded_files(beside)
+    assert (mine / "cassettes/reflective/m/click-menu-2/1.yaml").exists()
+    assert not recorded_files(project)
 
 
 SUITE = """
