@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import is_dataclass
 from enum import Enum
 from functools import lru_cache
+from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
 KEY_VARIABLES = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY")
@@ -111,14 +112,13 @@ class Secret(NamedTuple):
     text: str
 
 
-def find(data: Any, known: Collection[str] = ()) -> list[Secret]:
+def find(data: Any) -> list[Secret]:
     """Find the secrets in a text, or in all texts of a mapping, sequence or dataclass.
 
-    A text is searched together with the name that it has, as in `{"x-api-key": "..."}`. `known` are
-    texts that are secrets whatever their form.
+    A text is searched together with the name that it has, as in `{"x-api-key": "..."}`.
     """
     found: list[Secret] = []
-    pairs = _known(known)
+    pairs = _known()
 
     def search(text: str, name: str) -> str:
         spans = _spans(text, name, pairs)
@@ -132,8 +132,8 @@ def find(data: Any, known: Collection[str] = ()) -> list[Secret]:
 def redact(data: Data, known: Collection[str] = ()) -> Data:
     """Return the data with each secret replaced by its kind, such as `[OpenAI key]`.
 
-    Data without a secret is returned itself, and no data is changed. The arguments are those of
-    `find`.
+    Data without a secret is returned itself, and no data is changed. `known` are texts that are
+    secrets whatever their form.
     """
     pairs = _known(known)
 
@@ -146,7 +146,7 @@ def redact(data: Data, known: Collection[str] = ()) -> Data:
     return redacted
 
 
-def _known(values: Collection[str]) -> list[tuple[str, str]]:
+def _known(values: Collection[str] = ()) -> list[tuple[str, str]]:
     """Return texts that are secrets by their kind: those given, and those in `KEY_VARIABLES`."""
     names = [*KEY_VARIABLES, *filter(None, [os.environ.get(KEY_VARIABLE)])]
     pairs = [(f"value of {name}", os.environ.get(name, "")) for name in names]
@@ -162,14 +162,12 @@ def map_texts(data: Any, change: Callable[[str, str], str], name: str = "") -> A
     if isinstance(data, str):
         return data if isinstance(data, Enum) else change(data, name)
     if isinstance(data, Mapping):
-        changed = {
-            map_texts(key, change): map_texts(value, change, str(key))
-            for key, value in data.items()
-        }
-        return data if _same(data, changed) and _same(data.values(), changed.values()) else changed
+        changed = {map_texts(k, change): map_texts(v, change, str(k)) for k, v in data.items()}
+        before, after = chain(data, data.values()), chain(changed, changed.values())
+        return data if all(map(operator.is_, before, after)) else changed
     if isinstance(data, list | tuple):
         parts = [map_texts(part, change, name) for part in data]
-        if _same(data, parts):
+        if all(map(operator.is_, data, parts)):
             return data
         return parts if isinstance(data, list) else tuple(parts)
     if is_dataclass(data) and not isinstance(data, type):
@@ -181,10 +179,6 @@ def map_texts(data: Any, change: Callable[[str, str], str], name: str = "") -> A
                 object.__setattr__(result, part, new)  # of frozen ones too
         return result
     return data
-
-
-def _same(before: Collection[Any], after: Collection[Any]) -> bool:
-    return len(before) == len(after) and all(map(operator.is_, before, after))
 
 
 def _spans(text: str, name: str, known: Sequence[tuple[str, str]]) -> list[tuple[int, int, str]]:

@@ -118,7 +118,9 @@ class Verdict:
     @property
     def decision(self) -> str:
         """`passed`, `inconclusive` or `failed`."""
-        return "failed" if self.failed else "passed" if self.passed else "inconclusive"
+        if self.failed:
+            return "failed"
+        return "passed" if self.passed else "inconclusive"
 
 
 def judge(baseline: Results, head: Results, gate: Gate, deselected: Container[str] = ()) -> Verdict:
@@ -131,17 +133,20 @@ def judge(baseline: Results, head: Results, gate: Gate, deselected: Container[st
         UsageError: the gate asks for more samples than an item has.
     """
     both = Comparison(baseline, head)
-    sides = []
+    least = gate.at_least
     for pair in both.pairs:
         fewest = min(pair.before.conclusive, pair.after.conclusive)
-        if gate.at_least and fewest < gate.at_least:
+        if least and fewest < least:
             raise UsageError(
                 f"gate {gate}: {pair.item} has {fewest} samples; ask for fewer, or repeat items"
             )
-        sides.append([side.count_as_solved(gate.at_least) for side in (pair.before, pair.after)])
-    pairs = list(zip(both.pairs, sides, strict=True))
-    regressed = tuple(pair for pair, solved in pairs if solved == [True, False])
-    progressed = tuple(pair for pair, solved in pairs if solved == [False, True])
+    changed = [
+        pair
+        for pair in both.pairs
+        if pair.before.count_as_solved(least) != pair.after.count_as_solved(least)
+    ]
+    regressed = tuple(pair for pair in changed if pair.before.count_as_solved(least))
+    progressed = tuple(pair for pair in changed if pair.after.count_as_solved(least))
     known = baseline.items
     left_out = [i for i in both.missing if all(r.case in deselected for r in known[i].results)]
     reasons = _inconclusive(both)
@@ -197,15 +202,21 @@ def _notes(both: Comparison, left_out: Sequence[str]) -> list[str]:
     """Remarks on items that are not judged."""
     baseline = both.baseline
     unknown = [item for item, samples in baseline.items.items() if not samples.conclusive]
-    notes = {
-        f"the baseline comes from a partial run ({', '.join(baseline.partial)}); items it does not "
-        "have are not judged": baseline.partial,
-        f"left out on purpose: {counted(len(left_out), 'item')} of the baseline": left_out,
-        f"not in the baseline: {listed(both.new)}": both.new,
-        f"inconclusive in the baseline itself: {listed(unknown)}; write it again to have them "
-        "judged": unknown,
-    }
-    return [note for note, needed in notes.items() if needed]
+    notes = [
+        (
+            baseline.partial,
+            f"the baseline comes from a partial run ({', '.join(baseline.partial)}); items it does "
+            "not have are not judged",
+        ),
+        (left_out, f"left out on purpose: {counted(len(left_out), 'item')} of the baseline"),
+        (both.new, f"not in the baseline: {listed(both.new)}"),
+        (
+            unknown,
+            f"inconclusive in the baseline itself: {listed(unknown)}; write it again to have them "
+            "judged",
+        ),
+    ]
+    return [note for items, note in notes if items]
 
 
 def _regression(text: str, pairs: Sequence[Pair], *, hint: bool = True) -> Reason:

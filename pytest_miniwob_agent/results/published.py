@@ -91,11 +91,8 @@ class Paper:
 
     @cached_property
     def trials(self) -> tuple[int, ...]:
-        """The numbers of `TRIALS` that the run has figures for; one of 1 trial has none for 5.
-
-        RCI and WebWISE play one trial, whatever a run allows.
-        """
-        if self.suite != "paper":
+        """The numbers of `TRIALS` that the run has figures for; one of 1 trial has none for 5."""
+        if self.suite != "paper":  # RCI and WebWISE play one trial, whatever a run allows
             return TRIALS[:1]
         most = max((max(len(r.endings), r.solved_at or 1) for r in self.conclusive), default=0)
         all_solved = most and all(result.solved_at is not None for result in self.conclusive)
@@ -230,12 +227,9 @@ class Paper:
         return tables
 
     def _planning(self) -> list[Table]:
-        """Table 8: planner calls made, and those needed with one call for each action.
-
-        None for an agent without stages: one that makes no fewer calls than it takes actions.
-        """
+        """Table 8: planner calls made, and those needed with one call for each action."""
         actions, calls = _planned(self.conclusive)
-        if calls >= actions:
+        if calls >= actions:  # of an agent without stages
             return []
         by_task = self.items.get("1-screen-n-step", {})
         groups = {task: [items] for task, items in by_task.items()}

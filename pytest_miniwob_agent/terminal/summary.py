@@ -83,13 +83,13 @@ def _effort(drifted: Sequence[Outcome], price: Price | None) -> str:
         return "Recording them again takes no model call, and puts aside the unused ones:"
     if not usage.calls:
         return f"Recording them again takes at least {counted(len(lacking), 'model call')}:"
-    how = f" (estimated from lengths for {usage.uncounted} that hold no counts)"
+    effort = f"{counted(usage.calls, 'call')} and {usage.tokens:,} tokens"
+    if usage.uncounted:
+        effort += f" (estimated from lengths for {usage.uncounted} that hold no counts)"
     cost = cost_of(Usage(usage.calls, usage.prompt, usage.completion), price)
-    return (
-        f"By the old cassettes, recording again takes about "
-        f"{counted(usage.calls, 'call')} and {usage.tokens:,} tokens"
-        f"{how if usage.uncounted else ''}{'' if cost is None else f', {money(cost)}'}:"
-    )
+    if cost is not None:
+        effort += f", {money(cost)}"
+    return f"By the old cassettes, recording again takes about {effort}:"
 
 
 def show_errors(

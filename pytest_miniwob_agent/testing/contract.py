@@ -51,12 +51,7 @@ EPISODE = Limits(trials=2, steps=3, calls=12)
 FEW_CALLS = Limits(trials=2, steps=3, calls=4)
 """Limits where an answer may have a hundred tool calls, which conversations keep."""
 
-LIMITS: Mapping[str, Limits] = {
-    "one trial": Limits(trials=1),
-    "one action per trial": Limits(steps=1),
-    "one model call": Limits(calls=1),
-    "few of each": Limits(3, 2, 5),
-}
+LIMITS = (Limits(trials=1), Limits(steps=1), Limits(calls=1), Limits(3, 2, 5))
 """Limits that are used up."""
 
 BUTTONS = (Element(1, "button", "ONE", x=20, y=20), Element(2, "button", "TWO", x=80, y=20))
@@ -102,15 +97,19 @@ class ContractPage(FakeEnvironment):
 
 
 class _LastAnswer(Observer):
-    """The model's last answer, in words."""
+    """The model's last answer; as a text, in words."""
 
-    said = "The model had not been asked yet."
+    answer: Completion | None = None
 
     def on_event(self, event: Event) -> None:
         if isinstance(event, Called):
-            answer = event.completion
-            parts = map(repr, [answer.text, *map(str, answer.tool_calls)])
-            self.said = f"The model's last reply was {shorten(' '.join(parts))}"
+            self.answer = event.completion
+
+    def __str__(self) -> str:
+        if self.answer is None:
+            return "The model had not been asked yet."
+        parts = map(repr, [self.answer.text, *map(str, self.answer.tool_calls)])
+        return f"The model's last reply was {shorten(' '.join(parts))}"
 
 
 def play(
@@ -131,10 +130,10 @@ def play(
         episode = run_episode(case, agent, page, model, limits, model="scripted", observers=[last])
         json.dumps(episode.to_data())
     except Exception as error:
-        error.add_note(f"Played with {situation}. {last.said}")
+        error.add_note(f"Played with {situation}. {last}")
         raise
     if broken := next(_broken_rules(episode), None):
-        pytest.fail(f"{broken}\nPlayed with {situation}. {last.said}")
+        pytest.fail(f"{broken}\nPlayed with {situation}. {last}")
     episode.explain()
     return episode
 
@@ -208,9 +207,9 @@ class AgentContract:
 
     def test_it_accepts_that_a_limit_is_reached(self) -> None:
         """A limit may be reached at any action or call."""
-        for name, limits in LIMITS.items():
+        for limits in LIMITS:
             for reward in (None, -1.0):
-                self.play(f"limits: {name}", ContractPage(reward), limits=limits)
+                self.play(f"the limits {limits}", ContractPage(reward), limits=limits)
 
     def test_equal_replies_give_equal_episodes(self) -> None:
         """It uses neither chance nor clock, or its cassettes could not be replayed."""
@@ -316,17 +315,6 @@ def agent_contract(
             button TWO of id 2, so that it acts: texts, or completions with tool calls, that are
             given in turn, over and over, or a function of prompt and purpose. Hostile replies are
             made of pieces of these too.
-
-    Raises:
-        TypeError: `make` is an agent.
     """
-    if not callable(make):
-        raise TypeError(f"agent_contract() takes an agent's class, not {make!r}")
-    return type(
-        "Contract",
-        (AgentContract,),
-        {
-            "make": staticmethod(make),
-            "replies": staticmethod(replies) if callable(replies) else tuple(replies),
-        },
-    )
+    good = staticmethod(replies) if callable(replies) else tuple(replies)
+    return type("Contract", (AgentContract,), {"make": staticmethod(make), "replies": good})

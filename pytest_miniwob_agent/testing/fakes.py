@@ -214,14 +214,13 @@ class ScriptedLLM(ChatCalls):
             prompt = str(messages[0])
         self.prompts.append((origin.purpose, prompt))
         reply = self._reply(prompt, origin.purpose) if self._reply else next(self._replies, None)
-        assert reply is not None, (
-            f"the script has no reply to this {origin.purpose} call:\n{prompt}"
-        )
+        assert reply is not None, f"the script has no reply to this {origin.purpose}:\n{prompt}"
         completion = Completion(reply) if isinstance(reply, str) else reply
         answer = api.served(api.answer(completion), f"scripted{len(self.prompts)}")
-        if not request.body.get("stream"):
-            return ModelResponse(_sent(json.dumps(answer, ensure_ascii=False)))
-        return ModelResponse(_sent(api.stream(answer)), EVENT_STREAM)
+        stream = request.body.get("stream")
+        text = api.stream(answer) if stream else json.dumps(answer, ensure_ascii=False)
+        body = text.encode("utf-8", "replace")  # a server can't send half of a surrogate pair
+        return ModelResponse(body, EVENT_STREAM) if stream else ModelResponse(body)
 
     @property
     def client(self) -> openai.OpenAI:
@@ -244,8 +243,3 @@ class ScriptedLLM(ChatCalls):
     def base_url(self) -> str:
         """Always an error: only `run_episode` starts a server."""
         raise RuntimeError("llm.base_url needs run_episode, which starts and stops its server")
-
-
-def _sent(text: str) -> bytes:
-    """Encode a text as a server does, which can't send half of a surrogate pair."""
-    return text.encode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""The agents of examples/ replay the items that they have solved."""
+"""What examples/ has recorded is replayed: by its agents, and on its pages."""
 
 import subprocess
 import sys
@@ -10,20 +10,17 @@ from projects import INNER_RUNS, ROOT
 pytestmark = pytest.mark.integration
 
 
-def replay(python, agent, task):
-    run = subprocess.run(
-        [
-            python, "-m", "pytest", "examples", "-k", task, f"--miniwob-agent={agent}",
-            "-pno:cacheprovider", *INNER_RUNS.split(),
-        ],
-        cwd=ROOT, capture_output=True, text=True,
-    )  # fmt: skip
+def replay(python, *args):
+    """Run pytest in examples/; return what it wrote."""
+    command = [python, "-m", "pytest", *args, "-pno:cacheprovider", *INNER_RUNS.split()]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert run.returncode == 0, run.stdout + run.stderr
-    assert "1 passed" in run.stdout
+    return run.stdout
 
 
 def test_the_agent_without_a_framework_replays_the_item_that_it_solved():
-    replay(sys.executable, "plain:Plain", "click-checkboxes")
+    args = ("examples", "-k", "click-checkboxes", "--miniwob-agent=plain:Plain")
+    assert "1 passed" in replay(sys.executable, *args)
 
 
 @pytest.mark.sweep
@@ -37,4 +34,21 @@ def test_the_agent_without_a_framework_replays_the_item_that_it_solved():
     ],
 )
 def test_an_agent_on_a_framework_replays_the_item_that_it_solved(agent, task):
-    replay(program_of(FRAMEWORKS, "python"), agent, task)
+    python = program_of(FRAMEWORKS, "python")
+    assert "1 passed" in replay(python, "examples", "-k", task, f"--miniwob-agent={agent}")
+
+
+PICTURES = '--miniwob-agent-params={"screen": "picture"}'
+
+
+@pytest.mark.parametrize(
+    ("suite", "arguments"),
+    [("shop", []), pytest.param("login_code", [PICTURES], marks=pytest.mark.sweep)],
+)
+def test_recorded_suites_of_own_pages_replay_to_their_baselines(suite, arguments, tmp_path):
+    output = tmp_path / "results.jsonl"
+    expected = ROOT / "examples" / f"{suite.replace('_', '-')}.jsonl"
+    gate = ("--miniwob-gate=items", f"--miniwob-baseline={expected}")
+    args = (f"examples/test_{suite}.py", *arguments, *gate, f"--miniwob-results={output}")
+    assert "gate items: passed" in replay(sys.executable, *args)
+    assert output.read_bytes() == expected.read_bytes()

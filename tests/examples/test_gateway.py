@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from frameworks import FRAMEWORKS, GATEWAY, program_of
@@ -36,52 +37,29 @@ LOCAL = "ANTHROPIC_BETA_HEADERS AUTOROUTER_PRESETS BLOG_POSTS MODEL_COST_MAP POL
 """What the proxy would download when it starts, and takes from its own package."""
 
 
-class Gateway:
-    """LiteLLM's proxy on a free port, with the models of gateway/litellm.yaml."""
-
-    def __init__(self, folder):
-        self.key = f"sk-{secrets.token_hex(16)}"
-        self._log = folder / "log"
-        command = [program_of(GATEWAY, "litellm"), "--host", "127.0.0.1", "--port", "0"]
-        config = Path(__file__).with_name("gateway") / "litellm.yaml"
-        settings = {"LITELLM_MASTER_KEY": self.key, "PATH": os.environ["PATH"], "HOME": str(folder)}
-        settings |= {f"LITELLM_LOCAL_{name}": "True" for name in LOCAL.split()}
-        command += ["--config", config]
-        with self._log.open("wb") as log:
-            self._process = subprocess.Popen(
-                command, cwd=folder, env=settings, stdout=log, stderr=log
-            )
-        try:
-            self.url = self._wait()
-        except BaseException:
-            self.close()
-            raise
-
-    def _wait(self):
-        deadline = time.monotonic() + 240
-        while self._process.poll() is None and time.monotonic() < deadline:
-            if up := re.search(r"running on (http://\S+:\d+)", self.log()):
-                return f"{up[1]}/v1"
-            time.sleep(0.1)
-        raise RuntimeError(f"LiteLLM's proxy did not start:\n{self.log()}")
-
-    def log(self):
-        return self._log.read_text(errors="replace")
-
-    def close(self):
-        self._process.terminate()
-        try:
-            self._process.wait(30)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-
-
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory):
-    server = Gateway(tmp_path_factory.mktemp("gateway"))
-    yield server
-    server.close()
+    """LiteLLM's proxy on a free port, with the models of gateway/litellm.yaml."""
+    folder, key = tmp_path_factory.mktemp("gateway"), f"sk-{secrets.token_hex(16)}"
+    config = Path(__file__).with_name("gateway") / "litellm.yaml"
+    command = [program_of(GATEWAY, "litellm"), "--host", "127.0.0.1", "--port", "0"]
+    settings = {"LITELLM_MASTER_KEY": key, "PATH": os.environ["PATH"], "HOME": str(folder)}
+    settings |= {f"LITELLM_LOCAL_{name}": "True" for name in LOCAL.split()}
+    path = folder / "log"
+    with path.open("wb") as log:
+        process = subprocess.Popen(
+            [*command, "--config", config], cwd=folder, env=settings, stdout=log, stderr=log
+        )
+    try:
+        deadline = time.monotonic() + 240
+        while not (up := re.search(r"running on (http://\S+:\d+)", path.read_text())):
+            assert process.poll() is None, path.read_text()
+            assert time.monotonic() < deadline, path.read_text()
+            time.sleep(0.1)
+        yield SimpleNamespace(key=key, url=f"{up[1]}/v1", log=path.read_text)
+    finally:
+        process.terminate()
+        process.wait(30)
 
 
 def run(project, agent, *args, **environment):

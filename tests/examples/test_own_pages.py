@@ -1,11 +1,9 @@
 """The tasks of examples/pages can be solved, on each of their pages."""
 
 import re
-import subprocess
-import sys
 
 import pytest
-from projects import INNER_RUNS, ROOT
+from projects import ROOT
 
 from pytest_miniwob_agent.browser.environment import open_environment
 from pytest_miniwob_agent.core.actions import Click, Enter
@@ -77,33 +75,3 @@ def test_the_login_takes_the_code_of_the_picture_alone(browser):
         player.click("Log in", -1)
         rewards.append(player.last.reward)
     assert rewards == [1, -1]
-
-
-@pytest.mark.integration
-@pytest.mark.parametrize(
-    ("suite", "arguments", "results"),
-    [
-        ("test_shop.py", [], "shop.jsonl"),
-        pytest.param(
-            "test_login_code.py",
-            ['--miniwob-agent-params={"screen": "picture"}'],
-            "login-code.jsonl",
-            marks=pytest.mark.sweep,
-        ),
-    ],
-)
-def test_recorded_suites_of_own_pages_replay_to_their_baselines(
-    suite, arguments, results, tmp_path
-):
-    expected, output = ROOT / "examples" / results, tmp_path / results
-    run = subprocess.run(
-        [
-            sys.executable, "-m", "pytest", f"examples/{suite}", *arguments, "--miniwob-gate=items",
-            f"--miniwob-baseline={expected}", f"--miniwob-results={output}",
-            "-pno:cacheprovider", *INNER_RUNS.split(),
-        ],
-        cwd=ROOT, capture_output=True, text=True,
-    )  # fmt: skip
-    assert run.returncode == 0, run.stdout + run.stderr
-    assert "gate items: passed" in run.stdout
-    assert output.read_bytes() == expected.read_bytes()

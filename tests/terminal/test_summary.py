@@ -219,24 +219,6 @@ def test_errors_are_shown_once_per_cause_with_the_command_that_records_all(proje
     assert "    other/click-tab-2-medium/2" in project.runpytest("-v").outlines
 
 
-def test_tb_line_is_one_line_per_unsolved_item(project):
-    project.makeconftest(
-        FAKE_PAGE
-        + """
-    from pytest_miniwob_agent.testing import ScriptedLLM
-
-    @pytest.fixture
-    def miniwob_llm():
-        return ScriptedLLM(["click id=1", "Opened.", "click id=3"])
-"""
-    )
-    result = project.runpytest("--tb=line", "--miniwob-trials=1", "-k", "click-menu-2")
-    begin = next(n for n, line in enumerate(result.outlines) if "= FAILURES =" in line)
-    *lines, after = result.outlines[begin + 1 : begin + 4]
-    assert all(line.endswith(": FAILED in trial 1, best reward -1") for line in lines)
-    assert after.startswith("====")
-
-
 EVIL = "\\x1b[2J\\ud800\\u202e\\n::error::x"
 """Text that moves the cursor and would be a command to GitHub's runner, as Python writes it."""
 

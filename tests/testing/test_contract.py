@@ -317,8 +317,3 @@ def test_a_test_module_collects_the_contract_and_shows_its_failures(pytester):
             "The model's last reply was ''",
         ]
     )
-
-
-def test_the_contract_takes_a_class_and_not_an_agent():
-    with pytest.raises(TypeError, match="takes an agent's class, not <"):
-        agent_contract(Good())

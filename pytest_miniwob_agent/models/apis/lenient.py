@@ -59,23 +59,17 @@ def _part_text(part: Any) -> str:
             return said
         case {"refusal": str() as refusal}:
             return f"[refusal] {refusal}"
-        case Mapping():
-            return _picture(part) or canonical_json(part)
+        case {"image_url": str() as url} | {"image_url": {"url": str() as url}}:
+            return _picture(url)
+        case {"source": {"type": "url", "url": str() as url}}:
+            return _picture(url)
+        case {"source": {"type": "base64", "media_type": kind, "data": str() as data}}:
+            return _picture(data if digest_in(data) else f"data:{kind};base64,{data}")
     return canonical_json(part)
 
 
-def _picture(part: Mapping[str, Any]) -> str:
-    """Describe a picture, if possible by its file's name; an empty text if the part is none."""
-    url = part.get("image_url")
-    url = url.get("url") if isinstance(url, Mapping) else url
-    source = mapping(part.get("source"))
-    if source.get("type") == "base64":
-        data = source.get("data")
-        url = data if digest_in(data) else f"data:{source.get('media_type')};base64,{data}"
-    elif source.get("type") == "url":
-        url = source.get("url")
-    if not isinstance(url, str):
-        return ""
+def _picture(url: str) -> str:
+    """Describe a picture, if possible by its file's name."""
     kind, comma, data = url.removeprefix("data:").partition(";base64,")
     if not comma:
         return f"[picture {url}]"

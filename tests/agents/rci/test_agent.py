@@ -152,11 +152,8 @@ class TestEndings:
 
     def test_an_instruction_may_be_repeated_while_the_page_changes(self):
         pages = {str(count): [Element(1, "button", str(count))] for count in range(6)}
-        env = FakeEnvironment(
-            "Count to 6", pages,
-            {(str(count), "click id=1"): str(count + 1) for count in range(5)},
-            {("5", "click id=1"): 1.0},
-        )  # fmt: skip
+        moves = {(str(count), "click id=1"): str(count + 1) for count in range(5)}
+        env = FakeEnvironment("Count to 6", pages, moves, {("5", "click id=1"): 1.0})
         episode, _ = play({"task": ["?"], "state": ["clickxpath //button"]}, env)
         assert episode.solved
 

@@ -75,9 +75,8 @@ def test_each_answer_leads_to_the_screen_that_the_next_one_is_made_for():
 
 def test_calls_of_one_answer_are_carried_out_in_order_and_answered_one_by_one():
     arguments = {"text": "y", "element": 2}
-    env, requests, _ = play(
-        [calls(click(1), ("enter", arguments), text="First this."), calls(click(3))]
-    )
+    both = calls(click(1), ("enter", arguments), text="First this.")
+    env, requests, _ = play([both, calls(click(3))])
     assert env.actions == [[Click(1), Enter("y", 2), Click(3)]]
     answer, *results = requests[1]["messages"][2:]
     assert answer["content"] == "First this."
@@ -87,9 +86,7 @@ def test_calls_of_one_answer_are_carried_out_in_order_and_answered_one_by_one():
 
 
 def test_calls_after_one_that_fails_are_left_out_and_the_model_sees_why():
-    env, requests, _ = play(
-        [calls(click(1), click(9), click(3)), calls(click(3))],
-    )
+    env, requests, _ = play([calls(click(1), click(9), click(3)), calls(click(3))])
     assert env.actions == [[Click(1), Click(9), Click(3)]]
     done, failed, skipped = contents(requests[1]["messages"][3:])
     assert done == "Done. The screen has changed."
@@ -112,9 +109,8 @@ def test_a_bad_call_is_answered_with_its_error_and_is_not_an_action(call, error)
 
 
 def test_an_answer_without_calls_gets_one_reminder():
-    env, requests, ends = play(
-        [Completion("Hm."), calls(click(1)), Completion(""), calls(click(3))]
-    )
+    answers = [Completion("Hm."), calls(click(1)), Completion(""), calls(click(3))]
+    env, requests, ends = play(answers)
     assert ends[0].ending is Ending.CORRECT
     assert contents(requests[1]["messages"][2:])[0] == "Hm."
     assert requests[1]["messages"][3]["content"].startswith("You called no tool")
@@ -134,10 +130,9 @@ def test_a_trial_ends_where_nothing_can_be_carried_out_any_more():
 
 def test_a_second_trial_begins_with_what_the_first_one_did():
     enter = ("enter", {"text": "x", "element": 2})
-    _env, requests, ends = play(
-        [calls(click(1), enter), Completion(""), Completion(""), calls(click(1), click(3))],
-        trials=3,
-    )
+    nothing = Completion("")
+    answers = [calls(click(1), enter), nothing, nothing, calls(click(1), click(3))]
+    _env, requests, ends = play(answers, trials=3)
     assert [end.ending for end in ends] == [Ending.FAILED, Ending.INCOMPLETE, Ending.CORRECT]
     second = requests[1]["messages"]
     assert len(second) == 2
@@ -177,18 +172,16 @@ def test_an_answer_is_sent_back_in_a_form_that_servers_take():
     assert answer["content"].startswith("?x")
     assert len(answer["content"]) == 4_000
     assert [call["id"] for call in answer["tool_calls"]] == [f"call0000{n}" for n in range(1, 5)]
-    assert [call["function"]["name"] for call in answer["tool_calls"]] == [
-        "click", "unknown", "copy", "press",
-    ]  # fmt: skip
+    names = [call["function"]["name"] for call in answer["tool_calls"]]
+    assert names == ["click", "unknown", "copy", "press"]
     for call in (*answer["tool_calls"], *second["tool_calls"]):
         assert isinstance(json.loads(call["function"]["arguments"]), dict)
         assert len(call["function"]["arguments"]) < 100
 
 
 def test_of_endless_calls_only_the_first_are_kept():
-    env, requests, _ = play(
-        [calls(*[click(1)] * 1_001), calls(click(1), click(3))], steps=CALLS_LIMIT + 9
-    )
+    answers = [calls(*[click(1)] * 1_001), calls(click(1), click(3))]
+    env, requests, _ = play(answers, steps=CALLS_LIMIT + 9)
     assert len(env.actions[0]) == CALLS_LIMIT + 2
     answer, *results = requests[1]["messages"][2:]
     assert len(answer["tool_calls"]) == len(results) == CALLS_LIMIT
