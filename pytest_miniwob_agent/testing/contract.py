@@ -97,15 +97,19 @@ class ContractPage(FakeEnvironment):
 
 
 class _LastAnswer(Observer):
-    """The model's last answer, in words."""
+    """The model's last answer; as a text, in words."""
 
-    said = "The model had not been asked yet."
+    answer: Completion | None = None
 
     def on_event(self, event: Event) -> None:
         if isinstance(event, Called):
-            answer = event.completion
-            parts = map(repr, [answer.text, *map(str, answer.tool_calls)])
-            self.said = f"The model's last reply was {shorten(' '.join(parts))}"
+            self.answer = event.completion
+
+    def __str__(self) -> str:
+        if self.answer is None:
+            return "The model had not been asked yet."
+        parts = map(repr, [self.answer.text, *map(str, self.answer.tool_calls)])
+        return f"The model's last reply was {shorten(' '.join(parts))}"
 
 
 def play(
@@ -126,10 +130,10 @@ def play(
         episode = run_episode(case, agent, page, model, limits, model="scripted", observers=[last])
         json.dumps(episode.to_data())
     except Exception as error:
-        error.add_note(f"Played with {situation}. {last.said}")
+        error.add_note(f"Played with {situation}. {last}")
         raise
     if broken := next(_broken_rules(episode), None):
-        pytest.fail(f"{broken}\nPlayed with {situation}. {last.said}")
+        pytest.fail(f"{broken}\nPlayed with {situation}. {last}")
     episode.explain()
     return episode
 

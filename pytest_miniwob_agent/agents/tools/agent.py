@@ -172,10 +172,7 @@ class _Trial:
         return self._prompts.fill("unchanged" if same else "changed")
 
     def _add(self, completion: Completion, results: Sequence[Prompt]) -> None:
-        """Add an answer to the conversation, and the results of its first calls.
-
-        Of an answer without calls, the result is the user's next message.
-        """
+        """Add an answer and the results of its first calls, or without calls the user's reply."""
         text = _sendable((completion.text or completion.refusal or "").strip()[:TEXT_LIMIT])
         answer: dict[str, Any] = {"role": "assistant", "content": text or NOTHING}
         self._messages.append(answer)
