@@ -55,8 +55,7 @@ def add_pages(parser: argparse.ArgumentParser) -> None:
         action="append",
         type=Path,
         metavar="DIR",
-        help="a folder of your own pages; may be given more than once (default: miniwob_pages of "
-        "the ini file)",
+        help="a folder of your own pages, any number of times (default: those of the ini file)",
     )
 
 
@@ -81,8 +80,7 @@ def add_pytest_args(parser: argparse.ArgumentParser) -> None:
         "pytest_args",
         nargs="*",
         metavar="-- PYTEST ARGUMENTS",
-        help="the arguments of the pytest run whose items to take (default: none, for all items "
-        "that pytest collects in this folder)",
+        help="arguments of the pytest run whose items to take (default: all that it collects here)",
     )
 
 

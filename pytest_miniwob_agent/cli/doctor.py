@@ -40,7 +40,8 @@ class Check:
     note: bool = False
 
     def __str__(self) -> str:
-        word = "note" if self.note else "WRONG" if self.fix else "ok"
+        word = "WRONG" if self.fix else "ok"
+        word = "note" if self.note else word
         line = f"{word:<6}{self.what:<22}{sanitize_line(redact(self.found))}"
         return f"{line}\n{'':<28}-> {sanitize_line(redact(self.fix))}" if self.fix else line
 

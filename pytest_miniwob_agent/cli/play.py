@@ -38,8 +38,8 @@ def run(options: Namespace) -> int:
     """Show an item's episode in a window; return 1 if the item has no result."""
     if options.auto is None and not sys.stdin.isatty():
         raise UsageError(
-            "play waits for a key before each action and needs a terminal; use --auto MS to "
-            "continue without keys, or `miniwob-agent show` to print the episode"
+            "play waits for keys and needs a terminal; use --auto MS to continue without keys, or "
+            "`miniwob-agent show` to print the episode"
         )
     check_display("play", "`miniwob-agent show` needs none")
     # The window is on this machine, wherever other runs have their browsers.

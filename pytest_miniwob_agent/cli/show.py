@@ -1,7 +1,4 @@
-"""`miniwob-agent show`: prints an item's whole episode as it is replayed.
-
-`miniwob-agent cassettes show` prints a cassette without running anything.
-"""
+"""`miniwob-agent show`: prints an item's whole episode as it is replayed."""
 
 from __future__ import annotations
 

@@ -39,9 +39,6 @@ _OWN_HEADERS = (
 )  # fmt: skip
 """Headers of a request that are not sent on: those of its connection, and keys."""
 
-_REDIRECTS = (301, 302, 303)
-"""Redirects after which a client asks for a page and does not repeat the call."""
-
 OnUnusable = Callable[[str, Usage], None]
 """Counts an answer that was paid for and can't be used, by a reason of a few words."""
 
@@ -77,20 +74,12 @@ class Keys:
         self._variable = variable
         self._option = option
 
-    def openai_key(self) -> str:
-        """Return the key for OpenAI's client, or "none" for your own server, which may need none.
-
-        Raises:
-            UsageError: there is no key, and the server is OpenAI's.
-        """
-        return self._key(OPENAI)
-
     def headers(self, path: str) -> dict[str, Any]:
         """Return the headers that carry the key; none where OpenAI's client adds it."""
         provider = provider_of(path)
         if provider.key_header is None:
             return {}
-        key = self._key(provider)
+        key = self.key(provider)
         # A gateway may take the one or the other.
         bearer = openai.Omit() if self.address is None else f"Bearer {key}"
         return {provider.key_header: key, "Authorization": bearer}
@@ -102,7 +91,12 @@ class Keys:
             return server + path.removeprefix("/v1")
         return server.removesuffix("/v1") + path
 
-    def _key(self, provider: Provider) -> str:
+    def key(self, provider: Provider = OPENAI) -> str:
+        """Return the key for a provider, or "none" for your own server, which may need none.
+
+        Raises:
+            UsageError: there is no key, and the server is the provider's.
+        """
         names = [self._variable or provider.key_variable]
         if not self._variable and self.address is not None:
             names.append(OPENAI.key_variable)  # that of a gateway
@@ -158,7 +152,7 @@ class LiveModel:
         with checked_environment():
             attempts = _Attempts(openai.DefaultHttpxClient(), budget, on_unusable)
         self._client = openai.OpenAI(
-            api_key=self._keys.openai_key,
+            api_key=self._keys.key,
             base_url=server,
             default_query=query,
             max_retries=retries,
@@ -271,7 +265,8 @@ class _Attempts(httpx2.BaseTransport):
             response.close()
             if payment.answered and not complete:
                 self._on_unusable("cut off or not decodable", payment.usage)
-        if response.status_code in _REDIRECTS and "location" in response.headers:
+        # After these a client asks for a page, and does not repeat the call.
+        if response.status_code in (301, 302, 303) and "location" in response.headers:
             there = shown_url(str(request.url.join(response.headers["location"])))
             raise PermanentError(f"redirects calls to {there}; name it with --miniwob-base-url")
         return response

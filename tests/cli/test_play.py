@@ -10,18 +10,6 @@ from pytest_miniwob_agent.cli.play import wait
 
 PROMPT = "[Enter continues, q quits] "
 
-VISIBLE_PAGE = (
-    FAKE_PAGE.replace("return FakeEnvironment(", "return Visible(")
-    + """
-    from pytest_miniwob_agent import Shot
-
-    class Visible(FakeEnvironment):
-        def look(self, action=None):
-            return Shot(b"", (160, 210))
-"""
-)
-"""A page that can be watched, though it is in no browser."""
-
 
 class Keys(io.StringIO):
     """A terminal's keys, pressed beforehand."""
@@ -33,7 +21,7 @@ class Keys(io.StringIO):
 @pytest.fixture
 def watched(recorded):
     """The recorded project, with a page that can be watched."""
-    recorded.makeconftest(VISIBLE_PAGE)
+    recorded.makeconftest(FAKE_PAGE.replace("FakeEnvironment", "VisibleFakeEnvironment"))
     return recorded
 
 

@@ -63,8 +63,7 @@ def test_two_tests_on_one_item_pay_once_in_every_mode(project, run, chat_server)
     project.makepyfile(TWO_TESTS)
     run("--miniwob-record=all", "-n2").assert_outcomes(passed=2)
     assert len(chat_server.requests) == 3
-    names = [path.name for path in recorded_files(project)]
-    assert names == ["1.yaml"]
+    assert [path.name for path in recorded_files(project)] == ["1.yaml"]
     run("--miniwob-record=all").assert_outcomes(passed=2)
     assert len(chat_server.requests) == 3
 

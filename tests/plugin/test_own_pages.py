@@ -69,16 +69,11 @@ def test_the_option_counts_from_here_and_overrides_ini_file_and_marker(own):
 
 
 def test_folders_of_a_marker_count_from_its_test_file(own):
-    below = own.mkdir("below")
-    below.joinpath("near").mkdir()
-    below.joinpath("near", "third.html").write_text(PAGE)
-    own.makepyfile(
-        **{
-            "below/test_below": TEST_FILE.replace(
-                "seeds=", 'pages=["near", "../web/pages"], seeds='
-            )
-        }
-    )
+    near = own.mkdir("below") / "near"
+    near.mkdir()
+    (near / "third.html").write_text(PAGE)
+    text = TEST_FILE.replace("seeds=", 'pages=["near", "../web/pages"], seeds=')
+    own.makepyfile(**{"below/test_below": text})
     _, ids = collected(own, "below", "-k", "3")
     assert ids == ["pages/first/3]", "pages/second/3]"]
 

@@ -58,11 +58,8 @@ class TestOutcomes:
         assert kind == "Outcome"
         assert data["status"] == "solved"
         assert data["cassette"] == "reflective/m/click-menu-2/1"
-        assert [data[kind]["calls"] for kind in ("replayed", "recorded", "left")] == [3, 0, 0]
         episode = data["episode"]
         assert episode["case"] == "n-screen-n-step/click-menu-2/1"
-        figures = [episode[name] for name in ("solved_at", "calls", "steps", "tokens")]
-        assert figures == [1, 3, 2, 42]
         kinds = [event["kind"] for event in episode["events"]]
         assert kinds == ["trial", "call", "act", "call", "call", "act", "end"]
 

@@ -108,7 +108,7 @@ class Batches:
     def _client(self) -> openai.OpenAI:
         if self._address and not is_server(self._address):
             raise UsageError("--base-url or OPENAI_BASE_URL must be an http or https address")
-        key = Keys(self._address, option="--base-url").openai_key()
+        key = Keys(self._address, option="--base-url").key()
         server, query = split_url(self._address)
         with checked_environment():
             return openai.OpenAI(

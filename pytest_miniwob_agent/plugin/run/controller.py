@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_miniwob_agent.core.chat import Usage
 from pytest_miniwob_agent.core.errors import MiniwobError
 from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.outcome import Outcome
@@ -32,7 +31,6 @@ from pytest_miniwob_agent.terminal import statuses
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.report.folder import Report
-
 
 _REPORTING = {"html": "htmlpath", "json": "json_report", "allure": "allure_report_dir"}
 """Plugins that report, as `Exports` calls them, and the options that have them report."""
@@ -255,7 +253,11 @@ class Controller:
 
         terminal, settings = terminalreporter, self._state.settings
         command = record_command(self._config)
-        kept = self._kept()
+        kept = None  # of the calls that this run recorded
+        if self._state.shared is not None:
+            from pytest_miniwob_agent.models.budget import Budget
+
+            kept = Budget(self._state.shared).recorded()
         summary.show_drift(terminal, self._outcomes, price=settings.price, command=command)
         summary.show_errors(terminal, self._outcomes, command=command)
         if (self._outcomes or (kept and kept.calls)) and terminal.verbosity >= 0:
@@ -284,14 +286,6 @@ class Controller:
         self._show_problems(terminal, "report")
         if self._report_written and self._report is not None and terminal.verbosity >= 0:
             terminal.line(f"report: {display_path(self._report.index)}")
-
-    def _kept(self) -> Usage | None:
-        """Return the usage of the calls that this run recorded, None if it recorded none."""
-        if self._state.shared is None:
-            return None
-        from pytest_miniwob_agent.models.budget import Budget
-
-        return Budget(self._state.shared).recorded()
 
     def _show_problems(self, terminal: pytest.TerminalReporter, title: str) -> None:
         if self._problems[title]:
