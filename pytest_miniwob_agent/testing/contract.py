@@ -263,8 +263,7 @@ class AgentContract:
     ) -> Episode:
         """Call `play`, by default with a page that never judges and good replies."""
         __tracebackhide__ = True
-        page, model = page or ContractPage(), model or self.model()
-        return play(self.make(), page, model, limits, situation)
+        return play(self.make(), page or ContractPage(), model or self.model(), limits, situation)
 
     def model(self, hostile: Reply = "", turns: Collection[int] = ()) -> ScriptedLLM:
         """Make a model that gives good replies, and a hostile one at the calls of `turns`."""
