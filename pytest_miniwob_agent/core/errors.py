@@ -65,10 +65,6 @@ class Cause:
     what: str
 
 
-ADDED, REMOVED = "added", "removed"
-"""The changes of pictures that only one of two requests has."""
-
-
 @dataclass(frozen=True, slots=True)
 class ChangedPicture:
     """A picture of a request that is not the recorded one.

@@ -39,9 +39,6 @@ _OWN_HEADERS = (
 )  # fmt: skip
 """Headers of a request that are not sent on: those of its connection, and keys."""
 
-_REDIRECTS = (301, 302, 303)
-"""Redirects after which a client asks for a page and does not repeat the call."""
-
 OnUnusable = Callable[[str, Usage], None]
 """Counts an answer that was paid for and can't be used, by a reason of a few words."""
 
@@ -268,7 +265,8 @@ class _Attempts(httpx2.BaseTransport):
             response.close()
             if payment.answered and not complete:
                 self._on_unusable("cut off or not decodable", payment.usage)
-        if response.status_code in _REDIRECTS and "location" in response.headers:
+        # After these a client asks for a page, and does not repeat the call.
+        if response.status_code in (301, 302, 303) and "location" in response.headers:
             there = shown_url(str(request.url.join(response.headers["location"])))
             raise PermanentError(f"redirects calls to {there}; name it with --miniwob-base-url")
         return response

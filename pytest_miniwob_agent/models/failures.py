@@ -16,12 +16,6 @@ import openai
 from pytest_miniwob_agent.core.errors import ModelError, PermanentError
 from pytest_miniwob_agent.models.params import OPTION
 
-_OF_RUN = (401, 402, 403, 404, 405, 410)
-"""Statuses that say nothing of the single call: its key, its account, its address, its model."""
-
-_OF_CALL = (400, 413, 422)
-"""Statuses that a call may get for its own content, such as a context that is too long."""
-
 _NO_CREDIT = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
 """Codes of refusals that last until somebody pays, though their status is that of a rate limit."""
 
@@ -31,12 +25,12 @@ def model_error(text: str, cause: BaseException) -> ModelError:
     match cause:
         case PermanentError():
             return PermanentError(text, of_call=cause.of_call)
-        case openai.APIStatusError() if cause.status_code in _OF_RUN:
-            return PermanentError(text)
+        case openai.APIStatusError(status_code=401 | 402 | 403 | 404 | 405 | 410):
+            return PermanentError(text)  # the key, the account, the address or the model
         case openai.APIStatusError() if cause.code in _NO_CREDIT or cause.type in _NO_CREDIT:
             return PermanentError(text)
-        case openai.APIStatusError() if cause.status_code in _OF_CALL:
-            return PermanentError(text, of_call=True)
+        case openai.APIStatusError(status_code=400 | 413 | 422):
+            return PermanentError(text, of_call=True)  # maybe its content, such as its length
         case httpx2.ConnectError() | httpx2.ProxyError() | httpx2.UnsupportedProtocol():
             return PermanentError(text)
     return ModelError(text)

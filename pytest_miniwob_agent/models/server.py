@@ -14,12 +14,6 @@ from pytest_miniwob_agent.loopback import LoopbackServer
 from pytest_miniwob_agent.models.apis import api_of
 from pytest_miniwob_agent.models.requests import BadRequest, error_response, request_of
 
-_THREADS = 16
-"""Calls that may be under way at once; a framework rarely makes more."""
-
-_REFUSED = 422
-"""The status of an answer to a call that fails: no client sends the same call again after it."""
-
 
 class ModelServer:
     """A server on the loopback interface that takes any JSON that is posted.
@@ -30,7 +24,7 @@ class ModelServer:
 
     def __init__(self, post: Callable[[ModelRequest], ModelResponse]) -> None:
         self._post = post
-        self._server = LoopbackServer(self._serve, _THREADS)
+        self._server = LoopbackServer(self._serve, threads=16)  # few frameworks use more
         self.close = self._server.close
 
     @property
@@ -53,7 +47,8 @@ class ModelServer:
         except BadRequest as error:
             answer = error.response
         except BaseException as error:  # noqa: BLE001 - whatever it is, the item gets it, too
-            answer = error_response(_REFUSED, redact(f"{type(error).__name__}: {error}"))
+            # After status 422 no client sends the same call again.
+            answer = error_response(422, redact(f"{type(error).__name__}: {error}"))
         size = ("Content-Length", str(len(answer.content)))
         status = f"{answer.status} {HTTPStatus(answer.status).phrase}"
         start(status, [("Content-Type", answer.content_type), size])

@@ -138,8 +138,10 @@ rubbish = st.recursive(
 fields = st.sampled_from([field for _, arguments, _ in CALLS for field in arguments])
 spoilt = st.builds(
     lambda call, field, value: (call[0], {**call[1], field: value}),
-    st.sampled_from(CALLS), fields, rubbish,
-)  # fmt: skip
+    st.sampled_from(CALLS),
+    fields,
+    rubbish,
+)
 
 
 @settings(max_examples=60)

@@ -10,7 +10,7 @@ DRAWN = re.compile(r"\x1bD\x1bM\x1b7\x1b\[B\r([^\x1b\n]*)\x1b8")
 """The line as it is drawn below the cursor, which returns to its place."""
 
 FIGURES = re.compile(r"(\d+)/12 items, (\d+) calls? recorded, ([\d,]+) tokens")
-OPTIONS = ["--miniwob-prices=m 100 1000", "-p", "no:cacheprovider", "--color=no"]
+OPTIONS = ["--miniwob-prices=m 100 1000", "-pno:cacheprovider", "-pno:warnings", "--color=no"]
 
 
 @pytest.fixture

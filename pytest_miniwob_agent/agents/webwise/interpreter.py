@@ -228,7 +228,9 @@ class _Run:
         match node:
             case ast.Constant(value=value) if type(value) in SCALARS:
                 self._charge(len(value) if isinstance(value, str) else 0)
-                return self._apply(lambda: value)
+                if isinstance(value, int) and value.bit_length() > MAX_BITS:
+                    raise ProgramError("the number is too big")
+                return value
             case ast.Name(id=name):
                 if name not in self.variables:
                     raise ProgramError(f"the name {name!r} has no value")

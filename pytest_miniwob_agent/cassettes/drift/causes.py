@@ -17,7 +17,7 @@ from pytest_miniwob_agent.cassettes.drift.differences import (
 from pytest_miniwob_agent.cassettes.format.call import Call, Request
 from pytest_miniwob_agent.cassettes.tape.pictures import Pictures
 from pytest_miniwob_agent.core.data import canonical_json, changed_parts
-from pytest_miniwob_agent.core.errors import ADDED, REMOVED, Cause, Drift
+from pytest_miniwob_agent.core.errors import Cause, Drift
 from pytest_miniwob_agent.core.events import OF_TEST, Origin
 from pytest_miniwob_agent.core.text import listed
 from pytest_miniwob_agent.models.params import option_with
@@ -80,7 +80,7 @@ def drift_of_call(
     call = calls[nearest]
     differences = differences_of(call.request, request)
     changed = changed_pictures(call.request, request, pictures)
-    seen = [f"picture {p.number}: {p.what}" for p in changed if p.what not in (ADDED, REMOVED)]
+    seen = [f"picture {p.number}: {p.what}" for p in changed if p.recorded and p.present]
     causes = _causes_of(request, origin, call, differences, seen)
     lines = [head, f"The most similar is {_name(calls, nearest)}; it differs in"]
     lines += [f"  {SUBJECTS[cause.kind]}: {cause.what}" for cause in causes]

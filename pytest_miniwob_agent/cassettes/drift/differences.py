@@ -14,7 +14,7 @@ from pytest_miniwob_agent.cassettes.format.call import Request
 from pytest_miniwob_agent.cassettes.tape.pictures import Pictures
 from pytest_miniwob_agent.core.chat import Message
 from pytest_miniwob_agent.core.data import changed_parts
-from pytest_miniwob_agent.core.errors import ADDED, REMOVED, ChangedPicture
+from pytest_miniwob_agent.core.errors import ChangedPicture
 from pytest_miniwob_agent.core.text import counted, listed
 
 SHOWN = 3
@@ -153,7 +153,7 @@ def changed_pictures(
 
     changed = []
     for number, then, now in changed_pairs(recorded.pictures, request.pictures):
-        what, difference = ADDED if now else REMOVED, None
+        what, difference = "added" if now else "removed", None
         if then and now:
             left, right = pictures.read(then), pictures.read(now)
             sizes = [" x ".join(map(str, decoded(png).size)) for png in (left, right)]

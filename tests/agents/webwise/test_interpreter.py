@@ -119,7 +119,7 @@ REFUSED = {
     "10 ** 10 ** 10": "line 1: the number is too big",
     "2 ** 255 * 4": "line 1: the number is too big, or not a real one",
     "1 << 10 ** 9": "line 1: LShift can't be used here",
-    "0x" + "f" * 5000: "line 1: the number is too big, or not a real one",
+    "0x" + "f" * 5000: "line 1: the number is too big",
     "9" * 5000: "this is no valid Python",
     "int('z' * 4000, base=36)": "line 1: the number is too big, or not a real one",
     "round(5, -10 ** 9)": "line 1: this can't be done with int and int",
@@ -293,7 +293,7 @@ class TestAnyProgram:
         compare_with_python(source)
 
     @pytest.mark.sweep
-    @settings(max_examples=1000, deadline=None)
+    @settings(max_examples=500, deadline=None)
     @given(PROGRAMS)
     def test_many_programs_leave_the_values_that_python_leaves(self, source):
         compare_with_python(source)
