@@ -38,8 +38,8 @@ def own(pytester):
     return pytester
 
 
-def test_workers_of_xdist_find_the_pages_of_the_ini_file(own):
-    result = own.runpytest("-n1", "--miniwob-results=out.jsonl", "-k", "3")
+def test_pages_of_the_ini_file_are_tasks(own):
+    result = own.runpytest("--miniwob-results=out.jsonl", "-k", "3")
     result.assert_outcomes(passed=2)
     result.stdout.fnmatch_lines(["pages *2/2*100*"])
     rows = [json.loads(line) for line in own.path.joinpath("out.jsonl").read_text().splitlines()]

@@ -23,11 +23,11 @@ def looking(project, chat_server):
     return project
 
 
-def test_an_item_is_recorded_with_its_pictures_and_replayed_by_a_worker(looking):
+def test_an_item_is_recorded_with_its_pictures_and_replayed(looking):
     names = sorted(path.name for path in recorded_files(looking))
     assert [name.rpartition(".")[2] for name in names] == ["yaml", "png", "png"]
     before = {path: path.read_bytes() for path in recorded_files(looking)}
-    looking.runpytest("-k", ONE, PARAMS, "-n1").assert_outcomes(passed=1)
+    looking.runpytest("-k", ONE, PARAMS).assert_outcomes(passed=1)
     assert {path: path.read_bytes() for path in recorded_files(looking)} == before
 
 
