@@ -17,7 +17,8 @@ from pytest_miniwob_agent.core.text import sanitize_line
 from pytest_miniwob_agent.plugin.items.collection import problem_of
 from pytest_miniwob_agent.plugin.items.run import RUN, ItemRun
 from pytest_miniwob_agent.plugin.options.commands import show_command
-from pytest_miniwob_agent.plugin.run.state import STATE, settings_of
+from pytest_miniwob_agent.plugin.run.results import BASELINE
+from pytest_miniwob_agent.plugin.run.state import settings_of
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -79,11 +80,11 @@ def _attach(item: pytest.Item, call: pytest.CallInfo[None], report: Any, outcome
     if isinstance(reason, pytest.fail.Exception) and outcome.error:
         _set_reason(report.longrepr, outcome.message.partition("\n")[0])
     unsolved = outcome.status is Status.UNSOLVED and _is_failed_check(call)
-    state = item.config.stash[STATE]
     item.user_properties.extend(_properties(outcome))
     report.user_properties = list(item.user_properties)
-    if outcome.episode is not None and (unsolved or state.exports):
-        more, folder = {}, state.settings.report
+    exports = item.config.stash.get(EXPORTS, None)
+    if outcome.episode is not None and (unsolved or exports):
+        more, folder = {}, settings_of(item.config).report
         if outcome.cassette:  # a model of the user's own would be asked again
             more["all of it"] = show_command(item, outcome.case.id)
         if folder is not None:
@@ -99,10 +100,10 @@ def _attach(item: pytest.Item, call: pytest.CallInfo[None], report: Any, outcome
                     traceback.reprentries = []
         elif unsolved:
             report.sections.append(("MiniWoB++ transcript", text))
-        if state.exports is not None:
-            state.exports.give(item, report, text, outcome)
-    if state.baseline is not None:
-        state.baseline.apply(item, report, excusable=unsolved)
+        if exports is not None:
+            exports.give(item, report, text, outcome)
+    if (baseline := item.config.stash.get(BASELINE, None)) is not None:
+        baseline.apply(item, report, excusable=unsolved)
 
 
 def _set_reason(longrepr: Any, reason: str) -> None:
@@ -175,6 +176,10 @@ class Exports:
     def pytest_json_runtest_metadata(self, item: pytest.Item) -> dict[str, str]:
         """Answer pytest-json-report, which asks at each part of an item."""
         return item.stash.get(_GIVEN, {})
+
+
+EXPORTS = pytest.StashKey[Exports]()
+"""Key of the exports in the stash of a run's configuration, where other plugins report."""
 
 
 def serialize(data: Any, *, on_worker: bool) -> Any:

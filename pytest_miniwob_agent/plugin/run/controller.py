@@ -21,11 +21,11 @@ from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.core.protocols import RunObserver
 from pytest_miniwob_agent.core.secrets import KEY_VARIABLE, redact
 from pytest_miniwob_agent.core.text import sanitize_line, sanitize_lines
-from pytest_miniwob_agent.plugin.items.report import Exports
+from pytest_miniwob_agent.plugin.items.report import EXPORTS, Exports
 from pytest_miniwob_agent.plugin.items.run import REMARK
 from pytest_miniwob_agent.plugin.options.commands import record_command
 from pytest_miniwob_agent.plugin.options.reading import read_settings
-from pytest_miniwob_agent.plugin.run.results import RunResults, load_baseline, shard_of
+from pytest_miniwob_agent.plugin.run.results import BASELINE, RunResults, load_baseline, shard_of
 from pytest_miniwob_agent.plugin.run.state import STATE, Selection, State
 from pytest_miniwob_agent.terminal import statuses
 
@@ -49,11 +49,11 @@ def start(config: pytest.Config) -> None:
             patch = pytest.MonkeyPatch()
             patch.setenv(KEY_VARIABLE, settings.key_variable)
             config.add_cleanup(patch.undo)
-        if settings.baseline or settings.results:  # for the gate, which is checked in any case
-            state.baseline = load_baseline(settings)
+        if (baseline := load_baseline(settings)) is not None:
+            config.stash[BASELINE] = baseline
         if plugins := [name for name, key in _REPORTING.items() if config.getoption(key, None)]:
-            state.exports = Exports(plugins)
-            config.pluginmanager.register(state.exports, "miniwob-exports")
+            config.stash[EXPORTS] = Exports(plugins)
+            config.pluginmanager.register(config.stash[EXPORTS], "miniwob-exports")
         if hasattr(config, "workerinput"):
             shared = config.workerinput["miniwob_shared"]
             state.shared = Path(shared) if shared else None
@@ -95,7 +95,8 @@ class Controller:
         self._agents_remark: str | None = None
         self._report_written = False
         self._running = True
-        self._results = RunResults(config, state) if settings.results or state.baseline else None
+        has_results = settings.results or BASELINE in config.stash
+        self._results = RunResults(config, state) if has_results else None
         if settings.report and not config.option.collectonly:
             from pytest_miniwob_agent.report.folder import Report
 

@@ -73,14 +73,20 @@ class Baseline(NamedTuple):
             report.wasxfail = excuse
 
 
+BASELINE = pytest.StashKey[Baseline]()
+"""Key of the baseline in the stash of a run's configuration, where it has one."""
+
+
 def load_baseline(settings: Settings) -> Baseline | None:
     """Return the baseline that the options name, None if they name none.
 
-    A file that this run is the first to write is not a baseline yet.
+    A file that this run is the first to write is not a baseline yet, but the gate is checked.
 
     Raises:
         UsageError: the baseline can't be read, or the gate is not valid.
     """
+    if not settings.baseline and not settings.results:
+        return None
     from pytest_miniwob_agent.results.file import read_results
     from pytest_miniwob_agent.results.gate import Gate
 
@@ -170,12 +176,13 @@ class RunResults:
         if state.settings.results:
             results.write(state.settings.results)
             self._written = True
-        if state.baseline is not None and shard is None:
+        baseline = self._config.stash.get(BASELINE, None)
+        if baseline is not None and shard is None:
             from pytest_miniwob_agent.results.gate import judge
             from pytest_miniwob_agent.terminal.comparison import ComparisonView
             from pytest_miniwob_agent.terminal.github import report_to_github
 
-            before, gate = state.baseline
+            before, gate = baseline
             left_out = state.selection.left_out(before, self._config.rootpath, state.settings.seeds)
             self.verdict = judge(before, results, gate, left_out)
             report_to_github(ComparisonView(self.verdict.both, self.verdict))

@@ -16,8 +16,6 @@ from pytest_miniwob_agent.core.protocols import Agent, Observer, Page
 from pytest_miniwob_agent.plugin.options.settings import Settings
 
 if TYPE_CHECKING:
-    from pytest_miniwob_agent.plugin.items.report import Exports
-    from pytest_miniwob_agent.plugin.run.results import Baseline
     from pytest_miniwob_agent.results.file import Results
 
 _KEY = "miniwob_selection"
@@ -123,8 +121,6 @@ class State:
     Args:
         settings: the options.
         selection: which cases the run offers, runs and leaves out.
-        baseline: the results that items are compared with.
-        exports: hands transcripts to other plugins that report.
         shared: a folder of this run, for what its processes count together; None where no call may
             be made.
         observe: makes an observer of an item's episode, for `miniwob-agent show` and `play`.
@@ -134,8 +130,6 @@ class State:
 
     settings: Settings
     selection: Selection
-    baseline: Baseline | None = None
-    exports: Exports | None = None
     shared: Path | None = None
     observe: Callable[[Page], Observer] | None = None
     slowmo: int | None = None
