@@ -31,7 +31,7 @@ PAUSE = 0.3
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class CaseVerdict:
     """What differs between two passes of a case, empty where all agree, and its page's remarks."""
 
     case: Case
@@ -157,7 +157,7 @@ def certify(
     pause: float = PAUSE,
     full: bool = False,
     pixels: bool = False,
-) -> list[Verdict]:
+) -> list[CaseVerdict]:
     """Explore every case in several passes and compare their observations with those of the first.
 
     The second pass goes in the opposite order, then comes one in each of the other browsers, and
@@ -194,11 +194,11 @@ def certify(
                     errors.setdefault(case, str(error))
                 remarks[case].update(dict.fromkeys(page.remarks()))
 
-    def verdict(case: Case) -> Verdict:
+    def verdict(case: Case) -> CaseVerdict:
         known = tuple(remarks[case])
         if case in errors:
-            return Verdict(case, 0, errors[case], known)
-        return Verdict(case, len(seen[case]["first pass"]), _difference(seen[case]), known)
+            return CaseVerdict(case, 0, errors[case], known)
+        return CaseVerdict(case, len(seen[case]["first pass"]), _difference(seen[case]), known)
 
     return [verdict(case) for case in cases]
 
