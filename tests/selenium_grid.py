@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import random
 import shutil
 import signal
 import socket
@@ -32,10 +33,17 @@ def server():
     return next(filter(None, paths))
 
 
-def free_port():
-    """A port of loopback that nothing listens at."""
-    with socket.create_server(("127.0.0.1", 0)) as tried:
-        return tried.getsockname()[1]
+def free_port(following=0):
+    """A port of loopback that nothing listens at, nor at so many ports that follow it.
+
+    It is below those that the system gives to clients and servers which name no port.
+    """
+    while True:
+        first = random.SystemRandom().randrange(20_000, 30_000)  # `random` has the run's seed
+        with contextlib.suppress(OSError):
+            for port in range(first, first + following + 1):
+                socket.create_server(("127.0.0.1", port)).close()
+            return first
 
 
 class SeleniumGrid:

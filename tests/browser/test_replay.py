@@ -82,7 +82,7 @@ def test_a_window_fonts_language_and_time_zone_make_no_difference(
 
 def test_a_grid_workers_and_their_order_make_no_difference(plain, selected, tmp_path, grid):
     """Each worker serves its pages at a port after the one that is given."""
-    serve = f"--miniwob-serve=127.0.0.1:{free_port()}"
+    serve = f"--miniwob-serve=127.0.0.1:{free_port(following=1)}"
     outcomes, _ = replay(tmp_path, "-n2", f"--miniwob-remote={grid.with_user}", serve, *selected)
     assert outcomes == plain[0]
     assert grid.sessions() == []

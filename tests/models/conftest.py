@@ -1,10 +1,10 @@
 """Recording without a project, and a URL where no server is."""
 
 import contextlib
-import socket
 
 import filelock  # noqa: F401 (once, rather than in every inner run)
 import pytest
+from selenium_grid import free_port
 
 from pytest_miniwob_agent.cassettes.tape.model import RecordedModel
 from pytest_miniwob_agent.cassettes.tape.recording import Record, Recording
@@ -15,10 +15,8 @@ from pytest_miniwob_agent.models.params import kept_params
 
 @pytest.fixture
 def closed_url():
-    """The URL of a server that is gone."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return f"http://127.0.0.1:{free.getsockname()[1]}/v1"
+    """The URL of a server that is not there."""
+    return f"http://127.0.0.1:{free_port()}/v1"
 
 
 @pytest.fixture
