@@ -19,11 +19,9 @@ DRAG_MOVES = 10
 """Moves of the mouse from the start of a drag to its end. Pages recognise a drag by the first, and
 sort dragged elements by the others."""
 
-_KEYS = (
-    *("ENTER", "TAB", "SPACE", "ESCAPE", "BACKSPACE", "DELETE", "HOME", "END", "PAGE_UP"),
-    *("PAGE_DOWN", "ARROW_UP", "ARROW_DOWN", "ARROW_LEFT", "ARROW_RIGHT"),
-)
-KEY_CODES: dict[str, str] = {name.replace("_", ""): getattr(Keys, name) for name in _KEYS}
+KEY_CODES: dict[str, str] = {
+    name: getattr(Keys, re.sub("^(PAGE|ARROW)", r"\1_", name)) for name in actions.KEYS
+}
 KEY_CODES |= {"CTRL": Keys.CONTROL, "SHIFT": Keys.SHIFT, "ALT": Keys.ALT}
 """WebDriver's characters for the keys of `Press`, `Hold` and `Release`, by their names."""
 
