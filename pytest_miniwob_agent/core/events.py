@@ -43,6 +43,13 @@ class Completion:
     others: tuple[Completion, ...] = field(default=(), metadata=_OPTIONAL)
 
     @property
+    def tokens(self) -> tuple[int, int] | None:
+        """Prompt and completion tokens; None where the server did not give both."""
+        if self.prompt_tokens is None or self.completion_tokens is None:
+            return None
+        return self.prompt_tokens, self.completion_tokens
+
+    @property
     def message(self) -> dict[str, Any]:
         """The answer as a message in the Chat Completions form, to go on with the conversation."""
         if not self.tool_calls:
@@ -261,9 +268,12 @@ class Episode:
     @property
     def tokens(self) -> int | None:
         """Prompt and completion tokens; None where the server of any call did not say."""
-        answers = [event.completion for event in self._of(Called)]
-        counts = [n for said in answers for n in (said.prompt_tokens, said.completion_tokens)]
-        return None if None in counts else sum(counts)
+        total = 0
+        for call in self._of(Called):
+            if (tokens := call.completion.tokens) is None:
+                return None
+            total += sum(tokens)
+        return total
 
     @property
     def endings(self) -> tuple[Ending, ...]:

@@ -114,8 +114,8 @@ class EpisodePrinter(Observer):
 
     def _call_lines(self, call: Called) -> Iterator[str]:
         self._calls += 1
-        counts = call.completion.prompt_tokens, call.completion.completion_tokens
-        tokens = "" if None in counts else f", {counts[0]:,} + {counts[1]:,} tokens"
+        counts = call.completion.tokens
+        tokens = f", {counts[0]:,} + {counts[1]:,} tokens" if counts else ""
         yield f"\ncall {self._calls}, {sanitize_line(call.purpose)}{tokens}"
         if call.messages and call.tools != self._tools:
             self._tools = call.tools

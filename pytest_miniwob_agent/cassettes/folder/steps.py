@@ -173,7 +173,7 @@ def shown_calls(path: Path) -> Iterator[str]:
         lines = [f"=== call {number}{origin} ===", *_lines_of(request, None if is_text else before)]
         yield sanitize_lines(redact("\n".join(lines)))
         said = redact(call.completion)
-        tokens = f", {call.tokens[0]:,} + {call.tokens[1]:,} tokens" if call.tokens else ""
+        tokens = f", {said.tokens[0]:,} + {said.tokens[1]:,} tokens" if said.tokens else ""
         stream = ", a stream" if isinstance(call.answer, str) else ""
         lines = [f"--- {sanitize_line(said.model or 'model')}{tokens}{stream} ---"]
         for name, text in said.sections:

@@ -128,12 +128,6 @@ class Call:
         return self.origin == OF_TEST
 
     @property
-    def tokens(self) -> tuple[int, int] | None:
-        """Prompt and completion tokens, or None if the server gave no counts."""
-        prompt, said = self.completion.prompt_tokens, self.completion.completion_tokens
-        return None if prompt is None or said is None else (prompt, said)
-
-    @property
     def estimated_tokens(self) -> tuple[int, int]:
         """An estimate of the tokens from the lengths of the texts."""
         said = self.completion
@@ -150,6 +144,7 @@ def usage_of(calls: Iterable[Call], *, estimate: bool = False) -> Usage:
     """
     total = Usage()
     for call in calls:
-        tokens = call.tokens or (call.estimated_tokens if estimate else (0, 0))
-        total += Usage(1, *tokens, uncounted=call.tokens is None)
+        counted = call.completion.tokens
+        tokens = counted or (call.estimated_tokens if estimate else (0, 0))
+        total += Usage(1, *tokens, uncounted=counted is None)
     return total

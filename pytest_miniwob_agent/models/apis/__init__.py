@@ -92,9 +92,8 @@ def completion_of(path: str, answer: Any) -> Completion:
 
 def usage_of_answer(path: str, answer: Any) -> Usage:
     """Return the usage of one call; its answer may be any JSON or text."""
-    completion = completion_of(path, answer)
-    prompt, said = completion.prompt_tokens, completion.completion_tokens
-    return Usage(1, uncounted=1) if prompt is None or said is None else Usage(1, prompt, said)
+    tokens = completion_of(path, answer).tokens
+    return Usage(1, *tokens) if tokens else Usage(1, uncounted=1)
 
 
 def _json_of(api: API, answer: Any) -> Mapping[str, Any]:

@@ -95,9 +95,7 @@ class API:
 
     def _usage(self, completion: Completion) -> dict[str, Any]:
         """Return the `usage` of an answer, or nothing if the completion has no token counts."""
-        if completion.prompt_tokens is None or completion.completion_tokens is None:
-            return {}
-        return {"usage": self.usage(completion.prompt_tokens, completion.completion_tokens)}
+        return {"usage": self.usage(*completion.tokens)} if completion.tokens else {}
 
 
 def read_events(text: str) -> list[Any]:
