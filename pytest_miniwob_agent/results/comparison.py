@@ -175,9 +175,7 @@ class Comparison:
 
         It may explain a change of the results.
         """
-        changed = {
-            name: f"{name}: {before} -> {after}" for name, before, after in self.changed_setup
-        }
+        changed = {row[0]: setup_line(row) for row in self.changed_setup}
         names = ["limits"]
         if "model" not in changed:
             names += ["model that answered", "system fingerprint"]
@@ -220,6 +218,12 @@ class Comparison:
             "before": [result for pair in self.pairs for result in pair.before.results],
             "after": [result for pair in self.pairs for result in pair.after.results],
         }
+
+
+def setup_line(row: tuple[str, str, str]) -> str:
+    """Return a row of the set-up as text: `model: m`, or `model: m -> n` if it changed."""
+    name, before, after = row
+    return f"{name}: {before}" + (f" -> {after}" if after != before else "")
 
 
 def _digest(file: str, result: Result) -> list[str]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pytest_miniwob_agent.core.text import counted, first_items, listed, p_value, percent
 from pytest_miniwob_agent.results import statistics
-from pytest_miniwob_agent.results.comparison import Comparison, Pair, RateChange
+from pytest_miniwob_agent.results.comparison import Comparison, Pair, RateChange, setup_line
 from pytest_miniwob_agent.results.gate import Verdict
 from pytest_miniwob_agent.terminal.layout import text_table, wrap
 
@@ -34,10 +34,7 @@ class ComparisonView:
 
     def text(self, width: int = 80) -> str:
         """Text for a terminal of `width` columns, without colours."""
-        lines = []
-        for name, before, after in self.both.setup:
-            row = f"{name}: {before}" + (f" -> {after}" if after != before else "")
-            lines += wrap("warning: " * (row in self.both.warnings) + row, width)
+        lines = [line for line, _ in _setup_lines(self.both, self.both.setup, width)]
         lines += ["", *text_table(self._rates(), width), ""]
         if self.both.pairs:
             test = "exact sign-flip test" if self.both.repeated else "exact McNemar test"
@@ -235,6 +232,17 @@ def verdict_lines(
     return lines
 
 
+def _setup_lines(
+    both: Comparison, rows: Sequence[tuple[str, str, str]], width: int
+) -> Iterator[tuple[str, bool]]:
+    """Yield the lines of rows of the set-up, each with True if it belongs to a warning."""
+    warnings = both.warnings
+    for text in map(setup_line, rows):
+        warned = text in warnings
+        for line in wrap(f"warning: {text}" if warned else text, width):
+            yield line, warned
+
+
 def show_gate(
     terminal: pytest.TerminalReporter, verdict: Verdict, *, most: int | None, hint: str
 ) -> None:
@@ -245,10 +253,7 @@ def show_gate(
     colour = {"passed": "green", "inconclusive": "yellow", "failed": "red"}[verdict.decision]
     terminal.write_sep("=", "MiniWoB++ gate", **{colour: True})
     width = terminal.config.get_terminal_writer().fullwidth
-    for name, before, after in verdict.both.changed_setup:
-        text = f"{name}: {before} -> {after}"
-        warned = text in verdict.both.warnings
-        for line in wrap("warning: " * warned + text, width):
-            terminal.line(line, yellow=warned)
+    for line, warned in _setup_lines(verdict.both, verdict.both.changed_setup, width):
+        terminal.line(line, yellow=warned)
     for line in [*verdict_lines(verdict, width, most, more="all with -v"), *wrap(hint, width)]:
         terminal.line(line)
