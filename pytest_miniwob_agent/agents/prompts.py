@@ -74,10 +74,11 @@ class Prompts:
         known = sorted(f"{name}.txt" for name in self._files)
         for path in sorted(Path(users_folder).glob("*.txt")):
             if path.name not in known:
+                hint = nearest(path.name, known)
                 raise UsageError(
-                    f"--miniwob-prompts: {path}: the agent has no such prompt"
-                    + nearest(path.name, known) + f"; it has {', '.join(known)}"
-                )  # fmt: skip
+                    f"--miniwob-prompts: {path}: the agent has no such prompt{hint}; it has "
+                    f"{', '.join(known)}"
+                )
             self._files[path.stem] = path
 
     def fill(self, name: str, **values: str) -> Prompt:

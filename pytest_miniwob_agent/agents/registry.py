@@ -52,11 +52,12 @@ def load_agent(
         takes_any = any(one.kind is one.VAR_KEYWORD for one in parameters.values())
         for param in params:
             if param not in known and not takes_any:
-                raise UsageError(
-                    f"--miniwob-agent-params: agent {name!r} takes no {param!r}"
-                    + nearest(param, known) + (f"; it takes {', '.join(known)}" if known else "")
-                    + ("; give the folder by --miniwob-prompts" if param == "prompts" else "")
-                )  # fmt: skip
+                problem = f"--miniwob-agent-params: agent {name!r} takes no {param!r}"
+                problem += nearest(param, known)
+                problem += f"; it takes {', '.join(known)}" if known else ""
+                if param == "prompts":
+                    problem += "; give the folder by --miniwob-prompts"
+                raise UsageError(problem)
         given = {} if prompts is None else {"prompts": prompts}
         agent = make(**params, **given, **({"task": task} if "task" in parameters else {}))
     except (TypeError, ValueError) as error:
@@ -110,9 +111,9 @@ def _find_installed(name: str) -> str:
     if not found:
         known = [*BUILT_IN, *sorted(installed.names)]
         raise UsageError(
-            f"no agent is called {name!r}" + nearest(name, known)
-            + f": give one of {', '.join(known)} or package.module:Class"
-        )  # fmt: skip
+            f"no agent is called {name!r}{nearest(name, known)}: give one of {', '.join(known)} "
+            "or package.module:Class"
+        )
     target = found[0][1]
     if len(found) > 1:
         packages = ", ".join(f"{package} ({value})" for package, value in found)

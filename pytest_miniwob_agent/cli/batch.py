@@ -62,9 +62,13 @@ def run(options: Namespace) -> int:
 
     try:
         with closing(Batches(options.pending, options.base_url)) as batches:
-            if options.step == "status":
-                return not batches.status(show_progress if options.wait else None)
-            return not (batches.submit() if options.step == "submit" else batches.fetch())
+            if options.step == "submit":
+                good = batches.submit()
+            elif options.step == "status":
+                good = batches.status(show_progress if options.wait else None)
+            else:
+                good = batches.fetch()
+            return 0 if good else 1
     except OSError as error:
         raise UsageError(str(error)) from error
     except KeyboardInterrupt:

@@ -32,8 +32,9 @@ def read_at_commit(ref: str, path: Path) -> str:
         hint = ""
         if "origin" in _git(root, "remote").stdout.split():
             shallow = "true" in _git(root, "rev-parse", "--is-shallow-repository").stdout
+            depth = "--unshallow " if shallow else ""
             hint = (
-                f"; fetch it first: git -C {root} fetch {'--unshallow ' * shallow}--tags origin "
+                f"; fetch it first: git -C {root} fetch {depth}--tags origin "
                 "'+refs/heads/*:refs/remotes/origin/*' (a clone made by CI often holds one commit)"
             )
         raise UsageError(f"{source}: there is no commit {ref} in {root}{hint}")

@@ -21,9 +21,12 @@ def wrap(text: str, width: int, indent: int = 0) -> list[str]:
     The first line is indented by `indent`; if that is not 0, the others by two more.
     """
     lines = textwrap.wrap(
-        sanitize_line(text), max(width, 20), initial_indent=" " * indent,
-        subsequent_indent=" " * (indent + 2 if indent else 0), break_on_hyphens=False,
-    )  # fmt: skip
+        sanitize_line(text),
+        max(width, 20),
+        initial_indent=" " * indent,
+        subsequent_indent=" " * (indent + 2 if indent else 0),
+        break_on_hyphens=False,
+    )
     return [re.sub(r"^(\s*)::", r"\1:", line) for line in lines]  # where a long word was broken
 
 
