@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import threading
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from selenium.common.exceptions import JavascriptException, TimeoutException, WebDriverException
@@ -37,6 +39,7 @@ class DevTools:
         self.timeout = timeout
         """Real seconds that the answers to commands may take."""
         self._socket = socket
+        self._mutex = threading.Lock()  # a page that is handed over is read in several threads
         self._last = 0
         self._session: str | None = None
 
@@ -58,6 +61,10 @@ class DevTools:
         Raises:
             WebDriverException: the browser refuses one, does not answer, or is lost.
         """
+        with self._mutex:
+            return self._send(commands)
+
+    def _send(self, commands: Sequence[Command]) -> list[dict[str, Any]]:
         end = time.monotonic() + self.timeout
         first = self._last + 1
         try:

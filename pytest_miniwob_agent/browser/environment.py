@@ -10,9 +10,9 @@ import base64
 import contextlib
 import re
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from selenium import webdriver
 from selenium.common.exceptions import JavascriptException, WebDriverException
@@ -22,11 +22,15 @@ from pytest_miniwob_agent.browser.pages import own_page_url, page_url
 from pytest_miniwob_agent.browser.process import VIEWPORT, Browser
 from pytest_miniwob_agent.core.actions import Action, Drag, DragFrom, Follow, Scroll, Wait
 from pytest_miniwob_agent.core.case import Case
-from pytest_miniwob_agent.core.errors import BrowserLost, PageError
+from pytest_miniwob_agent.core.errors import BrowserLost, PageError, ProgramError
 from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.observations import Element, Observation, Shot, Transition
+from pytest_miniwob_agent.core.protocols import ProgramLog
 from pytest_miniwob_agent.core.text import sanitize_line
 from pytest_miniwob_agent.tasks.pages import TaskPage
+
+if TYPE_CHECKING:
+    from pytest_miniwob_agent.browser.hand_over import HandedPage
 
 FONT = "Roboto"
 """The name, in its file, of the font of all text on a page."""
@@ -176,6 +180,43 @@ class MiniwobEnvironment:
         png = marked(shot.png, zoom, found, [tuple(box) for box in view["shown"]], rulers=rulers)
         return replace(shot, png=png, zoom=zoom, marked=tuple(found))
 
+    @contextlib.contextmanager
+    def hand_over(self, log: ProgramLog) -> Iterator[HandedPage]:
+        """Hand the page over to a program, until the end of the block."""
+        from pytest_miniwob_agent.browser.hand_over import HandedPage
+
+        browser, self._next = self._browser, None
+        with browser.guard(f"handing {self._name} over") as driver:
+            browser.call("miniwobAgent.watch", log.left)
+            target = driver.current_window_handle
+        with browser.handed_over():
+            handed = HandedPage(self, browser.connect, target, log, browser.timeout)
+            try:
+                yield handed
+            finally:
+                handed.close()
+
+    def witnessed(self, acted: bool) -> tuple[Transition, Mapping[str, Any]] | None:
+        """The page after what a program has done, and that; None if it has done nothing."""
+        with self._browser.guard(f"reading {self._name}"):
+            if not acted and not self._stirred():
+                return None
+            read = self._read("read", False)
+        if read is None or "acts" not in read:
+            raise ProgramError(f"the program has left {self._name}, which can't be left")
+        if read["foul"]:
+            raise ProgramError(f"the program has cheated on {self._name}: {read['foul']}")
+        return self._transition(read), read
+
+    def _stirred(self) -> bool:
+        """True if a program has done something to the page, or has left it."""
+        try:
+            return bool(self._browser.call("miniwobAgent.stirred"))
+        except WebDriverException as error:
+            if not LEFT.search(str(error)) and not isinstance(error, JavascriptException):
+                raise
+            return True
+
     def _time_left(self, action: Wait | Follow, driver: webdriver.Remote) -> int:
         """Let time pass while the pointer follows an element; the ms that are still to pass."""
         left = round(action.seconds * 1000)
@@ -267,12 +308,7 @@ class OwnPageEnvironment(MiniwobEnvironment):
 
     def _leave(self) -> None:
         """Leave neither windows nor what is handed over to the next trial or item."""
-        driver = self._browser.driver
-        first, *others = driver.window_handles
-        for window in others:
-            driver.switch_to.window(window)
-            driver.close()
-            driver.switch_to.window(first)
+        self._browser.close_other_windows()
         self._browser.call("(() => window.miniwobAgent?.forget?.())")
 
     def _await_next_page(self) -> bool:

@@ -16,6 +16,7 @@ from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
 from selenium.webdriver import ActionChains
 from urllib3.exceptions import HTTPError
+from websocket import WebSocket
 
 from pytest_miniwob_agent.browser.devtools import Command, DevTools
 from pytest_miniwob_agent.browser.local import LocalLauncher
@@ -70,6 +71,15 @@ SWITCHES = (
     "--no-proxy-server",
     "--window-size=800,720",
 )
+
+SETTINGS: tuple[Command, ...] = (
+    ("Emulation.setDeviceMetricsOverride",
+     {"width": VIEWPORT[0], "height": VIEWPORT[1], "deviceScaleFactor": 1, "mobile": False}),
+    ("Emulation.setTimezoneOverride", {"timezoneId": "UTC"}),
+    ("Emulation.setLocaleOverride", {"locale": "en-US"}),
+    ("Browser.setDownloadBehavior", {"behavior": "deny"}),
+)  # fmt: skip
+"""Settings of the window, which a program that a page is handed over to may change."""
 
 Step = list[Command] | ActionChains
 """A part of native input: commands that are sent at once, or a chain of keys."""
@@ -132,16 +142,11 @@ class Browser:
             self._session = driver, devtools
             devtools.attach(driver.current_window_handle)
             devtools.send(
-                ("Emulation.setDeviceMetricsOverride",
-                 {"width": VIEWPORT[0], "height": VIEWPORT[1], "deviceScaleFactor": 1,
-                  "mobile": False}),
-                ("Browser.setDownloadBehavior", {"behavior": "deny"}),
-                ("Emulation.setTimezoneOverride", {"timezoneId": "UTC"}),
-                ("Emulation.setLocaleOverride", {"locale": "en-US"}),
+                *SETTINGS,
                 ("Page.enable", {}),
                 ("Page.addScriptToEvaluateOnNewDocument", {"source": page_script()}),
                 ("Input.setIgnoreInputEvents", {"ignore": self._headed}),
-            )  # fmt: skip
+            )
         except BaseException:
             self.kill()
             raise
@@ -179,6 +184,36 @@ class Browser:
                 self.devtools.send(*step)
         if self._headed:
             self.ignore_input(True)
+
+    def connect(self) -> WebSocket:
+        """Open a further connection to the browser, for a program."""
+        with self.guard("being connected to a program") as driver:
+            return self._launcher.connect(driver)
+
+    @contextlib.contextmanager
+    def handed_over(self) -> Iterator[None]:
+        """Let a program use the browser, and undo then what it has changed of it."""
+        self._used = True
+        if self._headed:
+            self.ignore_input(False)
+        try:
+            yield
+        finally:
+            if self._session is not None:  # it was not lost
+                with self.guard("being taken back from a program"):
+                    self.close_other_windows()
+                    self.call("(() => window.miniwobAgent?.watch?.(null))")
+                    self.devtools.send(*SETTINGS, ("Browser.resetPermissions", {}))
+                    if self._headed:
+                        self.ignore_input(True)
+
+    def close_other_windows(self) -> None:
+        """Close all windows but that of the page."""
+        first, *others = self.driver.window_handles
+        for window in others:
+            self.driver.switch_to.window(window)
+            self.driver.close()
+            self.driver.switch_to.window(first)
 
     def forget_pages(self) -> None:
         """Leave nothing of earlier pages to the next one: neither storage nor the pointer.

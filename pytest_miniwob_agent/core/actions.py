@@ -8,8 +8,8 @@ are part of the prompts. `str(action)` is the written form, which `parsing` read
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar
 
 KEYS = (
     "ENTER", "TAB", "SPACE", "ESCAPE", "BACKSPACE", "DELETE", "HOME", "END", "PAGEUP", "PAGEDOWN",
@@ -297,6 +297,21 @@ class Follow:
 
     def __str__(self) -> str:
         return f"follow id={self.element} for {_seconds(self.seconds)}"
+
+
+@dataclass(frozen=True, slots=True)
+class ByProgram:
+    """What a program did on a page that was handed over to it.
+
+    `what` is its written form, such as `click <button> "ONE"`, and `text` what was typed.
+    """
+
+    kind: ClassVar[str] = "by-program"
+    what: str
+    text: str | None = field(default=None, metadata={"optional": True})
+
+    def __str__(self) -> str:
+        return self.what
 
 
 Action = (

@@ -7,6 +7,7 @@
     ├── BrowserError
     │   └── BrowserLost
     ├── PageError
+    ├── ProgramError
     ├── CassetteError
     │   ├── CassetteNotWritten
     │   ├── NotRecorded
@@ -47,6 +48,10 @@ class BrowserLost(BrowserError):
 
 class PageError(MiniwobError):
     """A custom page can't be a task; the message names its file and the reason."""
+
+
+class ProgramError(MiniwobError):
+    """A program on a page that was handed over to it has left the page, or judged itself."""
 
 
 class CassetteError(MiniwobError):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from pytest_miniwob_agent.core.actions import Action
+from pytest_miniwob_agent.core.actions import Action, ByProgram
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.chat import ModelRequest, ModelResponse
+from pytest_miniwob_agent.core.errors import MiniwobError
 from pytest_miniwob_agent.core.events import Completion, Event, Note, Origin
 from pytest_miniwob_agent.core.observations import Observation, Shot, Transition
 from pytest_miniwob_agent.core.outcome import Outcome
@@ -45,6 +47,16 @@ class Environment(Page, Protocol):
         A bad call, and any after the page has judged, is no action but an `error` for the model.
         """
 
+    def hand_over(self) -> AbstractContextManager[HandedOver]:
+        """Hand the page over to a program that drives the browser itself, for a block.
+
+        What it does is written down as actions of the trial (`ByProgram`). A limit refuses all that
+        the program sends, stops the model's calls, and is raised at the end of the block.
+
+        Raises:
+            ProgramError: the program has left the page, or judged itself.
+        """
+
 
 @runtime_checkable
 class Visible(Protocol):
@@ -69,6 +81,49 @@ class Visible(Protocol):
             rulers: adds rulers at its left and its top, which count the page's pixels.
             whole: shows all of the viewport.
         """
+
+
+class HandedOver(Protocol):
+    """A page that is handed over to a program."""
+
+    @property
+    def cdp_url(self) -> str:
+        """The address for clients of the browser's own protocol: `ws://127.0.0.1:PORT/SECRET`."""
+
+    @property
+    def done(self) -> bool:
+        """True once the page has judged."""
+
+    def paused(self) -> AbstractContextManager[None]:
+        """Let no time pass on the page, after what the program has done took effect."""
+
+
+class ProgramLog(Protocol):
+    """What a page tells of the program that it is handed over to, in any thread."""
+
+    left: int
+    """Actions that the program may still take."""
+
+    def refusal(self) -> str | None:
+        """The reason why the program may do nothing more; None as long as it may."""
+
+    def acted(self, transition: Transition, seen: Mapping[str, Any]) -> None:
+        """Write down what the program did, and the page after that.
+
+        `seen` has `acts`, each with `what`, `text` and `point`, and `over`: True if it wanted to
+        take more actions than it may.
+        """
+
+    def failed(self, error: MiniwobError) -> None:
+        """Keep an error, with which the item ends."""
+
+
+@runtime_checkable
+class Drivable(Protocol):
+    """An optional part of a `Page`: a program may drive it."""
+
+    def hand_over(self, log: ProgramLog) -> AbstractContextManager[HandedOver]:
+        """Hand the page over, until the end of the block."""
 
 
 @runtime_checkable
@@ -227,7 +282,9 @@ class Observer:
     def on_event(self, event: Event) -> None:
         """Called with each event as it happens."""
 
-    def on_picture(self, shot: Shot, trial: int, step: int, action: Action | None) -> None:
+    def on_picture(
+        self, shot: Shot, trial: int, step: int, action: Action | ByProgram | None
+    ) -> None:
         """Called with a picture before each action, and one of the last screen of a trial.
 
         `action` is the one to come, None for the last screen. A page that has judged shows nothing.

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from pytest_miniwob_agent.core.actions import Action
 from pytest_miniwob_agent.core.case import Limits
 from pytest_miniwob_agent.core.errors import StepLimit, TrialLimit, UsageError
 from pytest_miniwob_agent.core.observations import Observation, Shot, Transition
-from pytest_miniwob_agent.core.protocols import ActionCounter, Agent, Page, Visible
+from pytest_miniwob_agent.core.protocols import (
+    ActionCounter,
+    Agent,
+    Drivable,
+    HandedOver,
+    Page,
+    Visible,
+)
 from pytest_miniwob_agent.core.tools import carry_out_call
+from pytest_miniwob_agent.episode.program import Program
 from pytest_miniwob_agent.episode.trace import Trace
 
 
@@ -72,3 +81,25 @@ class AgentEnv:
             if not isinstance(self._page, Visible):
                 raise UsageError(f"{type(self._page).__name__} gives no pictures: it has no look()")
             return self._page.look(action, **options)
+
+    @contextmanager
+    def hand_over(self) -> Iterator[HandedOver]:
+        """Hand the page over to a program."""
+        trace, steps = self._trace, self._limits.steps
+        if trace.last is None or trace.last.done:
+            raise RuntimeError("there is a page to hand over from reset() until it has judged")
+        with trace.keeping_errors():
+            if not isinstance(self._page, Drivable):
+                page = type(self._page).__name__
+                raise UsageError(f"{page} can't be handed over to a program: it has no hand_over()")
+            left = steps - self._counted
+            program = Program(trace, left, StepLimit(f"{steps} actions are used up"))
+            try:
+                with self._page.hand_over(program) as handed:
+                    trace.handed = handed
+                    yield handed
+            finally:
+                trace.handed = None
+                self._counted = steps - program.left
+                if reason := trace.error or trace.limit:
+                    raise reason

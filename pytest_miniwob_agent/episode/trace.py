@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import NoReturn
 
-from pytest_miniwob_agent.core.actions import Action
+from pytest_miniwob_agent.core.actions import Action, ByProgram
 from pytest_miniwob_agent.core.data import canonical_json, to_data
 from pytest_miniwob_agent.core.errors import LimitReached, MiniwobError, StepLimit
 from pytest_miniwob_agent.core.events import (
@@ -24,8 +24,8 @@ from pytest_miniwob_agent.core.events import (
     TrialEnded,
     TrialStarted,
 )
-from pytest_miniwob_agent.core.observations import Observation, Transition
-from pytest_miniwob_agent.core.protocols import Observer, Page, Remarking, Visible
+from pytest_miniwob_agent.core.observations import Observation, Shot, Transition
+from pytest_miniwob_agent.core.protocols import HandedOver, Observer, Page, Remarking, Visible
 from pytest_miniwob_agent.core.secrets import redact
 
 _PATIENCE = 200
@@ -44,6 +44,7 @@ class Trace:
         limit: the limit that ended the present trial, even if the agent ignored it.
         trial: the present trial, from 1, of which `step` is the number of actions so far.
         last: the last transition of the trial; None before the first trial.
+        handed: the page, while it is handed over to a program.
     """
 
     def __init__(self, page: Page, observers: Sequence[Observer]) -> None:
@@ -51,6 +52,7 @@ class Trace:
         self.limit: LimitReached | None = None
         self.trial = self.step = 0
         self.last: Transition | None = None
+        self.handed: HandedOver | None = None
         self._page, self._observers = page, observers
         self._cameras = [observer for observer in observers if observer.wants_pictures]
         self._events: list[Event | None] = []
@@ -100,7 +102,7 @@ class Trace:
         self._see(self.last)
         self._record(TrialStarted(self.trial, observation))
 
-    def act(self, action: Action, transition: Transition) -> None:
+    def act(self, action: Action | ByProgram, transition: Transition) -> None:
         """Write down an action."""
         self.last = transition
         self._actions.update(_bytes(f"{action}\n"))
@@ -122,12 +124,14 @@ class Trace:
         self, purpose: str, files: Mapping[str, str]
     ) -> Iterator[tuple[Origin, Callable[[Called], None]]]:
         """Make one call; yields its origin, and what writes it down at the place where it began."""
-        actions, seen = self._actions.hexdigest()[:12], self._seen.hexdigest()[:12]
-        origin = Origin(purpose, self.trial, self.step, files, actions, seen)
-        with self._mutex:
-            place = len(self._events)
-            self._events.append(None)
-        with self.keeping_errors():
+        with self.handed.paused() if self.handed else nullcontext(), self.keeping_errors():
+            if self.handed and self.limit is not None:
+                self.refuse(self.limit)
+            actions, seen = self._actions.hexdigest()[:12], self._seen.hexdigest()[:12]
+            origin = Origin(purpose, self.trial, self.step, files, actions, seen)
+            with self._mutex:
+                place = len(self._events)
+                self._events.append(None)
             for observer in self._observers:
                 observer.before_call(origin)
             yield origin, partial(self._record, place=place)
@@ -144,13 +148,22 @@ class Trace:
             for text in self._page.remarks():
                 self._record(Remark("page", text, self.trial, self.step))
 
-    def take_picture(self, action: Action | None = None) -> None:
-        """Take a picture, if an observer wants it and there is something to see."""
+    def picture(self, action: Action | None = None) -> Shot | None:
+        """Return a picture, if an observer wants it and there is something to see."""
         shown = self.last is not None and not self.last.done
         if shown and self._cameras and isinstance(self._page, Visible):
-            shot = self._page.look(action)
-            for observer in self._cameras:
-                observer.on_picture(shot, self.trial, self.step, action)
+            return self._page.look(action)
+        return None
+
+    def show(self, shot: Shot, action: Action | ByProgram | None) -> None:
+        """Show a picture to the observers that want it."""
+        for observer in self._cameras:
+            observer.on_picture(shot, self.trial, self.step, action)
+
+    def take_picture(self, action: Action | None = None) -> None:
+        """Take a picture for the observers that want it."""
+        if shot := self.picture(action):
+            self.show(shot, action)
 
     def note(self, note: Note) -> None:
         """Write down what the agent notes."""

@@ -13,6 +13,7 @@ nothing of them but `window.miniwobAgent`:
   `waiting` (for `Wait` and `Follow`), `html`
 - acting: `aim`, `select`, `choose`
 - pictures: `pointer`, `picture`
+- a page that is handed over to a program: `witness`
 - `api`: the functions that Python calls
 """
 
@@ -36,8 +37,18 @@ EPOCH_MS = 1_600_000_000_000
 FILES = (
     *("visit", "task", "storage", "clock", "random", "requests", "times", "dialogs", "clipboard"),
     *("flights", "style", "settle", "sight", "leaves", "colours", "drawing", "states", "facts"),
-    *("looks", "everything", "changes", "waiting", "html", "goal", "judgement", "leaving", "aim"),
-    *("select", "choose", "pointer", "picture", "api"),
+    *(
+        "looks",
+        "everything",
+        "changes",
+        "waiting",
+        "html",
+        "goal",
+        "judgement",
+        "witness",
+        "leaving",
+    ),
+    *("aim", "select", "choose", "pointer", "picture", "api"),
 )
 """The files in the order in which they run, before the task's own scripts."""
 

@@ -4,7 +4,7 @@
   const { SETTLE } = Constants;
   const { own } = Visit;
   const { Fault } = Task;
-  const { pass, restless } = Clock;
+  const { nextFrame, pass, queued, restless } = Clock;
   const { FINE_FRAME, loaded, preload, settle, settleFinely, frames } = Settle;
   const { leaves, focused } = Leaves;
   const { everything } = Everything;
@@ -18,6 +18,7 @@
   const { marked } = PageClipboard;
   const { point } = Pointer;
   const { boxes, sights } = Picture;
+  const { watch, stirred, taken } = Witness;
 
   // The document that shows the task: this one, or the one in the frame of a flight task, whose
   // coordinates are those of the viewport.
@@ -32,7 +33,7 @@
 
   const judged = () => {
     judge();
-    const reward = () => own ? Visit.verdict : WOB_RAW_REWARD_GLOBAL;
+    const reward = () => Visit.verdict ?? WOB_RAW_REWARD_GLOBAL;
     return { goal: goalNow(), done: isOver(), reward: isOver() ? reward() : 0 };
   };
 
@@ -40,6 +41,7 @@
     ...judged(),
     elements: isOver() || !document.body ? [] : page()[Visit.full ? "shown" : "leaves"](),
     focus: isOver() ? null : page().focused(),
+    ...taken(),
   });
 
   // Generate the problem and read it. Where everything is read, no time passes before that on a
@@ -83,6 +85,14 @@
       await pass(duration);
       return Visit.leaving ? null : judged();
     }),
+    // Hand the page over to a program, or take it back; let time pass while that waits for it.
+    watch,
+    stirred,
+    linger: async (ms, count) => {
+      for (; count > 0; count--) await nextFrame();
+      if (Visit.witness && ms) await pass(ms);
+      await queued();
+    },
     // True if the trial has begun, false if not; null where another page is about to come.
     begun: () => Visit.leaving ? null : Visit.seed !== null,
     // Hand nothing over to the next page.

@@ -105,7 +105,7 @@ const Judgement = (() => {
     }
   };
 
-  const isOver = () => own ? Visit.verdict !== null : WOB_DONE_GLOBAL;
+  const isOver = () => Visit.verdict !== null || (!own && WOB_DONE_GLOBAL);
 
   // The goal in the page's words; that of the trial's first page where a page has none.
   const goalNow = () => {
@@ -128,7 +128,7 @@ const Judgement = (() => {
     sessionStorage.setItem(HANDED, JSON.stringify({
       now: Clock.now, random: Random.state, nextId: Leaves.nextId, clipboard: PageClipboard.text,
       seed: Visit.seed, full: Visit.full, goal: Visit.goal, verdict: Visit.verdict,
-      remarks, fault: Visit.fault, count: Visit.count + 1,
+      remarks, fault: Visit.fault, count: Visit.count + 1, witness: Visit.witness,
     }));
   };
   if (own) window.addEventListener("pagehide", handOver, true);

@@ -38,6 +38,7 @@ const Visit = (() => {
     verdict: handed?.verdict ?? null, // the reward that ended the trial
     fault: handed?.fault ?? null, // the reason why a page of this trial can't be a task
     count: handed?.count ?? 0, // of pages that followed one another since the last reading
+    witness: handed?.witness ?? null, // what a program does that the page is handed over to
     leaving: false, // true once another page is to be loaded: no time passes any more
     forgotten: false, // true where nothing is handed over to the next page
   };

@@ -1,0 +1,225 @@
+"""A page that is handed over to a program, which drives it by the browser's own protocol.
+
+The program's commands come in by a WebSocket on loopback, and go to the browser by a connection of
+its own (`program`). In between the page's clock moves on: after input, and while the program waits
+for a promise of the page. What the program does is seen by the page itself (page/witness.js).
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Protocol
+
+from websocket import WebSocket, WebSocketException
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.server import ServerConnection, serve
+
+from pytest_miniwob_agent.browser.program import Connection, Names, Promise
+from pytest_miniwob_agent.core.errors import MiniwobError
+from pytest_miniwob_agent.core.observations import Transition
+from pytest_miniwob_agent.core.protocols import ProgramLog
+
+if TYPE_CHECKING:
+    from websockets.http11 import Request, Response
+
+_STAYS = "the page of a test item can't be left or loaded anew: follow its own links"
+_ALONE = "a test item has one page and no other: work on that one"
+_RUNS = "the browser of a test item can't be ended by a program"
+
+REFUSED = {
+    "Browser.crash": _RUNS,
+    "Browser.crashGpuProcess": _RUNS,
+    "Emulation.setVirtualTimePolicy": "the clock of a test item's page is moved on by the item",
+    "Page.crash": _RUNS,
+    "Page.navigate": _STAYS,
+    "Page.navigateToHistoryEntry": _STAYS,
+    "Page.reload": _STAYS,
+    "Page.setDocumentContent": _STAYS,
+    "Target.createBrowserContext": _ALONE,
+    "Target.createTarget": _ALONE,
+}
+"""Commands that are answered with an error, and the error."""
+
+SWALLOWED = ("Browser.close", "Browser.setContentsSize", "Browser.setWindowBounds")
+"""Commands that are answered as if they were carried out."""
+
+CLOSING = ("Page.close", "Target.closeTarget")
+"""Commands that detach the program from the page, as if it were closed."""
+
+TOUCHING = ("DOM.", "Input.", "Runtime.")
+"""Beginnings of the names of commands that may do something to the page."""
+
+STEP = 100
+"""Milliseconds of the page's clock that pass at once while a program waits for a promise."""
+
+FRAMES = 6
+"""Frames of the browser, about as long as `STEP`, that go by with it where a promise is not of the
+page's own scripts: the others have clocks of their own, which go by real time."""
+
+POLL = 0.005
+"""Real seconds between two looks at a program that waits for a promise and for a model."""
+
+
+class Witnessed(Protocol):
+    """The page that is handed over."""
+
+    def witnessed(self, acted: bool) -> tuple[Transition, Mapping[str, Any]] | None:
+        """Let what the program has done take effect, and return it with the page after that.
+
+        None if it has done nothing. `acted` is True if it has sent input, or time has passed.
+        """
+
+
+class HandedPage:
+    """The page as a program gets it; every method may be called in any thread.
+
+    Attributes:
+        cdp_url: the address for clients of the browser's protocol, with a secret in its path.
+    """
+
+    def __init__(
+        self,
+        page: Witnessed,
+        connect: Callable[[], WebSocket],
+        target: str,
+        log: ProgramLog,
+        timeout: float,
+    ) -> None:
+        self._page, self._connect, self._log, self._timeout = page, connect, log, timeout
+        self._names = Names(target)
+        self._mutex = threading.RLock()
+        self._connections: list[Connection] = []
+        self._calls = 0  # of the model that are under way
+        self._acted = self._touched = False  # since the page was read: input, or any script
+        self._done = False
+        self._path = f"/{secrets.token_urlsafe(16)}"
+        self._server = serve(
+            self._serve,
+            "127.0.0.1",
+            0,
+            origins=[None],  # programs send none, and web pages always do
+            process_request=self._check_path,
+            compression=None,
+            max_size=None,
+            ping_interval=None,
+            close_timeout=0.2,  # the program may hang, or wait in this thread
+        )
+        port = self._server.socket.getsockname()[1]
+        self.cdp_url = f"ws://127.0.0.1:{port}{self._path}"
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    @property
+    def done(self) -> bool:
+        """True once the page has judged."""
+        self.catch_up()
+        return self._done
+
+    def catch_up(self) -> None:
+        """Let what the program has done take effect, and write it down."""
+        with self._mutex:
+            if self._log.refusal() is not None or not self._touched:
+                return
+            for connection in self._connections:
+                connection.await_answers(self._timeout)
+            acted, self._acted, self._touched = self._acted, False, False
+            try:
+                if found := self._page.witnessed(acted):
+                    self._done = found[0].done
+                    self._log.acted(*found)
+            except MiniwobError as error:
+                self._log.failed(error)
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Catch up, and let no time pass on the page meanwhile."""
+        self.catch_up()
+        with self._mutex:
+            self._calls += 1
+        try:
+            yield
+        finally:
+            with self._mutex:
+                self._calls -= 1
+
+    def close(self) -> None:
+        """Catch up, and take the page back from the program, whatever that does."""
+        self.catch_up()
+        for connection in self._connections:
+            connection.close()
+        self._server.shutdown()
+
+    def _check_path(self, client: ServerConnection, request: Request) -> Response | None:
+        if secrets.compare_digest(request.path, self._path):
+            return None
+        return client.respond(HTTPStatus.NOT_FOUND, "No page is handed over at this address.\n")
+
+    def _serve(self, client: ServerConnection) -> None:
+        """Carry out a program's commands until it leaves."""
+        try:
+            connection = Connection(client, self._connect(), self._names)
+        except MiniwobError as error:
+            self._log.failed(error)
+            return
+        with self._mutex:
+            self._connections.append(connection)
+        with suppress(ConnectionClosed, WebSocketException, OSError):
+            while True:
+                promise = connection.promise
+                wait = POLL if self._calls else 0
+                try:
+                    message = client.recv(timeout=wait if promise else None)
+                except TimeoutError:
+                    if promise and not self._calls:
+                        self._pass_time(connection, promise)
+                    continue
+                self._carry_out(connection, message)
+        connection.close()
+
+    def _carry_out(self, connection: Connection, text: str | bytes) -> None:
+        try:
+            command = json.loads(text)
+            method, params = command["method"], command.setdefault("params", {})
+            if not isinstance(command["id"], int) or not isinstance(params, dict):
+                raise TypeError
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            connection.reply({}, error="a command is a JSON object with an id and a method")
+            return
+        is_input = method.startswith("Input.")
+        with self._mutex:
+            if not is_input:
+                self.catch_up()
+            if error := self._log.refusal() or REFUSED.get(method):
+                connection.reply(command, error=error)
+            elif method in SWALLOWED or (is_input and self._done):
+                connection.reply(command, result={})
+            elif method in CLOSING:
+                connection.detach(self._timeout)
+                connection.reply(command, result={"success": True})
+            else:
+                self._acted |= is_input
+                self._touched |= method.startswith(TOUCHING)
+                connection.send(command)
+
+    def _pass_time(self, connection: Connection, promise: Promise) -> None:
+        """Let the page's clock move on for a promise, once what led to it has run."""
+        step = STEP if promise.begun else 0
+        frames = FRAMES if promise.begun and promise.own_world else 0
+        expression = f"miniwobAgent.linger({step}, {frames})"
+        with self._mutex:
+            if self._calls or self._log.refusal() is not None:
+                promise.left = 0 if self._log.refusal() else promise.left
+                return
+            answer = connection.ask(
+                promise.session, "Runtime.evaluate", self._timeout,
+                expression=expression, awaitPromise=True,
+            )  # fmt: skip
+            self._acted = self._touched = step > 0 or self._acted
+        promise.begun = True
+        promise.left -= step
+        if "result" not in answer or "exceptionDetails" in answer["result"]:
+            promise.left = 0  # it is not of the page

@@ -1,0 +1,197 @@
+// A page that is handed over to a program. What the program does is seen by listeners; the first
+// verdict of the page counts, and after it, or once the actions are used up, input is refused.
+
+const Witness = (() => {
+  const { own } = Visit;
+  const { declared, inCore } = Task;
+  const { squeeze } = Leaves;
+  const { judge } = Judgement;
+
+  const LONGEST = 60; // letters of an element's text
+  const DRAG = 5; // pixels between the press and the release of the mouse
+
+  // An element as people see it, such as `<button> "ONE"`.
+  const described = (element) => {
+    if (!(element instanceof Element)) return "the page";
+    const button = /^(button|submit|reset)$/.test(element.type);
+    const silent = /^(input|textarea|select|body|html)$/.test(element.localName);
+    const texts = [element.labels?.[0]?.textContent, element.ariaLabel, element.placeholder,
+      button ? element.value : "", silent ? "" : element.textContent];
+    const text = texts.map((one) => squeeze(one ?? "")).find(Boolean) ?? "";
+    if (!text) return `<${element.localName}${element.id && ` #${element.id}`}>`;
+    return `<${element.localName}> "${text.slice(0, LONGEST)}${text.length > LONGEST ? "..." : ""}"`;
+  };
+
+  // True if one of these frames of the stack is a script of the page: those of a program have no
+  // address. The first is the caller of the function that asks.
+  const byPage = (frames) => (new Error().stack ?? "").split("\n").slice(3, 3 + frames)
+    .some((line) => line.includes(`${location.origin}/`));
+
+  const decided = () => {
+    judge();
+    Visit.witness.decided ||= Visit.verdict !== null;
+    return Visit.witness.decided;
+  };
+
+  // Begin an action, or go on with the last one where that is alike; null where it is refused. A
+  // click is always an action of its own.
+  let last = null;
+  let touched = null; // the element of the last action
+  const begin = (kind, element, more = {}) => {
+    const state = Visit.witness;
+    if (decided()) return null;
+    const alike = touched === element && last?.kind === kind && last.key === more.key;
+    if (alike && kind !== "click" && state.acts.includes(last)) {
+      last.times++;
+      return last;
+    }
+    if (state.left === 0) {
+      state.over = true;
+      return null;
+    }
+    state.left--;
+    touched = element;
+    last = { kind, where: described(element), times: 1, ...more };
+    state.acts.push(last);
+    return last;
+  };
+
+  const TYPES = new Set(["checkbox", "radio", "button", "submit", "reset", "image", "file"]);
+  const takesText = (element) => element instanceof HTMLTextAreaElement
+    || (element instanceof HTMLInputElement && !TYPES.has(element.type))
+    || element?.isContentEditable;
+
+  let press = null; // of the mouse: where it was, and its action
+  let key = true; // false while a key is down whose action was refused
+  let hovered = null;
+
+  // What native input begins or goes on with; false where it is refused.
+  const native = {
+    pointermove: ({ target }) => { hovered = target; },
+    pointerdown: ({ target, clientX, clientY }) => {
+      const point = [Math.round(clientX), Math.round(clientY)];
+      press = { point, act: begin("click", target, { point }) };
+      return press.act !== null;
+    },
+    pointerup: ({ target, clientX, clientY }) => {
+      const [x, y] = press?.point ?? [clientX, clientY];
+      if (press?.act && Math.hypot(clientX - x, clientY - y) > DRAG) {
+        Object.assign(press.act, { kind: "drag", to: described(target) });
+      }
+    },
+    dblclick: () => {
+      const [first, second] = Visit.witness.acts.slice(-2);
+      if (!second || second !== press?.act || first.kind !== "click") return;
+      first.kind = "double click";
+      last = Visit.witness.acts.pop() && first;
+      Visit.witness.left++;
+    },
+    keydown: ({ target, key: name, ctrlKey, altKey, metaKey }) => {
+      key = true;
+      if (/^(Shift|Control|Alt|Meta|Dead|Unidentified|Process)$/.test(name)) return;
+      const edits = name.length === 1 || name === "Backspace" || name === "Delete";
+      if (takesText(target) && edits) return; // what it does to the field is seen then
+      const held = [ctrlKey && "CTRL+", altKey && "ALT+", metaKey && "META+"].filter(Boolean).join("");
+      key = begin("press", target, { key: held + (name === " " ? "SPACE" : name.toUpperCase()) });
+    },
+    beforeinput: ({ target }) => !takesText(target) || begin("enter", target) !== null,
+    wheel: ({ target }) => begin("scroll", target) !== null,
+  };
+  for (const name of ["mousedown", "mouseup", "click"]) native[name] = () => !press || press.act !== null;
+  for (const name of ["keypress", "keyup"]) native[name] = () => key !== null;
+
+  // The same for the events that a script of the program makes.
+  const change = ({ target }) => target instanceof HTMLSelectElement
+    ? begin("choose", target) !== null
+    : !takesText(target) || begin("enter", target) !== null;
+  const scripted = {
+    click: ({ target }) => (touched?.closest?.("label")?.control === target && touched !== target)
+      || begin("click", target) !== null,
+    input: change,
+    change,
+  };
+
+  const onEvent = (event) => {
+    if (!Visit.witness) return;
+    const { type, isTrusted, target } = event;
+    if (!isTrusted && byPage(9)) return;
+    const wasDecided = decided();
+    const allowed = (isTrusted ? native : scripted)[type]?.(event) !== false && !wasDecided;
+    if (!allowed) {
+      event.stopImmediatePropagation();
+      event.preventDefault();
+    } else if (touched === target && /^(enter|choose)$/.test(last.kind)) {
+      last.text = target.selectedOptions?.[0]?.text ?? target.value ?? target.textContent;
+    }
+  };
+
+  // From here on the rewards count that the page gives, and the first of them.
+  let reward = null;
+  const latch = () => {
+    reward = declared()?.reward;
+    if (!inCore()) return;
+    const { endEpisode } = core;
+    core.endEpisode = (raw, ...values) => {
+      if (!Visit.witness) return endEpisode(raw, ...values);
+      if (raw > 0 && !byPage(1)) Visit.witness.foul ??= "it gave itself a reward";
+      if (Visit.witness.foul || decided()) return;
+      endEpisode(raw, ...values);
+      if (WOB_DONE_GLOBAL) Visit.verdict = WOB_RAW_REWARD_GLOBAL;
+    };
+    for (const [owner, name] of [[core, "startEpisodeReal"], [window, "genProblem"]]) {
+      const original = owner[name];
+      owner[name] = (...values) => {
+        if (!Visit.witness || byPage(1)) return original.apply(owner, values);
+        Visit.witness.foul ??= "it began another episode";
+      };
+    }
+  };
+
+  const EVENTS = [...Object.keys(native), "input", "change", "pointerup", "submit", "contextmenu"];
+  const listen = () => {
+    for (const name of EVENTS) window.addEventListener(name, onEvent, { capture: true, passive: false });
+  };
+
+  // Watch a program that has so many actions left; null ends that. `state` is that of the outer page.
+  const watch = (left, state = null) => {
+    Visit.witness = left === null ? null : state
+      ?? { left, acts: [], over: false, foul: null, decided: false };
+    if (left === null) return;
+    listen();
+    if (window === top) latch();
+    for (const frame of Array.from(window)) frame.miniwobAgent?.watch(left, Visit.witness);
+  };
+  if (Visit.witness) { // the page before was handed over, too
+    listen();
+    window.addEventListener("load", latch, { once: true });
+  }
+
+  const written = ({ kind, where, to, key: name, times, text = "", point = null }) => {
+    const whats = { drag: `drag ${where} to ${to}`, enter: `enter "${text}" to ${where}`,
+      choose: `choose "${text}" in ${where}`, press: `press ${name}${times > 1 ? ` x ${times}` : ""}`,
+    };
+    return { what: whats[kind] ?? `${kind} ${where}`, text: kind === "enter" ? text : null, point };
+  };
+
+  // True if the program has done something since the last reading.
+  const stirred = () => {
+    const { acts, over, foul } = Visit.witness;
+    return acts.length > 0 || over || foul !== null || decided();
+  };
+
+  // What the program has done since then; a verdict that follows no action follows the pointer.
+  const taken = () => {
+    const state = Visit.witness;
+    if (!state) return {};
+    const unseen = !own && WOB_DONE_GLOBAL && Visit.verdict === null;
+    if (unseen || declared()?.reward !== reward) state.foul ??= "it changed the page's verdict";
+    const acts = state.acts.splice(0).map(written);
+    if (decided() && !state.told && !acts.length) {
+      acts.push({ what: hovered ? `hover ${described(hovered)}` : "wait", text: null, point: null });
+    }
+    state.told = state.decided;
+    return { acts, over: state.over, foul: state.foul };
+  };
+
+  return { watch, stirred, taken };
+})();

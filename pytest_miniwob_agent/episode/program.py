@@ -1,0 +1,47 @@
+"""What a program does on a page that is handed over to it, as actions of the trial."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from pytest_miniwob_agent.core.actions import ByProgram
+from pytest_miniwob_agent.core.errors import MiniwobError, StepLimit
+from pytest_miniwob_agent.core.observations import Transition
+from pytest_miniwob_agent.episode.trace import Trace
+
+
+class Program:
+    """Writes down what a program does, and refuses it more than `left` actions: a `ProgramLog`."""
+
+    def __init__(self, trace: Trace, left: int, limit: StepLimit) -> None:
+        self.left = left
+        self._trace = trace
+        self._limit = limit
+        self._shot = trace.picture()
+
+    def refusal(self) -> str | None:
+        """The error or the limit that ended the trial; None if there is none."""
+        reason = self._trace.error or self._trace.limit
+        return str(reason) if reason else None
+
+    def acted(self, transition: Transition, seen: Mapping[str, Any]) -> None:
+        """Write down actions; those before the last one have left the page as it was."""
+        acts = seen["acts"]
+        for number, act in enumerate(acts, start=1):
+            action = ByProgram(act["what"], act["text"])
+            if self._shot is not None:
+                points = (tuple(act["point"]),) if act["point"] else ()
+                self._trace.show(replace(self._shot, points=points), action)
+            before = self._trace.last or transition
+            self._trace.act(action, transition if number == len(acts) else before)
+            self.left -= 1
+        if acts:
+            self._shot = self._trace.picture()
+        if seen["over"]:
+            self._trace.limit = self._limit
+
+    def failed(self, error: MiniwobError) -> None:
+        """Keep the first error."""
+        self._trace.error = self._trace.error or error
