@@ -7,5 +7,6 @@
 - `pages`: the server of task pages; `page`: the scripts that run in them
 - `environment`: a task's page as a `Page`, of MiniWoB++ or your own
 - `input`: an action as native input
+- `hand_over`: the page for a program that drives the browser itself; `program`: its connection
 - `certification`: whether pages are deterministic
 """

@@ -2,6 +2,7 @@
 
 - `env`: what the agent may do with the page.
 - `llm`: the model as the agent gets it.
+- `program`: what a program does on a page that is handed over to it.
 - `trace`: writes down what happens; both of them tell it.
 """
 
