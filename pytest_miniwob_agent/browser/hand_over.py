@@ -58,8 +58,8 @@ STEP = 100
 """Milliseconds of the page's clock that pass at once while a program waits for a promise."""
 
 FRAMES = 6
-"""Frames of the browser, about as long as `STEP`, that go by with it where a promise is not of the
-page's own scripts: the others have clocks of their own, which go by real time."""
+"""Frames of the browser, about as long as `STEP`, that go by before each where a promise is not of
+the page's own scripts: those of a program have a clock of their own, which goes by real time."""
 
 POLL = 0.005
 """Real seconds between two looks at a program that waits for a promise and for a model."""
@@ -125,7 +125,7 @@ class HandedPage:
             if self._log.refusal() is not None or not self._touched:
                 return
             for connection in self._connections:
-                connection.await_answers(self._timeout)
+                connection.await_answers()
             acted, self._acted, self._touched = self._acted, False, False
             try:
                 if found := self._page.witnessed(acted):
@@ -161,7 +161,7 @@ class HandedPage:
     def _serve(self, client: ServerConnection) -> None:
         """Carry out a program's commands until it leaves."""
         try:
-            connection = Connection(client, self._connect(), self._names)
+            connection = Connection(client, self._connect(), self._names, self._timeout)
         except MiniwobError as error:
             self._log.failed(error)
             return
@@ -174,7 +174,7 @@ class HandedPage:
                 try:
                     message = client.recv(timeout=wait if promise else None)
                 except TimeoutError:
-                    if promise and not self._calls:
+                    if promise:
                         self._pass_time(connection, promise)
                     continue
                 self._carry_out(connection, message)
@@ -198,7 +198,7 @@ class HandedPage:
             elif method in SWALLOWED or (is_input and self._done):
                 connection.reply(command, result={})
             elif method in CLOSING:
-                connection.detach(self._timeout)
+                connection.detach()
                 connection.reply(command, result={"success": True})
             else:
                 self._acted |= is_input
@@ -208,18 +208,16 @@ class HandedPage:
     def _pass_time(self, connection: Connection, promise: Promise) -> None:
         """Let the page's clock move on for a promise, once what led to it has run."""
         step = STEP if promise.begun else 0
-        frames = FRAMES if promise.begun and promise.own_world else 0
-        expression = f"miniwobAgent.linger({step}, {frames})"
+        frames = FRAMES if promise.own_world and not promise.begun else 0
         with self._mutex:
-            if self._calls or self._log.refusal() is not None:
-                promise.left = 0 if self._log.refusal() else promise.left
+            if self._log.refusal() is not None:
+                promise.left = 0
+            if self._calls or not promise.left:
                 return
-            answer = connection.ask(
-                promise.session, "Runtime.evaluate", self._timeout,
-                expression=expression, awaitPromise=True,
-            )  # fmt: skip
-            self._acted = self._touched = step > 0 or self._acted
-        promise.begun = True
+            answer = connection.wait_for(promise, f"miniwobAgent.linger({step}, {frames})")
+            if step:
+                self._acted = self._touched = True
+        promise.begun = not (promise.begun and promise.own_world)
         promise.left -= step
-        if "result" not in answer or "exceptionDetails" in answer["result"]:
+        if "exceptionDetails" in answer.get("result", {}):
             promise.left = 0  # it is not of the page

@@ -84,13 +84,13 @@ class Promise:
     """A promise of the page that a program waits for.
 
     Attributes:
-        session: the program's session with the page, None for the browser itself.
+        session: the program's session with the page.
         own_world: True if it is not of the world of the page's scripts.
         left: milliseconds of the page's clock that may still pass for it.
         begun: True once what led to it is known to have run.
     """
 
-    session: str | None
+    session: str
     own_world: bool
     left: int
     begun: bool = False
@@ -99,14 +99,17 @@ class Promise:
 class Connection:
     """A connection of a program (`client`) with one to the browser that is its own."""
 
-    def __init__(self, client: ServerConnection, browser: WebSocket, names: Names) -> None:
+    def __init__(
+        self, client: ServerConnection, browser: WebSocket, names: Names, timeout: float
+    ) -> None:
         self._client, self._browser, self._names = client, browser, names
+        self._timeout = timeout
         self._changed = threading.Condition()
         self._waiting: dict[int, Promise | None] = {}
         """The program's commands that are not answered; a promise may stay open for long."""
         self._own: dict[int, Message | None] = {}
         """Our own commands, and the answers to them."""
-        self._worlds: set[tuple[str | None, str]] = set()
+        self._worlds: set[tuple[str, str]] = set()
         """Sessions and ids of contexts that are not of the page's own scripts."""
         self._sessions: set[str] = set()
         """Sessions with the page itself."""
@@ -129,22 +132,38 @@ class Connection:
         with suppress(ConnectionClosed):
             self._client.send(json.dumps(answer | reply))
 
-    def ask(self, session: str | None, method: str, timeout: float, **params: Any) -> Message:
-        """Send a command of our own, after those of the program; empty if there is no answer."""
+    def wait_for(self, promise: Promise, expression: str) -> Message:
+        """Have the page evaluate an expression that waits itself, as long as a promise is open.
+
+        Return the answer; it is empty if the promise was faster.
+        """
+        params = {"expression": expression, "awaitPromise": True}
+        return self._ask("Runtime.evaluate", params, promise)
+
+    def _ask(self, method: str, params: Message, promise: Promise | None = None) -> Message:
+        """Send a command of our own, in the order of those of the program."""
         number = OWN_IDS + len(self._own)
         command = {"id": number, "method": method, "params": params}
+        if promise is not None:
+            command["sessionId"] = promise.session
         with self._changed:
             self._own[number] = None
-            self._browser.send(json.dumps(command | ({"sessionId": session} if session else {})))
-            self._changed.wait_for(lambda: self._own[number] is not None or self._closed, timeout)
+            self._browser.send(json.dumps(command))
+            self._wait(
+                lambda: (
+                    self._own[number] is not None
+                    or (promise is not None and promise not in self._waiting.values())
+                )
+            )
             return self._own[number] or {}
 
-    def await_answers(self, timeout: float) -> None:
+    def await_answers(self) -> None:
         """Wait until the browser has answered all but promises."""
         with self._changed:
-            self._changed.wait_for(
-                lambda: self._closed or not any(p is None for p in self._waiting.values()), timeout
-            )
+            self._wait(lambda: all(promise is not None for promise in self._waiting.values()))
+
+    def _wait(self, over: Callable[[], bool]) -> None:
+        self._changed.wait_for(lambda: over() or self._closed, self._timeout)
 
     @property
     def promise(self) -> Promise | None:
@@ -153,10 +172,10 @@ class Connection:
             open_ones = (promise for promise in self._waiting.values() if promise is not None)
             return next((promise for promise in open_ones if promise.left > 0), None)
 
-    def detach(self, timeout: float) -> None:
+    def detach(self) -> None:
         """End the program's sessions with the page, as if it were closed."""
         for session in sorted(self._sessions):
-            self.ask(None, "Target.detachFromTarget", timeout, sessionId=session)
+            self._ask("Target.detachFromTarget", {"sessionId": session})
 
     def close(self) -> None:
         """Close both connections, in any state; the browser then forgets what the program set."""
@@ -190,7 +209,7 @@ class Connection:
                 case "Runtime.executionContextCreated":
                     context = params["context"]
                     if not context.get("auxData", {}).get("isDefault", True):
-                        session = message.get("sessionId")
+                        session = str(message.get("sessionId"))
                         self._worlds |= {(session, str(context[k])) for k in ("id", "uniqueId")}
                 case "Target.attachedToTarget" if params["targetInfo"]["targetId"] == PAGE_ID:
                     self._sessions.add(params["sessionId"])
@@ -201,7 +220,7 @@ class Connection:
 
     def _promise_of(self, command: Message) -> Promise | None:
         """The promise that a command waits for, if it does."""
-        params, session = command["params"], command.get("sessionId")
+        params, session = command["params"], str(command.get("sessionId"))
         if not params.get("awaitPromise") and command["method"] != "Runtime.awaitPromise":
             return None
         names = [params.get(key) for key in ("contextId", "executionContextId", "uniqueContextId")]
