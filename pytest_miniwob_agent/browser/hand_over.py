@@ -71,7 +71,7 @@ class Witnessed(Protocol):
     def witnessed(self, acted: bool) -> tuple[Transition, Mapping[str, Any]] | None:
         """Let what the program has done take effect, and return it with the page after that.
 
-        None if it has done nothing. `acted` is True if it has sent input, or time has passed.
+        None if it has done nothing. `acted` is True if it has sent input.
         """
 
 
@@ -215,8 +215,7 @@ class HandedPage:
             if self._calls or not promise.left:
                 return
             answer = connection.wait_for(promise, f"miniwobAgent.linger({step}, {frames})")
-            if step:
-                self._acted = self._touched = True
+            self._touched = True
         promise.begun = not (promise.begun and promise.own_world)
         promise.left -= step
         if "exceptionDetails" in answer.get("result", {}):

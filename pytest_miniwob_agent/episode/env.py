@@ -34,6 +34,7 @@ class AgentEnv:
     def reset(self, *, full: bool = False) -> Observation:
         """Begin the next trial."""
         trace = self._trace
+        self._keep()
         trace.end_trial(trace.limit)
         if trace.trial == self._limits.trials:
             trace.refuse(TrialLimit(f"{self._limits.trials} trials are used up"))
@@ -46,6 +47,7 @@ class AgentEnv:
     def step(self, action: Action) -> Transition:
         """Carry out one action."""
         trace = self._trace
+        self._keep()
         if trace.last is None:
             raise RuntimeError("the agent must reset() the environment before its first step()")
         if trace.last.done:
@@ -66,6 +68,7 @@ class AgentEnv:
 
     def html(self) -> str:
         """Return the visible page as HTML."""
+        self._keep()
         if self._trace.last is None:
             raise RuntimeError("the agent must reset() the environment before it reads its html()")
         with self._trace.keeping_errors():
@@ -75,6 +78,7 @@ class AgentEnv:
 
     def look(self, action: Action | None = None, **options: Any) -> Shot:
         """Take a picture of the page."""
+        self._keep()
         if self._trace.last is None or self._trace.last.done:
             raise RuntimeError("there is a page to look() at from reset() until it has judged")
         with self._trace.keeping_errors():
@@ -86,6 +90,7 @@ class AgentEnv:
     def hand_over(self) -> Iterator[HandedOver]:
         """Hand the page over to a program."""
         trace, steps = self._trace, self._limits.steps
+        self._keep()
         if trace.last is None or trace.last.done:
             raise RuntimeError("there is a page to hand over from reset() until it has judged")
         with trace.keeping_errors():
@@ -103,3 +108,8 @@ class AgentEnv:
                 self._counted = steps - program.left
                 if reason := trace.error or trace.limit:
                     raise reason
+
+    def _keep(self) -> None:
+        """Raise an error while a program has the page."""
+        if self._trace.handed is not None:
+            raise RuntimeError("the page is handed over to a program until the block has ended")

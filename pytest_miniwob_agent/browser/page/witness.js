@@ -62,6 +62,7 @@ const Witness = (() => {
     || element?.isContentEditable;
 
   let press = null; // of the mouse: where it was, and its action
+  let down = false; // while the mouse is pressed: what will come of it is not known yet
   let key = true; // false while a key is down whose action was refused
   let hovered = null;
 
@@ -71,9 +72,11 @@ const Witness = (() => {
     pointerdown: ({ target, clientX, clientY }) => {
       const point = [Math.round(clientX), Math.round(clientY)];
       press = { point, act: begin("click", target, { point }) };
+      down = true;
       return press.act !== null;
     },
     pointerup: ({ target, clientX, clientY }) => {
+      down = false;
       const [x, y] = press?.point ?? [clientX, clientY];
       if (press?.act && Math.hypot(clientX - x, clientY - y) > DRAG) {
         Object.assign(press.act, { kind: "drag", to: described(target) });
@@ -155,7 +158,7 @@ const Witness = (() => {
   // Watch a program that has so many actions left; null ends that. `state` is that of the outer page.
   const watch = (left, state = null) => {
     Visit.witness = left === null ? null : state
-      ?? { left, acts: [], over: false, foul: null, decided: false };
+      ?? { left, acts: [], over: false, foul: null, decided: false, told: false };
     if (left === null) return;
     listen();
     if (window === top) latch();
@@ -175,8 +178,8 @@ const Witness = (() => {
 
   // True if the program has done something since the last reading.
   const stirred = () => {
-    const { acts, over, foul } = Visit.witness;
-    return acts.length > 0 || over || foul !== null || decided();
+    const { acts, over, foul, told } = Visit.witness;
+    return acts.length > (down ? 1 : 0) || over || foul !== null || decided() !== told;
   };
 
   // What the program has done since then; a verdict that follows no action follows the pointer.
@@ -185,7 +188,8 @@ const Witness = (() => {
     if (!state) return {};
     const unseen = !own && WOB_DONE_GLOBAL && Visit.verdict === null;
     if (unseen || declared()?.reward !== reward) state.foul ??= "it changed the page's verdict";
-    const acts = state.acts.splice(0).map(written);
+    const pending = down && !decided() ? 1 : 0;
+    const acts = state.acts.splice(0, state.acts.length - pending).map(written);
     if (decided() && !state.told && !acts.length) {
       acts.push({ what: hovered ? `hover ${described(hovered)}` : "wait", text: null, point: null });
     }

@@ -1,0 +1,572 @@
+"""Pages that are handed over to programs, friendly and hostile ones, in a real Chromium."""
+
+import json
+import time
+from contextlib import suppress
+
+import pytest
+from websocket import (
+    WebSocketBadStatusException,
+    create_connection,
+)
+
+from pytest_miniwob_agent import (
+    Acted,
+    Called,
+    Case,
+    Ending,
+    Limits,
+    Observer,
+    ProgramError,
+    StepLimit,
+    UsageError,
+    run_episode,
+)
+from pytest_miniwob_agent.browser.environment import MiniwobEnvironment, open_environment
+from pytest_miniwob_agent.tasks.pages import Catalogue
+from pytest_miniwob_agent.testing import FakeEnvironment, ScriptedLLM
+
+pytestmark = pytest.mark.integration
+
+
+class Refused(Exception):
+    """An error of the protocol."""
+
+
+class Program:
+    """A program on the page: the least that speaks the browser's protocol."""
+
+    def __init__(self, url):
+        self.socket = create_connection(url, timeout=20, suppress_origin=True)
+        self.events = []
+        self.number = 0
+        self.session = None
+        [page] = self.call("Target.getTargets")["targetInfos"]
+        self.target = page["targetId"]
+        params = {"targetId": self.target, "flatten": True}
+        self.session = self.call("Target.attachToTarget", **params)["sessionId"]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.socket.shutdown()
+
+    def send(self, method, **params):
+        self.number += 1
+        command = {"id": self.number, "method": method, "params": params}
+        self.socket.send(
+            json.dumps(command | ({"sessionId": self.session} if self.session else {}))
+        )
+        return self.number
+
+    def answer(self, number):
+        while True:
+            message = json.loads(self.socket.recv())
+            if message.get("id") == number:
+                if "error" in message:
+                    raise Refused(message["error"]["message"])
+                return message["result"]
+            self.events.append(message.get("method"))
+
+    def call(self, method, **params):
+        return self.answer(self.send(method, **params))
+
+    def run(self, script):
+        params = {"expression": script, "awaitPromise": True, "returnByValue": True}
+        return self.call("Runtime.evaluate", **params)["result"].get("value")
+
+    def mouse(self, point, *kinds):
+        for kind in kinds:
+            button = "none" if kind == "mouseMoved" else "left"
+            self.call(
+                "Input.dispatchMouseEvent", type=kind, x=point[0], y=point[1], button=button,
+                clickCount=1,
+            )  # fmt: skip
+
+    def point(self, selector):
+        return self.run(
+            f"(() => {{ const {{left, top, width, height}} = document.querySelector('{selector}')"
+            ".getBoundingClientRect(); return [left + width / 2, top + height / 2]; })()"
+        )
+
+    def click(self, selector):
+        self.mouse(self.point(selector), "mouseMoved", "mousePressed", "mouseReleased")
+
+    def type(self, text):
+        for letter in text:
+            self.call("Input.dispatchKeyEvent", type="keyDown", key=letter, text=letter)
+            self.call("Input.dispatchKeyEvent", type="keyUp", key=letter)
+
+    def press(self, key):
+        self.call("Input.dispatchKeyEvent", type="keyDown", key=key)
+        self.call("Input.dispatchKeyEvent", type="keyUp", key=key)
+
+
+class Driving:
+    """An agent that is a program: `work` gets it, the page and the model."""
+
+    name = "driving"
+
+    def __init__(self, work):
+        self.work = work
+
+    def solve(self, env, llm, note):
+        env.reset()
+        with env.hand_over() as page, Program(page.cdp_url) as program:
+            self.work(program, page, llm)
+
+
+@pytest.fixture
+def drive(browser):
+    """Let a function drive the page of a task; returns the episode."""
+
+    def play(work, task="click-test-2", page=None, observers=(), **limits):
+        case = Case(task, "1-screen-1-step", 1000)
+        env = page or MiniwobEnvironment(browser, case)
+        agent = work if hasattr(work, "solve") else Driving(work)
+        llm = ScriptedLLM(lambda prompt, purpose: "reply")
+        return run_episode(case, agent, env, llm, Limits(**limits), model="m", observers=observers)
+
+    return play
+
+
+@pytest.fixture
+def own_page(tmp_path, browser):
+    """Open a page of one's own, of several documents."""
+
+    def make(**files):
+        for name, body in files.items():
+            (tmp_path / f"{name}.html").write_text(f"<!DOCTYPE html><body>{body}</body>")
+        page = Catalogue([tmp_path]).pages["page"]
+        return open_environment(browser, Case("page", page.category, 1), page)
+
+    return make
+
+
+def actions(episode):
+    return [str(event.action) for event in episode.events if isinstance(event, Acted)]
+
+
+RIGHT = "#area button:not(#x)"
+
+
+def test_what_a_program_does_is_the_actions_of_the_trial(drive):
+    def work(program, page, llm):
+        program.click("#tt")
+        program.type("Lo")
+        program.press("Home")
+        program.click("#subbtn")
+        assert page.done
+
+    episode = drive(work, "enter-text")
+    assert actions(episode) == [
+        "click <input #tt>", 'enter "Lo" to <input #tt>', "press HOME", 'click <button> "Submit"',
+    ]  # fmt: skip
+    assert episode.endings == (Ending.FAILED,)
+    assert episode.reward == -1
+
+
+def test_scripted_input_is_an_action_too_but_not_what_the_page_does_itself(drive):
+    def work(program, page, llm):
+        program.run(
+            "(() => { const list = document.querySelector('select'); list.selectedIndex = 1;"
+            "for (const type of ['input', 'change'])"
+            "  list.dispatchEvent(new Event(type, { bubbles: true })); })()"
+        )
+        program.run("document.querySelector('button').click()")
+        assert page.done
+
+    [chosen, clicked] = actions(drive(work, "choose-list"))
+    assert chosen.startswith('choose "')
+    assert clicked == 'click <button> "Submit"'
+
+
+def test_a_drag_and_a_double_click_are_one_action_each(drive, own_page):
+    page = own_page(
+        page="""<p id="a">from</p><p id="b">to</p><script>
+            const task = { goal: "Drag.", reward: () => 0 };</script>"""
+    )
+
+    def work(program, page, llm):
+        program.mouse(program.point("#a"), "mouseMoved", "mousePressed")
+        program.mouse(program.point("#b"), "mouseMoved", "mouseReleased")
+        point = program.point("#a")
+        for count in (1, 2):
+            for kind in ("mousePressed", "mouseReleased"):
+                program.call(
+                    "Input.dispatchMouseEvent", type=kind, x=point[0], y=point[1], button="left",
+                    clickCount=count,
+                )  # fmt: skip
+
+    assert actions(drive(work, page=page)) == [
+        'drag <p> "from" to <p> "to"',
+        'double click <p> "from"',
+    ]
+
+
+def test_the_clock_moves_on_after_input_and_for_a_promise_alone(drive):
+    times = []
+
+    def work(program, page, llm):
+        def now():
+            times.append(program.run("Date.now()"))
+            return times[-1]
+
+        began = now()
+        assert now() == began
+        program.run("new Promise((resolve) => setTimeout(resolve, 5000))")
+        assert now() == began + 5000
+        program.run("setTimeout(() => { window.later = 'come'; }, 3000)")
+        assert program.run("window.later") is None
+        program.click("#query")
+        assert program.run("window.later") == "come"
+
+    first = drive(work)
+    seen = times.copy()
+    times.clear()
+    assert drive(work).events == first.events
+    assert times == seen
+
+
+def test_no_time_passes_while_a_model_is_asked(browser):
+    times = []
+
+    class Slow(ScriptedLLM):
+        def complete(self, prompt, purpose):
+            for _ in range(2):
+                times.append(agent.program.run("Date.now()"))
+                time.sleep(0.2)
+            return super().complete(prompt, purpose)
+
+    def work(program, page, llm):
+        agent.program = program
+        endless = "new Promise((resolve) => setTimeout(resolve, 1e9))"
+        program.send("Runtime.evaluate", expression=endless, awaitPromise=True)
+        llm.complete("What now?", "ask")
+
+    agent, case = Driving(work), Case("click-test", "1-screen-1-step", 1000)
+    page = MiniwobEnvironment(browser, case)
+    run_episode(case, agent, page, Slow(["reply"]), Limits(), model="m")
+    assert times[0] == times[1]
+
+
+def test_calls_and_actions_are_in_the_order_in_which_they_were_made(drive):
+    def work(program, page, llm):
+        llm.complete("first", "ask")
+        program.click("#query")
+        llm.complete("second", "ask")
+
+    events = [type(event) for event in drive(work).events]
+    assert [kind for kind in events if kind in (Called, Acted)] == [Called, Acted, Called]
+
+
+def test_pictures_are_taken_before_each_action_with_its_point(drive):
+    class Camera(Observer):
+        wants_pictures = True
+
+        def __init__(self):
+            self.taken = []
+
+        def on_picture(self, shot, trial, step, action):
+            self.taken.append((step, str(action), shot.points))
+
+    camera, points = Camera(), []
+
+    def work(program, page, llm):
+        points.append(tuple(map(round, program.point("#query"))))
+        program.click("#query")
+        assert not page.done
+
+    drive(work, observers=[camera])
+    [action] = [f'click <div> "{text}"' for text in ["Click button ONE."]]
+    assert camera.taken == [(0, action, (points[0],)), (1, "None", ())]
+
+
+def test_a_limit_refuses_all_that_the_program_sends_and_the_model(drive):
+    refused = []
+
+    def work(program, page, llm):
+        for _ in range(3):
+            with suppress(Refused):
+                program.click("#query")
+        for command in ("Runtime.evaluate", "Page.captureScreenshot"):
+            with pytest.raises(Refused, match="2 actions are used up"):
+                program.call(command, expression="1")
+        with pytest.raises(StepLimit):
+            llm.complete("More?", "ask")
+        refused.append(True)
+
+    episode = drive(work, steps=2)
+    assert refused
+    assert len(actions(episode)) == 2
+    assert episode.endings == (Ending.STEP_LIMIT,)
+
+
+def test_scripts_take_no_more_actions_than_the_limit_allows(drive):
+    def work(program, page, llm):
+        program.run(
+            "document.querySelectorAll('button').forEach((one) => { one.onclick = null; });"
+            "for (let n = 0; n < 1000; n++) document.querySelector('#query').click()"
+        )
+        with pytest.raises(Refused):
+            program.run("1")
+
+    assert len(actions(drive(work, steps=3))) == 3
+
+
+def test_after_a_limit_the_agent_may_begin_another_trial(drive):
+    class Twice:
+        name = "twice"
+
+        def solve(self, env, llm, note):
+            for _ in range(2):
+                env.reset()
+                with (
+                    suppress(StepLimit),
+                    env.hand_over() as page,
+                    Program(page.cdp_url) as program,
+                ):
+                    for _ in range(3):
+                        program.click("#query")
+
+    episode = drive(Twice(), steps=2)
+    assert episode.endings == (Ending.STEP_LIMIT, Ending.STEP_LIMIT)
+    assert episode.steps == 4
+
+
+def test_the_first_verdict_counts_and_later_input_does_nothing(drive):
+    def work(program, page, llm):
+        buttons = program.run(
+            "[...document.querySelectorAll('button')].map((one) => one.innerText)"
+        )
+        wrong = 1 + buttons.index("TWO")
+        program.click(f"button:nth-of-type({wrong})")
+        assert page.done
+        program.run("document.querySelectorAll('button').forEach((one) => one.click())")
+        for _ in range(1000):
+            program.mouse((80, 100), "mousePressed", "mouseReleased")
+        program.run("document.querySelector('#sync-task-cover').click()")
+
+    episode = drive(work)
+    assert actions(episode) == ['click <button> "TWO"']
+    assert episode.rewards == (-1,)
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        ("core.endEpisode(1)", "gave itself a reward"),
+        ("setTimeout('core.endEpisode(1)', 10)", "gave itself a reward"),
+        ("WOB_RAW_REWARD_GLOBAL = 1, WOB_DONE_GLOBAL = true", "changed the page's verdict"),
+        ("core.startEpisodeReal()", "began another episode"),
+        ("genProblem()", "began another episode"),
+        ("location.href = '/miniwob/click-button.html'", "has left click-test-2"),
+        ("location.reload()", "has left click-test-2"),
+    ],
+)
+def test_a_program_that_judges_itself_or_leaves_ends_the_item_with_an_error(script, reason, drive):
+    def work(program, page, llm):
+        program.run(script)
+        program.click("#query")
+        page.done  # noqa: B018
+
+    with pytest.raises(ProgramError, match=reason):
+        drive(work)
+    assert actions(drive(lambda program, page, llm: program.click("#query"))) != []
+
+
+@pytest.mark.parametrize(
+    ("command", "params"),
+    [
+        ("Page.navigate", {"url": "about:blank"}),
+        ("Page.reload", {}),
+        ("Target.createTarget", {"url": "about:blank"}),
+        ("Page.crash", {}),
+        ("Emulation.setVirtualTimePolicy", {"policy": "pause"}),
+        ("No.suchCommand", {}),
+    ],
+)
+def test_commands_that_would_take_the_page_away_are_refused(command, params, drive):
+    def work(program, page, llm):
+        with pytest.raises(Refused):
+            program.call(command, **params)
+        assert program.run("1 + 1") == 2
+
+    drive(work)
+
+
+def test_a_closed_page_is_only_detached_and_the_browser_goes_on(drive):
+    def work(program, page, llm):
+        program.call("Browser.close")
+        assert program.run("1 + 1") == 2
+        program.session, target = None, program.target
+        program.call("Target.closeTarget", targetId=target)
+        assert "Target.detachedFromTarget" in program.events
+        with Program(page.cdp_url) as again:
+            again.click("#query")
+
+    assert len(actions(drive(work))) == 1
+
+
+def test_what_a_program_changed_of_the_browser_is_undone(drive, browser):
+    def work(program, page, llm):
+        program.call(
+            "Emulation.setDeviceMetricsOverride", width=300, height=300, deviceScaleFactor=2,
+            mobile=True,
+        )  # fmt: skip
+        program.call("Emulation.setEmulatedMedia", media="print")
+        program.call("Page.addScriptToEvaluateOnNewDocument", source="window.left = true")
+        assert program.run("innerWidth") != 640
+        with suppress(Refused):
+            program.run("void window.open('about:blank')")
+
+    drive(work)
+    seen = []
+    script = "[innerWidth, innerHeight, devicePixelRatio, matchMedia('print').matches, window.left]"
+
+    class Next:
+        name = "next"
+
+        def solve(self, env, llm, note):
+            env.reset()
+            seen.extend(browser.call(f"(() => {script})"))
+
+    drive(Next())
+    assert seen == [640, 480, 1, False, None]
+    assert len(browser.driver.window_handles) == 1
+
+
+def test_only_the_program_reaches_the_page_and_only_in_the_block(drive):
+    urls = []
+
+    def work(program, page, llm):
+        urls.append(page.cdp_url)
+        host, _, secret = page.cdp_url.rpartition("/")
+        for url, origin in (
+            (f"{host}/", None),
+            (f"{host}/{secret[:-1]}", None),
+            (page.cdp_url, "http://miniwob.localhost"),
+        ):
+            with pytest.raises(WebSocketBadStatusException):
+                create_connection(url, origin=origin, suppress_origin=origin is None)
+
+    drive(work)
+    with pytest.raises(ConnectionRefusedError):
+        create_connection(urls[0])
+
+
+def test_nodes_and_the_page_have_the_same_names_in_every_run(drive):
+    seen = []
+
+    def work(program, page, llm):
+        root = program.call("DOM.getDocument", depth=-1)["root"]
+        seen.append((program.target, json.dumps(numbers_in(root))))
+        body = root["children"][1]["children"][1]
+        node = program.call("DOM.resolveNode", backendNodeId=body["backendNodeId"])["object"]
+        assert node["className"] == "HTMLBodyElement"
+        with pytest.raises(Refused):
+            program.call("DOM.resolveNode", backendNodeId=999_999)
+
+    drive(work)
+    drive(lambda program, page, llm: program.click("#query"), "enter-text")
+    drive(work)
+    assert seen[0] == seen[1]
+
+
+def numbers_in(node):
+    return [node["backendNodeId"], [numbers_in(child) for child in node.get("children", ())]]
+
+
+NO_COMMANDS = ["", "{", "[]", "1", '{"id": 1}', '{"method": "Page.enable"}', "[" * 100_000,
+               '{"id": "1", "method": 5}', '{"id": 1, "method": "A.b", "params": []}']  # fmt: skip
+
+
+def test_messages_that_are_no_commands_are_refused_and_the_page_goes_on(drive):
+    def work(program, page, llm):
+        for message in NO_COMMANDS:
+            program.socket.send(message)
+            assert "error" in json.loads(program.socket.recv())
+        program.socket.send_binary(b"\xff\x00")
+        assert "error" in json.loads(program.socket.recv())
+        assert program.run("1 + 1") == 2
+
+    drive(work)
+
+
+def test_two_connections_share_the_page_and_one_may_be_cut(drive):
+    def work(program, page, llm):
+        other = Program(page.cdp_url)
+        other.run("window.shared = 1")
+        assert program.run("window.shared") == 1
+        other.send("Runtime.evaluate", expression="new Promise(() => null)", awaitPromise=True)
+        other.socket.sock.close()
+        program.click("#query")
+        assert not page.done
+
+    assert len(actions(drive(work))) == 1
+
+
+def test_a_program_that_never_reads_costs_its_item_alone(drive):
+    def work(program, page, llm):
+        program.call("Runtime.enable")
+        for _ in range(50):
+            program.send("Runtime.evaluate", expression="'x'.repeat(1e6)")
+
+    drive(work)
+    assert len(actions(drive(lambda program, page, llm: program.click("#query")))) == 1
+
+
+def test_own_pages_of_several_documents_may_be_walked_through(drive, own_page):
+    page = own_page(
+        page="""<a href="second">Go on</a><script>
+            const task = { goal: "Go on, then confirm.", reward: () => 0 };</script>""",
+        second="""<button onclick="yes = true">Yes</button><script>
+            let yes = false; const task = { reward: () => yes ? 1 : 0 };</script>""",
+    )
+
+    def work(program, page, llm):
+        program.click("a")
+        assert not page.done
+        program.click("button")
+        assert page.done
+
+    episode = drive(work, page=page)
+    assert actions(episode) == ['click <a> "Go on"', 'click <button> "Yes"']
+    assert episode.solved
+
+
+def test_an_own_page_whose_reward_is_replaced_ends_with_an_error(drive, own_page):
+    page = own_page(
+        page="<button>No</button><script>const task = { goal: 'g', reward: () => 0 };</script>"
+    )
+
+    def work(program, page, llm):
+        program.run("task.reward = () => 1")
+        program.click("button")
+
+    with pytest.raises(ProgramError, match="changed the page's verdict"):
+        drive(work, page=page)
+
+
+def test_a_page_on_a_grid_or_of_ones_own_says_what_it_lacks():
+    agent = Driving(lambda *args: None)
+    page = FakeEnvironment("goal", {"only": []})
+    case = Case("fake", "other", 0)
+    with pytest.raises(UsageError, match=r"FakeEnvironment can't be handed over .* no hand_over"):
+        run_episode(case, agent, page, ScriptedLLM([]), Limits(), model="m")
+
+
+def test_the_page_is_not_the_agents_while_it_is_handed_over(drive):
+    class Both:
+        name = "both"
+
+        def solve(self, env, llm, note):
+            env.reset()
+            with env.hand_over():
+                for use in (env.reset, env.html, env.hand_over().__enter__):
+                    with pytest.raises(RuntimeError, match="handed over"):
+                        use()
+            assert env.html()
+
+    drive(Both())
