@@ -41,7 +41,7 @@ MAX_SIDE = 1500
 POLL = 0.002
 """Real seconds between two questions whether the next page is there."""
 
-LEFT = re.compile("navigated|context|detached", re.IGNORECASE)
+LEFT = re.compile("navigated|context|detached|miniwobAgent is not defined", re.IGNORECASE)
 """Errors of the driver where a page is left while it is read."""
 
 
@@ -199,23 +199,19 @@ class MiniwobEnvironment:
     def witnessed(self, acted: bool) -> tuple[Transition, Mapping[str, Any]] | None:
         """The page after what a program has done, and that; None if it has done nothing."""
         with self._browser.guard(f"reading {self._name}"):
-            if not acted and not self._stirred():
-                return None
-            read = self._read("read", False)
-        if read is None or "acts" not in read:
+            try:
+                read = self._read("witnessed", acted) or {}
+            except WebDriverException as error:
+                if not LEFT.search(str(error)):
+                    raise
+                read = {}
+        if "still" in read:
+            return None
+        if "acts" not in read:
             raise ProgramError(f"the program has left {self._name}, which can't be left")
         if read["foul"]:
             raise ProgramError(f"the program has cheated on {self._name}: {read['foul']}")
         return self._transition(read), read
-
-    def _stirred(self) -> bool:
-        """True if a program has done something to the page, or has left it."""
-        try:
-            return bool(self._browser.call("miniwobAgent.stirred"))
-        except WebDriverException as error:
-            if not LEFT.search(str(error)) and not isinstance(error, JavascriptException):
-                raise
-            return True
 
     def _time_left(self, action: Wait | Follow, driver: webdriver.Remote) -> int:
         """Let time pass while the pointer follows an element; the ms that are still to pass."""

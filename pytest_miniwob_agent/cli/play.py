@@ -10,7 +10,7 @@ from functools import partial
 
 from pytest_miniwob_agent.cli.arguments import Commands
 from pytest_miniwob_agent.cli.show import add_item, replay_item
-from pytest_miniwob_agent.core.actions import Action, ByProgram
+from pytest_miniwob_agent.core.actions import AnyAction
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.text import sanitize_line
 
@@ -47,7 +47,7 @@ def run(options: Namespace) -> int:
     return replay_item(options, args, partial(wait, options.auto), options.slowmo)
 
 
-def wait(auto: int | None, following: Action | ByProgram | str) -> bool:
+def wait(auto: int | None, following: AnyAction | str) -> bool:
     """Announce what follows, and wait for Enter or `auto` milliseconds; return False to quit."""
     text = f"next: {sanitize_line(following)}"
     if isinstance(following, str):

@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 
 from pytest_miniwob_agent.cli.arguments import Commands, add_pytest_args
-from pytest_miniwob_agent.core.actions import Action, ByProgram
+from pytest_miniwob_agent.core.actions import AnyAction
 
 
 def add(commands: Commands) -> None:
@@ -47,7 +47,7 @@ def run(options: Namespace) -> int:
 def replay_item(
     options: Namespace,
     pytest_args: list[str],
-    step: Callable[[Action | ByProgram | str], bool] | None = None,
+    step: Callable[[AnyAction | str], bool] | None = None,
     slowmo: int | None = None,
 ) -> int:
     """Replay an item, see `inner.replay`, and print its episode."""

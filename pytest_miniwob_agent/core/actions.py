@@ -322,6 +322,9 @@ Action = (
 """An action. The first five are those of the reflective agent's paper; agents may opt into the
 others."""
 
+AnyAction = Action | ByProgram
+"""An action of a trial: of an agent, or of a program."""
+
 NoVisibleEffect = Hold | Release | Hover | Select | Scroll | Copy | HoverAt | Wait | Follow
 """Actions that may work without changing the visible page."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, ClassVar
 
-from pytest_miniwob_agent.core.actions import Action, ByProgram
+from pytest_miniwob_agent.core.actions import AnyAction
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.chat import Message, ToolCall, new_messages
 from pytest_miniwob_agent.core.data import to_data
@@ -165,7 +165,7 @@ class Acted:
     kind: ClassVar[str] = "act"
     trial: int
     step: int
-    action: Action | ByProgram
+    action: AnyAction
     transition: Transition
 
 

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from pytest_miniwob_agent.core.actions import Action, ByProgram
+from pytest_miniwob_agent.core.actions import Action, AnyAction
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.chat import ModelRequest, ModelResponse
 from pytest_miniwob_agent.core.errors import MiniwobError
@@ -282,9 +282,7 @@ class Observer:
     def on_event(self, event: Event) -> None:
         """Called with each event as it happens."""
 
-    def on_picture(
-        self, shot: Shot, trial: int, step: int, action: Action | ByProgram | None
-    ) -> None:
+    def on_picture(self, shot: Shot, trial: int, step: int, action: AnyAction | None) -> None:
         """Called with a picture before each action, and one of the last screen of a trial.
 
         `action` is the one to come, None for the last screen. A page that has judged shows nothing.

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import NoReturn
 
-from pytest_miniwob_agent.core.actions import Action, ByProgram
+from pytest_miniwob_agent.core.actions import Action, AnyAction
 from pytest_miniwob_agent.core.data import canonical_json, to_data
 from pytest_miniwob_agent.core.errors import LimitReached, MiniwobError, StepLimit
 from pytest_miniwob_agent.core.events import (
@@ -102,7 +102,7 @@ class Trace:
         self._see(self.last)
         self._record(TrialStarted(self.trial, observation))
 
-    def act(self, action: Action | ByProgram, transition: Transition) -> None:
+    def act(self, action: AnyAction, transition: Transition) -> None:
         """Write down an action."""
         self.last = transition
         self._actions.update(_bytes(f"{action}\n"))
@@ -155,7 +155,7 @@ class Trace:
             return self._page.look(action)
         return None
 
-    def show(self, shot: Shot, action: Action | ByProgram | None) -> None:
+    def show(self, shot: Shot, action: AnyAction | None) -> None:
         """Show a picture to the observers that want it."""
         for observer in self._cameras:
             observer.on_picture(shot, self.trial, self.step, action)

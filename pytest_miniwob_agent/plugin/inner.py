@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from pytest_miniwob_agent.cassettes.folder.stems import Used
-from pytest_miniwob_agent.core.actions import Action, ByProgram
+from pytest_miniwob_agent.core.actions import AnyAction
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.events import Event
@@ -60,7 +60,7 @@ def replay(
     case: str,
     args: Sequence[str],
     observer: Observer,
-    step: Callable[[Action | ByProgram | str], bool] | None = None,
+    step: Callable[[AnyAction | str], bool] | None = None,
     slowmo: int | None = None,
 ) -> None:
     """Replay the one item of `pytest ARGS` whose id is `case`, or ends with it.
@@ -87,7 +87,7 @@ class _Player(Observer):
 
     case: str
     observer: Observer
-    step: Callable[[Action | ByProgram | str], bool] | None
+    step: Callable[[AnyAction | str], bool] | None
     slowmo: int | None
     complete: bool = False
     failure: BaseException | None = None
@@ -154,9 +154,7 @@ class _Player(Observer):
         with self._in_command():
             self.observer.on_event(event)
 
-    def on_picture(
-        self, shot: Shot, trial: int, step: int, action: Action | ByProgram | None
-    ) -> None:
+    def on_picture(self, shot: Shot, trial: int, step: int, action: AnyAction | None) -> None:
         self._wait(action or "trial")
 
     def after_item(self, outcome: Outcome) -> None:
@@ -169,7 +167,7 @@ class _Player(Observer):
             with self._in_command():
                 self.observer.after_item(outcome)
 
-    def _wait(self, following: Action | ByProgram | str) -> None:
+    def _wait(self, following: AnyAction | str) -> None:
         """Wait until the user lets the replay go on; end the run if not."""
         assert self.step is not None
         with self._in_command():

@@ -233,11 +233,11 @@ def test_no_time_passes_while_a_model_is_asked(browser):
     times = []
 
     class Slow(ScriptedLLM):
-        def complete(self, prompt, purpose):
+        def post(self, *request):
             for _ in range(2):
                 times.append(agent.program.run("Date.now()"))
                 time.sleep(0.2)
-            return super().complete(prompt, purpose)
+            return super().post(*request)
 
     def work(program, page, llm):
         agent.program = program

@@ -87,7 +87,12 @@
     }),
     // Hand the page over to a program, or take it back; let time pass while that waits for it.
     watch,
-    stirred,
+    witnessed: visited(async (acted) => {
+      if (Visit.seed === null) return null; // another page, which the program has opened
+      if (!acted && !stirred()) return { still: true };
+      await settled();
+      return Visit.leaving ? null : read();
+    }),
     linger: async (ms, count) => {
       for (; count > 0; count--) await nextFrame();
       if (Visit.witness && ms) await pass(ms);

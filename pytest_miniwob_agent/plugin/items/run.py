@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_miniwob_agent.core.actions import Action, ByProgram
+from pytest_miniwob_agent.core.actions import AnyAction
 from pytest_miniwob_agent.core.case import Case, Limits
 from pytest_miniwob_agent.core.errors import (
     BrowserLost,
@@ -85,9 +85,7 @@ class _Pictures(Observer):
     def before_episode(self, case: Case) -> None:
         self.taken = []
 
-    def on_picture(
-        self, shot: Shot, trial: int, step: int, action: Action | ByProgram | None
-    ) -> None:
+    def on_picture(self, shot: Shot, trial: int, step: int, action: AnyAction | None) -> None:
         from pytest_miniwob_agent.report.folder import Report
 
         assert self._folder is not None
