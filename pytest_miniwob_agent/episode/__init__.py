@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from pytest_miniwob_agent.core.case import Case, Limits
 from pytest_miniwob_agent.core.errors import CallLimit, CassetteError, limit_in
-from pytest_miniwob_agent.core.events import Episode
+from pytest_miniwob_agent.core.events import Episode, Remark
 from pytest_miniwob_agent.core.protocols import Agent, Model, Observer, Page
 from pytest_miniwob_agent.episode.env import AgentEnv
 from pytest_miniwob_agent.episode.llm import AgentLLM
@@ -34,9 +34,9 @@ def run_episode(
     """Let the agent work on the case until it returns or a limit is reached.
 
     With an `HTTPModel` the agent can use all of `LLM`; `model` is the model's id. `MiniwobError`s
-    of the environment and the model are raised.
+    of the environment and the model are raised, and other errors but those after the end.
     """
-    trace = Trace(env, observers)
+    trace = Trace(env, observers, limits.trials)
     page = AgentEnv(env, limits, agent, trace)
     calls = AgentLLM(llm, model, limits, trace)
     for observer in observers:
@@ -49,7 +49,10 @@ def run_episode(
     except (Exception, BaseExceptionGroup, Stopped) as error:
         limit = limit_in(error) or (trace.limit if isinstance(trace.limit, CallLimit) else None)
         if limit is None and trace.error is None:
-            raise
+            if not trace.over:
+                raise
+            text = f"the agent failed after the end: {type(error).__name__}: {error}"
+            trace.note(Remark("exception", text))
     finally:
         calls.close()
     if trace.error is not None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from pytest_miniwob_agent.core.actions import Action
@@ -18,36 +19,72 @@ from pytest_miniwob_agent.core.protocols import (
     Page,
     Visible,
 )
-from pytest_miniwob_agent.core.tools import carry_out_call
+from pytest_miniwob_agent.core.tools import BadCall, action_of_call, carry_out_call
 from pytest_miniwob_agent.episode.program import Program
 from pytest_miniwob_agent.episode.trace import Trace
 
+_TURN = 2.0
+"""Real seconds that an action of another thread waits for those that the model named before it: one
+that the agent's framework has refused never comes."""
+
 
 class AgentEnv:
-    """The page as the agent gets it."""
+    """The page as the agent gets it; threads use it one after the other."""
 
     def __init__(self, page: Page, limits: Limits, agent: Agent, trace: Trace) -> None:
         self._page, self._limits, self._trace = page, limits, trace
         self._counter = agent if isinstance(agent, ActionCounter) else None
         self._counted = 0
+        self._turn = threading.Condition()
+        self._thread = threading.get_ident()
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Use the page while no other thread and no program does."""
+        with self._turn:
+            if self._trace.handed is not None:
+                raise RuntimeError("the page is handed over to a program until its block has ended")
+            try:
+                yield
+            finally:
+                self._turn.notify_all()
 
     def reset(self, *, full: bool = False) -> Observation:
         """Begin the next trial."""
         trace = self._trace
-        self._keep()
-        trace.end_trial(trace.limit)
-        if trace.trial == self._limits.trials:
-            trace.refuse(TrialLimit(f"{self._limits.trials} trials are used up"))
-        with trace.keeping_errors():
-            observation = self._page.reset(full=full)
-        self._counted = 0
-        trace.start_trial(observation)
-        return observation
+        with self._alone():
+            trace.end_trial(trace.limit)
+            if trace.trial == self._limits.trials:
+                trace.refuse(TrialLimit(f"{self._limits.trials} trials are used up"))
+            with trace.keeping_errors():
+                observation = self._page.reset(full=full)
+            self._counted = 0
+            trace.start_trial(observation)
+            return observation
 
     def step(self, action: Action) -> Transition:
         """Carry out one action."""
+        with self._alone():
+            self._await_turn(action)
+            return self._act(action)
+
+    def call(self, name: str, arguments: str | Mapping[str, Any]) -> Transition:
+        """Carry out a model's tool call."""
+        with self._alone():
+            with suppress(BadCall):
+                self._await_turn(action_of_call(name, arguments))
+            return carry_out_call(name, arguments, self._trace.last, self._act)
+
+    def _await_turn(self, action: Action) -> None:
+        """Wait in a thread of a framework for the actions that the model named before this one."""
+        named = self._trace.named
+        if threading.get_ident() != self._thread:
+            self._turn.wait_for(lambda: action not in named or named[0] == action, _TURN)
+        if action in named:
+            named.remove(action)
+
+    def _act(self, action: Action) -> Transition:
         trace = self._trace
-        self._keep()
         if trace.last is None:
             raise RuntimeError("the agent must reset() the environment before its first step()")
         if trace.last.done:
@@ -62,26 +99,20 @@ class AgentEnv:
         trace.act(action, transition)
         return transition
 
-    def call(self, name: str, arguments: str | Mapping[str, Any]) -> Transition:
-        """Carry out a model's tool call."""
-        return carry_out_call(name, arguments, self._trace.last, self.step)
-
     def html(self) -> str:
         """Return the visible page as HTML."""
-        self._keep()
         if self._trace.last is None:
             raise RuntimeError("the agent must reset() the environment before it reads its html()")
-        with self._trace.keeping_errors():
+        with self._alone(), self._trace.keeping_errors():
             html = self._page.html()
-        self._trace.read(html)
-        return html
+            self._trace.read(html)
+            return html
 
     def look(self, action: Action | None = None, **options: Any) -> Shot:
         """Take a picture of the page."""
-        self._keep()
         if self._trace.last is None or self._trace.last.done:
             raise RuntimeError("there is a page to look() at from reset() until it has judged")
-        with self._trace.keeping_errors():
+        with self._alone(), self._trace.keeping_errors():
             if not isinstance(self._page, Visible):
                 raise UsageError(f"{type(self._page).__name__} gives no pictures: it has no look()")
             return self._page.look(action, **options)
@@ -90,10 +121,9 @@ class AgentEnv:
     def hand_over(self) -> Iterator[HandedOver]:
         """Hand the page over to a program."""
         trace, steps = self._trace, self._limits.steps
-        self._keep()
         if trace.last is None or trace.last.done:
             raise RuntimeError("there is a page to hand over from reset() until it has judged")
-        with trace.keeping_errors():
+        with self._alone(), trace.keeping_errors():
             if not isinstance(self._page, Drivable):
                 page = type(self._page).__name__
                 raise UsageError(f"{page} can't be handed over to a program: it has no hand_over()")
@@ -108,8 +138,3 @@ class AgentEnv:
                 self._counted = steps - program.left
                 if reason := trace.error or trace.limit:
                     raise reason
-
-    def _keep(self) -> None:
-        """Raise an error while a program has the page."""
-        if self._trace.handed is not None:
-            raise RuntimeError("the page is handed over to a program until the block has ended")

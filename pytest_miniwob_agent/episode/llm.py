@@ -15,7 +15,7 @@ from pytest_miniwob_agent.core.errors import CallLimit, UsageError
 from pytest_miniwob_agent.core.events import Called, Completion, Origin
 from pytest_miniwob_agent.core.protocols import HTTPModel, Model
 from pytest_miniwob_agent.episode.trace import Trace
-from pytest_miniwob_agent.models.apis import answer_of, api_of, completion_of
+from pytest_miniwob_agent.models.apis import answer_of, api_of, completion_of, response_to
 from pytest_miniwob_agent.models.requests import ChatCalls, read_completion
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ class AgentLLM(ChatCalls):
         self, request: ModelRequest, purpose: str, files: Mapping[str, str], text: str | None
     ) -> Completion:
         model = self._http_model("chat")
+        if ended := self._answer_after_the_end(request):
+            return read_completion(ended)
         with self._call(purpose, files, request, text) as (origin, record):
             completion = read_completion(model.post(request, origin), text_only=text is not None)
             record(completion)
@@ -55,6 +57,8 @@ class AgentLLM(ChatCalls):
     def post(self, request: ModelRequest) -> ModelResponse:
         """Answer a request of a client or a framework."""
         model = self._http_model("client")
+        if ended := self._answer_after_the_end(request):
+            return ended
         with self._call("", {}, request) as (origin, record):
             response = model.post(request, origin)
             record(_completion_in(request.path, response))
@@ -67,6 +71,8 @@ class AgentLLM(ChatCalls):
         at once, in the order in which they were begun.
         """
         model = self._http_model("async_client")
+        if ended := self._answer_after_the_end(request):
+            return ended
         with self._call("", {}, request) as (origin, record):
             if model.live:
                 response = await asyncio.to_thread(model.post, request, origin)
@@ -74,6 +80,19 @@ class AgentLLM(ChatCalls):
                 response = model.post(request, origin)
             record(_completion_in(request.path, response))
         return response
+
+    def _answer_after_the_end(self, request: ModelRequest) -> ModelResponse | None:
+        """Answer a call that is made when all is over, so that a framework leaves its loop.
+
+        None while the episode goes on. The answer is neither asked of the model nor written down.
+        """
+        with self._mutex:
+            if not self._trace.over or self._calls == self._limits.calls:
+                return None
+            self._calls += 1
+        said = Completion("The task is over.", model=self.model, finish_reason="stop")
+        answer = api_of(request.path).answer(said)
+        return response_to(request.path, request.body, answer, "after-the-end")
 
     def _http_model(self, part: str) -> HTTPModel:
         """Return the model, if it takes more than texts; otherwise a `UsageError`."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from typing import NoReturn
 
 from pytest_miniwob_agent.core.actions import Action, AnyAction
+from pytest_miniwob_agent.core.chat import ToolCall
 from pytest_miniwob_agent.core.data import canonical_json, to_data
 from pytest_miniwob_agent.core.errors import LimitReached, MiniwobError, StepLimit
 from pytest_miniwob_agent.core.events import (
@@ -27,6 +28,7 @@ from pytest_miniwob_agent.core.events import (
 from pytest_miniwob_agent.core.observations import Observation, Shot, Transition
 from pytest_miniwob_agent.core.protocols import HandedOver, Observer, Page, Remarking, Visible
 from pytest_miniwob_agent.core.secrets import redact
+from pytest_miniwob_agent.core.tools import BadCall, action_of_call
 
 _PATIENCE = 200
 """How often an agent may go on after errors and limits before it is stopped."""
@@ -42,17 +44,21 @@ class Trace:
     Attributes:
         error: the first error of page or model; the episode has ended with it.
         limit: the limit that ended the present trial, even if the agent ignored it.
+        trials: the most trials.
         trial: the present trial, from 1, of which `step` is the number of actions so far.
         last: the last transition of the trial; None before the first trial.
         handed: the page, while it is handed over to a program.
+        named: the actions of the tool calls of the last answer that were not taken yet, in order.
     """
 
-    def __init__(self, page: Page, observers: Sequence[Observer]) -> None:
+    def __init__(self, page: Page, observers: Sequence[Observer], trials: int) -> None:
         self.error: MiniwobError | None = None
         self.limit: LimitReached | None = None
         self.trial = self.step = 0
+        self.trials = trials
         self.last: Transition | None = None
         self.handed: HandedOver | None = None
+        self.named: list[Action] = []
         self._page, self._observers = page, observers
         self._cameras = [observer for observer in observers if observer.wants_pictures]
         self._events: list[Event | None] = []
@@ -61,6 +67,12 @@ class Trace:
         self._ended = True
         self._actions = hashlib.sha256()
         self._seen = hashlib.sha256()
+
+    @property
+    def over(self) -> bool:
+        """True once the page has judged, and there is no further trial to play."""
+        last = self.last
+        return last is not None and (last.solved or (last.done and self.trial == self.trials))
 
     @property
     def events(self) -> tuple[Event, ...]:
@@ -142,6 +154,8 @@ class Trace:
         with self._mutex:
             place = len(self._events) if place is None else place
             self._events[place : place + 1] = [event]
+            if isinstance(event, Called):
+                self.named[:] = _actions_of(event.completion.tool_calls)
             for observer in self._observers:
                 observer.on_event(event)
         if isinstance(event, TrialStarted | Acted) and isinstance(self._page, Remarking):
@@ -186,6 +200,12 @@ class Trace:
         if self.last.done:
             ending = Ending.CORRECT if self.last.solved else Ending.FAILED
         self.note(TrialEnded(ending, str(limit or "")))
+
+
+def _actions_of(calls: Iterable[ToolCall]) -> Iterator[Action]:
+    for call in calls:
+        with suppress(BadCall):
+            yield action_of_call(call.name, call.arguments)
 
 
 def _bytes(text: str) -> bytes:

@@ -19,7 +19,7 @@ class ModelServer:
     """A server on the loopback interface that takes any JSON that is posted.
 
     Args:
-        post: answers a request; its errors become answers of status 422.
+        post: answers a request; its errors become answers of status 404.
     """
 
     def __init__(self, post: Callable[[ModelRequest], ModelResponse]) -> None:
@@ -47,8 +47,8 @@ class ModelServer:
         except BadRequest as error:
             answer = error.response
         except BaseException as error:  # noqa: BLE001 - whatever it is, the item gets it, too
-            # After status 422 no client sends the same call again.
-            answer = error_response(422, redact(f"{type(error).__name__}: {error}"))
+            # After this status no client, nor who calls it, sends the same call again.
+            answer = error_response(404, redact(f"{type(error).__name__}: {error}"))
         size = ("Content-Length", str(len(answer.content)))
         status = f"{answer.status} {HTTPStatus(answer.status).phrase}"
         start(status, [("Content-Type", answer.content_type), size])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.client
-import json
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -20,8 +19,7 @@ from pytest_miniwob_agent.core.data import digest
 from pytest_miniwob_agent.core.errors import CassetteError, CassetteNotWritten, RecordingStopped
 from pytest_miniwob_agent.core.events import OF_TEST, Completion, Origin
 from pytest_miniwob_agent.core.files import check_writable, display_path
-from pytest_miniwob_agent.models.apis import answer_of, api_of, usage_of_answer
-from pytest_miniwob_agent.models.apis.api import EVENT_STREAM
+from pytest_miniwob_agent.models.apis import answer_of, response_to, usage_of_answer
 from pytest_miniwob_agent.models.budget import Budget
 from pytest_miniwob_agent.models.requests import ChatCalls, read_completion
 
@@ -75,7 +73,8 @@ class RecordedModel(ChatCalls):
             if call is None:
                 self.recording.check_secrets(asked, origin, request.body)
                 call = self._record(request, asked, origin, number)
-        return _response_of(call)  # the agent gets now exactly what it will get in replay
+        # The agent gets now exactly what it will get in replay.
+        return response_to(call.request.path, call.body, call.recorded, digest(call.key))
 
     def _ask(
         self, request: ModelRequest, purpose: str, files: Mapping[str, str], text: str | None
@@ -146,16 +145,3 @@ def bypass_vcr() -> Iterator[None]:
     else:
         with patch.force_reset():
             yield
-
-
-def _response_of(call: Call) -> ModelResponse:
-    """Return the answer of a call in the form that the request asks for."""
-    api, answer = api_of(call.request.path), call.recorded
-    if isinstance(answer, list):
-        return ModelResponse(json.dumps(answer).encode())
-    if not isinstance(answer, str):
-        answer = api.served(answer, digest(call.key))
-        if not call.body.get("stream"):
-            return ModelResponse(json.dumps(answer).encode())
-        answer = api.stream(answer)
-    return ModelResponse(answer.encode(), EVENT_STREAM)

@@ -14,7 +14,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_miniwob_agent.core.chat import Usage
+from pytest_miniwob_agent.core.chat import ModelResponse, Usage
 from pytest_miniwob_agent.core.events import Completion
 from pytest_miniwob_agent.models.apis.api import API, EVENT_STREAM, Provider, read_events
 from pytest_miniwob_agent.models.apis.chat_completions import ChatCompletions
@@ -88,6 +88,19 @@ def is_answer(path: str, answer: Any) -> bool:
 def completion_of(path: str, answer: Any) -> Completion:
     """Return what an answer says, which may be any JSON or text."""
     return api_of(path).completion(_json_of(api_of(path), answer))
+
+
+def response_to(path: str, body: Mapping[str, Any], answer: Any, digest: str = "") -> ModelResponse:
+    """Return an answer in the form that its request asks for; its id is made of `digest`."""
+    api = api_of(path)
+    if isinstance(answer, list):
+        return ModelResponse(json.dumps(answer).encode())
+    if not isinstance(answer, str):
+        answer = api.served(answer, digest)
+        if not body.get("stream"):
+            return ModelResponse(json.dumps(answer).encode())
+        answer = api.stream(answer)
+    return ModelResponse(answer.encode(), EVENT_STREAM)
 
 
 def usage_of_answer(path: str, answer: Any) -> Usage:

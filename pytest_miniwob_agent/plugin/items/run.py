@@ -41,6 +41,11 @@ if TYPE_CHECKING:
 REMARK = "miniwob_remark"
 """Name of the property of an item with a remark on its cassette, shown at the end of the run."""
 
+NO_CALLS = (
+    "an item was recorded without a single model call, so that there is nothing to replay "
+    "elsewhere: do the agent's calls go through `llm`, and is its framework's own cache off?"
+)
+
 
 class _Log(Observer):
     """Keeps the prompt files that the calls were made of, and the events of the latest episode."""
@@ -206,6 +211,8 @@ class ItemRun:
                 episode = episode_of(llm, self._log, pictures, watcher)
             if self._recording is not None:
                 self._recording.end_episode(limits)
+                if self._recording.live and not episode.calls:
+                    self._item.user_properties.append((REMARK, NO_CALLS))
             status = Status.SOLVED if episode.solved else Status.UNSOLVED
             result = {"status": status, "episode": episode}
             return episode

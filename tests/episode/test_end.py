@@ -1,0 +1,102 @@
+"""What agents do once the page has judged."""
+
+import httpx2
+import openai
+import pytest
+
+from pytest_miniwob_agent import (
+    Case,
+    Click,
+    Element,
+    Ending,
+    Limits,
+    Remark,
+    run_episode,
+)
+from pytest_miniwob_agent.testing import FakeEnvironment, ScriptedLLM
+
+CASE = Case("fake", "other", 0)
+REQUEST = {"model": "m", "messages": [{"role": "user", "content": "go on"}]}
+BODIES = {
+    "/chat/completions": REQUEST,
+    "/responses": {"model": "m", "input": "go on"},
+    "/messages": REQUEST | {"max_tokens": 9},
+}
+
+
+class GoesOn:
+    """Solves the page, or fails on it, and does something more."""
+
+    name = "goes-on"
+
+    def __init__(self, more):
+        self.more = more
+
+    def solve(self, env, llm, note):
+        env.reset()
+        env.step(Click(1))
+        self.more(llm)
+
+
+def play(more, reward=1.0, trials=1):
+    page = FakeEnvironment(
+        "Click.", {"only": [Element(1, "button", "ONE")]}, rewards={("only", "click id=1"): reward}
+    )
+    model = ScriptedLLM(["an answer"] * 9)
+    limits = Limits(trials=trials, calls=5)
+    return run_episode(CASE, GoesOn(more), page, model, limits, model="m"), model
+
+
+@pytest.mark.parametrize("reward", [1.0, -1.0])
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("path", BODIES)
+def test_a_further_call_is_answered_without_the_model(path, stream, reward):
+    answers = []
+
+    def more(llm):
+        body = BODIES[path] | ({"stream": True} if stream else {})
+        with httpx2.Client() as client:
+            answers.append(client.post(llm.base_url + path, json=body))
+
+    episode, model = play(more, reward)
+    assert "The task is over." in answers[0].text
+    assert answers[0].status_code == 200
+    assert model.prompts == []
+    assert episode.calls == 0
+    assert episode.endings == (Ending.CORRECT if reward == 1 else Ending.FAILED,)
+
+
+def test_an_agent_that_asks_without_end_is_stopped_by_the_limit_of_calls():
+    asked = []
+
+    def more(llm):
+        while True:
+            asked.append(llm.complete("more", "ask"))
+
+    episode, _ = play(more)
+    assert len(asked) == 5
+    assert episode.solved
+
+
+def test_while_trials_are_left_a_failed_one_is_followed_by_real_calls():
+    said = []
+    play(lambda llm: said.append(llm.complete("Reflect.", "reflect").text), -1.0, trials=2)
+    assert said == ["an answer"]
+
+
+def test_an_exception_after_the_verdict_is_a_remark():
+    def more(llm):
+        raise openai.OpenAIError("too late")
+
+    episode, _ = play(more)
+    assert episode.solved
+    [remark] = [event for event in episode.events if isinstance(event, Remark)]
+    assert remark.text == "the agent failed after the end: OpenAIError: too late"
+
+
+def test_an_exception_while_trials_are_left_is_the_agents():
+    def more(llm):
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        play(more, -1.0, trials=2)
