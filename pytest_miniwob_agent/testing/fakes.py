@@ -217,7 +217,7 @@ class ScriptedLLM(ChatCalls):
         assert reply is not None, f"the script has no reply to this {origin.purpose}:\n{prompt}"
         completion = Completion(reply) if isinstance(reply, str) else reply
         answer = api.served(api.answer(completion), f"scripted{len(self.prompts)}")
-        stream = request.body.get("stream")
+        stream = api.streams(request.path, request.body)
         text = api.stream(answer) if stream else json.dumps(answer, ensure_ascii=False)
         body = text.encode("utf-8", "replace")  # a server can't send half of a surrogate pair
         return ModelResponse(body, EVENT_STREAM) if stream else ModelResponse(body)

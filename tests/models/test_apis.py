@@ -1,4 +1,4 @@
-"""The forms of Chat Completions, Responses and Messages: answers, streams, paths."""
+"""The forms of Chat Completions, Responses, Messages and Gemini: answers, streams, paths."""
 
 import json
 
@@ -16,7 +16,8 @@ from pytest_miniwob_agent.models.apis import (
 )
 from pytest_miniwob_agent.models.apis.api import read_events
 
-APIS = (CHAT, "/v1/responses", "/v1/messages")
+GEMINI = "/v1beta/models/g:streamGenerateContent"
+APIS = (CHAT, "/v1/responses", "/v1/messages", GEMINI)
 
 CALLS = (
     ToolCall("c1", "click", '{"id": 1}'),
@@ -57,7 +58,7 @@ def test_a_stream_that_is_cut_off_at_any_line_before_its_end_is_not_an_answer(pa
     api = api_of(path)
     said = Completion("Hello.", 1, 2, "m", tool_calls=(ToolCall("c", "click", '{"id": 1}'),))
     events = api.events(api.served(api.answer(said), "1"))
-    ends = {CHAT: 2, "/v1/responses": 1, "/v1/messages": 2}[path]
+    ends = {CHAT: 2, "/v1/responses": 1, "/v1/messages": 2, GEMINI: 1}[path]
     for length in range(len(events) - ends + 1):
         cut = stream_of(events[:length])
         assert answer_of(path, cut.encode(), "text/event-stream; charset=utf-8") is None, length
@@ -109,6 +110,56 @@ def test_an_answer_is_read_whole():
     assert completion_of("/v1/responses", api_of("/v1/responses").stream(responses)) == said
 
 
+def test_a_request_and_an_answer_of_gemini_are_read_whole():
+    png = "iVBORw0KGgo="
+    body = {
+        "systemInstruction": {"parts": [{"text": "Be brief."}]},
+        "contents": [
+            {"role": "user", "parts": [{"text": "Go."}, {"inlineData": {"mimeType": "image/png"}}]},
+            {"role": "model", "parts": [{"functionCall": {"name": "click", "args": {"id": 1}}}]},
+            {
+                "role": "user",
+                "parts": [{"functionResponse": {"name": "click", "response": {"a": 1}}}],
+            },
+        ],
+        "tools": [{"functionDeclarations": [{"name": "click"}, {"name": "enter"}]}],
+    }
+    body["contents"][0]["parts"][1]["inlineData"]["data"] = png
+    api = api_of("/v1beta/models/g:generateContent")
+    system, asked, called, result = api.messages(body)
+    assert (system.role, system.text) == ("system", "Be brief.")
+    assert asked.text == "Go.\n[picture image/png, 9 bytes]"
+    assert (called.role, called.tool_calls) == ("assistant", (ToolCall("", "click", '{"id": 1}'),))
+    assert (result.role, result.text) == ("tool", '{"a": 1}')
+    assert list(api.tools(body)) == ["click", "enter"]
+    events = [
+        {"candidates": [{"content": {"parts": [{"text": "Hm.", "thought": True}]}}]},
+        {"candidates": [{"content": {"parts": [{"text": "I "}]}}]},
+        {
+            "candidates": [
+                {
+                    "content": {
+                        "parts": [{"text": "click."}, {"functionCall": {"name": "go", "args": {}}}]
+                    },
+                    "finishReason": "MAX_TOKENS",
+                }
+            ],
+            "usageMetadata": {
+                "promptTokenCount": 5, "candidatesTokenCount": 2, "thoughtsTokenCount": 3,
+            },
+            "modelVersion": "gemini-x",
+        },
+    ]  # fmt: skip
+    said = completion_of(GEMINI, stream_of(events))
+    assert (said.text, said.reasoning, said.tokens) == ("I click.", "Hm.", (5, 5))
+    assert said.tool_calls == (ToolCall("", "go", "{}"),)
+    assert (said.model, said.finish_reason) == ("gemini-x", "max_tokens")
+    blocked = {"promptFeedback": {"blockReason": "SAFETY"}}
+    assert is_answer(GEMINI, blocked)
+    assert completion_of(GEMINI, blocked).refusal == "SAFETY"
+    assert api_of("/v1beta/models/g:countTokens").path == ""
+
+
 ODD = [None, 1, "x", [], [None], {}, {"type": "message"}, {"content": 3}, {"content": [3, {}]}]
 
 
@@ -116,11 +167,11 @@ ODD = [None, 1, "x", [], [None], {}, {"type": "message"}, {"content": 3}, {"cont
 def test_requests_and_answers_of_any_form_are_read_without_an_error(path):
     api = api_of(path)
     for odd in ODD:
-        for name in ("messages", "input", "system", "instructions", "tools"):
+        for name in ("messages", "input", "system", "tools", "contents", "systemInstruction"):
             api.messages({name: odd})
             api.messages({name: [odd]})
             api.tools({name: [odd]})
-        for name in ("choices", "output", "content", "usage", "model", "delta", "message"):
+        for name in ("choices", "output", "content", "usage", "model", "delta", "candidates"):
             for answer in ({name: odd}, {name: [odd]}, {name: {"message": odd, "delta": odd}}):
                 api.completion(answer)
                 api.collect([answer, odd])

@@ -11,7 +11,7 @@ from pytest_miniwob_agent.core.chat import ToolCall
 from pytest_miniwob_agent.core.events import Completion
 
 AGENTS = '''
-    import asyncio, json, urllib.error, urllib.request, uuid
+    import asyncio, json, pathlib, urllib.error, urllib.request, uuid
     from concurrent.futures import ThreadPoolExecutor
     from pytest_miniwob_agent import Click, tools_of
 
@@ -102,7 +102,8 @@ AGENTS = '''
             for path, body in [
                 ("/v1/messages?beta=true", {"max_tokens": 9, "messages": ask}),
                 ("/messages", {"max_tokens": 9, "messages": ask, "stream": True}),
-                ("/v1beta/models/g:generateContent?key=of-framework", {"contents": []}),
+                ("/v1beta/models/g:generateContent?key=of-framework",
+                 {"contents": [{"role": "user", "parts": [{"text": "say"}]}]}),
                 ("/chat/completions", {"messages": ask}),
             ]:
                 status, text = self.ask(llm, path, {"model": llm.model, **body})
@@ -245,6 +246,38 @@ def test_a_server_of_the_item_takes_any_json_and_any_key(agents, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY")
     agents.run("Server", record="none").assert_outcomes(passed=1)
     assert len(server.paths) == 4
+
+
+REFUSED = """
+
+    class Refused(Server):
+        name = "refused"
+        def solve(self, env, llm, note):
+            env.reset()
+            status, text = self.ask(llm, "/chat/completions", {"messages": []})
+            pathlib.Path("refused.txt").write_text(f"{status} {text}")
+
+    class Silent:
+        name = "silent"
+        def solve(self, env, llm, note):
+            env.reset()
+            env.step(Click(1))
+            env.step(Click(2))
+"""
+
+
+def test_a_refused_call_has_the_status_that_no_framework_tries_again(agents):
+    agents.makepyfile(agents=AGENTS + REFUSED)
+    agents.run("Refused", record="none").assert_outcomes(errors=1)
+    assert (agents.path / "refused.txt").read_text().startswith("404 {")
+
+
+def test_a_recording_without_a_model_call_is_remarked(agents):
+    agents.makepyfile(agents=AGENTS + REFUSED)
+    remark = "*was recorded without a single model call*"
+    agents.run("Silent").stdout.fnmatch_lines([remark])
+    agents.run("Silent", record="none").stdout.no_fnmatch_line(remark)
+    agents.run("Server").stdout.no_fnmatch_line(remark)
 
 
 SWALLOWING = """

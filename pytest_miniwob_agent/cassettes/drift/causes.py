@@ -39,7 +39,10 @@ _SHARED = ("prompt", "model", "tools", "api")
 LONG_VALUE = 160
 """Of parameters with longer values, the parts that changed are named instead."""
 
-CONVERSATION = {"model", "messages", "input", "instructions", "system", "tools"}
+CONVERSATION = {
+    *("model", "messages", "input", "instructions", "system", "tools"),
+    *("contents", "systemInstruction"),
+}
 """The fields of a request that are not parameters."""
 
 _OF_AGENT = {"tool_choice", "response_format", "parallel_tool_calls", "stream", "stream_options"}

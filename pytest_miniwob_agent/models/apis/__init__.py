@@ -3,6 +3,7 @@
 - `api`: what an API is, any other JSON as one, and event streams.
 - `chat_completions`, `responses`: OpenAI's two.
 - `messages`: Anthropic's.
+- `gemini`: Google's.
 - `lenient`: reading of JSON that may have any form.
 
 A recorded answer is parsed JSON, or the text of an event stream.
@@ -18,18 +19,9 @@ from pytest_miniwob_agent.core.chat import ModelResponse, Usage
 from pytest_miniwob_agent.core.events import Completion
 from pytest_miniwob_agent.models.apis.api import API, EVENT_STREAM, Provider, read_events
 from pytest_miniwob_agent.models.apis.chat_completions import ChatCompletions
+from pytest_miniwob_agent.models.apis.gemini import Gemini
 from pytest_miniwob_agent.models.apis.messages import Messages
 from pytest_miniwob_agent.models.apis.responses import Responses
-
-
-class Gemini(API):
-    """Google's own API, whose requests and answers are passed on unread."""
-
-    path = "/v1beta/"
-    provider = Provider(
-        "GEMINI_API_KEY", "x-goog-api-key", "https://generativelanguage.googleapis.com/v1"
-    )
-
 
 CHAT = ChatCompletions.path
 """The path of Chat Completions as cassettes and batch files name it: without a host."""
@@ -40,7 +32,7 @@ _OTHER = API()
 
 def api_of(path: str) -> API:
     """Return the API that reads requests to a path."""
-    return next((api for api in _APIS if path == api.path), _OTHER)
+    return next((api for api in _APIS if api.reads(path)), _OTHER)
 
 
 def provider_of(path: str) -> Provider:
@@ -97,7 +89,7 @@ def response_to(path: str, body: Mapping[str, Any], answer: Any, digest: str = "
         return ModelResponse(json.dumps(answer).encode())
     if not isinstance(answer, str):
         answer = api.served(answer, digest)
-        if not body.get("stream"):
+        if not api.streams(path, body):
             return ModelResponse(json.dumps(answer).encode())
         answer = api.stream(answer)
     return ModelResponse(answer.encode(), EVENT_STREAM)

@@ -47,6 +47,14 @@ class API:
     path = ""
     provider = OPENAI
 
+    def reads(self, path: str) -> bool:
+        """True for the paths of its requests."""
+        return path == self.path
+
+    def streams(self, path: str, body: Mapping[str, Any]) -> bool:
+        """True if a request asks for a stream."""
+        return bool(body.get("stream"))
+
     def messages(self, body: Mapping[str, Any]) -> list[Message]:
         """Return the messages of a request."""
         return [Message("request", json.dumps(body, indent=2, ensure_ascii=False))]

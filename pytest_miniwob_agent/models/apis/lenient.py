@@ -35,6 +35,14 @@ def json_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
+def parsed(text: str) -> Any:
+    """Return what a JSON text stands for, an empty object for an empty one; otherwise the text."""
+    try:
+        return json.loads(text or "{}")
+    except (ValueError, RecursionError):
+        return text
+
+
 def tool_call(id_: Any, name: Any, arguments: Any) -> ToolCall:
     """Return a call of a tool."""
     return ToolCall(text(id_), text(name), json_text(arguments))

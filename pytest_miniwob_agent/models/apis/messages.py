@@ -56,7 +56,7 @@ class Messages(API):
         if text := completion.text or completion.refusal:
             content.append({"type": "text", "text": text})
         for call in completion.tool_calls:
-            given = _parsed(call.arguments)
+            given = lenient.parsed(call.arguments)
             given = given if isinstance(given, dict) else {"arguments": call.arguments}
             content.append({"type": "tool_use", "id": call.id, "name": call.name, "input": given})
         end = "refusal" if completion.refusal else "end_turn"
@@ -90,7 +90,7 @@ class Messages(API):
                 answer.update(lenient.mapping(event.get("delta")))
         for block in blocks.values():
             if isinstance(block.get("partial_json"), str):
-                block["input"] = _parsed(block.pop("partial_json"))
+                block["input"] = lenient.parsed(block.pop("partial_json"))
         answer["content"] = list(blocks.values())
         return answer if answer.get("stop_reason") else {}
 
@@ -133,13 +133,6 @@ def _messages(role: str, content: Any) -> list[Message]:
 def _tool_calls(blocks: Sequence[Mapping[str, Any]]) -> tuple[ToolCall, ...]:
     calls = (block for block in blocks if block.get("type") == "tool_use")
     return tuple(lenient.tool_call(*map(call.get, ("id", "name", "input"))) for call in calls)
-
-
-def _parsed(text: str) -> Any:
-    try:
-        return json.loads(text or "{}")
-    except (ValueError, RecursionError):
-        return text
 
 
 def _add_delta(block: dict[str, Any], delta: Mapping[str, Any]) -> None:
