@@ -8,6 +8,7 @@
 - `outcome`: what a run found out about an item.
 - `errors`: the hierarchy of errors.
 - `protocols`: interfaces of agents, environments, models and observers.
+- `masks`: kinds of text that differ from run to run.
 - `data`: plain JSON data and digests.
 - `files`: atomic writing, and paths as shown.
 - `text`: foreign texts made harmless, counts and lists in words.

@@ -100,6 +100,23 @@ def test_prompt_files_and_pages_are_named_with_their_message():
     assert cause.what == "message 4 (tool): another text of the test"
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "named"),
+    [
+        ("Today: 2026-11-22", "Today: 2026-11-23", "the date 2026-11-22, now 2026-11-23"),
+        ("See /tmp/a/b.", "See /tmp/c/d.", "the path /tmp/a/b, now /tmp/c/d"),
+        ("At 127.0.0.1:80", "At 127.0.0.1:81", "the address 127.0.0.1:80, now 127.0.0.1:81"),
+    ],
+)
+def test_a_text_that_differs_from_run_to_run_is_named(before, after, named):
+    then, now = (changed(BODY, ("messages", 0, "content"), text) for text in (before, after))
+    [cause] = drift(now, calls=[then]).causes
+    assert cause.kind == "agent"
+    assert cause.what.startswith(f"a text that differs from run to run: {named}.")
+    [cause] = drift(changed(now, ("messages", 1, "content"), "More."), calls=[then]).causes
+    assert "from run to run" not in cause.what
+
+
 def test_tools_and_messages_are_both_named():
     body = changed(BODY, ("messages", 0, "content"), "Be slow.")
     causes = drift(changed(body, ("tools", 1), None)).causes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
@@ -19,6 +20,7 @@ from pytest_miniwob_agent.cassettes.tape.pictures import Pictures
 from pytest_miniwob_agent.core.data import canonical_json, changed_parts
 from pytest_miniwob_agent.core.errors import Cause, Drift
 from pytest_miniwob_agent.core.events import OF_TEST, Origin
+from pytest_miniwob_agent.core.masks import MASKS, masked
 from pytest_miniwob_agent.core.text import listed
 from pytest_miniwob_agent.models.params import option_with
 
@@ -164,6 +166,9 @@ def _causes_of(
     if request.messages == recorded.messages:
         parts = listed(changed_parts(dict(recorded.body), dict(request.body)))
         return causes or [Cause("agent", parts or "another form of the same request")]
+    if call.origin and now.page == call.origin.page and (kind := _masked(request, recorded)):
+        what = f"a text that differs from run to run: {kind}. Its normalize() can leave it out"
+        return [*causes, Cause("agent", what)]
     if request.text == recorded.text and not where:
         return causes or [Cause("agent", "the roles of its messages changed")]
     found = [*_causes_of_messages(now, call.origin, differences, seen)] if call.origin else []
@@ -171,6 +176,16 @@ def _causes_of(
         return causes + found
     what = differences.part or "another text from the same prompt files, actions and page"
     return [*causes, Cause("agent", f"{where}: {what}" if where else what)]
+
+
+def _masked(now: Request, then: Request) -> str:
+    """Name the kind of text in which alone two requests differ; empty if they differ in more."""
+    for mask in MASKS if now.text != then.text else ():
+        if masked(now.text, mask) == masked(then.text, mask):
+            found = (re.findall(mask.pattern, text) for text in (then.text, now.text))
+            before, after = next(pair for pair in zip(*found, strict=True) if pair[0] != pair[1])
+            return f"the {mask.name} {before}, now {after}"
+    return ""
 
 
 def _changed_parameters(now: Request, then: Request) -> list[str]:
