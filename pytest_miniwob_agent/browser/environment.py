@@ -190,13 +190,13 @@ class MiniwobEnvironment:
             browser.call("miniwobAgent.watch", log.left)
             target = driver.current_window_handle
         with browser.handed_over():
-            handed = HandedPage(self, browser.connect, target, log, browser.timeout)
+            handed = HandedPage(self._witness, log, browser.connect, target, browser.timeout)
             try:
                 yield handed
             finally:
                 handed.close()
 
-    def witnessed(self, acted: bool) -> tuple[Transition, Mapping[str, Any]] | None:
+    def _witness(self, acted: bool) -> tuple[Transition, Mapping[str, Any]] | None:
         """The page after what a program has done, and that; None if it has done nothing."""
         with self._browser.guard(f"reading {self._name}"):
             try:

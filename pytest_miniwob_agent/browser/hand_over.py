@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from websocket import WebSocket, WebSocketException
 from websockets.exceptions import ConnectionClosed
@@ -64,15 +64,11 @@ the page's own scripts: those of a program have a clock of their own, which goes
 POLL = 0.005
 """Real seconds between two looks at a program that waits for a promise and for a model."""
 
+Look = Callable[[bool], tuple[Transition, Mapping[str, Any]] | None]
+"""Lets what a program did take effect, and returns the page after that, and what it did.
 
-class Witnessed(Protocol):
-    """The page that is handed over."""
-
-    def witnessed(self, acted: bool) -> tuple[Transition, Mapping[str, Any]] | None:
-        """Let what the program has done take effect, and return it with the page after that.
-
-        None if it has done nothing. `acted` is True if it has sent input.
-        """
+It gets True if the program has sent input. Without that, and if it did nothing, it returns None.
+"""
 
 
 class HandedPage:
@@ -84,19 +80,20 @@ class HandedPage:
 
     def __init__(
         self,
-        page: Witnessed,
+        look: Look,
+        log: ProgramLog,
         connect: Callable[[], WebSocket],
         target: str,
-        log: ProgramLog,
         timeout: float,
     ) -> None:
-        self._page, self._connect, self._log, self._timeout = page, connect, log, timeout
+        self._look, self._log, self._connect, self._timeout = look, log, connect, timeout
         self._names = Names(target)
         self._mutex = threading.RLock()
         self._connections: list[Connection] = []
         self._calls = 0  # of the model that are under way
         self._acted = self._touched = False  # since the page was read: input, or any script
         self._done = False
+        self._error: MiniwobError | None = None
         self._path = f"/{secrets.token_urlsafe(16)}"
         self._server = serve(
             self._serve,
@@ -116,28 +113,15 @@ class HandedPage:
     @property
     def done(self) -> bool:
         """True once the page has judged."""
-        self.catch_up()
+        self._catch_up()
         return self._done
-
-    def catch_up(self) -> None:
-        """Let what the program has done take effect, and write it down."""
-        with self._mutex:
-            if self._log.refusal() is not None or not self._touched:
-                return
-            for connection in self._connections:
-                connection.await_answers()
-            acted, self._acted, self._touched = self._acted, False, False
-            try:
-                if found := self._page.witnessed(acted):
-                    self._done = found[0].done
-                    self._log.acted(*found)
-            except MiniwobError as error:
-                self._log.failed(error)
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Catch up, and let no time pass on the page meanwhile."""
-        self.catch_up()
+        """Let no time pass on the page, once what the program did before is written down."""
+        self._catch_up()
+        if self._error is not None:
+            raise self._error
         with self._mutex:
             self._calls += 1
         try:
@@ -147,11 +131,31 @@ class HandedPage:
                 self._calls -= 1
 
     def close(self) -> None:
-        """Catch up, and take the page back from the program, whatever that does."""
-        self.catch_up()
+        """Take the page back from the program, whatever that does; raise the error of the page."""
+        self._catch_up()
         for connection in self._connections:
             connection.close()
         self._server.shutdown()
+        if self._error is not None:
+            raise self._error
+
+    def _refusal(self) -> str | None:
+        return str(self._error) if self._error else self._log.refusal()
+
+    def _catch_up(self) -> None:
+        """Let what the program has done take effect, and write it down."""
+        with self._mutex:
+            if self._refusal() or not self._touched:
+                return
+            for connection in self._connections:
+                connection.await_answers()
+            acted, self._acted, self._touched = self._acted, False, False
+            try:
+                if found := self._look(acted):
+                    self._done = found[0].done
+                    self._log.acted(*found)
+            except MiniwobError as error:
+                self._error = error
 
     def _check_path(self, client: ServerConnection, request: Request) -> Response | None:
         if secrets.compare_digest(request.path, self._path):
@@ -163,7 +167,7 @@ class HandedPage:
         try:
             connection = Connection(client, self._connect(), self._names, self._timeout)
         except MiniwobError as error:
-            self._log.failed(error)
+            self._error = error
             return
         with self._mutex:
             self._connections.append(connection)
@@ -172,12 +176,12 @@ class HandedPage:
                 promise = connection.promise
                 wait = POLL if self._calls else 0
                 try:
-                    message = client.recv(timeout=wait if promise else None)
+                    text = client.recv(timeout=wait if promise else None)
                 except TimeoutError:
                     if promise:
                         self._pass_time(connection, promise)
                     continue
-                self._carry_out(connection, message)
+                self._carry_out(connection, text)
         connection.close()
 
     def _carry_out(self, connection: Connection, text: str | bytes) -> None:
@@ -187,36 +191,38 @@ class HandedPage:
             if not isinstance(command["id"], int) or not isinstance(params, dict):
                 raise TypeError
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-            connection.reply({}, error="a command is a JSON object with an id and a method")
+            connection.reply({}, "a command is a JSON object with an id and a method")
             return
         is_input = method.startswith("Input.")
         with self._mutex:
             if not is_input:
-                self.catch_up()
-            if error := self._log.refusal() or REFUSED.get(method):
-                connection.reply(command, error=error)
+                self._catch_up()
+            if error := self._refusal() or REFUSED.get(method):
+                connection.reply(command, error)
             elif method in SWALLOWED or (is_input and self._done):
-                connection.reply(command, result={})
+                connection.reply(command)
             elif method in CLOSING:
                 connection.detach()
-                connection.reply(command, result={"success": True})
+                connection.reply(command, success=True)
             else:
                 self._acted |= is_input
                 self._touched |= method.startswith(TOUCHING)
-                connection.send(command)
+                connection.send(command, text if isinstance(text, str) else text.decode())
 
     def _pass_time(self, connection: Connection, promise: Promise) -> None:
         """Let the page's clock move on for a promise, once what led to it has run."""
         step = STEP if promise.begun else 0
         frames = FRAMES if promise.own_world and not promise.begun else 0
         with self._mutex:
-            if self._log.refusal() is not None:
-                promise.left = 0
-            if self._calls or not promise.left:
+            if self._calls:
                 return
-            answer = connection.wait_for(promise, f"miniwobAgent.linger({step}, {frames})")
+            found = (
+                {}
+                if self._refusal()
+                else connection.evaluate(promise, f"miniwobAgent.linger({step}, {frames})")
+            )
             self._touched = True
         promise.begun = not (promise.begun and promise.own_world)
         promise.left -= step
-        if "exceptionDetails" in answer.get("result", {}):
-            promise.left = 0  # it is not of the page
+        if self._refusal() or "exceptionDetails" in found.get("result", {}):
+            promise.left = 0  # it is not of the page, or nobody waits any more

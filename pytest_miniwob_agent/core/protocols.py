@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from pytest_miniwob_agent.core.actions import Action, AnyAction
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.chat import ModelRequest, ModelResponse
-from pytest_miniwob_agent.core.errors import MiniwobError
 from pytest_miniwob_agent.core.events import Completion, Event, Note, Origin
 from pytest_miniwob_agent.core.observations import Observation, Shot, Transition
 from pytest_miniwob_agent.core.outcome import Outcome
@@ -113,9 +112,6 @@ class ProgramLog(Protocol):
         `seen` has `acts`, each with `what`, `text` and `point`, and `over`: True if it wanted to
         take more actions than it may.
         """
-
-    def failed(self, error: MiniwobError) -> None:
-        """Keep an error, with which the item ends."""
 
 
 @runtime_checkable

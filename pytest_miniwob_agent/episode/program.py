@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from pytest_miniwob_agent.core.actions import ByProgram
-from pytest_miniwob_agent.core.errors import MiniwobError, StepLimit
+from pytest_miniwob_agent.core.errors import StepLimit
 from pytest_miniwob_agent.core.observations import Transition
 from pytest_miniwob_agent.episode.trace import Trace
 
@@ -41,7 +41,3 @@ class Program:
             self._shot = self._trace.picture()
         if seen["over"]:
             self._trace.limit = self._limit
-
-    def failed(self, error: MiniwobError) -> None:
-        """Keep the first error."""
-        self._trace.error = self._trace.error or error
