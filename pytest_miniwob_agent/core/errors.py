@@ -166,8 +166,11 @@ class CallLimit(LimitReached):
 
 def limit_in(error: BaseException) -> LimitReached | None:
     """Return the limit among an error, its causes and those of its group; None if there is none."""
-    if isinstance(error, LimitReached):
-        return error
-    causes = [error.__cause__ or error.__context__]
-    causes += error.exceptions if isinstance(error, BaseExceptionGroup) else ()
-    return next(filter(None, (limit_in(cause) for cause in causes if cause)), None)
+    found = [error]
+    for each in found:
+        if isinstance(each, LimitReached):
+            return each
+        causes = [each.__cause__ or each.__context__]
+        causes += each.exceptions if isinstance(each, BaseExceptionGroup) else ()
+        found += [cause for cause in causes if cause is not None and cause not in found]
+    return None

@@ -5,6 +5,7 @@ import openai
 import pytest
 
 from pytest_miniwob_agent import (
+    CallLimit,
     Case,
     Click,
     Element,
@@ -100,3 +101,22 @@ def test_an_exception_while_trials_are_left_is_the_agents():
 
     with pytest.raises(ValueError, match="no"):
         play(more, -1.0, trials=2)
+
+
+def test_a_limit_is_found_among_errors_that_name_each_other():
+    def more(llm):
+        closed = OSError("closed")
+        group = ExceptionGroup("of a task group", [closed, limit_of(llm)])
+        closed.__context__ = group  # as where a task ends while its group does
+        raise group
+
+    def limit_of(llm):
+        try:
+            while True:
+                llm.complete("more", "ask")
+        except CallLimit as limit:
+            return limit
+
+    episode, _ = play(more, -1.0, trials=2)
+    assert episode.endings == (Ending.FAILED,)
+    assert episode.calls == 5
