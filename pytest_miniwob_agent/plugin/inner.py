@@ -7,9 +7,9 @@ run use, for `cassettes` and `doctor`.
 from __future__ import annotations
 
 import contextlib
-import io
 import os
 import sys
+import tempfile
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,11 +49,16 @@ _OTHERS: dict[str, Any] = {
 def _run(plugin: object, args: Sequence[str]) -> str:
     """Run pytest with a plugin; return its output."""
     sys.path.insert(0, os.getcwd())  # as `python -m pytest` does
-    output = io.StringIO()
-    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
+    # A file, as programs that an agent starts write to it, too.
+    with (
+        tempfile.TemporaryFile("w+", encoding="utf-8") as output,
+        contextlib.redirect_stdout(output),
+        contextlib.redirect_stderr(output),
+    ):
         # This package is imported already, which pytest warns of.
         pytest.main(["-s", "-Wignore::pytest.PytestAssertRewriteWarning", *args], plugins=[plugin])
-    return output.getvalue().rstrip()
+        output.seek(0)
+        return output.read().rstrip()
 
 
 def replay(

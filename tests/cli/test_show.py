@@ -11,6 +11,18 @@ import pytest
 from projects import FAKE_PAGE, TEST_FILE
 from shown_episode import EPISODE
 
+STARTS_A_PROGRAM = """
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def starts_a_program():
+    subprocess.run([sys.executable, "-c", "print('ready')"], stdout=sys.stdout, check=True)
+"""
+
 
 def files(folder):
     """All files of a folder but what Python and pytest keep for themselves."""
@@ -56,6 +68,12 @@ class TestItem:
         module = next(recorded.path.glob("test_*.py")).name
         assert call("show", case) == (0, EPISODE, "")
         assert call("show", f"{module}::test_solves[{case}]") == (0, EPISODE, "")
+
+    def test_the_agent_may_start_a_program_that_writes_to_the_output(self, recorded, call):
+        conftest = recorded.path / "conftest.py"
+        text = conftest.read_text() if conftest.exists() else ""
+        conftest.write_text(text + STARTS_A_PROGRAM)
+        assert call("show", "click-menu-2/1") == (0, EPISODE, "")
 
     @pytest.mark.parametrize(
         ("test", "case", "message"),
