@@ -182,6 +182,19 @@ def test_scripted_input_is_an_action_too_but_not_what_the_page_does_itself(drive
     assert clicked == 'click <button> "Submit"'
 
 
+def test_a_script_that_tells_the_page_of_what_was_typed_is_no_further_action(drive):
+    def work(program, page, llm):
+        program.click("#tt")
+        program.type("Lo")
+        program.run("document.title")
+        program.run(
+            "for (const type of ['input', 'change'])"
+            "  document.querySelector('#tt').dispatchEvent(new Event(type, { bubbles: true }))"
+        )
+
+    assert actions(drive(work, "enter-text")) == ["click <input #tt>", 'enter "Lo" to <input #tt>']
+
+
 def test_a_drag_and_a_double_click_are_one_action_each(drive, own_page):
     page = own_page(
         page="""<p id="a">from</p><p id="b">to</p><script>
@@ -549,7 +562,7 @@ def test_an_own_page_whose_reward_is_replaced_ends_with_an_error(drive, own_page
         drive(work, page=page)
 
 
-def test_a_page_on_a_grid_or_of_ones_own_says_what_it_lacks():
+def test_a_page_that_cannot_be_handed_over_says_what_it_lacks():
     agent = Driving(lambda *args: None)
     page = FakeEnvironment("goal", {"only": []})
     case = Case("fake", "other", 0)

@@ -103,10 +103,14 @@ const Witness = (() => {
   for (const name of ["mousedown", "mouseup", "click"]) native[name] = () => !press || press.act !== null;
   for (const name of ["keypress", "keyup"]) native[name] = () => key !== null;
 
-  // The same for the events that a script of the program makes.
-  const change = ({ target }) => target instanceof HTMLSelectElement
-    ? begin("choose", target) !== null
-    : !takesText(target) || begin("enter", target) !== null;
+  const textOf = (element) => element.selectedOptions?.[0]?.text ?? element.value ?? element.textContent;
+
+  // The same for the events that a script of the program makes; one may follow what was entered.
+  const change = ({ target }) => {
+    const chooses = target instanceof HTMLSelectElement;
+    if (touched === target && last.text === textOf(target)) return true;
+    return (!chooses && !takesText(target)) || begin(chooses ? "choose" : "enter", target) !== null;
+  };
   const scripted = {
     click: ({ target }) => (touched?.closest?.("label")?.control === target && touched !== target)
       || begin("click", target) !== null,
@@ -124,7 +128,7 @@ const Witness = (() => {
       event.stopImmediatePropagation();
       event.preventDefault();
     } else if (touched === target && /^(enter|choose)$/.test(last.kind)) {
-      last.text = target.selectedOptions?.[0]?.text ?? target.value ?? target.textContent;
+      last.text = textOf(target);
     }
   };
 
