@@ -27,9 +27,11 @@ pytestmark = [
 AGENTS = (
     "tools",
     "plain:Plain",
+    "with_ag2:AG2",
     "with_langchain:LangChain",
     "with_litellm:LiteLLM",
     "with_openai_agents:OpenAIAgents",
+    "with_pydantic_ai:PydanticAI",
     "with_smolagents:Smolagents",
 )
 
