@@ -4,8 +4,10 @@ import json
 import threading
 
 import pytest
+from driving import Driving
 from selenium_grid import PASSWORD, USER
 
+from pytest_miniwob_agent import Limits, run_episode
 from pytest_miniwob_agent.browser import grid as grid_module
 from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
 from pytest_miniwob_agent.browser.grid import GridLauncher
@@ -15,6 +17,7 @@ from pytest_miniwob_agent.cli import doctor
 from pytest_miniwob_agent.core.actions import Click
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import BrowserError, BrowserLost
+from pytest_miniwob_agent.testing import ScriptedLLM
 
 CASE = Case("click-menu-2", "other", 1)
 
@@ -81,6 +84,18 @@ def test_pages_come_from_this_machine_alone(on_grid, grid, raw_server, monkeypat
     grid.end(browser.driver.session_id)
     with pytest.raises(BrowserLost, match="The session on the Grid is gone: its node or the"):
         env.step(Click(1))
+
+
+def test_a_page_on_a_grid_is_handed_over_to_a_program(on_grid):
+    def work(program, page, llm):
+        program.click("#subbtn")
+        assert page.done
+
+    case = Case("click-test", "other", 1)
+    env = MiniwobEnvironment(on_grid(), case)
+    model = ScriptedLLM([])
+    for _ in range(2):
+        assert run_episode(case, Driving(work), env, model, Limits(), model="m").solved
 
 
 def test_an_item_is_begun_again_in_a_new_session_where_its_own_is_gone(
