@@ -3,6 +3,7 @@
 import pytest
 from projects import ROOT
 
+BROWSERS = ROOT / ".venv-browsers"
 FRAMEWORKS = ROOT / ".venv-frameworks"
 GATEWAY = ROOT / ".venv-gateway"
 

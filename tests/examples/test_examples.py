@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 import pytest
-from frameworks import FRAMEWORKS, program_of
+from frameworks import BROWSERS, FRAMEWORKS, program_of
 from projects import INNER_RUNS, ROOT
 
 pytestmark = pytest.mark.integration
@@ -27,15 +27,36 @@ def test_the_agent_without_a_framework_replays_the_item_that_it_solved():
 @pytest.mark.parametrize(
     ("agent", "task"),
     [
+        ("with_ag2:AG2", "login-user"),
         ("with_langchain:LangChain", "enter-text"),
         ("with_litellm:LiteLLM", "login-user"),
         ("with_openai_agents:OpenAIAgents", "login-user"),
+        ("with_pydantic_ai:PydanticAI", "enter-text"),
         ("with_smolagents:Smolagents", "click-test-2"),
     ],
 )
 def test_an_agent_on_a_framework_replays_the_item_that_it_solved(agent, task):
     python = program_of(FRAMEWORKS, "python")
     assert "1 passed" in replay(python, "examples", "-k", task, f"--miniwob-agent={agent}")
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize(
+    "agent",
+    [
+        "with_browser_use:BrowserUse",
+        "with_playwright:Playwright",
+        "with_playwright_mcp:PlaywrightMCP",
+    ],
+)
+def test_an_agent_that_drives_the_browser_replays_to_its_baseline_twice(agent, tmp_path):
+    python = program_of(BROWSERS, "python")
+    name = agent.partition(":")[0].removeprefix("with_").replace("_", "-")
+    expected = (ROOT / "examples" / f"{name}.jsonl").read_bytes()
+    for output in (tmp_path / "first.jsonl", tmp_path / "second.jsonl"):
+        arguments = (f"--miniwob-agent={agent}", f"--miniwob-results={output}", "-n2")
+        assert "10 passed" in replay(python, "examples/test_browsers.py", *arguments)
+        assert output.read_bytes() == expected
 
 
 PICTURES = '--miniwob-agent-params={"screen": "picture"}'
