@@ -88,9 +88,11 @@ class PageServer:
         path = self.own_file(asked) if own else _file_in(pages_folder(), asked)
         status, body = "200 OK", b""
         headers = {"Cache-Control": "no-cache"}  # your own pages may change
-        if path is None:
+        if path is None and asked == "/favicon.ico":
+            status = "204 No Content"  # only some browsers ask, and would have an error in the console
+        elif path is None:
             status = "404 Not Found"
-            if own and not is_head and asked != "/favicon.ico":
+            if own and not is_head:
                 self.missed.add(asked)
         elif own and path.name == INDEX and not asked.endswith(("/", f"/{INDEX}")):
             status, headers["Location"] = "301 Moved", quote(f"{asked}/")

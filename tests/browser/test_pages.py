@@ -47,6 +47,10 @@ def test_nothing_else_is_served(server, path):
     assert ask(server, path)[::2] == (404, b"")
 
 
+def test_the_icon_that_only_some_browsers_ask_for_is_no_error_of_the_page(server):
+    assert ask(server, "/favicon.ico")[::2] == (204, b"")
+
+
 def test_a_closed_server_leaves_neither_port_nor_thread():
     before = set(threading.enumerate())
     server = PageServer(Serving())
