@@ -33,16 +33,16 @@ class PlaywrightMCP:
 
         async def call(name, arguments):
             result = await session.call_tool(name, arguments)
-            return "\n".join(part.text for part in result.content if part.type == "text")
+            text = "\n".join(part.text for part in result.content if part.type == "text")
+            return text.partition("\n### Events")[0]  # of the console, which differ by browser
 
-        listed = (await session.list_tools()).tools
-        tools = [function(tool) for tool in listed if tool.name in TOOLS]
+        listed = [each for each in (await session.list_tools()).tools if each.name in TOOLS]
         seen = await call("browser_snapshot", {})
         messages = [{"role": "system", "content": SYSTEM}]
         messages += [{"role": "user", "content": f"{goal}\n{seen}"}]
         while not page.done:
             answer = llm.client.chat.completions.create(
-                model=llm.model, messages=messages, tools=tools
+                model=llm.model, messages=messages, tools=[function(each) for each in listed]
             )
             message = answer.choices[0].message
             messages.append(message.model_dump(exclude_none=True))

@@ -89,7 +89,7 @@ class PageServer:
         status, body = "200 OK", b""
         headers = {"Cache-Control": "no-cache"}  # your own pages may change
         if path is None and asked == "/favicon.ico":
-            status = "204 No Content"  # only some browsers ask, and would have an error in the console
+            status = "204 No Content"  # only some browsers ask, and show an error otherwise
         elif path is None:
             status = "404 Not Found"
             if own and not is_head:
