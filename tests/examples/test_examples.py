@@ -19,7 +19,7 @@ def replay(python, *args):
 
 
 def test_the_agent_without_a_framework_replays_the_item_that_it_solved():
-    args = ("examples", "-k", "click-checkboxes", "--miniwob-agent=plain:Plain")
+    args = ("examples/test_examples.py", "-k", "click-checkboxes", "--miniwob-agent=plain:Plain")
     assert "1 passed" in replay(sys.executable, *args)
 
 
@@ -37,7 +37,9 @@ def test_the_agent_without_a_framework_replays_the_item_that_it_solved():
 )
 def test_an_agent_on_a_framework_replays_the_item_that_it_solved(agent, task):
     python = program_of(FRAMEWORKS, "python")
-    assert "1 passed" in replay(python, "examples", "-k", task, f"--miniwob-agent={agent}")
+    assert "1 passed" in replay(
+        python, "examples/test_examples.py", "-k", task, f"--miniwob-agent={agent}"
+    )
 
 
 @pytest.mark.sweep
