@@ -9,12 +9,11 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 from urllib.parse import parse_qsl
 
-import httpx2
 import openai
 from openai.resources.chat.completions import Completions
 
 from pytest_miniwob_agent.core.chat import ModelRequest, ModelResponse, Usage
-from pytest_miniwob_agent.core.errors import ModelError, PermanentError, UsageError
+from pytest_miniwob_agent.core.errors import MiniwobError, ModelError, PermanentError, UsageError
 from pytest_miniwob_agent.core.events import Origin
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import sanitize_line
@@ -26,6 +25,7 @@ from pytest_miniwob_agent.models.failures import (
     advice_on_refusal,
     model_error,
 )
+from pytest_miniwob_agent.models.http import httpx
 from pytest_miniwob_agent.models.params import OPTION, sent_only_texts, shown_url, split_url
 from pytest_miniwob_agent.models.unusable import describe_unusable, parsed_json
 
@@ -51,7 +51,7 @@ def checked_environment() -> Iterator[None]:
     """
     try:
         yield
-    except (ImportError, OSError, ValueError, httpx2.InvalidURL) as error:
+    except (ImportError, OSError, ValueError, httpx.InvalidURL) as error:
         raise UsageError(
             "a proxy or certificates of the environment can't be used (HTTPS_PROXY, HTTP_PROXY, "
             f"ALL_PROXY, SSL_CERT_FILE, SSL_CERT_DIR): {redact(str(error))}"
@@ -183,7 +183,7 @@ class LiveModel:
             client = client.with_options(api_key="none")  # the key of the API is in the headers
         with self._errors(origin.purpose):
             url, body = self._keys.url_of(request.path), dict(request.body)
-            answer = client.post(url, cast_to=httpx2.Response, body=body, options=options)
+            answer = client.post(url, cast_to=httpx.Response, body=body, options=options)
             kind, content = answer.headers.get("content-type", "application/json"), answer.content
             if answer.status_code != 200 or answer_of(request.path, content, kind) is None:
                 unusable = describe_unusable(answer.status_code, content, request.body)
@@ -198,7 +198,10 @@ class LiveModel:
     def _errors(self, purpose: str) -> Iterator[None]:
         """Turn the errors of a call into those of this package."""
         try:
-            yield
+            try:
+                yield
+            except _Ended as ended:
+                raise ended.__cause__ or ended from None
         except ModelError as error:
             raise self._failed(purpose, str(error), error) from None
         except openai.APIConnectionError as error:
@@ -221,11 +224,15 @@ class LiveModel:
         return model_error(text, cause)
 
 
-class _Attempts(httpx2.BaseTransport):
+class _Ended(openai.OpenAIError):
+    """An error of ours is the cause. Version 2 of `openai` would repeat the call after others."""
+
+
+class _Attempts(httpx.BaseTransport):
     """Sends each attempt of a call within the budget, and reads its answer to the end."""
 
     def __init__(
-        self, server: httpx2.Client, budget: Budget | None, on_unusable: OnUnusable
+        self, server: httpx.Client, budget: Budget | None, on_unusable: OnUnusable
     ) -> None:
         self._server = server
         self._budget = budget
@@ -234,7 +241,13 @@ class _Attempts(httpx2.BaseTransport):
     def close(self) -> None:
         self._server.close()
 
-    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        try:
+            return self._handle(request)
+        except MiniwobError as error:
+            raise _Ended from error
+
+    def _handle(self, request: httpx.Request) -> httpx.Response:
         with nullcontext(Payment()) if self._budget is None else self._budget.call() as payment:
             response = self._send(request, payment)
             if payment.answered:
@@ -243,14 +256,14 @@ class _Attempts(httpx2.BaseTransport):
                 payment.usage = usage_of_answer(path, answer)
             return response
 
-    def _send(self, request: httpx2.Request, payment: Payment) -> httpx2.Response:
+    def _send(self, request: httpx.Request, payment: Payment) -> httpx.Response:
         """Return the response, read to its end; the payment says whether it counts."""
         complete = False
         try:
             response = self._server.send(request, stream=True, follow_redirects=False)
-        except httpx2.TransportError as error:
+        except httpx.TransportError as error:
             # Another attempt may help against the restart of a server that has worked before.
-            hopeless = isinstance(error, httpx2.UnsupportedProtocol | httpx2.ConnectError)
+            hopeless = isinstance(error, httpx.UnsupportedProtocol | httpx.ConnectError)
             if not hopeless or (self._budget and self._budget.recorded().calls):
                 raise
             advice = advice_on_connection(error)
@@ -259,7 +272,7 @@ class _Attempts(httpx2.BaseTransport):
         try:
             response.read()
             complete = True
-        except httpx2.DecodingError as error:
+        except httpx.DecodingError as error:
             raise ModelError(f"answered with a body that can't be decoded: {error}") from None
         finally:
             response.close()

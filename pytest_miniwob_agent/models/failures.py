@@ -10,10 +10,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-import httpx2
 import openai
 
 from pytest_miniwob_agent.core.errors import ModelError, PermanentError
+from pytest_miniwob_agent.models.http import httpx
 from pytest_miniwob_agent.models.params import OPTION
 
 _NO_CREDIT = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
@@ -31,23 +31,23 @@ def model_error(text: str, cause: BaseException) -> ModelError:
             return PermanentError(text)
         case openai.APIStatusError(status_code=400 | 413 | 422):
             return PermanentError(text, of_call=True)  # maybe its content, such as its length
-        case httpx2.ConnectError() | httpx2.ProxyError() | httpx2.UnsupportedProtocol():
+        case httpx.ConnectError() | httpx.ProxyError() | httpx.UnsupportedProtocol():
             return PermanentError(text)
     return ModelError(text)
 
 
 def advice_on_connection(cause: BaseException, option: str = "--miniwob-base-url") -> str:
     """Return what helps against a failed connection to the server that an option names."""
-    if isinstance(cause, httpx2.ProxyError):
+    if isinstance(cause, httpx.ProxyError):
         return (
             " (by the proxy that HTTPS_PROXY, HTTP_PROXY or ALL_PROXY names; NO_PROXY lists hosts "
             "that are reached without it)"
         )
     if "CERTIFICATE_VERIFY_FAILED" in str(cause):
         return " (SSL_CERT_FILE names a file of further certificates to trust)"
-    if isinstance(cause, httpx2.UnsupportedProtocol):
+    if isinstance(cause, httpx.UnsupportedProtocol):
         return f" (give the whole address, such as {option}=http://127.0.0.1:8000/v1)"
-    if isinstance(cause, httpx2.ConnectError):
+    if isinstance(cause, httpx.ConnectError):
         return f" (start the server, or name another with {option} or OPENAI_BASE_URL)"
     return ""
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-import httpx2
 import openai
 
 from pytest_miniwob_agent.core.chat import ModelRequest, ModelResponse
+from pytest_miniwob_agent.models.http import httpx
 from pytest_miniwob_agent.models.requests import BadRequest, request_of
 
 _BASE_URL = "http://model.invalid/v1"
@@ -17,13 +17,13 @@ _BASE_URL = "http://model.invalid/v1"
 def openai_client(post: Callable[[ModelRequest], ModelResponse]) -> openai.OpenAI:
     """Return a client whose requests go through `post`, which also retries."""
 
-    def answer(request: httpx2.Request) -> httpx2.Response:
+    def answer(request: httpx.Request) -> httpx.Response:
         try:
             return _response_of(post(_request_of(request)))
         except BadRequest as error:
             return _response_of(error.response)
 
-    client = openai.DefaultHttpxClient(transport=httpx2.MockTransport(answer))
+    client = openai.DefaultHttpxClient(transport=httpx.MockTransport(answer))
     return openai.OpenAI(api_key="none", base_url=_BASE_URL, max_retries=0, http_client=client)
 
 
@@ -32,24 +32,24 @@ def async_openai_client(
 ) -> openai.AsyncOpenAI:
     """Return an asynchronous client whose requests go through `post`."""
 
-    async def answer(request: httpx2.Request) -> httpx2.Response:
+    async def answer(request: httpx.Request) -> httpx.Response:
         try:
             return _response_of(await post(_request_of(request)))
         except BadRequest as error:
             return _response_of(error.response)
 
-    http = openai.DefaultAsyncHttpxClient(transport=httpx2.MockTransport(answer))
+    http = openai.DefaultAsyncHttpxClient(transport=httpx.MockTransport(answer))
     client = openai.AsyncOpenAI(api_key="none", base_url=_BASE_URL, max_retries=0, http_client=http)
     # Otherwise the first calls wait for a thread that finds it out, and go on in any order.
     client._platform = "Unknown"
     return client
 
 
-def _request_of(request: httpx2.Request) -> ModelRequest:
+def _request_of(request: httpx.Request) -> ModelRequest:
     url, content = request.url, request.content
     return request_of(request.method, url.path, url.query.decode(), request.headers, content)
 
 
-def _response_of(response: ModelResponse) -> httpx2.Response:
+def _response_of(response: ModelResponse) -> httpx.Response:
     headers = {"Content-Type": response.content_type}
-    return httpx2.Response(response.status, headers=headers, content=response.content)
+    return httpx.Response(response.status, headers=headers, content=response.content)

@@ -1,6 +1,5 @@
 """What agents do once the page has judged."""
 
-import httpx2
 import openai
 import pytest
 
@@ -14,6 +13,7 @@ from pytest_miniwob_agent import (
     Remark,
     run_episode,
 )
+from pytest_miniwob_agent.models.http import httpx
 from pytest_miniwob_agent.testing import FakeEnvironment, ScriptedLLM
 
 CASE = Case("fake", "other", 0)
@@ -56,7 +56,7 @@ def test_a_further_call_is_answered_without_the_model(path, stream, reward):
 
     def more(llm):
         body = BODIES[path] | ({"stream": True} if stream else {})
-        with httpx2.Client() as client:
+        with httpx.Client() as client:
             answers.append(client.post(llm.base_url + path, json=body))
 
     episode, model = play(more, reward)

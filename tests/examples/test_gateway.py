@@ -13,7 +13,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from frameworks import FRAMEWORKS, GATEWAY, program_of
+from frameworks import BROWSERS, FRAMEWORKS, GATEWAY, program_of
 from projects import INNER_RUNS, ROOT
 
 from pytest_miniwob_agent.core.outcome import Status
@@ -24,16 +24,17 @@ pytestmark = [
     pytest.mark.integration, pytest.mark.sweep, pytest.mark.xdist_group("gateway")
 ]  # fmt: skip
 
-AGENTS = (
-    "tools",
-    "plain:Plain",
-    "with_ag2:AG2",
-    "with_langchain:LangChain",
-    "with_litellm:LiteLLM",
-    "with_openai_agents:OpenAIAgents",
-    "with_pydantic_ai:PydanticAI",
-    "with_smolagents:Smolagents",
-)
+AGENTS = {
+    "tools": FRAMEWORKS,
+    "plain:Plain": BROWSERS,  # with version 2 of openai
+    "with_ag2:AG2": FRAMEWORKS,
+    "with_langchain:LangChain": FRAMEWORKS,
+    "with_litellm:LiteLLM": FRAMEWORKS,
+    "with_openai_agents:OpenAIAgents": FRAMEWORKS,
+    "with_pydantic_ai:PydanticAI": FRAMEWORKS,
+    "with_smolagents:Smolagents": FRAMEWORKS,
+}
+"""Agents, and the environments in which they run."""
 
 LOCAL = "ANTHROPIC_BETA_HEADERS AUTOROUTER_PRESETS BLOG_POSTS MODEL_COST_MAP POLICY_TEMPLATES"
 """What the proxy would download when it starts, and takes from its own package."""
@@ -66,7 +67,7 @@ def gateway(tmp_path_factory):
 
 def run(project, agent, *args, **environment):
     """Run two items by an agent in a project; return what the run wrote."""
-    command = [program_of(FRAMEWORKS, "python"), "-m", "pytest", "test_examples.py", *args]
+    command = [program_of(AGENTS[agent], "python"), "-m", "pytest", "test_examples.py", *args]
     command += ["-k", "click-test-2 or login-user", f"--miniwob-agent={agent}"]
     command += ["--miniwob-model=tools", "-n", "2", "-pno:cacheprovider", *INNER_RUNS.split()]
     environment = os.environ | environment

@@ -1,12 +1,12 @@
 """Failed calls: those that stop the run, and the advice on refusals as real servers word them."""
 
-import httpx2
 import openai
 import pytest
 from projects import solve_menu
 
 from pytest_miniwob_agent.core.errors import ModelError
 from pytest_miniwob_agent.models.failures import model_error
+from pytest_miniwob_agent.models.http import httpx
 
 STOPPED = "*!* every model call would fail*!*"
 
@@ -67,7 +67,7 @@ def test_a_refused_call_after_one_that_succeeded_is_the_error_of_its_item(record
 )
 def test_refusals_are_permanent_by_status_and_code(status, error, of_call):
     """The client hands on the content of `error` as the body."""
-    response = httpx2.Response(status, request=httpx2.Request("POST", "http://h/v1"))
+    response = httpx.Response(status, request=httpx.Request("POST", "http://h/v1"))
     found = model_error("text", openai.APIStatusError("text", response=response, body=error))
     assert getattr(found, "of_call", None) is of_call
     assert getattr(model_error("again", found), "of_call", None) is of_call
