@@ -38,6 +38,10 @@ SHELL_HINT = (
     "chrome-headless-shell of chromedriver's version on PATH"
 )
 
+SCREENS = ("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY")
+"""Variables that name a screen. A browser without a window needs none, and hangs at one that is
+gone, as an ssh or tmux session leaves it behind."""
+
 LOOPBACK_TIMEOUT = 5.0
 """Real seconds to wait for a connection to this machine itself, which takes microseconds."""
 
@@ -144,10 +148,12 @@ class LocalLauncher:
         driver_path = find_driver(options.binary_location)
         self._watchdog = Watchdog()
         folder = self._watchdog.folder
+        left_out = () if self._headed else SCREENS
+        env = {name: value for name, value in os.environ.items() if name not in left_out}
         try:
             service = webdriver.ChromeService(
                 driver_path,
-                env={**os.environ, "TMPDIR": folder, "FONTCONFIG_FILE": _font_settings(folder)},
+                env={**env, "TMPDIR": folder, "FONTCONFIG_FILE": _font_settings(folder)},
                 popen_kw={"process_group": self._watchdog.group},  # Ctrl-C does not reach it there
             )
             self._driver = webdriver.Chrome(options=options, service=service)

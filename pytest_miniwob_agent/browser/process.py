@@ -63,6 +63,7 @@ SWITCHES = (
     "--font-render-hinting=none",
     "--force-device-scale-factor=1",
     "--force-prefers-reduced-motion",
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--hide-scrollbars",
     "--in-process-gpu",  # it draws in software anyway; a process less
     "--lang=en-US",

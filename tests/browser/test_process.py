@@ -5,6 +5,7 @@ import contextlib
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -109,6 +110,12 @@ def test_a_browser_that_does_not_start_or_can_not_be_reached_is_an_error(
         LocalLauncher().connect(driver)
 
 
+def test_a_screen_that_is_gone_does_not_matter_without_a_window(page, start_browser, monkeypatch):
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY"):
+        monkeypatch.setenv(name, ":77")
+    assert page("click-test", browser=start_browser(timeout=5)).reset().elements
+
+
 def test_after_a_failure_the_next_page_gets_a_new_browser(page, start_browser):
     """What happens where browser or driver are killed is tested with items."""
     browser = start_browser()
@@ -177,6 +184,23 @@ def test_the_browser_and_its_pages_reach_nobody(page, start_browser, proxy):
     )
     assert asked == ["rejected"] * 3
     assert proxy.requests == 0
+    with socket.socket(type=socket.SOCK_DGRAM) as server:
+        server.bind(("127.0.0.1", 0))
+        server.settimeout(0)
+        url = f"turn:127.0.0.1:{server.getsockname()[1]}?transport=udp"
+        browser.driver.execute_async_script(
+            """
+            const credentials = { username: "text of the page", credential: "text" };
+            const peer = new RTCPeerConnection({ iceServers: [{ urls: arguments[0], ...credentials }] });
+            peer.onicegatheringstatechange = () =>
+              peer.iceGatheringState === "complete" && arguments[1]();
+            peer.createDataChannel("way out");
+            peer.setLocalDescription();
+            """,
+            url,
+        )
+        with pytest.raises(BlockingIOError):
+            server.recv(1000)
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads /proc")
