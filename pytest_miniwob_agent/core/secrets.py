@@ -73,15 +73,19 @@ _FORMS = [
         ("Azure key", "jqqj99", _START + r"[A-Za-z\d]{52}JQQJ99[A-Za-z\d]{26}"),
         ("AWS key", "akia|asia|absk",
          _START + r"(?:(?:AKIA|ASIA)[A-Z\d]{16}(?![A-Za-z\d])|ABSK[A-Za-z\d+/]{100,}={0,2})"),
-        ("key of a model server", "gsk_|xai-|hf_|pplx-|r8_|nvapi-|csk-|tgp_v1_",
-         _START + r"(?:gsk_|xai-|hf_|pplx-|r8_|nvapi-|csk-|tgp_v1_)[\w-]{30,}"),
+        ("key of a model server", "gsk_|xai-|hf_|pplx-|r8_|nvapi-|csk-|tgp_v1_|fw_",
+         _START + r"(?:(?:gsk_|xai-|hf_|pplx-|r8_|nvapi-|csk-|tgp_v1_)[\w-]{30,}"
+         r"|fw_[A-Za-z\d]{22,})"),
         ("GitHub token", "ghp_|gho_|ghu_|ghs_|ghr_|github_pat_",
          _START + r"(?:gh[pousr]_[A-Za-z\d]{36,}|github_pat_\w{22,})"),
         ("Slack token", "xox|xapp-|hooks.slack.com/",
          _START + r"(?:xox[a-z]-(?=[\w-]{0,200}?\d)[\w-]{10,}|xapp-\d-[\w-]{20,})"
          r"|(?<=hooks\.slack\.com/)(?:services|workflows|triggers)/[\w+/]{40,}"),
-        ("token of a service", "glpat-|npm_|pypi-|dckr_|k_live_|k_test_",
-         _START + r"(?:glpat-|npm_|pypi-|dckr_[po]at_|[sr]k_(?:live|test)_)[\w-]{20,}(?:\.\w+)*"),
+        ("token of a service", "glpat-|npm_|pypi-|dckr_|k_live_|k_test_|hvs.|hvb.|hvr.|shp|sq0",
+         _START + r"(?:glpat-|npm_|pypi-|dckr_[po]at_|[sr]k_(?:live|test)_|hv[bsr]\.|shp[a-z]{2}_"
+         r"|sq0[a-z]{3}-)[\w-]{20,}(?:\.\w+)*"),
+        ("token of a service", "eaaa|sk", _START + r"(?:EAAA[\w-]{56,}|SK[\da-f]{32}(?![\w-]))"),
+        ("Discord token", ".", _START + r"[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,40}(?![\w-])"),
         ("bearer token", "bearer",
          _START + r"(?i:bearer)\s+(?=[\w.~+/-]{0,200}?\d)[\w.~+/-]{15,}[\w~+/-]=*"),
         ("Basic credentials", "basic",

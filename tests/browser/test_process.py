@@ -191,7 +191,8 @@ def test_the_browser_and_its_pages_reach_nobody(page, start_browser, proxy):
         browser.driver.execute_async_script(
             """
             const credentials = { username: "text of the page", credential: "text" };
-            const peer = new RTCPeerConnection({ iceServers: [{ urls: arguments[0], ...credentials }] });
+            const server = { urls: arguments[0], ...credentials };
+            const peer = new RTCPeerConnection({ iceServers: [server] });
             peer.onicegatheringstatechange = () =>
               peer.iceGatheringState === "complete" && arguments[1]();
             peer.createDataChannel("way out");

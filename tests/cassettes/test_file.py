@@ -1,5 +1,6 @@
 """The file of a cassette: its format, reading what was written, and damaged files."""
 
+import json
 import string
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from pytest_miniwob_agent import CassetteError
+from pytest_miniwob_agent.cassettes.format.call import Call, Request
 from pytest_miniwob_agent.cassettes.format.file import (
     Serializer,
     dump_cassette,
@@ -154,3 +156,36 @@ def test_vcrpy_loads_a_cassette_with_the_serializer(tmp_path):
         [(request, response)] = cassette.data
     assert request.uri == "/v1/chat/completions"
     assert b"An answer" in response["body"]["string"]
+
+
+KEY = "sk-" + "aB3" * 16
+HALVES = (KEY[:20], KEY[20:])
+STREAMS = {
+    "/v1/chat/completions": [
+        *({"choices": [{"index": 0, "delta": {"content": half}}]} for half in HALVES),
+        {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
+    ],
+    "/v1/messages": [
+        {"type": "message_start", "message": {"role": "assistant", "content": []}},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "tool_use",
+         "id": "1", "name": "enter", "input": {}}},
+        *({"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta",
+           "partial_json": text}} for text in (f'{{"text": "{HALVES[0]}', f'{HALVES[1]}"}}')),
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": {"stop_reason": "tool_use"}},
+        {"type": "message_stop"},
+    ],
+    "/v1beta/models/m:streamGenerateContent": [
+        {"candidates": [{"content": {"parts": [{"text": HALVES[0]}]}}]},
+        {"candidates": [{"content": {"parts": [{"text": HALVES[1]}]}, "finishReason": "STOP"}]},
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("path", STREAMS)
+def test_a_key_in_pieces_of_a_stream_is_not_written(path, tmp_path):
+    answer = "".join(f"data: {json.dumps(event)}\n\n" for event in STREAMS[path])
+    call = Call(Request(path, {"stream": True}), answer, ORIGIN)
+    with pytest.raises(CassetteError, match=r"looks like a secret \(OpenAI key\)"):
+        write_cassette(tmp_path / "1.yaml", [call])
+    assert list(tmp_path.iterdir()) == []

@@ -28,6 +28,13 @@ KEYS = {
     "glpat-" + "aB3_-" * 6 + ".01." + "0a1b" * 2: "token of a service",
     "npm_" + "aB3z" * 9: "token of a service",
     "sk_live_" + "aB3z" * 6: "token of a service",
+    "hvs." + "aB3_-" * 6: "token of a service",
+    "shpat_" + "0a1b" * 8: "token of a service",
+    "sq0atp-" + "aB3_-" * 5: "token of a service",
+    "EAAA" + "aB3_" * 15: "token of a service",
+    "SK" + "0a1b" * 8: "token of a service",
+    "fw_" + "aB3z" * 6: "key of a model server",
+    ".".join(["M" + "aB3z" * 6, "aB3_-z", "aB3_-" * 7]): "Discord token",
     "Bearer eyJhbGciOi" + ".x9" * 9: "bearer token",
     ".".join(["eyJhbGciOiJIUzI1NiJ9", "eyJzdWIiOiIxMjM0In0", "aB3_-" * 8]): "JSON Web Token",
 }

@@ -10,7 +10,9 @@ from typing import Any
 from pytest_miniwob_agent.core.chat import Message, Usage
 from pytest_miniwob_agent.core.data import canonical_json
 from pytest_miniwob_agent.core.events import OF_TEST, Completion, Origin
+from pytest_miniwob_agent.core.secrets import Secret, find
 from pytest_miniwob_agent.models.apis import CHAT, api_of, completion_of
+from pytest_miniwob_agent.models.apis.api import read_events
 from pytest_miniwob_agent.pictures.references import digests_in, without_pictures
 
 RECORDED_FIELDS = ("object", "model", "system_fingerprint", "choices", "usage")
@@ -116,6 +118,12 @@ class Call:
     def content(self) -> str:
         """The request and the response as one text, equal for equal calls."""
         return self.key + canonical_json(self.answer)
+
+    @property
+    def secrets(self) -> list[Secret]:
+        """What looks like a secret in it; of a stream also where its events add up to one."""
+        events = read_events(self.answer) if isinstance(self.answer, str) else []
+        return find([self.body, self.recorded, *events, self.completion, self.origin])
 
     @cached_property
     def completion(self) -> Completion:

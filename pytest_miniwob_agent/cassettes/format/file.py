@@ -19,13 +19,12 @@ from vcr.request import Request as VcrRequest
 from vcr.serialize import deserialize
 
 from pytest_miniwob_agent.cassettes.format.call import Call, Request
-from pytest_miniwob_agent.core import secrets
 from pytest_miniwob_agent.core.data import to_data
 from pytest_miniwob_agent.core.errors import CassetteError, CassetteNotWritten
 from pytest_miniwob_agent.core.events import Origin
 from pytest_miniwob_agent.core.files import display_path, write_atomically
 from pytest_miniwob_agent.models.apis import CHAT, is_answer
-from pytest_miniwob_agent.models.apis.api import EVENT_STREAM, read_events
+from pytest_miniwob_agent.models.apis.api import EVENT_STREAM
 
 SCHEMA = 1
 """The schema of cassettes."""
@@ -84,9 +83,7 @@ def write_cassette(path: Path, calls: Sequence[Call], **metadata: Any) -> None:
         CassetteNotWritten: there is no room, or no permission; the old file is unchanged.
     """
     for number, call in enumerate(calls, start=1):
-        answer = call.recorded
-        events = read_events(answer) if isinstance(answer, str) else []
-        if found := secrets.find([call.body, answer, *events, call.origin]):
+        if found := call.secrets:
             raise CassetteError(
                 f"{path} was not written: call {number} holds what looks like a secret "
                 f"({found[0].kind})"
