@@ -206,7 +206,7 @@ class LLM(ChatModel, Protocol):
     def base_url(self) -> str:
         """The address of the item's own server, for frameworks; it ends in `/v1`.
 
-        It takes any JSON that is posted, with any key.
+        It takes the calls of model APIs, with any key. Its path has a secret in it.
         """
 
 

@@ -85,12 +85,12 @@ AGENTS = '''
     class Server:
         """Raw requests: Messages under a doubled /v1, unknown JSON, and what can't be recorded."""
         name = "server"
-        def ask(self, llm, path, body, method="POST"):
+        def ask(self, llm, path, body, method="POST", **others):
             headers = {"Content-Type": "application/json", "Authorization": "Bearer of-framework",
                        "x-api-key": "of-framework", "x-goog-api-key": "of-framework"}
             data = body if isinstance(body, bytes) else json.dumps(body).encode()
-            asked = urllib.request.Request(
-                llm.base_url + path, data, headers, method=method)
+            url = path if "://" in path else llm.base_url + path
+            asked = urllib.request.Request(url, data, headers | others, method=method)
             try:
                 with urllib.request.urlopen(asked) as answer:
                     return answer.status, answer.read().decode()
@@ -108,7 +108,17 @@ AGENTS = '''
             ]:
                 status, text = self.ask(llm, path, {"model": llm.model, **body})
                 assert status == 200 and "said" in text, text
-            assert self.ask(llm, "/models", None, "GET")[0] == 405
+            assert self.ask(llm, "/chat/completions", None, "GET")[0] == 405
+            for path in ("/models", "/fine_tuning/jobs", "/files", "/v1beta/cachedContents"):
+                assert self.ask(llm, path, {})[0] == 404
+            for others in ({"Origin": "http://a"}, {"Host": "a:1"}, {"Content-Type": "text/plain"}):
+                status, _ = self.ask(llm, "/chat/completions", {"messages": ask}, **others)
+                assert status in (403, 415)
+            host, _, secret = llm.base_url.rpartition("/v1")[0].rpartition("/")
+            assert len(secret) > 20
+            for guess in ("", "/x", "/" + "x" * len(secret)):
+                body = {"messages": ask}
+                assert self.ask(llm, f"{host}{guess}/v1/chat/completions", body)[0] == 403
             status, text = self.ask(llm, "/chat/completions", b"[]")
             assert (status, "not a JSON object" in text) == (400, True)
             env.step(Click(1))
@@ -226,7 +236,9 @@ def test_calls_at_the_same_time_give_equal_cassettes_and_replays(agents):
     assert files[0] == files[1] == files[2]
 
 
-def test_a_server_of_the_item_takes_any_json_and_any_key(agents, monkeypatch):
+def test_a_server_of_the_item_takes_calls_of_models_with_any_key_and_nothing_else(
+    agents, monkeypatch
+):
     agents.run("Server").assert_outcomes(passed=1)
     server = agents.server
     assert server.paths == [
