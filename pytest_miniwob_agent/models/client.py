@@ -272,8 +272,10 @@ class _Attempts(httpx.BaseTransport):
         try:
             response.read()
             complete = True
-        except httpx.DecodingError as error:
-            raise ModelError(f"answered with a body that can't be decoded: {error}") from None
+        except httpx.RequestError as error:
+            if not payment.answered:
+                raise
+            raise ModelError(f"answered with a body that can't be read: {error}") from None
         finally:
             response.close()
             if payment.answered and not complete:

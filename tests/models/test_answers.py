@@ -2,6 +2,7 @@
 
 import gzip
 import re
+import threading
 
 import pytest
 from answers import WHOLE, chunked, completion, completion_of, completion_with, response
@@ -36,7 +37,7 @@ MALFORMED = {
     "no content": (response(b"", status="204 No Content"), NO_TEXT + "status 204, ''"),
     "damaged gzip": (
         response(b"damaged" + gzip.compress(WHOLE), "Content-Encoding: gzip"),
-        "answered with a body that can't be decoded: ",
+        "answered with a body that can't be read: ",
     ),
     "redirected": (
         response(b"", "Location: /v2/elsewhere", status="302 Found"),
@@ -89,17 +90,8 @@ def test_an_unusual_answer_is_recorded_and_replayed_as_the_agent_saw_it(session,
         assert llm.complete("one", "plan") == live
 
 
-# Answers that do not arrive in full: the client calls again.
-CUT = {
-    "no byte": [b""],
-    "half a body": [response(WHOLE[:-40], length=len(WHOLE))],
-    "half of the chunks": chunked(WHOLE, end=b"")[:-5],
-}
-
-
-@pytest.mark.parametrize("kind", CUT)
-def test_an_answer_that_is_cut_off_is_asked_for_again(session, tmp_path, raw_server, kind):
-    raw_server.answer = lambda number: CUT[kind] if number < 3 else [response(completion())]
+def test_a_call_without_an_answer_is_made_again(session, tmp_path, raw_server):
+    raw_server.answer = lambda number: [b""] if number < 3 else [response(completion())]
     with session(raw_server) as llm, pytest.raises(ModelError) as error:
         llm.complete("one", "plan")
     assert re.match(r"test call: http://127\S* can't be reached: .*$", str(error.value))
@@ -109,3 +101,32 @@ def test_an_answer_that_is_cut_off_is_asked_for_again(session, tmp_path, raw_ser
     assert raw_server.requests == 3
     with session() as llm:
         assert llm.complete("one", "plan") == live
+
+
+HALF = response(WHOLE[:-40], length=len(WHOLE))
+CUT = {
+    "half a body": [HALF],
+    "half of the chunks": chunked(WHOLE, end=b"")[:-5],
+    "a stall": [HALF],
+}
+
+
+@pytest.mark.parametrize("kind", CUT)
+def test_an_answer_that_is_cut_off_was_paid_for_and_is_not_asked_for_again(
+    session, tmp_path, raw_server, kind
+):
+    given_up = threading.Event()
+
+    def answer(number):
+        yield from CUT[kind]
+        if kind == "a stall":
+            given_up.wait(10)
+
+    raw_server.answer = answer
+    limits = {"timeout": 0.3}
+    with session(raw_server, limits, retries=3) as llm, pytest.raises(ModelError) as error:
+        llm.complete("one", "plan")
+    given_up.set()
+    assert "answered with a body that can't be read: " in str(error.value)
+    assert raw_server.requests == 1
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
