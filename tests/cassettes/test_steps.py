@@ -4,6 +4,7 @@ import pytest
 from answers import completion
 from cassette_files import BODY, MESSAGES, ORIGIN, make_call, plant
 
+from pytest_miniwob_agent import CassetteError
 from pytest_miniwob_agent.cassettes.folder.stems import Used
 from pytest_miniwob_agent.cassettes.folder.steps import (
     lint_folder,
@@ -141,3 +142,11 @@ def test_other_apis_streams_and_normalized_requests_are_shown_as_such(tmp_path):
     )
     assert third == "=== call 4: plan, trial 1, step 0 ===\npath: /v1/responses\nGo on?"
     assert last == "--- r ---\nYes."
+
+
+def test_a_folder_in_the_place_of_a_cassette_is_named(tmp_path):
+    (tmp_path / "a/m/t/1.yaml").mkdir(parents=True)
+    with pytest.raises(CassetteError, match=r"1.yaml: not a readable cassette: .*Is a directory"):
+        list(shown_calls(tmp_path / "a/m/t/1.yaml"))
+    [finding] = lint_folder(Used(tmp_path, ["a/m/t/1"]))
+    assert finding.kind == "damaged"

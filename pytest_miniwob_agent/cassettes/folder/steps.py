@@ -67,7 +67,8 @@ def _check_file(used: Used, file: CassetteFile) -> Iterator[Finding]:
             read_picture(used.folder, digest)
     except CassetteError as error:
         damage = str(error)
-    for leak in _find_leaks(path.read_text(encoding="utf-8", errors="replace"), calls):
+    text = "" if path.is_dir() else path.read_text(encoding="utf-8", errors="replace")
+    for leak in _find_leaks(text, calls):
         yield Finding("leak", path, f"{leak}: revoke the key, then record again")
     if damage:
         yield Finding("damaged", path, damage)

@@ -17,6 +17,7 @@ from typing import Any
 import yaml
 from vcr.request import Request as VcrRequest
 from vcr.serialize import deserialize
+from yaml.constructor import ConstructorError
 
 from pytest_miniwob_agent.cassettes.format.call import Call, Request
 from pytest_miniwob_agent.core.data import to_data
@@ -31,6 +32,9 @@ SCHEMA = 1
 
 END = "...\n"
 """The last line of a file."""
+
+DEEPEST = 200
+"""The deepest nesting of lists and mappings that is read."""
 
 _CONFLICT = re.compile(r"^(?:<{7}|={7}|>{7})(?: |$)", re.M)
 _ORIGIN = {field.name for field in fields(Origin)}
@@ -55,7 +59,7 @@ def load_cassette(path: Path) -> tuple[list[Call], dict[str, Any]]:
         if not text.endswith("\n" + END):
             raise ValueError("it is truncated: the end marker (...) is missing")
         requests, responses = deserialize(text, serializer)
-    except (ValueError, yaml.YAMLError) as error:
+    except (ValueError, IsADirectoryError, yaml.YAMLError) as error:
         problem = " ".join(str(error).split()).replace('in "<unicode string>", line', "in line")
         raise CassetteError(
             f"{path}: not a readable cassette: {problem}. Restore the file (git checkout), or "
@@ -139,6 +143,9 @@ class Serializer:
             ValueError: the text is YAML, but not a cassette of this package.
             yaml.YAMLError: the text is not YAML, or holds other types than JSON has.
         """
+        opened = text.count("[") + text.count("{") + len(re.findall("[-?] +[-?] ", text))
+        if opened > DEEPEST and _too_deep(text):
+            raise ValueError("it is nested too deeply")
         data = self.data = yaml.load(text, _Loader)
         if not isinstance(data, dict) or not isinstance(data.get("interactions"), list):
             raise ValueError("it has no list of interactions")
@@ -162,11 +169,15 @@ class Serializer:
 def _problem_of(interaction: Any) -> str:
     """Return what is wrong with a call of a file; empty if nothing is."""
     try:
-        path, body = interaction["request"]["uri"], interaction["request"]["body"]
+        request = interaction["request"]
+        path, body = request["uri"], request["body"]
+        posts = request["method"] == "POST" and isinstance(request["headers"], dict)
         messages, answer = body.get("messages"), interaction["response"]["body"]
         origin = interaction.get("call", {}).keys() - {"normalized"}
     except (AttributeError, KeyError, TypeError):
         return "lacks its request or its response"
+    if not (posts and isinstance(path, str)):
+        return "has a request that is not one to a model"
     if path == CHAT and not (messages and all(isinstance(message, dict) for message in messages)):
         return "has no chat messages"
     if not is_answer(path, answer):
@@ -174,8 +185,32 @@ def _problem_of(interaction: Any) -> str:
     return "has no valid origin" if origin and origin != _ORIGIN else ""
 
 
+def _too_deep(text: str) -> bool:
+    """Return True if a YAML text is nested so deeply that the reader of all of it would crash."""
+    depth = 0
+    for event in yaml.parse(text, _Loader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > DEEPEST:
+            return True
+    return False
+
+
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """Reads the types that JSON has, and no others."""
+    """Reads the types that JSON has and no others, without aliases and keys that come twice."""
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        if node in self.constructed_objects or node in self.recursive_objects:
+            raise ConstructorError(None, None, "an alias, as no cassette has", node.start_mark)
+        return super().construct_object(node, deep)
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        mapping: dict[Any, Any] = super().construct_mapping(node, deep)
+        if len(mapping) < len(node.value):
+            raise ConstructorError(None, None, "a key comes twice", node.start_mark)
+        return mapping
 
 
 _TYPES = ("null", "bool", "int", "float", "str", "seq", "map")
