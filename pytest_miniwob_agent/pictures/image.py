@@ -16,6 +16,9 @@ _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _PIXELS = (b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND")
 """The chunks of a PNG (https://www.w3.org/TR/png-3) that its pixels need."""
 
+MOST_PIXELS = 50_000_000
+"""The largest picture that is read, of 200 MB; a small file may hold far more."""
+
 TOLERANCE = 1
 """The greatest difference of a colour channel, of 0 to 255, at which two pixels count as equal; see
 docs/determinism.md."""
@@ -33,6 +36,8 @@ def decoded(data: bytes) -> Image.Image:
     """
     try:
         with Image.open(io.BytesIO(data)) as image:
+            if image.width * image.height > MOST_PIXELS:
+                raise NotAPicture(f"a picture of {image.width} x {image.height} pixels")
             if image.mode not in _EIGHT_BITS or getattr(image, "n_frames", 1) > 1:
                 raise NotAPicture(f"a picture of mode {image.mode}")
             if image.has_transparency_data:

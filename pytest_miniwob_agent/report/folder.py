@@ -215,5 +215,5 @@ def _read_data(path: Path, function: str) -> Any:
         raise UsageError(
             f"there is no {path}: name the folder of a report, as --miniwob-report writes it"
         ) from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise UsageError(f"{path} can't be read: {error}") from None

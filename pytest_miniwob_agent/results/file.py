@@ -116,6 +116,10 @@ class Samples:
         return self.solved >= at_least if at_least else 2 * self.solved > self.conclusive
 
 
+MOST_SHARDS = 10_000
+"""The most parts of one suite."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shard:
     """A part of a suite that ran by itself, as its results and its report describe it.
@@ -142,8 +146,11 @@ def read_shard(head: Mapping[str, Any], source: str) -> Shard | None:
     if "shard" not in head:
         return None
     try:
-        return Shard(**head["shard"] | {"deselected": tuple(head["shard"]["deselected"])})
-    except (KeyError, TypeError):
+        shard = Shard(**head["shard"] | {"deselected": tuple(head["shard"]["deselected"])})
+        if 1 <= shard.number <= shard.of <= MOST_SHARDS:
+            return shard
+        raise ValueError
+    except (KeyError, TypeError, ValueError):
         raise UsageError(f"{source} does not describe a shard; run the shard again") from None
 
 
@@ -266,7 +273,7 @@ def _object(line: str, where: str) -> dict[str, Any]:
         )
     try:
         return dict(json.loads(line))
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise UsageError(f"{where} is not a JSON object ({error}); write the file again") from None
 
 

@@ -12,6 +12,9 @@ from pytest_miniwob_agent.core.text import nearest
 from pytest_miniwob_agent.tasks.catalogue import CATEGORIES, OTHER, SUITES
 from pytest_miniwob_agent.tasks.pages import Catalogue
 
+MOST_SEEDS = 1_000_000
+"""The most seeds of one range."""
+
 
 def select_tasks(
     selectors: Iterable[str], catalogue: Catalogue | None = None
@@ -54,7 +57,7 @@ def parse_seeds(text: str) -> list[int]:
     """
     seeds: dict[int, None] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
-        match = re.fullmatch(r"(\d+)(?:-(\d+))?", part)
+        match = re.fullmatch(r"(\d{1,18})(?:-(\d{1,18}))?", part)
         if not match:
             raise UsageError(
                 f"seeds {text!r}: {part!r} is not a number or range (such as 1000-1024,7)"
@@ -62,6 +65,8 @@ def parse_seeds(text: str) -> list[int]:
         first, last = int(match[1]), int(match[2] or match[1])
         if last < first:
             raise UsageError(f"seeds {text!r}: the range {part!r} runs backwards")
+        if last - first >= MOST_SEEDS:
+            raise UsageError(f"seeds {text!r}: {part!r} are more than {MOST_SEEDS:,}")
         seeds.update(dict.fromkeys(range(first, last + 1)))
     if not seeds:
         raise UsageError(f"seeds {text!r}: none given (such as 1000-1024,7)")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from drawn import chat_body, opened, page_with_button
+from PIL import Image
 
 from pytest_miniwob_agent import Drift, Limits
 from pytest_miniwob_agent.cassettes.deferred.answers import take_answers
@@ -84,6 +85,7 @@ def test_a_recorded_call_is_replayed_by_equal_pixels_however_they_are_compressed
         (None, "is missing"),
         (page_with_button(41), "was changed: its pixels are not"),
         (b"\x89PNG", "is damaged"),
+        (png_of(Image.new("1", (20_000, 20_000))), "is damaged"),  # 50 kB, and 1.2 GB as RGB
     ],
 )
 def test_a_missing_or_changed_picture_is_found_with_how_to_get_it_back(

@@ -80,6 +80,7 @@ def changed(**fields):
     [
         ("", r"^f:1 is not a JSON object .*write the file again"),
         ("2\n", r"^f:1 is not a JSON object"),
+        ("[" * 100_000 + "\n", r"^f:1 is not a JSON object"),
         ('{"a":1}\n', r"^f:1 is not the first line of a results file of version 2"),
         ('{"miniwob_results":3,"partial":[],"items":0}\n', r"^f:1 is not the first line"),
         ('{"miniwob_results":2,"partial":[],"items":2}\n', r"^f holds 0 items, but .* says 2"),

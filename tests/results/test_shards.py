@@ -30,7 +30,10 @@ def changed(results, **fields):
     return replace(results, shard=replace(results.shard, **fields))
 
 
-@pytest.mark.parametrize("shard", ["null", "[]", '{"number":2}'])
+MANY = '{"number":1,"of":999999999999,"selected":0,"items":0,"deselected":[],"suite":{}}'
+
+
+@pytest.mark.parametrize("shard", ["null", "[]", '{"number":2}', MANY])
 def test_a_damaged_head_is_an_error_that_names_the_line(shard):
     text = f'{{"items":0,"miniwob_results":2,"partial":[],"shard":{shard}}}\n'
     with pytest.raises(UsageError, match=r"^f:1 does not describe a shard; run the shard again"):

@@ -117,7 +117,9 @@ def test_seeds_are_numbers_and_inclusive_ranges(text, seeds):
     assert parse_seeds(text) == seeds
 
 
-@pytest.mark.parametrize("text", ["", ",", "x", "1-", "-1", "5-3", "1..4"])
+@pytest.mark.parametrize(
+    "text", ["", ",", "x", "1-", "-1", "5-3", "1..4", "0-999999999999", "9" * 5000]
+)
 def test_malformed_seeds_are_an_error(text):
     with pytest.raises(UsageError, match="seeds"):
         parse_seeds(text)

@@ -115,5 +115,5 @@ def batch_lines(text: str) -> Iterator[tuple[int, str, Line | None]]:
         try:
             data = json.loads(line)
             yield number, str(data["custom_id"]), data
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             yield number, "", None

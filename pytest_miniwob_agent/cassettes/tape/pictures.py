@@ -125,7 +125,7 @@ def unused_pictures(folder: Path, removed: Collection[Path] = ()) -> list[Path]:
     used = {
         digest
         for path in (folder.rglob("*.yaml") if pictures else ())
-        if path not in removed
+        if path not in removed and path.is_file()
         for digest in references_in(path.read_text(encoding="utf-8", errors="replace"))
     }
     return [path for path in pictures if path.stem not in used]
