@@ -141,6 +141,11 @@ class Report:
                 raise UsageError(
                     f"{folder} is unfinished, as its run was stopped: run the shard again"
                 )
+            for row in index["items"]:
+                if not {"", ".", ".."}.isdisjoint(row["id"].split("/")):
+                    raise UsageError(
+                        f"{folder} has an item with the id {row['id']!r}: write it again"
+                    )
         sources = list(zip(map(str, folders), indexes, strict=True))
         check_shards([(source, read_shard(index, source)) for source, index in sources])
         items = [

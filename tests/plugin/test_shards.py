@@ -1,5 +1,6 @@
 """Runs of shards, split by the real pytest-split, and what is joined from them."""
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -122,6 +123,12 @@ class TestSplits:
             assert main(["report", "merge", *folders, "-o", "r"]) == 2
             assert message in capsys.readouterr().err
         assert not Path("r").exists()
+        index = Path("r1/data/index.js")
+        text = index.read_text()
+        index.write_text(re.sub(r'"id":"[^"]*', '"id":"../../../out', text, count=1))
+        assert main(["report", "merge", "r1", "r2", "-o", "r"]) == 2
+        assert "r1 has an item with the id '../../../out'" in capsys.readouterr().err
+        index.write_text(text)
         assert main(["report", "merge", "r1", "r2", "-o", "r"]) == 0
         result = run_shard(suite, 1, 2, "-k", "no-such-item")
         assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
