@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import subprocess
 
 import pytest
 from projects import FAKE_PAGE, solve_menu
@@ -342,6 +343,19 @@ class TestSettings:
         result.stdout.no_fnmatch_line("*MiniWoB++ gate*")
         assert new.read_bytes() == baseline.read_bytes()
         run(*args).assert_outcomes(passed=11, xfailed=1)
+
+    def test_a_run_that_writes_its_own_baseline_is_judged_by_what_is_committed(
+        self, baseline, run, project
+    ):
+        for command in (
+            "init -q", "add base.jsonl", "-c user.name=n -c user.email=e@example.org commit -qm x",
+        ):  # fmt: skip
+            subprocess.run(["git", *command.split()], cwd=project.path, check=True)
+        args = ["--miniwob-baseline=base.jsonl", "--miniwob-results=base.jsonl"]
+        for lost in (["click-menu-2 1"], None):
+            assert run(*args, lost=lost).parseoutcomes() == {
+                "failed": 1, "passed": 10, "progressed": 1,
+            }  # fmt: skip
 
     @pytest.mark.parametrize(
         ("option", "message"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -80,7 +81,8 @@ BASELINE = pytest.StashKey[Baseline]()
 def load_baseline(settings: Settings) -> Baseline | None:
     """Return the baseline that the options name, None if they name none.
 
-    A file that this run is the first to write is not a baseline yet, but the gate is checked.
+    A file that this run is the first to write is not a baseline yet, but the gate is checked. Of
+    one that it writes again the committed version counts, so that a second run is judged alike.
 
     Raises:
         UsageError: the baseline can't be read, or the gate is not valid.
@@ -95,8 +97,11 @@ def load_baseline(settings: Settings) -> Baseline | None:
     if source is None:
         return None
     if isinstance(source, Path):
-        if source == settings.results and not source.exists():
-            return None
+        if source == settings.results:
+            with suppress(UsageError):
+                return Baseline(read_results(f"git:HEAD:{display_path(source)}"), gate)
+            if not source.exists():
+                return None
         source = display_path(source)
     return Baseline(read_results(source, beside=beside and display_path(beside)), gate)
 
