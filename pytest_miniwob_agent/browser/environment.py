@@ -303,9 +303,13 @@ class OwnPageEnvironment(MiniwobEnvironment):
                 function, values = "read", (False,)
 
     def _leave(self) -> None:
-        """Leave neither windows nor what is handed over to the next trial or item."""
+        """Leave neither windows nor what is handed over to the next trial or item.
+
+        A page may store something when it is left, so that happens before all is cleared.
+        """
         self._browser.close_other_windows()
         self._browser.call("(() => window.miniwobAgent?.forget?.())")
+        self._browser.driver.get("about:blank")
 
     def _await_next_page(self) -> bool:
         """Wait for the page that is about to come; True if the trial has begun on it."""

@@ -333,20 +333,31 @@ def test_what_leads_nowhere_is_remarked_and_leaves_the_page_as_it_is(pages):
 
 
 def test_nothing_of_a_page_reaches_the_next_item(pages, page):
+    pages.write(
+        worker_js="",
+        frame_html="<script>navigator.serviceWorker.register('worker.js').catch(() => 0)</script>",
+    )
     body = """
-        <p id="shown"></p><button>Go</button>
+        <p id="shown"></p><button>Go</button><iframe src="frame.html"></iframe>
         <script>
           window.task = {
             goal: "Look.",
             async setup() {
               const found = [document.cookie, localStorage.length, sessionStorage.length,
-                window.name, (await indexedDB.databases()).length, (await caches.keys()).length];
+                window.name, (await indexedDB.databases()).length, (await caches.keys()).length,
+                (await navigator.serviceWorker.getRegistrations()).length];
               document.getElementById("shown").textContent = found;
               document.cookie = "a=1";
               localStorage.a = sessionStorage.a = window.name = "1";
               await caches.open("a");
               await new Promise((resolve) => { indexedDB.open("a").onsuccess = resolve; });
               window.onbeforeunload = () => "stay";
+              for (const type of ["pagehide", "unload", "visibilitychange"]) {
+                addEventListener(type, () => {
+                  document.cookie = localStorage[type] = sessionStorage[type] = `${type}=1`;
+                  caches.open(type);
+                }, true);
+              }
             },
             reward: () => 0,
           };
@@ -358,7 +369,7 @@ def test_nothing_of_a_page_reaches_the_next_item(pages, page):
     pages.browser.driver.switch_to.window(pages.browser.driver.window_handles[0])
     again = env.reset()
     assert again == first
-    assert texts(again)[0] == ",0,0,,0,0"
+    assert texts(again)[0] == ",0,0,,0,0,0"
     assert len(pages.browser.driver.window_handles) == 1
     shared = page("click-tab-2")
     seen = shared.reset()

@@ -2,6 +2,7 @@
 // know what they ask for and do not get. Nothing here is done on the package's pages.
 
 (() => {
+  const { OWN_HOST } = Constants;
   const { own, HANDED, remark, shownError } = Visit;
   const { plainSend } = Requests;
   const { handOver } = Judgement;
@@ -75,13 +76,6 @@
     }, true);
     // Nobody is there to be asked before the page is left.
     window.addEventListener("beforeunload", (event) => event.stopImmediatePropagation(), true);
-    if (navigator.serviceWorker) {
-      ServiceWorkerContainer.prototype.register = (script) => {
-        remark(`a service worker was refused: ${script}`);
-        return Promise.reject(new DOMException("service workers are refused", "SecurityError"));
-      };
-    }
-
     window.addEventListener("securitypolicyviolation", ({ blockedURI, effectiveDirective }) => {
       remark(`asked for what is not in the folder: ${blockedURI} (${effectiveDirective})`);
     }, true);
@@ -92,5 +86,12 @@
     window.addEventListener("unhandledrejection", ({ reason }) => {
       remark(`a promise was rejected: ${shownError(reason)}`);
     }, true);
+  }
+
+  if (location.host === OWN_HOST && navigator.serviceWorker) { // in frames, too
+    ServiceWorkerContainer.prototype.register = (script) => {
+      remark(`a service worker was refused: ${script}`);
+      return Promise.reject(new DOMException("service workers are refused", "SecurityError"));
+    };
   }
 })();
