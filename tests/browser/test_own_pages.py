@@ -112,6 +112,31 @@ class TestDeclaredTask:
         env, seen = pages.show(body)
         assert texts(click(env, seen, "Ask").observation)[-1] == "one,two"
 
+    @pytest.mark.parametrize(
+        "request_",
+        [
+            "x.open('GET', 'http://example.org/', false); x.send()",
+            "x.open('GET', '1.txt'); x.send(); x.open('GET', '1.txt'); x.send()",
+            "x.open('GET', '1.txt'); x.send(); x.open('GET', '1.txt')",
+            "x.open('GET', '1.txt'); x.send(); x.send()",
+            "x.open('GET', '1.txt', false); x.send(); x.open('GET', '1.txt'); x.send()",
+            "x.open('GET', '1.txt'); x.send(); x.abort()",
+        ],
+    )
+    def test_a_request_that_ends_without_an_event_is_not_waited_for(self, pages, request_):
+        body = f"""
+            <button onclick="try {{ ask(new XMLHttpRequest()) }} catch {{ }} done()">Ask</button>
+            <p id="shown"></p>
+            <script>
+              const task = {{ goal: "Ask.", reward: () => 0 }};
+              const ask = (x) => {{ {request_} }};
+              const done = () => {{ document.getElementById("shown").textContent = "asked" }};
+            </script>
+        """
+        pages.write(**{"1_txt": "one"})
+        env, seen = pages.show(body)
+        assert texts(click(env, seen, "Ask").observation)[-1] == "asked"
+
 
 CORE_PAGE = """
     <script src="/core/core.js"></script><link rel="stylesheet" href="../core/core.css">

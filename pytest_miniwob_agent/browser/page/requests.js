@@ -29,15 +29,27 @@ const Requests = (() => {
       last = response.then(over, over);
       return response;
     };
+    const sent = new Set(); // requests that are under way
+    const end = (request) => sent.delete(request) && over();
+    const { open: plainOpen } = XMLHttpRequest.prototype;
+    XMLHttpRequest.prototype.open = function (...args) {
+      plainOpen.apply(this, args);
+      end(this); // what was under way is given up, without an event
+    };
     XMLHttpRequest.prototype.send = function (...args) {
       count++;
-      open++;
-      this.addEventListener("loadend", over, { once: true });
+      const first = !sent.has(this);
+      if (first) {
+        open++;
+        sent.add(this);
+        this.addEventListener("loadend", () => end(this), { once: true });
+      }
+      let going = false;
       try {
-        return plainSend.apply(this, args);
-      } catch (error) { // it was not sent, or did not get through while the page waited
-        if (this.readyState !== XMLHttpRequest.DONE) over();
-        throw error;
+        plainSend.apply(this, args);
+        going = this.readyState !== XMLHttpRequest.DONE;
+      } finally { // one that is waited for may fail without an event
+        if (first && !going) end(this);
       }
     };
   }
