@@ -9,7 +9,7 @@ import contextlib
 import json
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from selenium.common.exceptions import JavascriptException, TimeoutException, WebDriverException
@@ -25,6 +25,9 @@ DIRECT: dict[str, Any] = {"http_proxy_host": "unused", "http_no_proxy": ["*"]}
 """Further ones, to use no proxy of the environment: the exceptions only count beside a proxy."""
 
 
+PATIENCE = 2.0
+"""Real seconds after which a browser that is silent may be gone."""
+
 LOST = {
     "Inspector.targetCrashed": "the page crashed",
     "Target.detachedFromTarget": "the window was closed",
@@ -35,10 +38,13 @@ LOST = {
 class DevTools:
     """The page of a window, by a WebSocket to its browser; `attach` comes first."""
 
-    def __init__(self, socket: WebSocket, timeout: float) -> None:
+    def __init__(
+        self, socket: WebSocket, timeout: float, is_gone: Callable[[], bool] = lambda: False
+    ) -> None:
         self.timeout = timeout
         """Real seconds that the answers to commands may take."""
         self._socket = socket
+        self._is_gone = is_gone  # True where no answer will come; asked while one is awaited
         self._mutex = threading.Lock()  # a page that is handed over is read in several threads
         self._last = 0
         self._session: str | None = None
@@ -76,8 +82,7 @@ class DevTools:
                 self._socket.send(json.dumps(message))
             answers: dict[int, dict[str, Any]] = {}
             while len(answers) < len(commands):
-                self._socket.settimeout(max(0.001, end - time.monotonic()))
-                answer = json.loads(self._socket.recv())
+                answer = self._receive(end)
                 if answer.get("id", 0) >= first:  # not one of commands that were given up
                     answers[answer["id"]] = answer
                 elif lost := LOST.get(answer.get("method", "")):
@@ -91,6 +96,21 @@ class DevTools:
             if "error" in answer:
                 raise WebDriverException(answer["error"]["message"])
         return [answer["result"] for answer in ordered]
+
+    def _receive(self, end: float) -> dict[str, Any]:
+        """Return the next message, which may come until `end`."""
+        while True:
+            left = end - time.monotonic()
+            self._socket.settimeout(max(0.001, min(left, PATIENCE)))
+            try:
+                message: dict[str, Any] = json.loads(self._socket.recv())
+            except WebSocketTimeoutException:
+                if left <= PATIENCE:
+                    raise
+                if self._is_gone():
+                    raise WebDriverException("the browser does not answer") from None
+            else:
+                return message
 
     def evaluate(self, function: str, *values: Any) -> Any:
         """Call a function of the page, such as `miniwobAgent.read`, and return its result.

@@ -151,6 +151,14 @@ class GridLauncher:
             with contextlib.suppress(*_FAILURES):
                 driver.quit()
 
+    def is_gone(self) -> bool:
+        """Ask the Grid for the session; True where it has none any more."""
+        try:
+            _ = self._driver and self._driver.window_handles
+        except _FAILURES:
+            return True
+        return False
+
     def explain(self, error: BaseException) -> str:
         """Return the error of a session, and its likely reason."""
         text = self._clean(error)
@@ -159,9 +167,7 @@ class GridLauncher:
                 f"{text}: the node can't reach the pages, which this machine serves as "
                 f"{self.serving().name}; name it as nodes reach it with --miniwob-serve"
             )
-        try:
-            _ = self._driver and self._driver.window_handles
-        except _FAILURES:
+        if self.is_gone():
             return (
                 f"{text}. The session on the Grid is gone: its node or the Grid has ended, or it "
                 "was idle for longer than the node's --session-timeout"

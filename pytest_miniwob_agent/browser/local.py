@@ -198,6 +198,10 @@ class LocalLauncher:
             # Otherwise the service would try to stop it again when it is collected.
             driver.service.process = None  # type: ignore[assignment]
 
+    def is_gone(self) -> bool:
+        """False: a browser that dies here closes its connection."""
+        return False
+
     def explain(self, error: BaseException) -> str:
         """The reason for an error of a browser that ran, in a line without secrets."""
         return first_line(error)

@@ -139,7 +139,9 @@ class Browser:
     def _start(self) -> tuple[webdriver.Remote, DevTools]:
         driver = self._launcher.start(self.options(), self.timeout)
         try:
-            devtools = DevTools(self._launcher.connect(driver), self.timeout)
+            devtools = DevTools(
+                self._launcher.connect(driver), self.timeout, self._launcher.is_gone
+            )
             self._session = driver, devtools
             devtools.attach(driver.current_window_handle)
             devtools.send(

@@ -24,11 +24,6 @@ CASE = Case("click-menu-2", "other", 1)
 RUN = """
     import pytest
 
-    @pytest.fixture
-    def miniwob_environment(miniwob_browser, miniwob_environment):
-        miniwob_browser.devtools.timeout = 2  # of the first session
-        return miniwob_environment
-
     @pytest.mark.miniwob("click-menu-2", seeds=[1, 2], trials=1)
     def test_runs(miniwob_episode): pass
 """
@@ -80,7 +75,6 @@ def test_pages_come_from_this_machine_alone(on_grid, grid, raw_server, monkeypat
     lost = MiniwobEnvironment(on_grid(serve=HostPort("no-such-host.invalid", 0)), CASE)
     with pytest.raises(BrowserLost, match=r"net::ERR_NAME_NOT_RESOLVED.* --miniwob-serve$"):
         lost.reset()
-    browser.devtools.timeout = 0.5
     grid.end(browser.driver.session_id)
     with pytest.raises(BrowserLost, match="The session on the Grid is gone: its node or the"):
         env.step(Click(1))
