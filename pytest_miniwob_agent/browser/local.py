@@ -116,6 +116,13 @@ def find_driver(browser: str) -> str:
     )
 
 
+class _Service(webdriver.ChromeService):
+    """The driver's process, which is ended by a signal."""
+
+    def send_remote_shutdown_command(self) -> None:
+        """Send nothing: selenium would ask the proxy of `HTTP_PROXY` to pass it on."""
+
+
 class LocalLauncher:
     """Starts Chromium on this machine, one at a time. It does not outlive this process.
 
@@ -151,7 +158,7 @@ class LocalLauncher:
         left_out = () if self._headed else SCREENS
         env = {name: value for name, value in os.environ.items() if name not in left_out}
         try:
-            service = webdriver.ChromeService(
+            service = _Service(
                 driver_path,
                 env={**env, "TMPDIR": folder, "FONTCONFIG_FILE": _font_settings(folder)},
                 popen_kw={"process_group": self._watchdog.group},  # Ctrl-C does not reach it there

@@ -116,6 +116,17 @@ def test_a_screen_that_is_gone_does_not_matter_without_a_window(page, start_brow
     assert page("click-test", browser=start_browser(timeout=5)).reset().elements
 
 
+def test_no_proxy_is_asked_where_a_browser_starts_and_ends(
+    page, start_browser, raw_server, monkeypatch
+):
+    for name in ("HTTP_PROXY", "http_proxy"):
+        monkeypatch.setenv(name, raw_server.url)
+    browser = start_browser()
+    page("click-test", browser=browser).reset()
+    browser.close()
+    assert raw_server.requests == 0
+
+
 def test_after_a_failure_the_next_page_gets_a_new_browser(page, start_browser):
     """What happens where browser or driver are killed is tested with items."""
     browser = start_browser()
