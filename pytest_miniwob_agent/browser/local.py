@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 from urllib.request import ProxyHandler, build_opener
@@ -116,6 +117,10 @@ def find_driver(browser: str) -> str:
     )
 
 
+DIED = re.compile("exited|crashed|not reachable|DevToolsActivePort|disconnected")
+"""What the driver says of a browser that died while it started."""
+
+
 class _Service(webdriver.ChromeService):
     """The driver's process, which is ended by a signal."""
 
@@ -151,29 +156,50 @@ class LocalLauncher:
             options.add_argument("--no-sandbox")  # Chromium refuses to sandbox itself for root
 
     def start(self, options: webdriver.ChromeOptions, timeout: float) -> webdriver.Chrome:
-        """Start a browser with complete options; it may take `timeout` real seconds to answer."""
-        driver_path = find_driver(options.binary_location)
+        """Start a browser with complete options; it may take `timeout` real seconds to answer.
+
+        One that dies while it starts, as where memory is short, is started a second time.
+        """
+        for again in (True, False):
+            try:
+                driver = self._start(options)
+                break
+            except (WebDriverException, OSError) as error:
+                if not (again and DIED.search(first_line(error))):
+                    raise self._not_started(options, error) from error
+        client = driver.command_executor.client_config  # type: ignore[union-attr]
+        client.timeout = timeout + 5  # after the driver's own
+        return driver
+
+    def _start(self, options: webdriver.ChromeOptions) -> webdriver.Chrome:
         self._watchdog = Watchdog()
         folder = self._watchdog.folder
         left_out = () if self._headed else SCREENS
         env = {name: value for name, value in os.environ.items() if name not in left_out}
         try:
             service = _Service(
-                driver_path,
+                find_driver(options.binary_location),
                 env={**env, "TMPDIR": folder, "FONTCONFIG_FILE": _font_settings(folder)},
                 popen_kw={"process_group": self._watchdog.group},  # Ctrl-C does not reach it there
             )
             self._driver = webdriver.Chrome(options=options, service=service)
-        except (WebDriverException, OSError) as error:
+        except BaseException:
             self.kill()
-            raise BrowserError(
-                f"{options.binary_location} did not start: {first_line(error)}. {driver_path} "
-                f"must be of the same version: {DRIVER_HINT}, or name another browser with "
-                "--miniwob-browser PATH"
-            ) from error
-        client = self._driver.command_executor.client_config  # type: ignore[union-attr]
-        client.timeout = timeout + 5  # after the driver's own
+            raise
         return self._driver
+
+    def _not_started(self, options: webdriver.ChromeOptions, error: Exception) -> BrowserError:
+        browser, why = (
+            options.binary_location,
+            first_line(error).partition("; For documentation")[0],
+        )
+        hint = (
+            f"{find_driver(browser)} must be of the same version: {DRIVER_HINT}, or name another "
+            "browser with --miniwob-browser PATH"
+        )
+        if DIED.search(why):
+            hint = f"To see why, start it by hand: {browser} --headless --no-sandbox --dump-dom"
+        return BrowserError(f"{browser} did not start: {why.rstrip('.')}. {hint}")
 
     def connect(self, driver: webdriver.Remote) -> WebSocket:
         """Open a WebSocket to the browser of a driver, for its protocol (`DevTools`)."""

@@ -102,7 +102,7 @@ def test_a_browser_that_does_not_start_or_can_not_be_reached_is_an_error(
     page, start_browser, raw_server
 ):
     broken = start_browser(path="/bin/false")
-    with pytest.raises(BrowserError, match=r"/bin/false did not start: .* same version: .*"):
+    with pytest.raises(BrowserError, match=r"/bin/false did not start: .* by hand: /bin/false --h"):
         page("click-button", browser=broken).reset()
     options = {"debuggerAddress": urlsplit(raw_server.url).netloc}
     driver = SimpleNamespace(capabilities={"browserName": "chrome", "goog:chromeOptions": options})
@@ -114,6 +114,17 @@ def test_a_screen_that_is_gone_does_not_matter_without_a_window(page, start_brow
     for name in ("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY"):
         monkeypatch.setenv(name, ":77")
     assert page("click-test", browser=start_browser(timeout=5)).reset().elements
+
+
+def test_a_browser_that_dies_while_it_starts_is_started_again(page, start_browser, tmp_path):
+    path = tmp_path / "chromium-headless-shell"
+    path.write_text(
+        f"#!/bin/sh\ntest -e {tmp_path}/died || {{ touch {tmp_path}/died; exit 1; }}\n"
+        f'exec {find_browser()} "$@"\n'
+    )
+    path.chmod(0o755)
+    assert page("click-test", browser=start_browser(path=str(path))).reset().elements
+    assert (tmp_path / "died").exists()
 
 
 def test_no_proxy_is_asked_where_a_browser_starts_and_ends(
