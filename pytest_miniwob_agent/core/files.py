@@ -6,6 +6,8 @@ import os
 import tempfile
 from pathlib import Path
 
+from pytest_miniwob_agent.core.text import sanitize
+
 
 def write_atomically(path: Path, content: str | bytes, *, durable: bool = False) -> None:
     """Write a file so that no reader and no crash finds half of it; makes the folder if needed.
@@ -55,6 +57,6 @@ def shown_from_here(path: Path) -> Path:
 
 
 def display_path(path: Path) -> Path:
-    """The path to show: relative to the working directory if it is below that."""
+    """The path to show: relative to the working directory if it is below that, and harmless."""
     here = Path.cwd()
-    return path.relative_to(here) if path.is_relative_to(here) else path
+    return Path(sanitize(path.relative_to(here) if path.is_relative_to(here) else path))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pytest_miniwob_agent.core.files import check_writable, write_atomically
+from pytest_miniwob_agent.core.files import check_writable, display_path, write_atomically
 
 
 @pytest.mark.parametrize(
@@ -44,3 +44,10 @@ def test_a_file_that_can_be_written_is_left_as_it_is(tmp_path):
     assert path.read_text() == "old"
     with pytest.raises(FileExistsError):
         check_writable(path / "below")
+
+
+def test_a_hostile_name_of_a_file_is_shown_as_one_harmless_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shown = str(display_path(tmp_path / "a\n::error::b\x1b[31m.yaml"))
+    assert shown == "a : :error::b [31m.yaml"
+    assert display_path(tmp_path / "a  b.yaml").name == "a  b.yaml"

@@ -62,8 +62,8 @@ def load_cassette(path: Path) -> tuple[list[Call], dict[str, Any]]:
     except (ValueError, IsADirectoryError, yaml.YAMLError) as error:
         problem = " ".join(str(error).split()).replace('in "<unicode string>", line', "in line")
         raise CassetteError(
-            f"{path}: not a readable cassette: {problem}. Restore the file (git checkout), or "
-            "delete it and record the item again"
+            f"{display_path(path)}: not a readable cassette: {problem}. Restore the file (git "
+            "checkout), or delete it and record the item again"
         ) from None
     metadata = serializer.data
     origins = [dict(interaction.get("call", {})) for interaction in metadata.pop("interactions")]
@@ -89,8 +89,8 @@ def write_cassette(path: Path, calls: Sequence[Call], **metadata: Any) -> None:
     for number, call in enumerate(calls, start=1):
         if found := call.secrets:
             raise CassetteError(
-                f"{path} was not written: call {number} holds what looks like a secret "
-                f"({found[0].kind})"
+                f"{display_path(path)} was not written: call {number} holds what looks like a "
+                f"secret ({found[0].kind})"
             )
     text = dump_cassette(calls, **metadata)
     try:
