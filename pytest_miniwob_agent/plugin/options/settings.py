@@ -185,7 +185,8 @@ class Settings:
     )
     baseline: Path | str | None = option(
         "results to compare this run with, written by --miniwob-results: a file, git:REF for that "
-        "file as it was at a commit, or git:REF:PATH",
+        "file as it was at a commit, or git:REF:PATH; of a file that this run writes, the "
+        "committed version",
         parse=parse_baseline,
         metavar="FILE",
         whole_run=True,
