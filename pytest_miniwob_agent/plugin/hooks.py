@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Generator, Sequence
 from typing import Any
 
 import pytest
 
 from pytest_miniwob_agent.core.outcome import Outcome
+from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.plugin.items import collection
 from pytest_miniwob_agent.plugin.items import report as item_report
 from pytest_miniwob_agent.plugin.options import reading
@@ -83,6 +85,14 @@ def pytest_runtest_makereport(
     report = yield
     item_report.attach_outcome(item, call, report)
     return report
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_warning_recorded(warning_message: warnings.WarningMessage) -> None:
+    """Leave keys out of a warning, before it is shown or sent by a worker."""
+    text = str(warning_message.message)
+    if (shown := redact(text)) != text:
+        warning_message.message = warning_message.category(shown)
 
 
 @pytest.hookimpl(wrapper=True)

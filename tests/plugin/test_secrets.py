@@ -134,3 +134,26 @@ def test_a_page_with_a_key_is_shown_without_it(one_item):
     assert KEY not in everything + str(result.stdout)
     page = (one_item.path / "report/data/items/n-screen-n-step/click-menu-2/1.js").read_text()
     assert "Save\\t[key of a model server]" in page
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n1"])
+def test_a_key_in_a_warning_or_a_reason_is_not_shown(one_item, workers):
+    one_item.makeconftest(FAKE_PAGE)
+    one_item.makepyfile(
+        """
+        import warnings
+        import pytest
+
+        KEY = "gsk_" + "aB3z" * 13
+
+        @pytest.mark.miniwob("click-menu-2", seeds=[1])
+        def test_solves(miniwob_environment):
+            warnings.warn(f"the key is {KEY}")
+            pytest.xfail(f"the key is {KEY}")
+        """
+    )
+    output = ("-rA", "-Wdefault", "--junitxml=junit.xml", workers)
+    result = one_item.run_item(None, *output, record="none")
+    result.assert_outcomes(xfailed=1, warnings=1)
+    assert str(result.stdout).count("the key is [key of a model server]") == 2
+    assert KEY not in str(result.stdout) + stored_in(one_item)

@@ -51,7 +51,7 @@ def _is_failed_check(call: pytest.CallInfo[None]) -> bool:
 def attach_outcome(item: pytest.Item, call: pytest.CallInfo[None], report: Any) -> None:
     """Give the item's outcome to its last report of set-up or call, as `report.miniwob`.
 
-    Pytest's own parts of each report of the item, its failure, captured output and log, are
+    Pytest's own parts of each report of the item, its failure, reason, captured output and log, are
     redacted.
     """
     run = item.stash.get(RUN, None)
@@ -66,6 +66,8 @@ def attach_outcome(item: pytest.Item, call: pytest.CallInfo[None], report: Any) 
     known = settings_of(item.config).sent_only_texts
     report.longrepr = redact(report.longrepr, known)
     report.sections = redact(report.sections, known)
+    if hasattr(report, "wasxfail"):
+        report.wasxfail = redact(report.wasxfail, known)
 
 
 def _attach(item: pytest.Item, call: pytest.CallInfo[None], report: Any, outcome: Outcome) -> None:
