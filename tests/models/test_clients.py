@@ -3,6 +3,7 @@
 import json
 import re
 import threading
+import time
 
 import pytest
 import yaml
@@ -258,6 +259,24 @@ def test_a_server_of_the_item_takes_calls_of_models_with_any_key_and_nothing_els
     monkeypatch.delenv("OPENAI_API_KEY")
     agents.run("Server", record="none").assert_outcomes(passed=1)
     assert len(server.paths) == 4
+
+
+def test_with_a_limit_of_money_a_worker_makes_one_call_at_a_time(agents):
+    """As those that are under way when it is reached add to it."""
+    under_way, lock = [0, 0], threading.Lock()
+
+    def answer(prompt):
+        with lock:
+            under_way[0] += 1
+            under_way[1] = max(under_way)
+        time.sleep(0.02)
+        with lock:
+            under_way[0] -= 1
+        return "an answer"
+
+    agents.server.reply = answer
+    agents.run("Async", "--miniwob-max-cost=5", "--miniwob-prices=m 1 1").assert_outcomes(passed=1)
+    assert under_way == [0, 1]
 
 
 REFUSED = """

@@ -153,12 +153,14 @@ class ItemRun:
             if recording.live and self._state.shared is not None:
                 from pytest_miniwob_agent.models.budget import Budget
 
+                # What is under way when the cost is reached adds to it.
+                workers = getattr(self._item.config, "workerinput", {}).get("workercount", 1)
                 budget = Budget(
                     self._state.shared,
                     calls=settings.max_calls,
                     cost=settings.max_cost,
                     price=settings.price,
-                    concurrency=settings.concurrency,
+                    concurrency=settings.concurrency or (workers if settings.max_cost else None),
                 )
 
             def connect() -> LiveModel:

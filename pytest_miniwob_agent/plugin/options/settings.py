@@ -172,7 +172,8 @@ class Settings:
         ini_type="linelist",
     )
     concurrency: int | None = option(
-        "at most N model calls at a time, over all workers (default: one per worker)",
+        "at most N model calls at a time, over all workers (default: as many as the agents make, "
+        "and with --miniwob-max-cost one per worker)",
         parse=parse_count,
         metavar="N",
     )
