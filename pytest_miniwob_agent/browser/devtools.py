@@ -38,9 +38,7 @@ LOST = {
 class DevTools:
     """The page of a window, by a WebSocket to its browser; `attach` comes first."""
 
-    def __init__(
-        self, socket: WebSocket, timeout: float, is_gone: Callable[[], bool] = lambda: False
-    ) -> None:
+    def __init__(self, socket: WebSocket, timeout: float, is_gone: Callable[[], bool]) -> None:
         self.timeout = timeout
         """Real seconds that the answers to commands may take."""
         self._socket = socket

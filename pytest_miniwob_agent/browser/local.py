@@ -160,25 +160,36 @@ class LocalLauncher:
 
         One that dies while it starts, as where memory is short, is started a second time.
         """
+        browser = options.binary_location
+        driver_path = find_driver(browser)
         for again in (True, False):
             try:
-                driver = self._start(options)
+                driver = self._start(options, driver_path)
                 break
             except (WebDriverException, OSError) as error:
-                if not (again and DIED.search(first_line(error))):
-                    raise self._not_started(options, error) from error
+                why = first_line(error).partition("; For documentation")[0].rstrip(".")
+                died = DIED.search(why)
+                if died and again:
+                    continue
+                hint = (
+                    f"To see why, start it by hand: {browser} --headless --no-sandbox --dump-dom"
+                    if died
+                    else f"{driver_path} must be of the same version: {DRIVER_HINT}, or name "
+                    "another browser with --miniwob-browser PATH"
+                )
+                raise BrowserError(f"{browser} did not start: {why}. {hint}") from error
         client = driver.command_executor.client_config  # type: ignore[union-attr]
         client.timeout = timeout + 5  # after the driver's own
         return driver
 
-    def _start(self, options: webdriver.ChromeOptions) -> webdriver.Chrome:
+    def _start(self, options: webdriver.ChromeOptions, driver_path: str) -> webdriver.Chrome:
         self._watchdog = Watchdog()
         folder = self._watchdog.folder
         left_out = () if self._headed else SCREENS
         env = {name: value for name, value in os.environ.items() if name not in left_out}
         try:
             service = _Service(
-                find_driver(options.binary_location),
+                driver_path,
                 env={**env, "TMPDIR": folder, "FONTCONFIG_FILE": _font_settings(folder)},
                 popen_kw={"process_group": self._watchdog.group},  # Ctrl-C does not reach it there
             )
@@ -187,19 +198,6 @@ class LocalLauncher:
             self.kill()
             raise
         return self._driver
-
-    def _not_started(self, options: webdriver.ChromeOptions, error: Exception) -> BrowserError:
-        browser, why = (
-            options.binary_location,
-            first_line(error).partition("; For documentation")[0],
-        )
-        hint = (
-            f"{find_driver(browser)} must be of the same version: {DRIVER_HINT}, or name another "
-            "browser with --miniwob-browser PATH"
-        )
-        if DIED.search(why):
-            hint = f"To see why, start it by hand: {browser} --headless --no-sandbox --dump-dom"
-        return BrowserError(f"{browser} did not start: {why.rstrip('.')}. {hint}")
 
     def connect(self, driver: webdriver.Remote) -> WebSocket:
         """Open a WebSocket to the browser of a driver, for its protocol (`DevTools`)."""
