@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,7 +13,7 @@ import pytest
 from pytest_miniwob_agent.core.data import canonical_json, digest
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.events import Called
-from pytest_miniwob_agent.core.files import check_writable, display_path
+from pytest_miniwob_agent.core.files import check_writable, display_path, shown_from_here
 from pytest_miniwob_agent.core.outcome import Change, Earlier, Outcome
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import counted
@@ -89,21 +88,26 @@ def load_baseline(settings: Settings) -> Baseline | None:
     """
     if not settings.baseline and not settings.results:
         return None
-    from pytest_miniwob_agent.results.file import read_results
+    from pytest_miniwob_agent.results.file import parse_results, read_results
     from pytest_miniwob_agent.results.gate import Gate
+    from pytest_miniwob_agent.results.git import read_at_commit
 
     gate = Gate.parse(settings.gate)
     source, beside = settings.baseline, settings.baseline_file
     if source is None:
         return None
     if isinstance(source, Path):
+        name = shown_from_here(source)
         if source == settings.results:
-            with suppress(UsageError):
-                return Baseline(read_results(f"git:HEAD:{display_path(source)}"), gate)
-            if not source.exists():
-                return None
-        source = display_path(source)
-    return Baseline(read_results(source, beside=beside and display_path(beside)), gate)
+            try:
+                committed = read_at_commit("HEAD", source)
+            except UsageError:
+                if not source.exists():
+                    return None
+            else:
+                return Baseline(parse_results(committed, f"git:HEAD:{name}"), gate)
+        source = name
+    return Baseline(read_results(source, beside=beside and shown_from_here(beside)), gate)
 
 
 def shard_of(config: pytest.Config, state: State) -> Shard | None:
