@@ -92,7 +92,7 @@ def pytest_warning_recorded(warning_message: warnings.WarningMessage) -> None:
     """Leave keys out of a warning, before it is shown or sent by a worker."""
     text = str(warning_message.message)
     if (shown := redact(text)) != text:
-        warning_message.message = warning_message.category(shown)
+        warning_message.message = shown
 
 
 @pytest.hookimpl(wrapper=True)
