@@ -119,7 +119,7 @@ class Call:
         """The request and the response as one text, equal for equal calls."""
         return self.key + canonical_json(self.answer)
 
-    @property
+    @cached_property
     def secrets(self) -> list[Secret]:
         """What looks like a secret in it; of a stream also where its events add up to one."""
         events = read_events(self.answer) if isinstance(self.answer, str) else []
