@@ -41,6 +41,8 @@ class DevTools:
     def __init__(self, socket: WebSocket, timeout: float, is_gone: Callable[[], bool]) -> None:
         self.timeout = timeout
         """Real seconds that the answers to commands may take."""
+        self.dragged: dict[str, Any] | None = None
+        """What the browser is about to drag, where drags are intercepted."""
         self._socket = socket
         self._is_gone = is_gone  # True where no answer will come; asked while one is awaited
         self._mutex = threading.Lock()  # a page that is handed over is read in several threads
@@ -83,6 +85,8 @@ class DevTools:
                 answer = self._receive(end)
                 if answer.get("id", 0) >= first:  # not one of commands that were given up
                     answers[answer["id"]] = answer
+                elif answer.get("method") == "Input.dragIntercepted":
+                    self.dragged = answer["params"]["data"]
                 elif lost := LOST.get(answer.get("method", "")):
                     raise WebDriverException(lost)
         except WebSocketTimeoutException:

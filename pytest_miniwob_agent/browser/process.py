@@ -19,6 +19,7 @@ from urllib3.exceptions import HTTPError
 from websocket import WebSocket
 
 from pytest_miniwob_agent.browser.devtools import Command, DevTools
+from pytest_miniwob_agent.browser.dragging import Dragging, is_drag
 from pytest_miniwob_agent.browser.local import LocalLauncher
 from pytest_miniwob_agent.browser.page import page_script
 from pytest_miniwob_agent.browser.pages import HOST, ORIGIN, OWN_HOST, OWN_ORIGIN, PageServer
@@ -121,6 +122,7 @@ class Browser:
         self.timeout = timeout
         self._session: tuple[webdriver.Remote, DevTools] | None = None
         self._used = False  # since the pointer was taken away
+        self._dragging: Dragging | None = None
         self.before_next_page: Callable[[], None] | None = None
         """Called once by a page of your own, before the next page is loaded."""
         self.held: set[str] = set()
@@ -183,6 +185,10 @@ class Browser:
         for step in steps:
             if isinstance(step, ActionChains):
                 step.perform()
+            elif self._dragging or is_drag(step):
+                self._dragging = self._dragging or Dragging(self.devtools)
+                if self._dragging.send(step):
+                    self._dragging = None
             else:
                 self.devtools.send(*step)
         if self._headed:
@@ -271,7 +277,7 @@ class Browser:
         """End the browser and its driver, in any state: by force, or first in order."""
         if self._session is not None:
             self._session[1].close()
-        self._session = None
+        self._session = self._dragging = None
         self._used = False
         self.before_next_page = None
         self.held.clear()

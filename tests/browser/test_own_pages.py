@@ -6,7 +6,7 @@ from textwrap import dedent
 import pytest
 
 from pytest_miniwob_agent.browser.environment import open_environment
-from pytest_miniwob_agent.core.actions import Click, Wait
+from pytest_miniwob_agent.core.actions import Click, Drag, Wait
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import PageError
 from pytest_miniwob_agent.tasks.pages import Catalogue
@@ -63,6 +63,34 @@ CHOICE = """
       };
     </script>
 """
+
+
+BOARD = """
+    <p id="card" draggable="true" style="width: 80px">Card</p>
+    <div id="done" style="width: 120px; height: 80px; background: #ddd">Done</div>
+    <p id="heard"></p>
+    <script>
+      const [card, done] = ["card", "done"].map((id) => document.getElementById(id));
+      card.ondragstart = (event) => event.dataTransfer.setData("text/plain", "Card");
+      card.ondragend = () => { heard.textContent += "dropped "; };
+      done.ondragover = (event) => event.preventDefault();
+      done.ondrop = (event) => done.append(` has ${event.dataTransfer.getData("text/plain")}`);
+      const task = {
+        goal: "Drag Card.",
+        reward: () => done.textContent === "Done has Card" && heard.textContent ? 1 : 0,
+      };
+    </script>
+"""
+
+
+def test_what_the_browser_drags_itself_always_arrives(pages):
+    pages.write(page_html=f"<!DOCTYPE html><body>{BOARD}</body>")
+    env = pages.open("page")
+    for _ in range(15):
+        ids = {element.text: element.id for element in env.reset().elements}
+        missed = env.step(Drag(ids["Card"], end=(30, 10))).observation
+        assert "dropped" in texts(missed)
+        assert env.step(Drag(ids["Card"], ids["Done"])).solved
 
 
 class TestDeclaredTask:
@@ -431,3 +459,21 @@ def test_a_built_site_of_modules_that_load_others_is_read_when_all_are_there(pag
     env = pages.open("site")
     assert texts(click(env, env.reset(), "About").observation) == ["/about"]
     assert env.remarks() == []
+
+
+def test_a_page_sees_what_is_drawn_before_it_is_read(pages):
+    body = """
+        <p id="size"></p><p id="sight"></p><p id="scrolled"></p>
+        <div id="list" style="height: 50px; overflow: auto"><p style="height: 500px">Long</p></div>
+        <button onclick="list.scrollTop = 100">Scroll</button>
+        <script>
+          const show = (id, text) => { document.getElementById(id).textContent = text; };
+          new ResizeObserver(() => show("size", "has a size")).observe(list);
+          new IntersectionObserver(() => show("sight", "is in sight")).observe(list);
+          list.onscroll = () => show("scrolled", `has scrolled by ${list.scrollTop}`);
+          const task = { goal: "Look.", reward: () => 0 };
+        </script>
+    """
+    env, seen = pages.show(body)
+    assert {"has a size", "is in sight"} < set(texts(seen))
+    assert "has scrolled by 100" in texts(click(env, seen, "Scroll").observation)

@@ -60,8 +60,14 @@ const Aim = (() => {
     return inViewport(middle) ? middle : null;
   };
 
+  // True if the browser drags something itself, since the mouse was pressed.
+  let drag = null;
+  window.addEventListener("mousedown", () => { drag = null; }, true);
+  window.addEventListener("dragstart", (event) => { drag = event; }, true);
+  const dragged = () => Boolean(drag && !drag.defaultPrevented);
+
   // The beginning of a text, for errors.
   const quote = (text) => `"${text.length > 80 ? `${text.slice(0, 80)}...` : text}"`;
 
-  return { aim, reach, quote };
+  return { aim, dragged, reach, quote };
 })();

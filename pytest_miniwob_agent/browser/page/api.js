@@ -12,7 +12,7 @@
   const { wait, follow } = Waiting;
   const { markup } = Html;
   const { beginInCore, beginOwn, judge, isOver, goalNow, visited } = Judgement;
-  const { aim, reach } = Aim;
+  const { aim, dragged, reach } = Aim;
   const { range } = Selecting;
   const { option } = Choosing;
   const { marked } = PageClipboard;
@@ -125,6 +125,7 @@
     sights,
     reach,
     aim,
+    dragged,
     range,
     option,
     marked,

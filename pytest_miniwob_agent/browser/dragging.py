@@ -1,0 +1,62 @@
+"""Drags that the browser carries out itself: of `draggable` elements, links, pictures and text.
+
+Chromium begins one soon after the page has heard of `dragstart`, and gives it up where the mouse's
+next event comes before that. So it is intercepted, and goes on by events of its own
+(https://chromedevtools.github.io/devtools-protocol/tot/Input/#method-dispatchDragEvent).
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from pytest_miniwob_agent.browser.devtools import Command, DevTools
+
+LONGEST = 1.0
+"""Real seconds to wait for a drag that the page has heard of."""
+
+
+def is_drag(step: list[Command]) -> bool:
+    """True if the mouse is moved with its button down."""
+    return any(params["type"] == "mouseMoved" and params["buttons"] for _, params in step)
+
+
+class Dragging:
+    """The events of the mouse from a press to its release, as those of a drag once one begins."""
+
+    def __init__(self, devtools: DevTools) -> None:
+        self._devtools = devtools
+        self._data: dict[str, Any] | None = None
+        """What is dragged, once the browser drags it."""
+        devtools.call("Input.setInterceptDrags", enabled=True)
+
+    def send(self, step: list[Command]) -> bool:
+        """Send events of the mouse; True once its button is up again."""
+        for method, params in step:
+            if self._data is None:
+                self._devtools.call(method, **params)
+            if params["type"] == "mouseMoved" and params["buttons"]:
+                if self._data is not None:
+                    self._drag("dragOver", params)
+                elif self._devtools.evaluate("miniwobAgent.ask", "dragged"):
+                    self._begin(params)
+            elif params["type"] == "mouseReleased":
+                if self._data is not None:
+                    self._drag("drop", params)
+                self._devtools.call("Input.setInterceptDrags", enabled=False)
+                return True
+        return False
+
+    def _begin(self, params: dict[str, Any]) -> None:
+        end = time.monotonic() + LONGEST
+        while (data := self._devtools.dragged) is None and time.monotonic() < end:
+            self._devtools.call("Input.setInterceptDrags", enabled=True)
+        self._data, self._devtools.dragged = data, None
+        if data is not None:
+            self._drag("dragEnter", params)
+            self._drag("dragOver", params)
+
+    def _drag(self, event: str, params: dict[str, Any]) -> None:
+        """Send an event of the drag, where the mouse is."""
+        where = {name: params[name] for name in ("x", "y", "modifiers")}
+        self._devtools.call("Input.dispatchDragEvent", type=event, data=self._data, **where)
