@@ -134,10 +134,7 @@ class MiniwobEnvironment:
         return str(html)
 
     def fonts(self) -> list[str]:
-        """The fonts with which the browser has drawn the page's text, by the names in their files.
-
-        A font that does not come from the page has " of this machine" behind its name.
-        """
+        """The fonts with which the browser has drawn the page's text, by the names in their files."""
         with self._browser.guard(f"asking for the fonts of {self._name}"):
             devtools = self._browser.devtools
             devtools.call("CSS.enable")
@@ -145,8 +142,7 @@ class MiniwobEnvironment:
             found = devtools.call("DOM.querySelectorAll", nodeId=root, selector="body *")
             ask = [("CSS.getPlatformFontsForNode", {"nodeId": node}) for node in found["nodeIds"]]
             fonts = [font for answer in devtools.send(*ask) for font in answer["fonts"]]
-        own = {True: "", False: " of this machine"}
-        return sorted({font["familyName"] + own[font["isCustomFont"]] for font in fonts})
+        return sorted({font["familyName"] for font in fonts})
 
     def look(
         self,

@@ -18,6 +18,7 @@ from urllib3.exceptions import HTTPError
 from websocket import WebSocket, WebSocketException, create_connection
 
 from pytest_miniwob_agent.browser.devtools import CONNECTION, DIRECT, first_line
+from pytest_miniwob_agent.browser.page import FAMILY, font_file
 from pytest_miniwob_agent.browser.pages import Serving
 from pytest_miniwob_agent.browser.watchdog import Watchdog
 from pytest_miniwob_agent.core.errors import BrowserError
@@ -60,9 +61,14 @@ FONTS = f"""<?xml version="1.0"?>
   <include ignore_missing="yes">{{machine}}</include>
   <match target="pattern">{GREY_LETTERS}</match>
   <match target="font">{GREY_LETTERS}</match>
+  <dir>{{fonts}}</dir>
+  <match target="scan">
+    <test name="file" compare="contains"><string>{{fonts}}</string></test>
+    <edit name="family" mode="assign"><string>{FAMILY}</string></edit>
+  </match>
 </fontconfig>
 """
-"""Settings of fontconfig, which include those of the machine."""
+"""Settings of fontconfig, which include those of the machine, with a folder for the pages' font."""
 
 
 def is_shell(path: str) -> bool:
@@ -239,14 +245,18 @@ class LocalLauncher:
 
 
 def _font_settings(folder: str) -> str:
-    """Write a file for `FONTCONFIG_FILE` that draws letters in grey and without hinting anywhere.
+    """Write a file for `FONTCONFIG_FILE`, which gives the browser the font of all text.
 
-    Text of the page keeps to its own outlines anyway (page/style.js), but text in drawings follows
-    fontconfig (https://fontconfig.pages.freedesktop.org/fontconfig/fontconfig-user.html), and a
-    headless shell has settings of its own.
+    It draws letters in grey and without hinting anywhere. Text of the page keeps to its own
+    outlines anyway (page/style.js), but text in drawings follows fontconfig
+    (https://fontconfig.pages.freedesktop.org/fontconfig/fontconfig-user.html), and a headless shell
+    has settings of its own.
     """
     machine = Path(os.environ.get("FONTCONFIG_FILE") or "fonts.conf")
     machine = Path(os.environ.get("FONTCONFIG_PATH") or "/etc/fonts") / machine
-    path = Path(folder, "fonts.conf")
-    path.write_text(FONTS.format(machine=escape(str(machine))), encoding="utf-8")
+    fonts, path = Path(folder, "fonts"), Path(folder, "fonts.conf")
+    fonts.mkdir()
+    shutil.copy(font_file(), fonts)
+    text = FONTS.format(machine=escape(str(machine)), fonts=escape(str(fonts)))
+    path.write_text(text, encoding="utf-8")
     return str(path)

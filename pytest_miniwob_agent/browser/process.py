@@ -21,7 +21,7 @@ from websocket import WebSocket
 from pytest_miniwob_agent.browser.devtools import Command, DevTools
 from pytest_miniwob_agent.browser.dragging import Dragging, is_drag
 from pytest_miniwob_agent.browser.local import LocalLauncher
-from pytest_miniwob_agent.browser.page import page_script
+from pytest_miniwob_agent.browser.page import FAMILY, HAS_FONT, page_script
 from pytest_miniwob_agent.browser.pages import HOST, ORIGIN, OWN_HOST, OWN_ORIGIN, PageServer
 from pytest_miniwob_agent.core.errors import BrowserLost
 
@@ -146,10 +146,11 @@ class Browser:
             )
             self._session = driver, devtools
             devtools.attach(driver.current_window_handle)
+            script = page_script(with_font=not devtools.evaluate(HAS_FONT, FAMILY))
             devtools.send(
                 *SETTINGS,
                 ("Page.enable", {}),
-                ("Page.addScriptToEvaluateOnNewDocument", {"source": page_script()}),
+                ("Page.addScriptToEvaluateOnNewDocument", {"source": script}),
                 ("Input.setIgnoreInputEvents", {"ignore": self._headed}),
             )
         except BaseException:

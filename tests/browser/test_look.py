@@ -1,9 +1,12 @@
 """Pictures for agents: marks, zoom and rulers, and a page that does not notice."""
 
+from contextlib import closing
+
 import pytest
 from drawn import opened
 
 from pytest_miniwob_agent import Case, Click, DragFrom, Limits, UsageError
+from pytest_miniwob_agent.browser import process
 from pytest_miniwob_agent.browser.environment import MAX_SIDE
 from pytest_miniwob_agent.core.observations import Element
 from pytest_miniwob_agent.episode import run_episode
@@ -35,6 +38,18 @@ def test_elements_that_show_are_marked_and_no_others(page, browser):
     names = {name for name, id_ in ids.items() if id_ in shot.marked}
     assert {"one", "two", "over", "flat"} <= names
     assert not names & {"between", "edge", "under", "low"}
+
+
+@pytest.mark.integration
+def test_all_is_the_same_where_the_font_comes_with_the_page(page, monkeypatch):
+    """As on a Grid and where there is no fontconfig."""
+    monkeypatch.setattr(process, "HAS_FONT", "(() => false)")
+    with closing(process.Browser()) as browser:
+        for task in ("email-inbox", "book-flight", "unicode-test", "draw-line"):
+            own, other = page(task), page(task, browser=browser)
+            assert own.reset(full=True) == other.reset(full=True)
+            assert own.look(whole=True).png == other.look(whole=True).png
+            assert "Roboto" in other.fonts()
 
 
 @pytest.mark.integration

@@ -53,9 +53,22 @@ FILES = (
 """The files in the order in which they run, before the task's own scripts."""
 
 
-@cache
-def page_script() -> str:
-    """The script that runs first in every new document, with the font of `font-roboto` in it.
+FAMILY = "miniwob-agent"
+"""The family of the font of all text: Roboto, from the `font-roboto` package."""
+
+HAS_FONT = """((family) => {
+  const pen = document.createElement("canvas").getContext("2d");
+  const width = (font) => {
+    pen.font = `100px ${font}`;
+    return pen.measureText("miniwob").width;
+  };
+  return width(`${family}, monospace`) !== width("monospace");
+})"""
+"""A function that returns True in a browser that finds a font of its argument's family."""
+
+
+def font_file() -> Path:
+    """The font of all text.
 
     Raises:
         BrowserError: the `font-roboto` package is not installed.
@@ -63,9 +76,21 @@ def page_script() -> str:
     spec = importlib.util.find_spec("font_roboto")
     if spec is None or spec.origin is None:
         raise BrowserError("the font-roboto package is not installed: pip install font-roboto")
-    font = (Path(spec.origin).parent / "files" / "Roboto-Regular.ttf").read_bytes()
+    return Path(spec.origin).parent / "files" / "Roboto-Regular.ttf"
+
+
+@cache
+def page_script(*, with_font: bool = True) -> str:
+    """The script that runs first in every new document.
+
+    Every document decodes a font that comes with the script: a tenth of a fresh start.
+
+    Raises:
+        BrowserError: as for `font_file`.
+    """
+    font = base64.b64encode(font_file().read_bytes()).decode() if with_font else ""
     constants = (
-        f'const Constants = {{ FONT: "{base64.b64encode(font).decode()}", EPOCH: {EPOCH_MS}, '
+        f'const Constants = {{ FAMILY: "{FAMILY}", FONT: "{font}", EPOCH: {EPOCH_MS}, '
         f'SETTLE: {SETTLE_MS}, OWN_HOST: "{OWN_HOST}" }};'
     )
     folder = Path(__file__).parent

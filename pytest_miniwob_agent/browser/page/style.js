@@ -1,18 +1,19 @@
 // The style of the page: one font for everything, nothing that moves by itself. `FONT` is a
-// TrueType file in Base64.
+// TrueType file in Base64, empty where the browser finds the font by itself.
 
 (() => {
-  const { FONT } = Constants;
+  const { FAMILY, FONT } = Constants;
 
-  const family = "miniwob-agent";
-  const bytes = Uint8Array.fromBase64 // many times faster; Chromium 140 and later
-    ? Uint8Array.fromBase64(FONT)
-    : Uint8Array.from(atob(FONT), (character) => character.charCodeAt(0));
-  // One face for all weights and styles: no bold or italic file, so no other metrics.
-  document.fonts.add(new FontFace(family, bytes.buffer, { weight: "1 1000" }));
+  if (FONT) {
+    const bytes = Uint8Array.fromBase64 // many times faster; Chromium 140 and later
+      ? Uint8Array.fromBase64(FONT)
+      : Uint8Array.from(atob(FONT), (character) => character.charCodeAt(0));
+    // One face for all weights and styles: no bold or italic file, so no other metrics.
+    document.fonts.add(new FontFace(FAMILY, bytes.buffer, { weight: "1 1000" }));
+  }
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(`* {
-  font-family: ${family} !important;
+  font-family: ${FAMILY} !important;
   font-synthesis: none !important;
   caret-color: transparent !important;
   transition: none !important;
