@@ -41,6 +41,7 @@ pointer is over it, as in `click-pie`: a click would never land. It is off."""
 FEATURES_OFF = (
     BOUNDARY_EVENTS,
     "BackForwardCache",  # would keep pages in memory to which nobody goes back
+    "DeferRendererTasksAfterInput",  # until the next frame, or for a tenth of a second
     "PreloadTopChromeWebUI",  # with the two of the address bar: a renderer for a window's own parts
     "RenderDocument",  # would make a frame anew for every page: a tenth of a fresh start
     "SpareRendererForSitePerProcess",  # all pages are of one site, which has its renderer
@@ -67,10 +68,13 @@ SWITCHES = (
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--hide-scrollbars",
     "--in-process-gpu",  # it draws in software anyway; a process less
+    # Pages are new, so that their scripts are mostly compiled in vain; ten times V8's numbers.
+    "--js-flags=--invocation-count-for-maglev=4000 --invocation-count-for-turbofan=30000",
     "--lang=en-US",
     "--no-default-browser-check",
     "--no-first-run",
     "--no-proxy-server",
+    "--run-all-compositor-stages-before-draw",  # a forced frame would lack parts of the page
     "--window-size=800,720",
 )
 
