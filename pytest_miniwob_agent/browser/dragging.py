@@ -1,8 +1,9 @@
-"""Drags that the browser carries out itself: of `draggable` elements, links, pictures and text.
+"""Drags of the mouse, also those that the browser carries out itself, as of `draggable` elements.
 
-Chromium begins one soon after the page has heard of `dragstart`, and gives it up where the mouse's
-next event comes before that. So it is intercepted, and goes on by events of its own
-(https://chromedevtools.github.io/devtools-protocol/tot/Input/#method-dispatchDragEvent).
+Chromium begins such a one soon after the page has heard of `dragstart`, and gives it up where the
+mouse's next event comes before that. So it is intercepted, and goes on by events of its own
+(https://chromedevtools.github.io/devtools-protocol/tot/Input/#method-dispatchDragEvent). Another
+may select text, for which the browser scrolls by frames; the mouse is released after that.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ def is_drag(step: list[Command]) -> bool:
 
 
 class Dragging:
-    """The events of the mouse from a press to its release, as those of a drag once one begins."""
+    """Sends the events of the mouse until its button is up, or those of the browser's own drag."""
 
     def __init__(self, devtools: DevTools) -> None:
         self._devtools = devtools
@@ -32,20 +33,20 @@ class Dragging:
 
     def send(self, step: list[Command]) -> bool:
         """Send events of the mouse; True once its button is up again."""
+        released = False
         for method, params in step:
-            if self._data is None:
+            released = str(params["type"]) == "mouseReleased"
+            if self._data is not None:
+                self._drag("drop" if released else "dragOver", params)
+            else:
+                if released:
+                    self._devtools.evaluate("miniwobAgent.ask", "selected")
                 self._devtools.call(method, **params)
-            if params["type"] == "mouseMoved" and params["buttons"]:
-                if self._data is not None:
-                    self._drag("dragOver", params)
-                elif self._devtools.evaluate("miniwobAgent.ask", "dragged"):
+                if params["buttons"] and self._devtools.evaluate("miniwobAgent.ask", "dragged"):
                     self._begin(params)
-            elif params["type"] == "mouseReleased":
-                if self._data is not None:
-                    self._drag("drop", params)
+            if released:
                 self._devtools.call("Input.setInterceptDrags", enabled=False)
-                return True
-        return False
+        return released
 
     def _begin(self, params: dict[str, Any]) -> None:
         end = time.monotonic() + LONGEST

@@ -12,7 +12,7 @@
   const { wait, follow } = Waiting;
   const { markup } = Html;
   const { beginInCore, beginOwn, judge, isOver, goalNow, visited } = Judgement;
-  const { aim, dragged, reach } = Aim;
+  const { aim, dragged, selected, reach } = Aim;
   const { range } = Selecting;
   const { option } = Choosing;
   const { marked } = PageClipboard;
@@ -126,6 +126,7 @@
     reach,
     aim,
     dragged,
+    selected,
     range,
     option,
     marked,
