@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import random
+import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing
 from dataclasses import dataclass, field
 from difflib import unified_diff
@@ -28,6 +31,12 @@ KEYS = ("TAB", "ARROWDOWN", "ENTER", "SPACE")
 
 PAUSE = 0.3
 """The longest pause between two actions in the last pass, in seconds."""
+
+FIRST = "first pass"
+"""The pass with which the others are compared."""
+
+PAUSED = 0.25
+"""The share of the actions in the last pass before which there is a pause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +72,7 @@ def explore(env: Page, *, pause: float = 0, full: bool = False, pixels: bool = F
     the trial, the next one continues with the remaining actions.
 
     With `full`, screens show everything, and the actions that go with them come last; with
-    `pixels`, there is a picture of each screen. Before each action up to `pause` seconds pass.
+    `pixels`, there is a picture of each screen. Before some actions up to `pause` seconds pass.
     """
     seen: list[Seen] = []
     chance = random.Random(0)
@@ -77,7 +86,8 @@ def explore(env: Page, *, pause: float = 0, full: bool = False, pixels: bool = F
         observation = env.reset(full=full)
         see("loading", Transition(observation))
         for step in range(steps):
-            time.sleep(chance.uniform(0, pause))
+            if chance.random() < PAUSED:
+                time.sleep(chance.uniform(0, pause))
             action = choose(observation, step)
             if action is None:
                 break
@@ -160,47 +170,73 @@ def certify(
 ) -> list[CaseVerdict]:
     """Explore every case in several passes and compare their observations with those of the first.
 
-    The second pass goes in the opposite order, then comes one in each of the other browsers, and
-    the last makes pauses. Each pass has a browser process of its own.
+    The second pass goes in the opposite order, there is one in each of the other browsers, and the
+    last makes pauses. They go on at the same time, each with a browser process of its own.
 
     Args:
         cases: the cases to certify.
         open_page: makes the page of a case in a browser.
         start_browser: makes the browser of a pass, which is closed after it.
         others: makes other browsers to compare with, by the names that differences give them.
-        progress: called with a line of text before each case of each pass.
+        progress: called with a line of text after each case of each pass, in any thread.
         pause: the longest pause between two actions in the last pass, in seconds.
         full: screens of everything that shows.
         pixels: compare pictures of the screens, too.
     """
     passes = [
-        ("first pass", start_browser, cases),
-        ("another browser and order", start_browser, cases[::-1]),
-        *((name, start, cases) for name, start in others.items()),
-        ("pauses between the actions", start_browser, cases),
+        (FIRST, start_browser, cases, 0.0),
+        ("another browser and order", start_browser, cases[::-1], 0.0),
+        *((name, start, cases, 0.0) for name, start in others.items()),
+        ("pauses between the actions", start_browser, cases, pause),
     ]
-    seen: dict[Case, dict[str, list[Seen]]] = defaultdict(dict)
+    seen: dict[Case, dict[str, list[Seen]]] = {case: {} for case in cases}
     errors: dict[Case, str] = {}
     remarks: dict[Case, dict[str, None]] = defaultdict(dict)
-    for number, (name, start, order) in enumerate(passes, start=1):
-        longest = pause if number == len(passes) else 0
-        with closing(start()) as browser:
-            for done, case in enumerate(order, start=1):
-                progress(f"pass {number} of {len(passes)}: {done} of {len(cases)}, {case}")
-                page = open_page(browser, case)
-                try:
-                    seen[case][name] = explore(page, pause=longest, full=full, pixels=pixels)
-                except (BrowserError, PageError) as error:
-                    errors.setdefault(case, str(error))
-                remarks[case].update(dict.fromkeys(page.remarks()))
+    count = itertools.count(1)
+
+    def play(name: str, browser: Browser, case: Case, pause: float) -> None:
+        page = open_page(browser, case)
+        try:
+            seen[case][name] = explore(page, pause=pause, full=full, pixels=pixels)
+        except (BrowserError, PageError) as error:
+            errors.setdefault(case, str(error))
+        remarks[case].update(dict.fromkeys(page.remarks()))
+        progress(f"{next(count)} of {len(cases) * len(passes)}: {case}, {name}")
+
+    _play_together(passes, play)
 
     def verdict(case: Case) -> CaseVerdict:
+        played = {name: seen[case].get(name, []) for name, *_ in passes}
         known = tuple(remarks[case])
         if case in errors:
             return CaseVerdict(case, 0, errors[case], known)
-        return CaseVerdict(case, len(seen[case]["first pass"]), _difference(seen[case]), known)
+        return CaseVerdict(case, len(played[FIRST]), _difference(played), known)
 
     return [verdict(case) for case in cases]
+
+
+def _play_together(
+    passes: Sequence[tuple[str, Callable[[], Browser], Sequence[Case], float]],
+    play: Callable[[str, Browser, Case, float], None],
+) -> None:
+    """Play all cases of all passes, each pass in a thread; an error ends all."""
+    over = threading.Event()
+
+    def play_all(
+        name: str, start: Callable[[], Browser], order: Sequence[Case], pause: float
+    ) -> None:
+        with closing(start()) as browser:
+            for case in order:
+                if over.is_set():
+                    break
+                play(name, browser, case, pause)
+
+    with ThreadPoolExecutor(len(passes)) as pool:
+        try:
+            for future in as_completed([pool.submit(play_all, *one) for one in passes]):
+                future.result()
+        finally:
+            over.set()
 
 
 def _difference(passes: Mapping[str, list[Seen]]) -> str:
@@ -210,7 +246,7 @@ def _difference(passes: Mapping[str, list[Seen]]) -> str:
         for before, after in zip(first, seen, strict=False):
             if before != after:
                 lines = before.lines(), after.lines()
-                return "\n".join(unified_diff(*lines, "first pass", name, n=0, lineterm=""))
+                return "\n".join(unified_diff(*lines, FIRST, name, n=0, lineterm=""))
             if before.picture != after.picture:
                 compared = compare(before.picture, after.picture)
                 if compared is None or not compared.tolerated:

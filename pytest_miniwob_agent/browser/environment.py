@@ -134,7 +134,7 @@ class MiniwobEnvironment:
         return str(html)
 
     def fonts(self) -> list[str]:
-        """The fonts with which the browser has drawn the page's text, by the names in their files."""
+        """The fonts with which the browser has drawn the page, by the names in their files."""
         with self._browser.guard(f"asking for the fonts of {self._name}"):
             devtools = self._browser.devtools
             devtools.call("CSS.enable")
