@@ -41,7 +41,6 @@ pointer is over it, as in `click-pie`: a click would never land. It is off."""
 FEATURES_OFF = (
     BOUNDARY_EVENTS,
     "BackForwardCache",  # would keep pages in memory to which nobody goes back
-    "DeferRendererTasksAfterInput",  # until the next frame, or for a tenth of a second
     "PreloadTopChromeWebUI",  # with the two of the address bar: a renderer for a window's own parts
     "RenderDocument",  # would make a frame anew for every page: a tenth of a fresh start
     "SpareRendererForSitePerProcess",  # all pages are of one site, which has its renderer
