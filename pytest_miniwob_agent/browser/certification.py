@@ -189,7 +189,7 @@ def certify(
         *((name, start, cases, 0.0) for name, start in others.items()),
         ("pauses between the actions", start_browser, cases, pause),
     ]
-    seen: dict[Case, dict[str, list[Seen]]] = {case: {} for case in cases}
+    seen: dict[str, dict[Case, list[Seen]]] = {name: {} for name, *_ in passes}
     errors: dict[Case, str] = {}
     remarks: dict[Case, dict[str, None]] = defaultdict(dict)
     count = itertools.count(1)
@@ -197,7 +197,7 @@ def certify(
     def play(name: str, browser: Browser, case: Case, pause: float) -> None:
         page = open_page(browser, case)
         try:
-            seen[case][name] = explore(page, pause=pause, full=full, pixels=pixels)
+            seen[name][case] = explore(page, pause=pause, full=full, pixels=pixels)
         except (BrowserError, PageError) as error:
             errors.setdefault(case, str(error))
         remarks[case].update(dict.fromkeys(page.remarks()))
@@ -206,10 +206,10 @@ def certify(
     _play_together(passes, play)
 
     def verdict(case: Case) -> CaseVerdict:
-        played = {name: seen[case].get(name, []) for name, *_ in passes}
         known = tuple(remarks[case])
         if case in errors:
             return CaseVerdict(case, 0, errors[case], known)
+        played = {name: found[case] for name, found in seen.items()}
         return CaseVerdict(case, len(played[FIRST]), _difference(played), known)
 
     return [verdict(case) for case in cases]

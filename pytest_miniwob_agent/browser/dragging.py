@@ -29,31 +29,37 @@ class Dragging:
         self._devtools = devtools
         self._data: dict[str, Any] | None = None
         """What is dragged, once the browser drags it."""
+        self._asked = False  # True once the browser was to drag something
+        devtools.dragged = None
         devtools.call("Input.setInterceptDrags", enabled=True)
 
     def send(self, step: list[Command]) -> bool:
         """Send events of the mouse; True once its button is up again."""
-        released = False
+        released: bool = False
         for method, params in step:
-            released = str(params["type"]) == "mouseReleased"
+            released = params["type"] == "mouseReleased"
             if self._data is not None:
                 self._drag("drop" if released else "dragOver", params)
             else:
                 if released:
                     self._devtools.evaluate("miniwobAgent.ask", "selected")
                 self._devtools.call(method, **params)
-                if params["buttons"] and self._devtools.evaluate("miniwobAgent.ask", "dragged"):
+                if params["buttons"] and not self._asked:
                     self._begin(params)
             if released:
                 self._devtools.call("Input.setInterceptDrags", enabled=False)
         return released
 
     def _begin(self, params: dict[str, Any]) -> None:
+        """Go on as the browser's own drag, if the page has heard of one."""
+        self._asked = bool(self._devtools.evaluate("miniwobAgent.ask", "dragged"))
+        if not self._asked:
+            return
         end = time.monotonic() + LONGEST
-        while (data := self._devtools.dragged) is None and time.monotonic() < end:
+        while self._devtools.dragged is None and time.monotonic() < end:
             self._devtools.call("Input.setInterceptDrags", enabled=True)
-        self._data, self._devtools.dragged = data, None
-        if data is not None:
+        self._data = self._devtools.dragged
+        if self._data is not None:
             self._drag("dragEnter", params)
             self._drag("dragOver", params)
 

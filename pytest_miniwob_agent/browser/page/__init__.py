@@ -11,7 +11,7 @@ nothing of them but `window.miniwobAgent`:
 - reading: `sight` (what can be seen and clicked, and where), `leaves` (the compact screen),
   `everything` (the full one) with `colours`, `drawing`, `states`, `facts`, `looks` and `changes`,
   `waiting` (for `Wait` and `Follow`), `html`
-- acting: `aim`, `select`, `choose`
+- acting: `aim`, `drags`, `select`, `choose`
 - pictures: `pointer`, `picture`
 - a page that is handed over to a program: `witness`
 - `api`: the functions that Python calls
@@ -48,7 +48,7 @@ FILES = (
         "witness",
         "leaving",
     ),
-    *("aim", "select", "choose", "pointer", "picture", "api"),
+    *("aim", "drags", "select", "choose", "pointer", "picture", "api"),
 )
 """The files in the order in which they run, before the task's own scripts."""
 

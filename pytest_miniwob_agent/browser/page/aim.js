@@ -3,7 +3,6 @@
 const Aim = (() => {
   const { owner, extent, visible, target, inViewport } = Sight;
   const { byId } = Leaves;
-  const { nextFrame } = Clock;
   const { frames } = Settle;
 
   // The whole pixel at a place in an element, or its middle without a place.
@@ -61,27 +60,8 @@ const Aim = (() => {
     return inViewport(middle) ? middle : null;
   };
 
-  // True if the browser drags something itself, since the mouse was pressed.
-  let drag = null;
-  window.addEventListener("mousedown", () => { drag = null; }, true);
-  window.addEventListener("dragstart", (event) => { drag = event; }, true);
-  const dragged = () => Boolean(drag && !drag.defaultPrevented);
-
-  // Wait in real time until a selection by the mouse scrolls nothing any more: the browser scrolls
-  // by frames, as far as it can.
-  const scrolled = () => [...document.querySelectorAll("*")]
-    .map(({ scrollTop, scrollLeft }) => [scrollTop, scrollLeft]).join();
-  const selected = async () => {
-    const field = document.activeElement?.matches("input, textarea");
-    if (!field && getSelection().type !== "Range") return;
-    for (let before = null, count = 0; count < 100 && before !== scrolled(); count++) {
-      before = scrolled();
-      for (let frame = 0; frame < 2; frame++) await nextFrame();
-    }
-  };
-
   // The beginning of a text, for errors.
   const quote = (text) => `"${text.length > 80 ? `${text.slice(0, 80)}...` : text}"`;
 
-  return { aim, dragged, selected, reach, quote };
+  return { aim, reach, quote };
 })();

@@ -12,7 +12,8 @@
   const { wait, follow } = Waiting;
   const { markup } = Html;
   const { beginInCore, beginOwn, judge, isOver, goalNow, visited } = Judgement;
-  const { aim, dragged, selected, reach } = Aim;
+  const { aim, reach } = Aim;
+  const { dragged, selected } = Drags;
   const { range } = Selecting;
   const { option } = Choosing;
   const { marked } = PageClipboard;
