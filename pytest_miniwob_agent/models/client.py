@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from typing import Any
 from urllib.parse import parse_qsl
@@ -181,7 +181,8 @@ class LiveModel:
         client = self._client
         if provider_of(request.path) is not OPENAI:
             client = client.with_options(api_key="none")  # the key of the API is in the headers
-        with self._errors(origin.purpose):
+        known = {*self._sent_only, *sent_only_texts({"extra_headers": sent}, None)}
+        with self._errors(origin.purpose, known):
             url, body = self._keys.url_of(request.path), dict(request.body)
             answer = client.post(url, cast_to=httpx.Response, body=body, options=options)
             kind, content = answer.headers.get("content-type", "application/json"), answer.content
@@ -195,33 +196,35 @@ class LiveModel:
         return ModelResponse(content, kind, answer.status_code)
 
     @contextmanager
-    def _errors(self, purpose: str) -> Iterator[None]:
-        """Turn the errors of a call into those of this package."""
+    def _errors(self, purpose: str, known: Collection[str]) -> Iterator[None]:
+        """Turn the errors of a call into those of this package.
+
+        They hold no keys and no text that is `known`, even if the server's message does.
+        """
+
+        def failed(reason: str, cause: BaseException) -> ModelError:
+            server = shown_url(str(self._client.base_url))
+            return model_error(f"{purpose} call: {server} {redact(reason, known)}", cause)
+
         try:
             try:
                 yield
             except _Ended as ended:
                 raise ended.__cause__ or ended from None
         except ModelError as error:
-            raise self._failed(purpose, str(error), error) from None
+            raise failed(str(error), error) from None
         except openai.APIConnectionError as error:
             cause = error.__cause__ or error
             reason = f"can't be reached: {cause}{advice_on_connection(cause)}"
-            raise self._failed(purpose, reason, cause) from None
+            raise failed(reason, cause) from None
         except openai.APIStatusError as error:
             advice = advice_on_refusal(error, self._model, self._params)
             reason = f"refused the call: {sanitize_line(error)}" + (f"; {advice}" if advice else "")
-            raise self._failed(purpose, reason, error) from None
+            raise failed(reason, error) from None
         except TypeError as error:
-            raise UsageError(f"{OPTION}: {redact(str(error), self._sent_only)}") from None
+            raise UsageError(f"{OPTION}: {redact(str(error), known)}") from None
         except (openai.OpenAIError, ValueError) as error:
-            raise self._failed(purpose, f"gave no completion: {error}", error) from None
-
-    def _failed(self, purpose: str, reason: str, cause: BaseException) -> ModelError:
-        """An error without keys, even if the server's message contains one."""
-        server = shown_url(str(self._client.base_url))
-        text = f"{purpose} call: {server} {redact(reason, self._sent_only)}"
-        return model_error(text, cause)
+            raise failed(f"gave no completion: {error}", error) from None
 
 
 class _Ended(openai.OpenAIError):

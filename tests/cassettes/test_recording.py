@@ -446,6 +446,10 @@ class TestSecrets:
         with pytest.raises(ModelError, match=r"\[not shown\] \[not shown\] \[OpenAI key\]"):
             llm.complete("one", "plan")
         assert chat_server.paths == ["/v1/chat/completions?api_key=old-bears&team=red-foxes"]
+        _, llm = model(tmp_path, "new_episodes", chat_server.url)
+        message = {"role": "user", "content": "one"}
+        with pytest.raises(ModelError, match=r"\[not shown\] \[not shown\] \[OpenAI key\]"):
+            llm.chat([message], "plan", extra_headers={"X-A": "blue-whale", "X-B": "red-foxes"})
         password = "passw" + "0rd"
         url = f"http://me:{password}@127.0.0.1:1/v1?api_key={password}"
         _, llm = model(tmp_path, "new_episodes", url, retries=0)

@@ -22,13 +22,17 @@ PNG = (
 )
 
 
+KEY = "gsk_" + "aB3z" * 13
+
 SEEN = f"""
     import base64
+    import logging
 
     from pytest_miniwob_agent import Shot
 
     class Seen(FakeEnvironment):
         def look(self, action=None):
+            logging.getLogger("page").warning("the key is {KEY}")
             return Shot(base64.b64decode("{PNG}"), (1, 1))
 """
 """A page with pictures."""
@@ -110,6 +114,8 @@ def check_html(path):
 
 def check_json(path):
     tests = json.loads(path.read_text("utf-8"))["tests"]
+    assert "the key is [key of a model server]" in json.dumps(tests)
+    assert KEY not in path.read_text("utf-8")
     assert len(tests) == 2
     for test in tests:
         case = test["nodeid"].partition("[")[2].rstrip("]")

@@ -144,10 +144,12 @@ class Exports:
 
     Args:
         plugins: the plugins that report on this run: `html`, `json`, `allure`.
+        known: texts of this run that are shown nowhere.
     """
 
-    def __init__(self, plugins: list[str]) -> None:
+    def __init__(self, plugins: list[str], known: list[str]) -> None:
         self._plugins = plugins
+        self._known = known
 
     def give(self, item: pytest.Item, report: Any, transcript: str, outcome: Outcome) -> None:
         """Attach the transcript to an item, and the last picture that the run's report has."""
@@ -178,6 +180,11 @@ class Exports:
     def pytest_json_runtest_metadata(self, item: pytest.Item) -> dict[str, str]:
         """Answer pytest-json-report, which asks at each part of an item."""
         return item.stash.get(_GIVEN, {})
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_json_modifyreport(self, json_report: dict[str, Any]) -> None:
+        """Leave keys out of the log records of pytest-json-report, which it keeps by itself."""
+        json_report.update(redact(json_report, self._known))
 
 
 EXPORTS = pytest.StashKey[Exports]()
