@@ -5,6 +5,7 @@ import http.client
 import json
 import socketserver
 import threading
+import time
 from http.server import BaseHTTPRequestHandler
 from urllib.parse import urlsplit
 
@@ -130,3 +131,11 @@ class RawServer(LoopbackServer):
                         self.wfile.write(piece)
 
         super().__init__(Handler)
+
+
+def wait_until(condition, say=str):
+    """Wait until a condition holds; `say` describes what was waited for."""
+    end = time.monotonic() + 300
+    while not condition():
+        assert time.monotonic() < end, say()
+        time.sleep(0.05)

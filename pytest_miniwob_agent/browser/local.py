@@ -44,6 +44,9 @@ SCREENS = ("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY")
 """Variables that name a screen. A browser without a window needs none, and hangs at one that is
 gone, as an ssh or tmux session leaves it behind."""
 
+ROOM = 4 << 20
+"""Bytes of temporary files that a browser needs; with less, chromedriver waits for it a minute."""
+
 LOOPBACK_TIMEOUT = 5.0
 """Real seconds to wait for a connection to this machine itself, which takes microseconds."""
 
@@ -194,6 +197,11 @@ class LocalLauncher:
         left_out = () if self._headed else SCREENS
         env = {name: value for name, value in os.environ.items() if name not in left_out}
         try:
+            if shutil.disk_usage(folder).free < ROOM:
+                raise BrowserError(
+                    f"{options.binary_location} was not started: there is no room for temporary "
+                    f"files in {Path(folder).parent}. Make some, or name another folder with TMPDIR"
+                )
             service = _Service(
                 driver_path,
                 env={**env, "TMPDIR": folder, "FONTCONFIG_FILE": _font_settings(folder)},

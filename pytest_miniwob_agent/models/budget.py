@@ -10,9 +10,10 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -60,6 +61,7 @@ class Budget:
         cost: the most US dollars; calls that are under way when they are spent add to them.
         price: the price of the run's model; None where it is unknown.
         concurrency: the most calls that may be under way at once.
+        controller: in a worker, the id of its parent process, without which it makes no calls.
     """
 
     folder: Path
@@ -67,6 +69,7 @@ class Budget:
     cost: float | None = None
     price: Price | None = None
     concurrency: int | None = None
+    controller: int | None = None
 
     @contextmanager
     def call(self) -> Iterator[Payment]:
@@ -76,7 +79,7 @@ class Budget:
 
         Raises:
             BudgetReached: the limit of calls or cost is reached.
-            RecordingStopped: see `stop`.
+            RecordingStopped: see `stop`; or the run's controller has ended, or its folder is full.
         """
         with self._slot():
             with self._ledger() as ledger:
@@ -86,7 +89,8 @@ class Budget:
             try:
                 yield payment
             finally:
-                with self._ledger() as ledger:
+                # An answer outlives a ledger that can't be written; the next call finds out.
+                with suppress(RecordingStopped), self._ledger() as ledger:
                     if payment.answered:
                         cost = cost_of(payment.usage, self.price)
                         ledger.unknown |= cost is None
@@ -110,6 +114,8 @@ class Budget:
             return ledger.recorded
 
     def _check(self, ledger: _Ledger) -> None:
+        if self.controller not in (None, os.getppid()):
+            raise RecordingStopped("the process that began the run has ended")
         if ledger.stopped:
             raise RecordingStopped(ledger.stopped)
         if self.calls is not None and ledger.calls >= self.calls:
@@ -131,11 +137,18 @@ class Budget:
         from filelock import FileLock  # late: it takes a tenth of a second
 
         path = self.folder / "ledger.json"
-        with FileLock(self.folder / "ledger.lock", poll_interval=_POLL):
-            data = json.loads(path.read_text("utf-8")) if path.exists() else {}
-            ledger = _Ledger(**{**data, "recorded": Usage(**data.get("recorded", {}))})
-            yield ledger
-            write_atomically(path, json.dumps(asdict(ledger)))
+        try:
+            with FileLock(self.folder / "ledger.lock", poll_interval=_POLL):
+                data = json.loads(path.read_text("utf-8")) if path.exists() else {}
+                ledger = _Ledger(**{**data, "recorded": Usage(**data.get("recorded", {}))})
+                yield ledger
+                if (changed := asdict(ledger)) != data:
+                    write_atomically(path, json.dumps(changed))
+        except OSError as error:
+            raise RecordingStopped(
+                f"calls can't be counted any more, as {path} can't be written: {error.strerror}; "
+                "make room, or name another folder for temporary files with TMPDIR"
+            ) from error
 
     @contextmanager
     def _slot(self) -> Iterator[None]:

@@ -20,6 +20,7 @@ import pytest
 from drawn import opened
 from projects import ROOT
 from selenium.common.exceptions import WebDriverException
+from servers import wait_until
 
 from pytest_miniwob_agent.browser.local import LocalLauncher, find_browser, find_driver
 from pytest_miniwob_agent.browser.process import Browser
@@ -125,6 +126,12 @@ def test_a_browser_that_dies_while_it_starts_is_started_again(page, start_browse
     path.chmod(0o755)
     assert page("click-test", browser=start_browser(path=str(path))).reset().elements
     assert (tmp_path / "died").exists()
+
+
+def test_a_browser_without_room_for_its_files_says_so_at_once(page, start_browser, monkeypatch):
+    monkeypatch.setattr("shutil.disk_usage", lambda path: SimpleNamespace(free=1 << 20))
+    with pytest.raises(BrowserError, match=r"was not started: .* no room .* name another .* TMPDI"):
+        page("click-test", browser=start_browser()).reset()
 
 
 def test_no_proxy_is_asked_where_a_browser_starts_and_ends(
@@ -245,14 +252,6 @@ def processes_with(mark):
             if f"MARK={mark}".encode() in (entry / "environ").read_bytes():
                 found.append((entry / "cmdline").read_bytes().replace(b"\0", b" ")[:80])
     return found
-
-
-def wait_until(condition, say=str):
-    """Wait until a condition holds; `say` describes what was waited for."""
-    end = time.monotonic() + 300
-    while not condition():
-        assert time.monotonic() < end, say()
-        time.sleep(0.05)
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="reads /proc")

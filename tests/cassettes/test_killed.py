@@ -5,9 +5,12 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
+from filelock import FileLock
 from projects import solve_menu
+from servers import wait_until
 
 from pytest_miniwob_agent.cassettes.format.file import read_cassette
 
@@ -27,13 +30,25 @@ class Recording:
     def __init__(self, project, server):
         self.project = project
         self.server = server
+        self.output = project.path / "output"
 
     def run(self, *args, **options):
         """Record in this process to the end."""
         return self.project.runpytest(f"--miniwob-base-url={self.server.url}", *args, **options)
 
-    def kill(self, number, *args):
-        """Record in another process, and kill it while it waits for that call."""
+    def start(self, *args):
+        """Record in another process, and return it."""
+        with self.output.open("wb") as file:
+            return subprocess.Popen(
+                [sys.executable, "-m", "pytest", f"--miniwob-base-url={self.server.url}", *args],
+                cwd=self.project.path,
+                stdout=file,
+                stderr=file,
+                start_new_session=True,
+            )
+
+    def kill(self, number, *args, kill=lambda pid: os.killpg(pid, signal.SIGKILL)):
+        """Record in another process, and `kill` it while it waits for that call."""
         reached, release = threading.Event(), threading.Event()
 
         def answer(prompt):
@@ -43,19 +58,11 @@ class Recording:
             return solve_menu(prompt)
 
         self.server.reply = answer
-        output = self.project.path / "output"
-        with output.open("wb") as file:
-            pytest_ = subprocess.Popen(
-                [sys.executable, "-m", "pytest", f"--miniwob-base-url={self.server.url}", *args],
-                cwd=self.project.path,
-                stdout=file,
-                stderr=file,
-                start_new_session=True,
-            )
+        pytest_ = self.start(*args)
         try:
-            assert reached.wait(120), output.read_text()
+            assert reached.wait(120), self.output.read_text()
         finally:
-            os.killpg(pytest_.pid, signal.SIGKILL)
+            kill(pytest_.pid)
             pytest_.wait(60)
             release.set()
             self.server.reply = solve_menu
@@ -113,6 +120,25 @@ def test_two_killed_workers_lose_one_call_each_at_most(recording):
     recording.run(NEW).assert_outcomes(passed=4)
     assert recording.tree() == expected
     assert needed < len(recording.server.requests) <= needed + 2
+
+
+def test_a_worker_makes_no_call_after_the_end_of_its_controller(recording):
+    recording.kill(2, NEW, "-n1", kill=lambda pid: os.kill(pid, signal.SIGTERM))
+    wait_until(lambda: recording.calls() == 2)
+    time.sleep(1)  # the next call would be made in a hundredth of that
+    assert len(recording.server.requests) == 2
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n1"])
+def test_a_recording_says_that_it_waits_for_another(recording, monkeypatch, workers):
+    """The other process has the item's lock until this one has said so."""
+    recording.server.reply = solve_menu
+    recording.run(NEW).assert_outcomes(passed=1)
+    [lock] = recording.project.path.glob(".miniwob/locks/*.lock")
+    with FileLock(lock):
+        process = recording.start("--miniwob-record=all", workers)
+        wait_until(lambda: "is being recorded by another process" in recording.output.read_text())
+    assert process.wait(60) == 0
 
 
 def test_a_recording_interrupted_with_ctrl_c_loses_that_call_only(recording):

@@ -39,14 +39,15 @@ def test_a_completion_that_can_not_be_kept_is_rescued_and_stops_all_workers(
     project, arguments, chat_server, workers
 ):
     """The folder is lost while the second call of the first item is answered."""
-    cassettes = project.path / "cassettes"
+    cassettes, lost = project.path / "cassettes", project.path / "lost"
+    cassettes.symlink_to(project.mkdir("gone"))
+    lost.write_text("in the folder's place")
     asked = []
 
     def reply(prompt):
         if ">Save<" in prompt and cassettes.is_dir():
             asked.append(len(chat_server.requests))
-            cassettes.rename(project.path / "gone")
-            cassettes.write_text("in the folder's place")
+            lost.replace(cassettes)  # in an instant, so that no worker makes the folder anew
         return solve_menu(prompt)
 
     chat_server.reply = reply
@@ -80,3 +81,22 @@ def test_a_completion_that_can_not_be_kept_is_rescued_and_stops_all_workers(
     project.runpytest(*arguments).assert_outcomes(passed=12)
     assert len(chat_server.requests) == 36
     assert paid < 36
+
+
+def test_no_call_is_paid_where_calls_can_not_be_counted_any_more(project, arguments, chat_server):
+    """The ledger is lost while the item's last call is answered."""
+
+    def reply(prompt):
+        if ">Save<" in prompt:
+            [ledger] = project.path.glob("tmp/miniwob-*/ledger.json")
+            ledger.unlink()
+            ledger.mkdir()
+        return solve_menu(prompt)
+
+    chat_server.reply = reply
+    result = project.runpytest(*arguments, "-k", "click-menu-2")
+    assert "Traceback" not in result.stdout.str()
+    result.stdout.fnmatch_lines(["calls can't be counted any more, as *ledger.json can't be *"])
+    [partial] = project.path.glob("cassettes/**/*.partial.yaml")
+    assert read_cassette(partial)[-1].completion.text == "click id=2"
+    assert len(read_cassette(partial)) == len(chat_server.requests) == 3

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +29,10 @@ from pytest_miniwob_agent.core.text import counted
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
+
+
+_PATIENCE = 3.0
+"""Real seconds to wait in silence for a process that records the same item."""
 
 
 def without(calls: Iterable[Call], others: Iterable[Call]) -> list[Call]:
@@ -58,20 +62,28 @@ class ItemFiles:
         """A name for what belongs to the cassette, the same from every working directory."""
         return hashlib.sha256(str(self.cassette.resolve()).encode()).hexdigest()[:32]
 
-    def lock(self, folder: Path) -> BaseFileLock:
+    def lock(self, folder: Path, on_wait: Callable[[str], None]) -> BaseFileLock:
         """Return the lock of the item, in a folder of locks, once no other process holds it.
 
-        The operating system releases the lock of a process that dies.
+        The operating system releases the lock of a process that dies. `on_wait` is told of one that
+        holds the lock for long, as one that is suspended does.
 
         Raises:
             CassetteError: this process holds it already.
         """
-        from filelock import FileLock  # here, as a replay takes no lock and it takes 0.1 s
+        from filelock import FileLock, Timeout  # here, as a replay takes no lock and it takes 0.1 s
 
         folder.mkdir(parents=True, exist_ok=True)
         # One object for the file in all threads of this process, which counts who holds it.
         lock = FileLock(folder / f"{self.id}.lock", thread_local=False, is_singleton=True)
-        lock.acquire()
+        try:
+            lock.acquire(timeout=_PATIENCE)
+        except Timeout:
+            on_wait(
+                f"{display_path(self.cassette)} is being recorded by another process; waiting for "
+                "it to end (`jobs -l` lists those of a shell that are suspended)"
+            )
+            lock.acquire()
         if lock.lock_counter > 1:
             lock.release()
             raise CassetteError(

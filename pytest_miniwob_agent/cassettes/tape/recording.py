@@ -59,6 +59,7 @@ class Recording:
             None to lock and to keep nothing.
         run: a folder that the processes of this run share; None if no other test has the item.
         normalize: the agent's; None if it has none.
+        on_wait: is told that another process has the item for long.
 
     Attributes:
         remarks: what the user must know about the item's files.
@@ -79,6 +80,7 @@ class Recording:
         state: Path | None = None,
         run: Path | None = None,
         normalize: Normalize | None = None,
+        on_wait: Callable[[str], None] = lambda text: None,
     ) -> None:
         self._normalize = normalize
         self._pictures = Pictures(folder, state and state / FOLDER)
@@ -94,7 +96,7 @@ class Recording:
         self._done_in_run = run and run / "recorded" / self._files.id
         self._lock: BaseFileLock | None = None
         if state is not None and self._may_write(mode):
-            self._lock = self._files.lock(state / "locks")
+            self._lock = self._files.lock(state / "locks", on_wait)
         try:
             self._existed = self.path.exists()
             if mode is Record.ALL and self._done_in_run is not None and self._done_in_run.exists():

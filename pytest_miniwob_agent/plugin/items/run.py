@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -146,6 +147,7 @@ class ItemRun:
             state=settings.pending.parent,
             run=self._state.shared,
             normalize=agent.normalize if isinstance(agent, Normalizer) else None,
+            on_wait=self._say,
         )
         self._item.user_properties += [(REMARK, remark) for remark in recording.remarks]
         with closing(recording):
@@ -161,6 +163,7 @@ class ItemRun:
                     cost=settings.max_cost,
                     price=settings.price,
                     concurrency=settings.concurrency or (workers if settings.max_cost else None),
+                    controller=self._state.controller,
                 )
 
             def connect() -> LiveModel:
@@ -179,6 +182,12 @@ class ItemRun:
             with closing(RecordedModel(recording, settings.model, params, connect, budget)) as llm:
                 yield llm
             recording.finish(limits, passed=self.passed)
+
+    def _say(self, text: str) -> None:
+        """Show a line while an item runs, whose output is captured."""
+        capture: Any = self._item.config.pluginmanager.get_plugin("capturemanager")
+        with capture.global_and_fixture_disabled():
+            print(f"\n{text}", file=sys.stderr, flush=True)
 
     def play(self, agent: Agent, llm: Model, page: Page, limits: Limits) -> Episode:
         """Play the episode, and make the outcome.

@@ -5,17 +5,18 @@ Under pytest-xdist the controller is the process that the user started, elsewher
 
 from __future__ import annotations
 
+import os
 import tempfile
 import traceback
 from collections import defaultdict
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_miniwob_agent.core.errors import MiniwobError
+from pytest_miniwob_agent.core.errors import MiniwobError, RecordingStopped
 from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.core.protocols import RunObserver
@@ -52,11 +53,12 @@ def start(config: pytest.Config) -> None:
         if (baseline := load_baseline(settings)) is not None:
             config.stash[BASELINE] = baseline
         if plugins := [name for name, key in _REPORTING.items() if config.getoption(key, None)]:
-            config.stash[EXPORTS] = Exports(plugins)
+            config.stash[EXPORTS] = Exports(plugins, settings.sent_only_texts)
             config.pluginmanager.register(config.stash[EXPORTS], "miniwob-exports")
         if hasattr(config, "workerinput"):
             shared = config.workerinput["miniwob_shared"]
             state.shared = Path(shared) if shared else None
+            state.controller = os.getppid()
         else:
             config.pluginmanager.register(Controller(config, state), "miniwob-controller")
             if settings.record not in ("none", "defer"):
@@ -258,7 +260,8 @@ class Controller:
         if self._state.shared is not None:
             from pytest_miniwob_agent.models.budget import Budget
 
-            kept = Budget(self._state.shared).recorded()
+            with suppress(RecordingStopped):  # the ledger is lost
+                kept = Budget(self._state.shared).recorded()
         summary.show_drift(terminal, self._outcomes, price=settings.price, command=command)
         summary.show_errors(terminal, self._outcomes, command=command)
         if (self._outcomes or (kept and kept.calls)) and terminal.verbosity >= 0:

@@ -123,6 +123,7 @@ class State:
         selection: which cases the run offers, runs and leaves out.
         shared: a folder of this run, for what its processes count together; None where no call may
             be made.
+        controller: in a worker, the id of the controller's process.
         observe: makes an observer of an item's episode, for `miniwob-agent show` and `play`.
         slowmo: with a window, milliseconds that each action takes longer, for `play`.
         pages: the page of each task that was collected, by the task's name.
@@ -131,6 +132,7 @@ class State:
     settings: Settings
     selection: Selection
     shared: Path | None = None
+    controller: int | None = None
     observe: Callable[[Page], Observer] | None = None
     slowmo: int | None = None
     pages: dict[str, Path] = field(default_factory=dict)
