@@ -9,8 +9,7 @@ from a beta distribution with mean 0.85; most items are solved almost always or 
 hard suite every chance is 0.5. A change that costs d points lowers all chances by the same share.
 
 Tables: `paired` (red and passing verdicts of the gate `paired`), `others` (red verdicts of the
-other gates), `samples` (intervals and p-values where both sides have different numbers of samples)
-and `baselines` (false alarms by the rule that makes a run the next baseline).
+other gates) and `baselines` (false alarms by the rule that makes a run the next baseline).
 
 The gates are decided as `results.gate` does it, but from arrays in place of results files, which is
 much faster; `tests/results/test_gate_power.py` checks that both decide alike.
@@ -25,13 +24,12 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_miniwob_agent.results import statistics
 from pytest_miniwob_agent.results.gate import MARGIN, Gate
+from pytest_miniwob_agent.results.statistics import Change
 
 Chances = NDArray[np.float64]
 """The chance of each item."""
@@ -42,10 +40,10 @@ Run = NDArray[np.bool_]
 ALPHA = Gate("paired").alpha
 DROPS = (0, 5, 10, 20)
 """Points that a change costs. A quarter as many are simulated of those that cost something."""
-SIZES = (10, 25, 100, 325)
-CATEGORIES = (3, 10)
-SAMPLES = ((1, 1), (3, 3), (3, 1), (1, 3), (5, 1), (1, 5))
-"""Samples an item before and after, for which intervals and p-values are looked at."""
+SIZES = (5, 10, 20, 50, 100, 325)
+CATEGORIES = (1, 3)
+SEEDS = 5
+"""Seeds per task."""
 
 SERIES = 10
 """Changes that do nothing, one after the other, that are judged by the baseline of a rule."""
@@ -59,11 +57,15 @@ class Suite:
         rate: the mean of the chances.
         flips: the share of items that differ between two equal runs.
         samples: samples per item, on both sides.
+        tasks: how far the chances of a task's seeds move together, up or down by chance.
+        by_task: judge by task.
     """
 
     rate: float
     flips: float
     samples: int = 1
+    tasks: float = 0.0
+    by_task: bool = False
 
     def chances(self, draw: np.random.Generator, size: int) -> Chances:
         """The chance of each item."""
@@ -81,9 +83,10 @@ SUITES = {
     "hard": Suite(0.5, 0.5),
     "restless, 3 samples": Suite(0.85, 0.17, 3),
     "hard, 3 samples": Suite(0.5, 0.5, 3),
+    "tasks move, by item": Suite(0.85, 0.17, 1, 0.3),
+    "tasks move, by task": Suite(0.85, 0.17, 1, 0.3, by_task=True),
+    "restless, by task": Suite(0.85, 0.17, by_task=True),
 }
-EVEN = Suite(0.95, 0.095)
-"""A suite in which every item is solved 95 times of 100."""
 
 
 def generator(*names: object) -> np.random.Generator:
@@ -102,24 +105,25 @@ def category_of(size: int, categories: int) -> NDArray[np.int64]:
     return np.resize(generator(categories).permutation(spread), size)
 
 
-def paired(before: Run, after: Run, categories: NDArray[np.int64]) -> tuple[bool, bool]:
-    """The decision of the gate `paired`: whether it is red, and whether it passes."""
-    samples = before.shape[1]
-    change = after.sum(1) - before.sum(1)
-    parts = [change[categories == category] for category in range(categories.max() + 1)]
-    red = _smallest_p(samples, tuple(tuple(part[part != 0].tolist()) for part in parts)) <= ALPHA
-    return red, not red and _interval(before, after)[0] > -MARGIN
+def paired(
+    before: Run, after: Run, categories: NDArray[np.int64], *, by_task: bool = False
+) -> tuple[bool, bool]:
+    """The decision of the gate `paired`: whether a fall is shown, and whether it is ruled out."""
+    unit = SEEDS if by_task else 1
+    names = [f"{category}/{item // unit}" for item, category in enumerate(categories)]
+    sides = [[Fraction(int(n), run.shape[1]) for n in run.sum(1)] for run in (before, after)]
 
+    def change(items: Sequence[int]) -> Change:
+        old, new = ([side[item] for item in items] for side in sides)
+        return Change.of(old, new, len(items) * before.shape[1], [names[item] for item in items])
 
-@lru_cache(maxsize=100_000)
-def _smallest_p(samples: int, parts: tuple[tuple[int, ...], ...]) -> float:
-    fractions = {n: Fraction(n, samples) for n in range(-samples, samples + 1)}
-    return min(statistics.p_worse_anywhere([[fractions[n] for n in part] for part in parts]))
-
-
-def _interval(before: Run, after: Run) -> tuple[float, float]:
-    sizes = before.size, after.size
-    return statistics.difference_interval(before.mean(1).tolist(), after.mean(1).tolist(), sizes)
+    whole = change(range(len(before)))
+    low, high = whole.interval(ALPHA)
+    parts = [np.flatnonzero(categories == each).tolist() for each in np.unique(categories)]
+    fell = high < 0 or (
+        len(parts) > 1 and any(change(items).interval(ALPHA / len(parts))[1] < 0 for items in parts)
+    )
+    return fell, not fell and low > -MARGIN
 
 
 def other_gates(before: Run, after: Run) -> tuple[bool, bool, bool]:
@@ -131,11 +135,16 @@ def other_gates(before: Run, after: Run) -> tuple[bool, bool, bool]:
 
 def changes_of(suite: Suite, size: int, drop: int, count: int) -> Iterator[tuple[Run, Run]]:
     """Runs before and after each of `count` changes that cost `drop` points."""
-    draw = generator(suite, size, drop)
+    draw = generator(suite.rate, suite.flips, suite.samples, suite.tasks, size, drop)
     for _ in range(count):
         chances = suite.chances(draw, size)
-        lowered = chances * max(0.0, 1 - drop / 100 / suite.rate)
-        yield run(draw, chances, suite.samples), run(draw, lowered, suite.samples)
+        sides = []
+        for lower in (0, drop):
+            moved = np.repeat(draw.choice([-1, 1], -(-size // SEEDS)), SEEDS)[:size]
+            shifted = np.clip(chances + suite.tasks * moved, 0, 1) if suite.tasks else chances
+            lowered = shifted * max(0.0, 1 - lower / 100 / suite.rate)
+            sides.append(run(draw, lowered, suite.samples))
+        yield sides[0], sides[1]
 
 
 def paired_shares(
@@ -143,27 +152,9 @@ def paired_shares(
 ) -> tuple[float, float]:
     """The shares of changes for which `paired` is red, and for which it passes."""
     spread = category_of(size, categories)
-    found = [paired(*change, spread) for change in changes_of(suite, size, drop, count)]
+    runs = changes_of(suite, size, drop, count)
+    found = [paired(*change, spread, by_task=suite.by_task) for change in runs]
     return sum(red for red, _ in found) / count, sum(passed for _, passed in found) / count
-
-
-def no_change(suite: Suite, size: int, before: int, after: int, count: int) -> tuple[float, float]:
-    """The share of 95 % intervals that hold zero, and that of p-values for the worse up to 0.05.
-
-    Over changes that do nothing, with so many samples per item on both sides. The test takes as
-    many samples before as after, the first ones of each.
-    """
-    draw = generator(suite, size, before, after)
-    least = min(before, after)
-    held = alarms = 0
-    for _ in range(count):
-        chances = suite.chances(draw, size)
-        sides = run(draw, chances, before), run(draw, chances, after)
-        low, high = _interval(*sides)
-        held += low <= 0 <= high
-        change = sides[1][:, :least].sum(1) - sides[0][:, :least].sum(1)
-        alarms += _smallest_p(least, (tuple(change[change != 0].tolist()),)) <= ALPHA
-    return held / count, alarms / count
 
 
 RULES: dict[str, Callable[[Run, Run, bool], bool]] = {
@@ -230,16 +221,6 @@ def other_rows(changes: int) -> Iterator[Sequence[object]]:
             yield name, size, *map(_percents, zip(*red, strict=True))
 
 
-def sample_rows(changes: int) -> Iterator[Sequence[object]]:
-    """Rows of the table `samples`."""
-    yield "suite", "items", "samples before", "after", "intervals that hold zero", "p up to 0.05"
-    for name, suite in {"restless": SUITES["restless"], "95 % each": EVEN}.items():
-        for size in (25, 100):
-            for before, after in SAMPLES:
-                found = no_change(suite, size, before, after, changes)
-                yield name, size, before, after, *(f"{100 * share:.1f}" for share in found)
-
-
 def baseline_rows(changes: int) -> Iterator[Sequence[object]]:
     """Rows of the table `baselines`."""
     yield "next baseline", "suite", "items", *(f"change {number}" for number in (1, 2, 5, SERIES))
@@ -253,7 +234,6 @@ def baseline_rows(changes: int) -> Iterator[Sequence[object]]:
 TABLES = {
     "paired": paired_rows,
     "others": other_rows,
-    "samples": sample_rows,
     "baselines": baseline_rows,
 }
 

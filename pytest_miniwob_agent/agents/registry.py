@@ -12,6 +12,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
+from pytest_miniwob_agent.core.data import digest
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.protocols import Agent
 from pytest_miniwob_agent.core.text import nearest
@@ -71,6 +72,15 @@ def load_agent(
     if not isinstance(folder, str) or len(folder) > 100 or not folder.strip(" ."):
         raise UsageError(f"agent {name!r}: its name {folder!r:.120} can't be that of a folder")
     return agent
+
+
+def source_of(agent: Agent) -> dict[str, str]:
+    """Return the digest of the source file of an agent that is not of this package, by its name."""
+    module = inspect.getmodule(type(agent))
+    file = Path(getattr(module, "__file__", None) or "")
+    if module is None or module.__name__.startswith(f"{__name__.partition('.')[0]}."):
+        return {}
+    return {f"source {file.name}": digest(file.read_text("utf-8"))} if file.is_file() else {}
 
 
 def prompt_files(name: str) -> list[Path]:

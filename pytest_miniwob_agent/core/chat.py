@@ -71,12 +71,17 @@ def new_messages(messages: Sequence[Message], before: Sequence[Message]) -> tupl
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Calls and their tokens; `uncounted` is the number of calls without a token count."""
+    """Calls and their tokens; `uncounted` is the number of calls without a token count.
+
+    Of the prompt tokens the provider had `cached` some, and has `written` some into its cache.
+    """
 
     calls: int = 0
     prompt: int = 0
     completion: int = 0
     uncounted: int = 0
+    cached: int = field(default=0, metadata={"optional": True})
+    written: int = field(default=0, metadata={"optional": True})
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(*map(operator.add, astuple(self), astuple(other)))

@@ -4,6 +4,7 @@
 
     MiniwobError (pytest: E)
     ├── UsageError
+    │   └── NoResultsYet
     ├── BrowserError
     │   └── BrowserLost
     ├── PageError
@@ -36,6 +37,10 @@ class MiniwobError(Exception):
 
 class UsageError(MiniwobError):
     """An option, a marker's argument, a file or a name is invalid; the message says which."""
+
+
+class NoResultsYet(UsageError):
+    """There is no baseline yet, as on the base of a first pull request."""
 
 
 class BrowserError(MiniwobError):

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from pytest_miniwob_agent.core.actions import AnyAction
 from pytest_miniwob_agent.core.case import Case
-from pytest_miniwob_agent.core.chat import Message, ToolCall, new_messages
+from pytest_miniwob_agent.core.chat import Message, ToolCall, Usage, new_messages
 from pytest_miniwob_agent.core.data import to_data
 from pytest_miniwob_agent.core.observations import Observation, Transition
 from pytest_miniwob_agent.core.text import sanitize_line, shorten, shorten_lines
@@ -28,7 +28,8 @@ class Completion:
     `model` and `system_fingerprint` name the version and the configuration that answered. `text` is
     empty where the model only calls tools. `finish_reason` is the server's word for why the answer
     ends, `reasoning` are the model's thoughts, `refusal` is its reason not to answer, and `others`
-    are further choices, where more than one was asked for.
+    are further choices, where more than one was asked for. Of the prompt's tokens the provider had
+    `cached_tokens` in its cache, and wrote `written_tokens` into it.
     """
 
     text: str
@@ -41,6 +42,15 @@ class Completion:
     reasoning: str | None = field(default=None, metadata=_OPTIONAL)
     refusal: str | None = field(default=None, metadata=_OPTIONAL)
     others: tuple[Completion, ...] = field(default=(), metadata=_OPTIONAL)
+    cached_tokens: int = field(default=0, metadata=_OPTIONAL)
+    written_tokens: int = field(default=0, metadata=_OPTIONAL)
+
+    @property
+    def usage(self) -> Usage:
+        """The answer's call and its tokens."""
+        if self.tokens is None:
+            return Usage(1, uncounted=1)
+        return Usage(1, *self.tokens, cached=self.cached_tokens, written=self.written_tokens)
 
     @property
     def tokens(self) -> tuple[int, int] | None:

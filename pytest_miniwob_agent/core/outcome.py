@@ -82,6 +82,8 @@ class Outcome:
     Attributes:
         test: the node id of the item's test, without the case.
         prompts: the digest of each prompt file that was used, by file name.
+        sent: digests of the system messages, tools and parameters of the calls, and of the agent's
+            source.
         episode: the episode; None unless the status is conclusive.
         events: the events of an episode that broke off.
         error: the name of the exception of an item that drifted or failed with an error.
@@ -102,6 +104,7 @@ class Outcome:
     test: str = ""
     params: Mapping[str, Any] = field(default_factory=dict)
     prompts: Mapping[str, str] = field(default_factory=dict)
+    sent: Mapping[str, str] = field(default_factory=dict, metadata={"optional": True})
     limits: Limits | None = None
     episode: Episode | None = None
     events: tuple[Event, ...] = ()

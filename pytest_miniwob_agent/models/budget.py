@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from pytest_miniwob_agent.core.chat import Usage
 from pytest_miniwob_agent.core.errors import BudgetReached, RecordingStopped, UsageError
@@ -24,8 +25,18 @@ from pytest_miniwob_agent.core.files import write_atomically
 _POLL = 0.02
 """Seconds between two attempts to get a lock; a model call takes a hundred times as long."""
 
-Price = tuple[float, float]
-"""US dollars for a million prompt tokens and for a million completion tokens."""
+
+class Price(NamedTuple):
+    """US dollars for a million tokens of prompt and completion.
+
+    Those of the prompt that the provider had `cached`, or has `written` into its cache, cost as the
+    others if they have no price of their own.
+    """
+
+    prompt: float
+    completion: float
+    cached: float | None = None
+    written: float | None = None
 
 
 @dataclass(slots=True)
@@ -173,6 +184,8 @@ class Budget:
 def parse_prices(text: str) -> dict[str, Price]:
     """Prices by model id, from `MODEL PROMPT COMPLETION`, one a line or separated by commas.
 
+    Behind these may stand `cached=PRICE` and `written=PRICE`.
+
     Raises:
         UsageError: an entry has another form.
     """
@@ -181,14 +194,16 @@ def parse_prices(text: str) -> dict[str, Price]:
         if not entry.strip():
             continue
         try:
-            model, prompt, completion = entry.split()
-            prices[model] = (float(prompt), float(completion))
-            if not all(0 <= price < math.inf for price in prices[model]):
+            model, prompt, completion, *more = entry.split()
+            others = {name: float(price) for name, price in (part.split("=") for part in more)}
+            prices[model] = Price(float(prompt), float(completion), **others)
+            if not all(0 <= price < math.inf for price in (*prices[model][:2], *others.values())):
                 raise ValueError
-        except ValueError:
+        except (TypeError, ValueError):
             raise UsageError(
-                f"{entry.strip()!r} is not a price: give MODEL PROMPT COMPLETION, "
-                "in US dollars for a million tokens, such as 'gpt-5 1.25 10'"
+                f"{entry.strip()!r} is not a price: give MODEL PROMPT COMPLETION, in US dollars "
+                "for a million tokens, such as 'gpt-5 1.25 10' or 'gpt-5 1.25 10 cached=0.125'; "
+                "written= is for what goes into the provider's cache"
             ) from None
     return prices
 
@@ -199,7 +214,13 @@ def cost_of(usage: Usage, price: Price | None) -> float | None:
         return 0.0
     if price is None or usage.uncounted:
         return None
-    return (usage.prompt * price[0] + usage.completion * price[1]) / 1e6
+    parts = [
+        (usage.prompt - usage.cached - usage.written, price.prompt),
+        (usage.cached, price.prompt if price.cached is None else price.cached),
+        (usage.written, price.prompt if price.written is None else price.written),
+        (usage.completion, price.completion),
+    ]
+    return sum(count * rate for count, rate in parts) / 1e6
 
 
 def tokens(usage: Usage) -> str:

@@ -2,11 +2,11 @@
 
 - `file`: the results file: reading, writing, one line per item
 - `git`: results files as they were at a commit
-- `shard`: the shards of a suite: their head, and the check that they belong together
 - `merge`: the merge of the results of shards
 - `comparison`: two runs paired by item: rates, set-ups, calls and tokens
+- `measures`: calls, tokens, cost and steps of two runs, and limits for them
 - `gate`: the gates, which decide by a baseline whether a run passes
-- `statistics`: paired tests, intervals, and the number of items that decides
+- `statistics`: paired tests, intervals, and how many items decide
 - `published`: a run in the form of the papers' tables, beside the published figures
 - `data/`: the published figures
 """

@@ -13,12 +13,12 @@ from functools import cached_property, partial
 from itertools import groupby
 from operator import attrgetter
 
-from pytest_miniwob_agent.core.data import canonical_json
+from pytest_miniwob_agent.core.data import canonical_json, digest
 from pytest_miniwob_agent.core.text import counted
 from pytest_miniwob_agent.results import statistics
 from pytest_miniwob_agent.results.file import Result, Results, Samples, add_tokens
 
-_SETUP = ("agent", "model", "params", "prompts")
+_SETUP = ("agent", "model", "params", "prompts", "sent")
 _COURSE = ("outcome", "solved_at", "endings", "steps", "calls", "tokens")
 _played = attrgetter(*_SETUP, *_COURSE)  # equal in all replays of the same model calls
 
@@ -33,23 +33,28 @@ class Pair:
     after: Samples
 
     @property
-    def change(self) -> Fraction:
-        """The share of solved samples after minus that before."""
-        return self.after.share - self.before.share
+    def samples(self) -> int:
+        """The number of samples that are compared: as many before as after.
+
+        Of more on one side, the first ones count. Otherwise equal runs would not be as likely to
+        differ for the better as for the worse.
+        """
+        return min(self.before.conclusive, self.after.conclusive)
 
     @property
-    def matched_change(self) -> Fraction:
-        """The change over the same number of samples on both sides, the first ones of each.
-
-        With no change this is as likely to have the other sign; `change` is not, where one side has
-        more samples.
-        """
-        count = min(self.before.conclusive, self.after.conclusive)
+    def shares(self) -> tuple[Fraction, Fraction]:
+        """The shares of solved samples, before and after."""
         before, after = (
-            sum([result.solved for result in side.results if result.conclusive][:count])
+            [result.solved for result in side.results if result.conclusive][: self.samples]
             for side in (self.before, self.after)
         )
-        return Fraction(after - before, count)
+        return Fraction(sum(before), self.samples), Fraction(sum(after), self.samples)
+
+    @property
+    def change(self) -> Fraction:
+        """The share of solved samples after minus that before."""
+        before, after = self.shares
+        return after - before
 
     @property
     def touched(self) -> bool:
@@ -82,25 +87,22 @@ def _endings(result: Result) -> str:
 class RateChange:
     """The change of the solved rate over one or more pairs, with 95 % intervals.
 
-    A rate is the mean of the items' shares of solved samples. `moved` is the mean square of the
-    changes: with one sample per item, the share of the items that changed.
+    A rate is the mean of the items' shares of solved samples. `by_task` takes the seeds of a task
+    as one, which may be solved or not together.
     """
 
-    def __init__(self, pairs: tuple[Pair, ...]) -> None:
-        before, after = [p.before.share for p in pairs], [p.after.share for p in pairs]
-        changes = [new - old for old, new in zip(before, after, strict=True)]
+    def __init__(self, pairs: tuple[Pair, ...], *, by_task: bool = False) -> None:
+        before, after = zip(*(pair.shares for pair in pairs), strict=True)
+        samples = sum(pair.samples for pair in pairs)
+        names = (pair.item.rpartition("/")[0] if by_task else pair.item for pair in pairs)
         self.pairs = pairs
         self.before, self.after = float(sum(before) / len(pairs)), float(sum(after) / len(pairs))
-        self.difference = sum(changes, Fraction(0)) / len(pairs)
-        self.matched_differences = [pair.matched_change for pair in pairs]
-        self.moved = float(sum(change**2 for change in changes)) / len(pairs)
-        self.worse = [pair for pair, change in zip(pairs, changes, strict=True) if change < 0]
-        self.better = [pair for pair, change in zip(pairs, changes, strict=True) if change > 0]
-        shares = list(map(float, before)), list(map(float, after))
-        samples = sum(p.before.conclusive for p in pairs), sum(p.after.conclusive for p in pairs)
-        self.before_interval = statistics.rate_interval(shares[0], samples[0])
-        self.after_interval = statistics.rate_interval(shares[1], samples[1])
-        self.interval = statistics.difference_interval(*shares, samples)
+        self.before_interval = statistics.rate_interval(before, samples)
+        self.after_interval = statistics.rate_interval(after, samples)
+        self.worse = [pair for pair in pairs if pair.change < 0]
+        self.better = [pair for pair in pairs if pair.change > 0]
+        self.exactly = sum(after) / len(pairs) - sum(before) / len(pairs)
+        self.change = statistics.Change.of(before, after, samples, list(names))
 
 
 class Comparison:
@@ -108,11 +110,11 @@ class Comparison:
 
     `pairs` are the items that are conclusive on both sides, sorted by id; `categories` are the
     same by category. `missing` are the items that only the baseline has, `new` those that only the
-    later run has.
+    later run has. `by_task` is for the tests and intervals, see `RateChange`.
     """
 
-    def __init__(self, baseline: Results, head: Results) -> None:
-        self.baseline, self.head = baseline, head
+    def __init__(self, baseline: Results, head: Results, *, by_task: bool = False) -> None:
+        self.baseline, self.head, self.by_task = baseline, head, by_task
         before, after = baseline.items, head.items
         self.pairs = tuple(
             Pair(item, before[item].results[0].category, before[item], after[item])
@@ -126,18 +128,24 @@ class Comparison:
         self.missing = tuple(sorted(before.keys() - after.keys()))
         self.new = tuple(sorted(after.keys() - before.keys()))
 
-    @property
-    def repeated(self) -> bool:
-        """True if an item of either side has more than one sample."""
-        return any(len(p.before.results) > 1 or len(p.after.results) > 1 for p in self.pairs)
+    @cached_property
+    def changes(self) -> dict[str, RateChange]:
+        """The change of the rate over the whole and, if there are several, in each category.
+
+        Empty if there are no pairs.
+        """
+        groups = {"whole": self.pairs} | (self.categories if len(self.categories) > 1 else {})
+        return {
+            name: RateChange(pairs, by_task=self.by_task) for name, pairs in groups.items() if pairs
+        }
 
     @cached_property
     def setup(self) -> list[tuple[str, str, str]]:
         """The set-ups of both runs, as rows of name, before and after.
 
         Source, agent, model and samples per item are always listed; parameters, limits, what
-        answered, and prompt files only if they differ. A prompt file that no call needed is `not
-        used`.
+        answered, prompt files, and what was sent only if they differ. A prompt file that no call
+        needed is `not used`.
         """
         always = [
             ("results", self.baseline.source, self.head.source),
@@ -155,6 +163,9 @@ class Comparison:
         for file in sorted({file for result in results for file in result.prompts}):
             _, *sides = self._row(file, partial(_digest, file))
             details.append((f"prompt {file}", sides[0] or "not used", sides[1] or "not used"))
+        before, after = self._compared.values()
+        names = sorted({name for result in results for name in result.sent})
+        details += [(name, _sent(name, before), _sent(name, after)) for name in names]
         rows = always + [row for row in details if row[1] != row[2]]
         return [(name, before or "unknown", after or "unknown") for name, before, after in rows]
 
@@ -228,6 +239,12 @@ def setup_line(row: tuple[str, str, str]) -> str:
 
 def _digest(file: str, result: Result) -> list[str]:
     return [result.prompts[file]] if file in result.prompts else []
+
+
+def _sent(name: str, results: Iterable[Result]) -> str:
+    """Return one digest of what was sent over several items, each of which may send its own."""
+    found = sorted({result.sent[name] for result in results if name in result.sent})
+    return digest(",".join(found)) if len(found) > 1 else "".join(found)
 
 
 def _limits(result: Result) -> list[str]:

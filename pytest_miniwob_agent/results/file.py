@@ -18,6 +18,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from pytest_miniwob_agent.core.chat import Usage
 from pytest_miniwob_agent.core.data import canonical_json, changed_parts, to_data
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.files import write_atomically
@@ -33,13 +34,15 @@ class Result:
     """The outcome of one sample of an item.
 
     `repeat` counts the samples from 1. `params` are the parameters of every model call, `prompts`
-    the digest of each prompt file. `limits` are the `trials`, the `steps` per trial and the `calls`
-    that were allowed. `response_models` and `system_fingerprints` name what answered, as in the
-    responses, sorted and without repetition. `reason` is a short text, empty if the outcome is
-    conclusive. `test` is the node id of the item's test, without the case. `solved_at` is the trial
-    that got the full reward, counting from 1; `endings` and `rewards` (from -1 to 1) have one entry
-    per trial. `calls` counts model calls by purpose, `tokens` those of `prompt` and `completion`:
-    None if a server did not report them.
+    the digest of each prompt file. `sent` has digests of the system messages, tools and parameters
+    that the calls had, and of the agent's source. `limits` are the `trials`, the `steps` per trial
+    and the `calls` that were allowed. `response_models` and `system_fingerprints` name what
+    answered, as in the responses, sorted and without repetition. `reason` is a short text, empty if
+    the outcome is conclusive. `test` is the node id of the item's test, without the case.
+    `solved_at` is the trial that got the full reward, counting from 1; `endings` and `rewards`
+    (from -1 to 1) have one entry per trial. `calls` counts model calls by purpose, `tokens` those
+    of `prompt` and `completion`: None if a server did not report them; of the prompt also those
+    that were `cached`, or `written` into a cache.
     """
 
     category: str
@@ -50,6 +53,7 @@ class Result:
     model: str
     params: Mapping[str, Any] = field(default_factory=dict)
     prompts: Mapping[str, str] = field(default_factory=dict)
+    sent: Mapping[str, str] = field(default_factory=dict, metadata={"optional": True})
     limits: Mapping[str, int] | None = None
     response_models: tuple[str, ...] = ()
     system_fingerprints: tuple[str, ...] = ()
@@ -84,6 +88,14 @@ class Result:
     def conclusive(self) -> bool:
         """True if the run shows whether the agent solves the item."""
         return self.outcome.conclusive
+
+    @property
+    def usage(self) -> Usage:
+        """The model calls and their tokens."""
+        calls, tokens = sum(self.calls.values()), self.tokens
+        if None in tokens.values():
+            return Usage(calls, uncounted=calls)
+        return Usage(calls, **{name: count or 0 for name, count in tokens.items()})
 
     def to_data(self) -> dict[str, Any]:
         """The result in plain JSON types."""
@@ -219,10 +231,13 @@ def one_per_case(results: Iterable[Result]) -> tuple[Result, ...]:
     return tuple(found.values())
 
 
-def read_results(source: str | Path, beside: str | Path | None = None) -> Results:
+def read_results(
+    source: str | Path, beside: str | Path | None = None, written: Path | None = None
+) -> Results:
     """Read results from a path, from `git:REF:PATH`, or from `git:REF`: `beside` at that commit.
 
     Raises:
+        NoResultsYet: the commit has none, of a file that is here or that is `written` by this run.
         UsageError: there is no such file or commit, or it does not hold results; the message names
             the line and says what to do.
     """
@@ -242,7 +257,7 @@ def read_results(source: str | Path, beside: str | Path | None = None) -> Result
         raise UsageError(
             f"{name} does not name a file; write git:REF:PATH (git:main:results.jsonl)"
         )
-    return parse_results(read_at_commit(ref, Path(path)), f"git:{ref}:{path}")
+    return parse_results(read_at_commit(ref, Path(path), written), f"git:{ref}:{path}")
 
 
 def parse_results(text: str, source: str) -> Results:

@@ -10,24 +10,28 @@ import re
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.outcome import Status
-from pytest_miniwob_agent.core.text import counted, listed, nearest, p_value, percent
-from pytest_miniwob_agent.results import statistics
+from pytest_miniwob_agent.core.text import counted, listed, nearest, percent
 from pytest_miniwob_agent.results.comparison import Comparison, Pair, RateChange
 from pytest_miniwob_agent.results.file import Results
+from pytest_miniwob_agent.results.measures import MEASURES, Limit, Prices, measured
+from pytest_miniwob_agent.results.statistics import NORMAL
+from pytest_miniwob_agent.tasks.selectors import format_seeds
 
 MARGIN = Fraction(10, 100)  # of the items: the loss that `paired` rules out where it passes
 
 USAGE = (
-    "gates are items, items:M, paired[:ALPHA][:strict] and rate:POINTS; M is a number of samples, "
-    "ALPHA a level between 0 and 1, POINTS from 0 to less than 100"
+    "gates are items, items:M, paired[:ALPHA][:by-task] and rate:POINTS; M is a number of samples, "
+    "ALPHA a level between 0 and 1, POINTS from 0 to less than 100. Behind it, separated by "
+    f"commas, may stand limits such as calls:+10% for {', '.join(MEASURES)}, and lenient"
 )
 
 _VALUES = {  # what follows the name of each gate
     "items": r"(?::([1-9]\d{0,5}))?",
-    "paired": r"(?::(0?\.\d{0,8}[1-9]\d{0,8}))?(:strict)?",
+    "paired": r"(?::(0?\.\d{0,8}[1-9]\d{0,8}))?(:by-task)?",
     "rate": r":(\d{1,2}(?:\.\d{1,9})?|\.\d{1,9})",
 }
 
@@ -37,17 +41,20 @@ class Gate:
     """The condition under which a run fails against its baseline.
 
     `items`: an item that was solved no longer is. With repeats an item counts as solved if
-    `at_least` of its samples are, by default if more than half are. `paired`: the paired change is
-    for the worse over the whole or in a category, at level `alpha` for all of them together; with
-    `strict` it must also be known that the loss is less than `MARGIN`. `rate`: the rate over the
-    whole fell by more than `points` (1 is 100 %).
+    `at_least` of its samples are, by default if more than half are. `paired`: the interval of the
+    paired change at level 1 - `alpha` lies below zero, over the whole or, corrected for their
+    number, in a category; `by_task` takes the seeds of a task as one. `rate`: the rate over the
+    whole fell by more than `points` (1 is 100 %). `limits` hold for calls, tokens, cost and steps.
+    A verdict that is inconclusive fails the run too, unless the gate is `lenient`.
     """
 
     kind: str = "items"
     alpha: float = 0.05
     points: Fraction = Fraction(0)
     at_least: int | None = None
-    strict: bool = False
+    by_task: bool = False
+    limits: tuple[Limit, ...] = ()
+    lenient: bool = False
 
     @classmethod
     def parse(cls, text: str) -> Gate:
@@ -56,38 +63,47 @@ class Gate:
         Raises:
             UsageError: there is no such gate, or its value is out of range.
         """
-        kind = text.strip().partition(":")[0]
-        found = kind in _VALUES and re.fullmatch(kind + _VALUES[kind], text.strip())
-        if not found:
+        first, *others = (part.strip() for part in text.split(","))
+        kind = first.partition(":")[0]
+        found = re.fullmatch(kind + _VALUES[kind], first) if kind in _VALUES else None
+        limits = [Limit.parse(part) for part in others if part != "lenient"]
+        if not found or None in limits:
             hint = "" if kind in _VALUES else nearest(kind, list(_VALUES))
             raise UsageError(f"gate {text!r} is not valid{hint}; {USAGE}")
+        value, lenient = found[1], "lenient" in others
+        more: dict[str, Any] = {"limits": tuple(filter(None, limits)), "lenient": lenient}
         if kind == "items":
-            return cls(kind, at_least=int(found[1]) if found[1] else None)
+            return cls(kind, at_least=int(value) if value else None, **more)
         if kind == "paired":
-            return cls(kind, alpha=float(found[1] or 0.05), strict=bool(found[2]))
-        return cls(kind, points=Fraction(found[1]) / 100)
+            return cls(kind, alpha=float(value or 0.05), by_task=bool(found[2]), **more)
+        return cls(kind, points=Fraction(value) / 100, **more)
 
     def __str__(self) -> str:
-        if self.kind == "items":
-            return f"items:{self.at_least}" if self.at_least else "items"
-        if self.kind == "paired":
-            return f"paired:{self.alpha:g}" + (":strict" if self.strict else "")
-        return f"rate:{float(100 * self.points):g}"
+        text = self.kind
+        if self.kind == "items" and self.at_least:
+            text += f":{self.at_least}"
+        elif self.kind == "paired":
+            text += f":{self.alpha:g}" + (":by-task" if self.by_task else "")
+        elif self.kind == "rate":
+            text += f":{float(100 * self.points):g}"
+        return ",".join([text, *map(str, self.limits), *(["lenient"] if self.lenient else [])])
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
     """A reason for which a gate is red or inconclusive.
 
-    `kind` is `regressed`, `missing`, `unclear` (inconclusive samples), `empty` (nothing was
-    compared) or `undecided` (too few items); only the first speaks against the agent. `hint` says
-    what to do.
+    `kind` is `regressed`, `exceeded` (a limit), `missing`, `unclear` (inconclusive samples),
+    `empty` (nothing was compared) or `undecided` (too few items, or what is unknown); only the
+    first two speak against the agent. `hint` says what to do, and `options` are those of pytest
+    that record what would decide.
     """
 
     kind: str
     text: str
     details: tuple[str, ...] = ()
     hint: str = ""
+    options: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,33 +122,34 @@ class Verdict:
     notes: tuple[str, ...]
 
     @property
-    def failed(self) -> bool:
-        """True if the run fails; too few items are a reason for that if the gate is strict."""
-        return any(self.gate.strict or reason.kind != "undecided" for reason in self.reasons)
-
-    @property
-    def passed(self) -> bool:
-        """True if the run does not fail and the items are enough to decide that."""
-        return not self.reasons
-
-    @property
     def decision(self) -> str:
         """`passed`, `inconclusive` or `failed`."""
-        if self.failed:
+        if any(reason.kind != "undecided" for reason in self.reasons):
             return "failed"
-        return "passed" if self.passed else "inconclusive"
+        return "inconclusive" if self.reasons else "passed"
+
+    @property
+    def failed(self) -> bool:
+        """True if the run fails, which an inconclusive verdict lets it unless it is lenient."""
+        return self.decision == "failed" or bool(self.reasons and not self.gate.lenient)
 
 
-def judge(baseline: Results, head: Results, gate: Gate, deselected: Container[str] = ()) -> Verdict:
+def judge(
+    baseline: Results,
+    head: Results,
+    gate: Gate,
+    deselected: Container[str] = (),
+    prices: Prices | None = None,
+) -> Verdict:
     """Judge a run by its baseline.
 
     `deselected` are the ids of cases that the run left out on purpose. Every other item of the
-    baseline must be in the run, and conclusive there.
+    baseline must be in the run, and conclusive there. `prices` are for a limit of the cost.
 
     Raises:
         UsageError: the gate asks for more samples than an item has.
     """
-    both = Comparison(baseline, head)
+    both = Comparison(baseline, head, by_task=gate.by_task)
     least = gate.at_least
     for pair in both.pairs:
         fewest = min(pair.before.conclusive, pair.after.conclusive)
@@ -165,12 +182,15 @@ def judge(baseline: Results, head: Results, gate: Gate, deselected: Container[st
         text = f"{counted(len(regressed), 'item')} solved before and no longer"
         reasons.append(_regression(text, regressed))
     elif gate.kind == "rate":
-        whole = RateChange(both.pairs)
-        if -whole.difference > gate.points:
+        whole = both.changes["whole"]
+        if -whole.exactly > gate.points:
             allowed = f", by more than {float(100 * gate.points):g} points"
             reasons.append(_regression(_fell("whole", whole) + allowed, whole.worse))
     elif gate.kind == "paired":
         found, note = _paired(both, gate)
+        reasons, notes = reasons + found, note + notes
+    if both.pairs:
+        found, note = _within(both, gate, prices or {})
         reasons, notes = reasons + found, note + notes
     return Verdict(gate, both, tuple(reasons), regressed, progressed, tuple(notes))
 
@@ -227,71 +247,101 @@ def _regression(text: str, pairs: Sequence[Pair], *, hint: bool = True) -> Reaso
 def _fell(name: str, change: RateChange) -> str:
     return (
         f"{name}: the solved rate fell from {percent(change.before)} to "
-        f"{percent(change.after)} % over {len(change.pairs)} items"
+        f"{percent(change.after)} % over {counted(len(change.pairs), 'item')}"
     )
 
 
 def _paired(both: Comparison, gate: Gate) -> tuple[list[Reason], list[str]]:
-    """The reasons for which the gate `paired` does not pass; without any, a note why it does."""
-    test = "exact sign-flip test" if both.repeated else "exact McNemar test"
-    whole = RateChange(both.pairs)
-    groups = {"whole": whole}
-    if len(both.categories) > 1:
-        groups |= {name: RateChange(pairs) for name, pairs in both.categories.items()}
-        test += f", corrected for the whole and {len(both.categories)} categories"
-    parts = [change.matched_differences for change in groups.values()]
-    values = statistics.p_worse_anywhere(parts[1:] or parts)
-    red = {name: p for name, p in zip(groups, values, strict=False) if p <= gate.alpha}
+    """The reasons for which the gate `paired` does not pass; without any, a note why it does.
+
+    The whole and all categories together have half of alpha each, on one side: the whole falls if
+    its interval lies below zero, whatever the categories do.
+    """
+    parts = max(1, len(both.changes) - 1)
+    red = []
+    for name, change in both.changes.items():
+        level = gate.alpha if name == "whole" else gate.alpha / parts
+        low, high = change.change.interval(level)
+        if high < 0:
+            red.append((name, change, f"{_level(level)} {_points(low, high)}"))
     if not red:
-        return _not_worse(whole, min(values), gate)
+        return _not_worse(both, gate)
+    by = "by task" if gate.by_task else "by item"
     return [
         _regression(
-            f"{_fell(name, groups[name])}; p = {p_value(p)} (one-sided {test})",
+            f"{_fell(name, change)}: {interval}, {by}",
             # The reason for the whole lists the items of the categories too.
-            () if "whole" in red and name != "whole" else groups[name].worse,
-            hint=name == list(red)[-1],
+            () if red[0][0] == "whole" and name != "whole" else change.worse,
+            hint=name == red[-1][0],
         )
-        for name, p in red.items()
+        for name, change, interval in red
     ], []
 
 
-def _not_worse(whole: RateChange, p: float, gate: Gate) -> tuple[list[Reason], list[str]]:
+def _level(alpha: float) -> str:
+    return f"{100 * (1 - alpha):.3g} % interval"
+
+
+def _points(low: float, high: float) -> str:
+    return f"{100 * low:+.1f} to {100 * high:+.1f}"
+
+
+def _not_worse(both: Comparison, gate: Gate) -> tuple[list[Reason], list[str]]:
     """Why it can't be known that nothing got worse; otherwise a note on what is ruled out."""
+    whole = both.changes["whole"]
     touched = sum(pair.touched for pair in whole.pairs)
     if not touched:  # no item was recorded again, so nothing could have changed
         return [], ["every item ran as in the baseline, call by call"]
-    fewest = statistics.fewest_changes(gate.alpha)
     counts = f"{len(whole.worse)} worse, {len(whole.better)} better"
     margin = f"{float(100 * MARGIN):g}"
-    low, high = whole.interval
-    interval = f"95 % interval {100 * low:+.1f} to {100 * high:+.1f}"
+    low, high = whole.change.interval(gate.alpha)
+    interval = f"{_level(gate.alpha)} {_points(low, high)}" + (", by task" if gate.by_task else "")
     if low <= -MARGIN:
-        text = (
-            f"{counts}: no change for the worse is shown (p = {p_value(p)}), and no loss of "
-            f"{margin} points ruled out ({interval})"
-        )
-        return [Reason("undecided", text, hint=_to_decide(whole, gate))], []
-    if touched < fewest and whole.difference < 0:
+        text = f"{counts}: too few items to show a fall or rule out one of {margin} points"
+        text += f" ({interval})"
+        return [Reason("undecided", text, (), *_to_decide(whole, gate))], []
+    fewest = math.ceil(NORMAL.inv_cdf(1 - gate.alpha / 2) ** 2)
+    if touched < fewest and whole.exactly < 0:
         text = (
             f"{counts}, but only {counted(touched, 'item')} ran differently from the baseline: "
-            f"fewer than {fewest} can't give a p-value of {gate.alpha:g}"
+            f"fewer than {fewest} can't show a fall"
         )
         hint = f"run more seeds, so that {fewest} items or more meet the change"
         return [Reason("undecided", text, hint=hint)], []
-    return [], [
-        f"{counts}: no significant change for the worse, p = {p_value(p)}; a loss of {margin} "
-        f"points is ruled out ({interval})"
-    ]
+    return [], [f"{counts}: a fall of {margin} points is ruled out ({interval})"]
 
 
-def _to_decide(whole: RateChange, gate: Gate) -> str:
-    """How many items, or samples per item, would decide."""
-    count, margin = len(whole.pairs), float(MARGIN)
-    items = statistics.deciding_items(float(whole.difference), whole.moved, margin, gate.alpha)
-    items = max(items, count + 1)
-    hint = f"about {items} items would decide four times out of five: run more seeds"
-    if count < statistics.fewest_items(margin):
-        return hint
-    least = min(min(pair.before.conclusive, pair.after.conclusive) for pair in whole.pairs)
-    samples = math.ceil(least * items / count)
-    return f"{hint}, or repeat every item in both runs, about {samples} samples of each"
+def _to_decide(whole: RateChange, gate: Gate) -> tuple[str, str]:
+    """A hint with the least number of items or samples that would decide, and pytest's options."""
+    times = whole.change.deciding_share(float(MARGIN), gate.alpha)
+    count = len(whole.pairs)
+    more = max(1, math.ceil(count * times) - count)
+    samples = max(pair.samples for pair in whole.pairs)
+    repeats = max(samples + 1, math.ceil(samples * times))
+    seeds = sorted({result.seed for pair in whole.pairs for result in pair.after.results})
+    tasks = len({pair.item.rpartition("/")[0] for pair in whole.pairs})
+    last = seeds[-1] + max(1, math.ceil(more / tasks))
+    return (
+        f"at least {counted(more, 'further item')} would decide, or {repeats} samples of each "
+        "item; record them at the baseline's commit too",
+        f"--miniwob-seeds={format_seeds([*seeds, *range(seeds[-1] + 1, last + 1)])}",
+    )
+
+
+def _within(both: Comparison, gate: Gate, prices: Prices) -> tuple[list[Reason], list[str]]:
+    """The reasons for which a limit does not hold, and notes on those that do."""
+    reasons, notes = [], []
+    for limit in gate.limits:
+        change = measured(both.pairs, limit.measure, prices)
+        if isinstance(change, str):
+            reasons.append(Reason("undecided", f"{limit}: {change}"))
+        elif change.low > limit.share:
+            reasons.append(Reason("exceeded", f"{change}: more than {limit} allows"))
+        elif change.high <= limit.share:
+            notes.append(f"{change}: within {limit}")
+        else:
+            hint = "run more seeds"
+            reasons.append(
+                Reason("undecided", f"{change}: it may be above {limit} or not", hint=hint)
+            )
+    return reasons, notes

@@ -6,19 +6,21 @@ import os
 import subprocess
 from pathlib import Path
 
-from pytest_miniwob_agent.core.errors import UsageError
+from pytest_miniwob_agent.core.errors import NoResultsYet, UsageError
 
 
-def read_at_commit(ref: str, path: Path) -> str:
+def read_at_commit(ref: str, path: Path, written: Path | None = None) -> str:
     """Return the text of a file, which need not exist now, as it was at a commit of its repository.
 
-    `ref` is a name that git takes, or a branch of the remote origin.
+    `ref` is a name that git takes, or a branch of the remote origin, `written` a file that this run
+    writes.
 
     Raises:
+        NoResultsYet: the commit has no such file, which is here or which a run is to write.
         UsageError: git, the repository, the commit or the file is missing.
     """
     source = f"git:{ref}:{path}"
-    file = path.resolve()
+    file, written = path.resolve(), written and written.resolve()
     folder = next(parent for parent in file.parents if parent.is_dir())
     try:
         top = _git(folder, "rev-parse", "--show-toplevel")
@@ -40,6 +42,8 @@ def read_at_commit(ref: str, path: Path) -> str:
         raise UsageError(f"{source}: there is no commit {ref} in {root}{hint}")
     inside = file.relative_to(root).as_posix()
     blob = _git(root, "cat-file", "blob", f"{commit}:{inside}")
+    if blob.returncode and (file == written or file.exists()):
+        raise NoResultsYet(f"{ref} has no {inside} yet")
     if blob.returncode:
         raise UsageError(
             f"{source}: {ref} has no file {inside}; write it with pytest "

@@ -11,15 +11,14 @@ needed, as that takes half a second.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import reduce
-from statistics import NormalDist
-from typing import Any
+from statistics import NormalDist, median
 
 NORMAL = NormalDist()
 Z = NORMAL.inv_cdf(0.975)  # for intervals at 95 %
-Z_POWER = NORMAL.inv_cdf(0.8)  # the chance with which a number of items is to decide
 
 # The number of steps that differences are rounded to if they add up to more, as those of items with
 # many different sample counts do. A test of rounded differences is exact as well.
@@ -29,73 +28,144 @@ GRID = 5000
 def p_worse(differences: Sequence[Fraction]) -> float:
     """The one-sided p-value for a change for the worse: the exact sign-flip test.
 
-    If the change did nothing, each item's difference was as likely to have the other sign. The
-    p-value is the share of all sign patterns whose sum is as low as the observed one. With one
-    sample per item this is the exact McNemar test, a binomial test of the discordant pairs.
-    """
-    return p_worse_anywhere([differences])[0]
-
-
-def p_worse_anywhere(parts: Sequence[Sequence[Fraction]]) -> list[float]:
-    """The p-values for a change for the worse over all parts together, and in each part.
-
-    They are corrected so that the smallest of them is the p-value of the whole family: with no
-    change, the chance that any of them is `alpha` or less is at most `alpha`. The whole is weighed
-    as much as all parts together. The correction is exact (Westfall and Young, 1993, with all sign
-    patterns in the place of resampling): a p-value is the share of all patterns of signs for which
-    the smallest weighted p-value of the family is as small as the one that is corrected. So tests
-    that overlap, or that could not reach a small p-value, cost little.
-
-    `parts` are the differences of the items of each part. The p-value of the whole comes first.
+    If the change did nothing, each difference was as likely to have the other sign. The p-value is
+    the share of all sign patterns whose sum is as low as the observed one. With differences of -1,
+    0 and 1 this is the exact McNemar test, a binomial test of the discordant pairs.
     """
     import numpy as np
 
-    differences = [difference for part in parts for difference in part]
     total = sum(map(abs, differences))
     most = max(1, int(GRID / total)) if total else 1
     unit = min(math.lcm(*(difference.denominator for difference in differences)), most)
-    steps = [[round(difference * unit) for difference in part] for part in parts]
-    chances = [_distribution(part) for part in steps]
-    changed = sum(map(any, steps))
-    weighed = [changed * chance.cumsum() for chance in chances]
-    of_whole = reduce(np.convolve, chances, np.ones(1)).cumsum()
-
-    def corrected(p: float) -> float:
-        limit = p * (1 + 1e-9)  # sums of the same chances may differ in their last digit
-        if limit >= 1:
-            return 1.0
-        # The chances of each sum of gains over the parts so far: where a part reached the limit,
-        # and where none did.
-        reached, others = np.zeros(1), np.ones(1)
-        for chance, tail in zip(chances, weighed, strict=True):
-            reaching = np.where(tail <= limit, chance, 0.0)
-            reached = np.convolve(reached, chance) + np.convolve(others, reaching)
-            others = np.convolve(others, chance - reaching)
-        return min(1.0, float(reached.sum() + others[of_whole <= limit].sum()))
-
-    gains = [sum(step for step in part if step > 0) for part in steps]
-    found = [of_whole[sum(gains)]]
-    for tail, gain, part in zip(weighed, gains, steps, strict=True):
-        found.append(tail[gain] if any(part) else 1.0)
-    return [corrected(float(p)) for p in found]
-
-
-def _distribution(steps: Sequence[int]) -> Any:
-    """An array of the chance of each sum of the positive steps, if all signs are equally likely."""
-    import numpy as np
-
-    chance = np.zeros(sum(map(abs, steps)) + 1)
+    steps = [round(difference * unit) for difference in differences]
+    chance = np.zeros(sum(map(abs, steps)) + 1)  # of each sum of the positive steps
     chance[0] = 1.0
     for size in filter(None, map(abs, steps)):
         flipped = np.zeros_like(chance)
         flipped[size:] = chance[: len(chance) - size]
         chance = (chance + flipped) / 2
-    return chance
+    return min(1.0, float(chance[: sum(step for step in steps if step > 0) + 1].sum()))
 
 
-def p_changed(differences: Sequence[Fraction]) -> float:
-    """The two-sided p-value of the sign-flip test: twice the smaller tail, at most 1."""
-    return min(1.0, 2 * min(p_worse(differences), p_worse([-d for d in differences])))
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The change of the solved rate between two runs of the same items: its test and its interval.
+
+    Both are one method, Tango's score test (Statistics in Medicine 17 (1998), 891-908), which for
+    no change is McNemar's, and the interval of the changes that it does not reject. So an interval
+    lies below zero exactly where the test shows a change for the worse. Fagerland, Lydersen and
+    Laake compare such tests and intervals (BMC Medical Research Methodology 13 (2013), 91;
+    Statistics in Medicine 33 (2014), 2850-2875).
+
+    Args:
+        difference: the rate after minus that before, from -1 to 1.
+        flips: the chance that a sample of an item before and one after disagree.
+        size: the number of independent pairs of samples with the same information.
+    """
+
+    difference: float
+    flips: float
+    size: float
+
+    @classmethod
+    def of(
+        cls,
+        before: Sequence[Fraction],
+        after: Sequence[Fraction],
+        samples: int,
+        units: Sequence[str],
+    ) -> Change:
+        """The change of the items' shares of solved samples, of which there are some on each side.
+
+        `units` name, item by item, what is independent: the items themselves, or their tasks. The
+        test's statistic is the sum of the units' changes by the root of the sum of their squares.
+        Of tasks there are few, so that the test is no bolder than `p_worse` of their changes.
+        """
+        count = len(before)
+        pairs = list(zip(before, after, strict=True))
+        flips = float(sum(old * (1 - new) + new * (1 - old) for old, new in pairs)) / count
+        sums: dict[str, Fraction] = defaultdict(Fraction)
+        for unit, (old, new) in zip(units, pairs, strict=True):
+            sums[unit] += new - old
+        squares = sum(each**2 for each in sums.values())
+        whole = sum(sums.values())
+        size = min(samples, count**2 * flips / float(squares)) if squares else len(sums)
+        if whole and len(sums) < count:
+            exact = NORMAL.inv_cdf(
+                p_worse([each if whole < 0 else -each for each in sums.values()])
+            )
+            size = max(1.0, min(size, flips * (min(exact, 0) * count / float(whole)) ** 2))
+        return cls(float(whole) / count, flips, float(size))
+
+    def statistic(self, change: float = 0.0) -> float:
+        """The test's statistic for a change: standard normal, if that is the true one."""
+        lost = (self.flips - self.difference) / 2
+        # The likeliest share of lost items, given the change: a root of 2x² + bx + c.
+        b, c = (2 - self.difference) * change - self.flips, -lost * change * (1 - change)
+        likeliest = (math.sqrt(max(0.0, b * b - 8 * c)) - b) / 4
+        variance = 2 * likeliest + change * (1 - change)
+        distance = self.difference - change
+        return distance * math.sqrt(self.size / variance) if distance and variance > 0 else 0.0
+
+    @property
+    def p_worse(self) -> float:
+        """The one-sided p-value for a change for the worse."""
+        return NORMAL.cdf(self.statistic())
+
+    @property
+    def p_changed(self) -> float:
+        """The two-sided p-value."""
+        return 2 * NORMAL.cdf(-abs(self.statistic()))
+
+    def interval(self, alpha: float = 0.05) -> tuple[float, float]:
+        """The interval that holds the true change with the chance 1 - alpha."""
+        z = NORMAL.inv_cdf(1 - alpha / 2)
+        low, high = (
+            _border(lambda each: abs(self.statistic(each)) >= z, self.difference, end)
+            for end in (-1.0, 1.0)
+        )
+        return low, high
+
+    def decides(self, margin: float, alpha: float) -> bool:
+        """True if the interval lies below zero, or above a loss of `margin`."""
+        low, high = self.interval(alpha)
+        return high < 0 or low > -margin
+
+    def deciding_share(self, margin: float, alpha: float) -> float:
+        """How many times the items decide, if further ones change as these: from 1."""
+        times = 1.0
+        while not replace(self, size=self.size * times).decides(margin, alpha):
+            times *= 2
+        return _border(
+            lambda each: replace(self, size=self.size * each).decides(margin, alpha),
+            times / 2,
+            times,
+        )
+
+
+def _border(holds: Callable[[float], bool], inside: float, outside: float) -> float:
+    """Return the number between two from which on a condition holds, towards the second one."""
+    for _ in range(50):
+        middle = (inside + outside) / 2
+        if holds(middle):
+            outside = middle
+        else:
+            inside = middle
+    return outside
+
+
+def holm(values: Sequence[float]) -> list[float]:
+    """Return p-values corrected for their number, in the given order.
+
+    S. Holm (1979), Scandinavian Journal of Statistics 6, 65-70: where nothing differs, the chance
+    that any of them is `alpha` or less is at most `alpha`.
+    """
+    corrected = [1.0] * len(values)
+    highest = 0.0
+    for rank, place in enumerate(sorted(range(len(values)), key=values.__getitem__)):
+        highest = max(highest, min(1.0, (len(values) - rank) * values[place]))
+        corrected[place] = highest
+    return corrected
 
 
 def matched_chi_square(differences: Sequence[Fraction]) -> float:
@@ -130,11 +200,7 @@ def wilson(rate: float, size: float) -> tuple[float, float]:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
-def _variance(values: Sequence[float], mean: float) -> float:
-    return math.fsum((value - mean) ** 2 for value in values) / len(values)
-
-
-def rate_interval(shares: Sequence[float], samples: int) -> tuple[float, float]:
+def rate_interval(shares: Sequence[Fraction], samples: int) -> tuple[float, float]:
     """Wilson's interval for the mean of the items' shares of solved samples.
 
     Its sample size is the number of independent samples that would carry the same information: the
@@ -144,37 +210,23 @@ def rate_interval(shares: Sequence[float], samples: int) -> tuple[float, float]:
     mean = math.fsum(shares) / count
     if not 0 < mean < 1:
         return wilson(round(mean), count)
-    spread = _variance(shares, mean)
+    spread = math.fsum((share - mean) ** 2 for share in shares) / count
     return wilson(mean, min(samples, count * mean * (1 - mean) / spread) if spread else samples)
 
 
-def difference_interval(
-    before: Sequence[float], after: Sequence[float], samples: tuple[int, int]
-) -> tuple[float, float]:
-    """The 95 % interval for the difference of the two mean shares of the same items.
+def median_interval(values: Sequence[float]) -> tuple[float, float, float]:
+    """The median of paired differences, and its 95 % interval: two of the values in their order.
 
-    Newcombe's method 10 (Statistics in Medicine 17 (1998), 2635-2650): the two rates' intervals,
-    squared and added, minus the covariance of the pairs. With repeats, the intervals are those of
-    `rate_interval` and the correlation is that of the items' shares. `samples` are the numbers of
-    samples before and after.
+    It is the interval of the sign test (H. A. David and H. N. Nagaraja, Order Statistics, 7.1). Of
+    five values or fewer it is their range, which may hold the median less often.
     """
-    count = len(before)
-    rate1, rate2 = math.fsum(before) / count, math.fsum(after) / count
-    low1, high1 = rate_interval(before, samples[0])
-    low2, high2 = rate_interval(after, samples[1])
-    common = math.fsum(x * y for x, y in zip(before, after, strict=True)) / count - rate1 * rate2
-    if common > 0:  # Newcombe's correction for small samples
-        common = max(common - 0.5 / count, 0.0)
-    spread = _variance(before, rate1) * _variance(after, rate2)
-    phi = common / math.sqrt(spread) if spread else 0.0
-    change = rate2 - rate1
-
-    def reach(near: float, far: float) -> float:
-        return math.sqrt(max(0.0, near * near - 2 * phi * near * far + far * far))
-
-    low = change - reach(rate2 - low2, high1 - rate1)
-    high = change + reach(high2 - rate2, rate1 - low1)
-    return max(-1.0, low), min(1.0, high)
+    ordered, count = sorted(values), len(values)
+    tail, inside = 0.5**count, 0  # the chance that the median lies outside of the values left
+    while 2 * tail <= 0.05:
+        inside += 1
+        tail += math.comb(count, inside) * 0.5**count
+    outermost = max(0, inside - 1)
+    return median(ordered), ordered[outermost], ordered[count - 1 - outermost]
 
 
 def pass_at(k: int, samples: int, solved: int) -> float:
@@ -193,42 +245,3 @@ def pass_all(k: int, samples: int, solved: int) -> float:
 def flip_rate(samples: int, solved: int) -> float:
     """The chance that two samples of an item disagree; `samples` must be at least 2."""
     return solved * (samples - solved) / math.comb(samples, 2)
-
-
-def fewest_changes(alpha: float) -> int:
-    """Number of items that must change, all for the worse, before a p-value can reach alpha."""
-    return math.ceil(math.log2(1 / alpha) - 1e-9)
-
-
-def needed_items(drop: float, moved: float, alpha: float = 0.05) -> int:
-    """Approximate number of items that the one-sided paired test needs to show a drop.
-
-    R. J. Connor (1987), Biometrics 43, 207-211. `drop` is above 0. `moved` is the mean square of
-    the items' differences, with one sample per item the share of the items that change; it is taken
-    as `drop` if it is smaller.
-    """
-    moved = max(drop, moved)
-    reach = NORMAL.inv_cdf(1 - alpha) * math.sqrt(moved) + Z_POWER * math.sqrt(moved - drop**2)
-    return max(math.ceil((reach / drop) ** 2), math.ceil(fewest_changes(alpha) / moved))
-
-
-def fewest_items(margin: float) -> int:
-    """Number of items whose 95 % interval rules out a loss of `margin` if none of them changed."""
-    return math.floor(Z**2 * (1 - margin) / margin) + 1
-
-
-def deciding_items(difference: float, moved: float, margin: float, alpha: float = 0.05) -> int:
-    """Approximate number of items that show a loss at level `alpha`, or rule out one of `margin`.
-
-    `difference` of the rates and `moved`, as for `needed_items`, are estimated by the observed
-    ones; the latter is taken as one in twenty if it is less, since few items do not show that none
-    ever changes.
-    """
-    moved = max(moved, 0.05, difference**2)
-    counts = []
-    if difference < 0:
-        counts.append(needed_items(-difference, moved, alpha))
-    if difference > -margin:
-        reach = (Z + Z_POWER) * math.sqrt(moved - difference**2)
-        counts.append(max(math.ceil((reach / (margin + difference)) ** 2), fewest_items(margin)))
-    return min(counts)

@@ -86,3 +86,14 @@ def select_cases(
         for seed in seeds
         for repeat in range(1, repeats + 1)
     ]
+
+
+def format_seeds(seeds: Iterable[int]) -> str:
+    """Return seeds in the form that `parse_seeds` reads, such as `7,1000-1024`."""
+    parts: list[list[int]] = []
+    for seed in sorted(set(seeds)):
+        if parts and seed == parts[-1][-1] + 1:
+            parts[-1][1:] = [seed]
+        else:
+            parts.append([seed])
+    return ",".join("-".join(map(str, part)) for part in parts)

@@ -35,11 +35,11 @@ class ComparisonView:
     def text(self, width: int = 80) -> str:
         """Text for a terminal of `width` columns, without colours."""
         lines = [line for line, _ in _setup_lines(self.both, self.both.setup, width)]
-        lines += ["", *text_table(self._rates(), width), ""]
+        lines += ["", *text_table(self.rates(), width), ""]
         if self.both.pairs:
-            test = "exact sign-flip test" if self.both.repeated else "exact McNemar test"
-            note = "Rates are in percent, with 95 % intervals; p is two-sided, by the "
-            lines += wrap(f"{note}{test} over the items that both have.", width)
+            unit = "tasks, whose seeds count as one" if self.both.by_task else "items"
+            note = "Rates are in percent, with 95 % intervals; p is two-sided, by the score test "
+            lines += wrap(f"{note}over the {unit} that both have.", width)
         if rows := self._repeats():
             lines += ["", *text_table(rows, width)]
         for title, pairs in zip(("worse", "better"), self.changed, strict=True):
@@ -54,11 +54,9 @@ class ComparisonView:
 
     def markdown(self) -> str:
         """Markdown for a comment on a pull request or a job's summary: the text, as code."""
-        lines = ["### MiniWoB++ results", ""]
-        if self.verdict:
-            lines += [f"Gate `{self.verdict.gate}`: **{self.verdict.decision}**", ""]
-        text = self.text(100).replace("`", "'")  # nothing in it can end the block
-        return "\n".join([*lines, f"```\n{text}```\n"])
+        verdict = self.verdict
+        lead = f"Gate `{verdict.gate}`: **{verdict.decision}**\n\n" if verdict else ""
+        return _block(self.text(100), lead)
 
     def data(self) -> dict[str, Any]:
         """The whole comparison in plain JSON types."""
@@ -66,7 +64,7 @@ class ComparisonView:
         gate = verdict and {
             "gate": str(verdict.gate),
             "verdict": verdict.decision,
-            "passed": verdict.passed,
+            "failed": verdict.failed,
             "reasons": list(map(asdict, verdict.reasons)),
             "regressed": [pair.item for pair in verdict.regressed],
             "progressed": [pair.item for pair in verdict.progressed],
@@ -77,8 +75,8 @@ class ComparisonView:
             "setup": [{"what": row[0], "before": row[1], "after": row[2]} for row in both.setup],
             "warnings": both.warnings,
             "partial": {"before": both.baseline.partial, "after": both.head.partial},
-            "whole": _change(both.pairs),
-            "categories": {name: _change(pairs) for name, pairs in both.categories.items()},
+            "rates": {name: _change(change) for name, change in both.changes.items()},
+            "by_task": both.by_task,
             "items": [
                 {
                     "item": pair.item,
@@ -99,27 +97,23 @@ class ComparisonView:
             "gate": gate,
         }
 
-    def _rates(self) -> list[list[str]]:
+    def rates(self) -> list[list[str]]:
+        """The rows of the table of rates, below its head."""
         rows = [["", "items", "before", "after", "points", "p"]]
-        categories = self.both.categories
-        groups = {"whole": self.both.pairs} | (categories if len(categories) > 1 else {})
-        for name, pairs in groups.items():
-            if pairs:
-                found = RateChange(pairs)
-                low, high = found.interval
-                change = (
-                    f"{100 * float(found.difference):+.1f} ({100 * low:+.0f} to {100 * high:+.0f})"
-                )
-                before = _rate(found.before, found.before_interval)
-                after = _rate(found.after, found.after_interval)
-                p = p_value(statistics.p_changed(found.matched_differences))
-                rows.append([name, str(len(pairs)), before, after, change, p])
+        for name, found in self.both.changes.items():
+            low, high = found.change.interval()
+            points = 100 * found.change.difference
+            change = f"{points:+.1f} ({100 * low:+.0f} to {100 * high:+.0f})"
+            before = _rate(found.before, found.before_interval)
+            after = _rate(found.after, found.after_interval)
+            p = p_value(found.change.p_changed)
+            rows.append([name, str(len(found.pairs)), before, after, change, p])
         return rows
 
     def _repeats(self) -> list[list[str]]:
         """Figures of repeats, for the number of samples that every item has on both sides."""
         pairs = self.both.pairs
-        least = min((min(p.before.conclusive, p.after.conclusive) for p in pairs), default=1)
+        least = min((pair.samples for pair in pairs), default=1)
         if least < 2:
             return []
         ks = range(1, least + 1)
@@ -162,6 +156,51 @@ class ComparisonView:
         return remarks
 
 
+@dataclass(frozen=True)
+class SeveralView:
+    """Runs, each compared with the first, as text, Markdown and JSON."""
+
+    comparisons: Sequence[Comparison]
+
+    @property
+    def _p_values(self) -> list[float]:
+        found = [both.changes["whole"].change.p_changed for both in self.comparisons if both.pairs]
+        return statistics.holm(found)
+
+    def text(self, width: int = 80) -> str:
+        """Text for a terminal of `width` columns, without colours."""
+        names = [self.comparisons[0].baseline.source]
+        rows = [["", "items", "1", "run", "points", "p", "p (Holm)"]]
+        corrected = iter(self._p_values)
+        for number, both in enumerate(self.comparisons, start=2):
+            names.append(both.head.source)
+            row = ComparisonView(both).rates()[1:2]
+            figures = [*row[0][1:], p_value(next(corrected))] if row else ["0", *[""] * 5]
+            rows.append([str(number), *figures])
+        lines = [f"{number}: {name}" for number, name in enumerate(names, start=1)]
+        lines += ["", *text_table(rows, width)]
+        note = (
+            "Each run is compared with the first, over the items that both have. Rates are in "
+            "percent, with 95 % intervals; p is two-sided, by the score test, and corrected by "
+            f"Holm's method for {counted(len(self.comparisons), 'comparison')}."
+        )
+        return "\n".join([*lines, "", *wrap(note, width)]) + "\n"
+
+    def markdown(self) -> str:
+        """Markdown for a comment on a pull request or a job's summary: the text, as code."""
+        return _block(self.text(100))
+
+    def data(self) -> dict[str, Any]:
+        """The comparisons in plain JSON types."""
+        runs = [ComparisonView(both).data() for both in self.comparisons]
+        return {"miniwob_compare": 2, "runs": runs, "p_holm": self._p_values}
+
+
+def _block(text: str, lead: str = "") -> str:
+    quoted = text.replace("`", "'")  # nothing in it can end the block
+    return f"### MiniWoB++ results\n\n{lead}```\n{quoted}```\n"
+
+
 def _reached(least: int, samples: int, solved: int) -> bool:
     return solved >= least
 
@@ -174,20 +213,17 @@ def _number(value: int | None) -> str:
     return "unknown" if value is None else f"{value:,}"
 
 
-def _change(pairs: tuple[Pair, ...]) -> dict[str, Any] | None:
-    if not pairs:
-        return None
-    found = RateChange(pairs)
+def _change(found: RateChange) -> dict[str, Any]:
     return {
-        "items": len(pairs),
+        "items": len(found.pairs),
         "before": {"rate": found.before, "interval": found.before_interval},
         "after": {"rate": found.after, "interval": found.after_interval},
-        "difference": float(found.difference),
-        "interval": found.interval,
+        "difference": found.change.difference,
+        "interval": found.change.interval(),
         "worse": len(found.worse),
         "better": len(found.better),
-        "p_two_sided": statistics.p_changed(found.matched_differences),
-        "p_worse": statistics.p_worse(found.matched_differences),
+        "p_two_sided": found.change.p_changed,
+        "p_worse": found.change.p_worse,
     }
 
 
@@ -198,18 +234,21 @@ def verdict_lines(
     *,
     changes: bool = True,
     more: str = "",
+    command: str = "pytest --miniwob-record=new_episodes",
 ) -> list[str]:
     """Lay out a verdict for a terminal of `width` columns.
 
     Each list names `most` items, None for all, and `more` is a way to see the others. `changes`
-    lists the items that changed.
+    lists the items that changed. `command` records what the verdict lacks.
     """
 
     def add_list(details: Sequence[str]) -> None:
         for detail in first_items(details, most, more):
             lines.extend(wrap(detail, width, 4))
 
-    decision = "FAILED" if verdict.failed else verdict.decision
+    decision = verdict.decision if verdict.decision != "failed" else "FAILED"
+    if verdict.failed and decision == "inconclusive":
+        decision += ", which fails the run"
     lines = wrap(f"gate {verdict.gate}: {decision}", width)
     named: set[str] = set()
     for reason in verdict.reasons:
@@ -219,6 +258,8 @@ def verdict_lines(
             named.update(reason.details)
         if reason.hint:
             lines += wrap(f"-> {reason.hint}", width, 2)
+        if reason.options:
+            lines.append(f"     {command} {reason.options}")  # in one line, to copy it
     for note in verdict.notes:
         lines += wrap(note, width, 2)
     for pairs, text in (
@@ -244,16 +285,22 @@ def _setup_lines(
 
 
 def show_gate(
-    terminal: pytest.TerminalReporter, verdict: Verdict, *, most: int | None, hint: str
+    terminal: pytest.TerminalReporter,
+    verdict: Verdict,
+    *,
+    most: int | None,
+    hint: str,
+    command: str,
 ) -> None:
     """Show what differs between the runs, the verdict on them, and a hint.
 
-    Lists name `most` items, None for all.
+    Lists name `most` items, None for all. `command` records items.
     """
     colour = {"passed": "green", "inconclusive": "yellow", "failed": "red"}[verdict.decision]
     terminal.write_sep("=", "MiniWoB++ gate", **{colour: True})
     width = terminal.config.get_terminal_writer().fullwidth
     for line, warned in _setup_lines(verdict.both, verdict.both.changed_setup, width):
         terminal.line(line, yellow=warned)
-    for line in [*verdict_lines(verdict, width, most, more="all with -v"), *wrap(hint, width)]:
+    lines = verdict_lines(verdict, width, most, more="all with -v", command=command)
+    for line in [*lines, *wrap(hint, width)]:
         terminal.line(line)

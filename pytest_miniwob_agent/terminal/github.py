@@ -15,7 +15,7 @@ def report_to_github(view: ComparisonView) -> None:
     """Write the job's summary and annotations, if this runs on GitHub Actions.
 
     The Markdown is appended to the file that GITHUB_STEP_SUMMARY names. Regressions become errors
-    if there is no gate or it failed, else warnings; an inconclusive gate is a warning itself.
+    if there is no gate or it failed the run, else warnings, and so do a gate's reasons.
     Annotations go to standard error, which the runner reads as it does standard output.
     """
     if os.environ.get("GITHUB_ACTIONS") != "true":
@@ -27,7 +27,8 @@ def report_to_github(view: ComparisonView) -> None:
     kind = "warning" if verdict and not verdict.failed else "error"
     found = []
     if verdict:
-        title = "MiniWoB++ gate" if verdict.failed else "MiniWoB++ gate is inconclusive"
+        decided = verdict.decision != "inconclusive"
+        title = "MiniWoB++ gate" if decided else "MiniWoB++ gate is inconclusive"
         found = [(title, reason.text) for reason in verdict.reasons]
     found += [("MiniWoB++ regression", str(pair)) for pair in view.changed[0]]
     if len(found) > ANNOTATIONS:

@@ -53,6 +53,28 @@ def test_a_stream_of_an_answer_adds_up_to_the_answer(path, said):
             assert read.completion_tokens == said.completion_tokens
 
 
+@pytest.mark.parametrize(
+    ("path", "usage", "cached", "written"),
+    [
+        (CHAT, {"prompt_tokens": 9, "prompt_tokens_details": {"cached_tokens": 4}}, 4, 0),
+        ("/v1/responses", {"input_tokens": 9, "input_tokens_details": {"cached_tokens": 4}}, 4, 0),
+        (
+            "/v1/messages",
+            {"input_tokens": 2, "cache_read_input_tokens": 4, "cache_creation_input_tokens": 3},
+            4,
+            3,
+        ),
+        (GEMINI, {"promptTokenCount": 9, "cachedContentTokenCount": 4}, 4, 0),
+        (CHAT, {"prompt_tokens": 9, "prompt_tokens_details": {"cached_tokens": "4"}}, 0, 0),
+    ],
+)
+def test_of_a_prompts_tokens_those_of_the_providers_cache_are_known(path, usage, cached, written):
+    name, said = ("usageMetadata", "candidatesTokenCount") if path == GEMINI else ("usage", None)
+    said = said or ("completion_tokens" if path == CHAT else "output_tokens")
+    found = completion_of(path, {name: {**usage, said: 1}}).usage
+    assert (found.prompt, found.cached, found.written) == (9, cached, written)
+
+
 @pytest.mark.parametrize("path", APIS)
 def test_a_stream_that_is_cut_off_at_any_line_before_its_end_is_not_an_answer(path):
     api = api_of(path)

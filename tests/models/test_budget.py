@@ -13,7 +13,7 @@ from projects import solve_menu
 
 from pytest_miniwob_agent.core.chat import Usage
 from pytest_miniwob_agent.core.errors import BudgetReached, UsageError
-from pytest_miniwob_agent.models.budget import Budget, cost_of, money, parse_prices
+from pytest_miniwob_agent.models.budget import Budget, Price, cost_of, money, parse_prices
 
 CALL = Usage(calls=1, prompt=1_000_000, completion=100_000)
 
@@ -156,20 +156,41 @@ class TestBudget:
 class TestPrices:
     def test_prices_are_lines_or_separated_by_commas(self):
         text = "gpt-5 1.25 10\n  own/model-7b 0 0\n\n"
-        assert parse_prices(text) == {"gpt-5": (1.25, 10.0), "own/model-7b": (0.0, 0.0)}
-        assert parse_prices("a 1 2, b 3 4") == {"a": (1.0, 2.0), "b": (3.0, 4.0)}
+        assert parse_prices(text) == {"gpt-5": Price(1.25, 10), "own/model-7b": Price(0, 0)}
+        assert parse_prices("a 1 2, b 3 4") == {"a": Price(1, 2), "b": Price(3, 4)}
+        rates = parse_prices("a 1 2 cached=0.1 written=1.25\nb 1 2 cached=0")
+        assert rates == {"a": Price(1, 2, 0.1, 1.25), "b": Price(1, 2, 0)}
         assert parse_prices("") == {}
 
-    @pytest.mark.parametrize("text", ["a", "a 1", "a 1 2 3", "a x 1", "a -1 1", "a nan 1"])
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "a",
+            "a 1",
+            "a 1 2 3",
+            "a x 1",
+            "a -1 1",
+            "a nan 1",
+            "a 1 2 cached=-1",
+            "a 1 2 cashed=1",
+            "a 1 2 cached",
+        ],
+    )
     def test_another_form_of_a_price_is_an_error(self, text):
         with pytest.raises(UsageError, match=r"is not a price: give MODEL PROMPT COMPLETION"):
             parse_prices(text)
 
     def test_the_cost_is_unknown_without_a_price_or_a_token_count(self):
-        assert cost_of(CALL, (1.25, 10.0)) == pytest.approx(2.25)
+        assert cost_of(CALL, Price(1.25, 10)) == pytest.approx(2.25)
         assert cost_of(CALL, None) is None
-        assert cost_of(CALL + Usage(calls=1, uncounted=1), (1.25, 10.0)) is None
+        assert cost_of(CALL + Usage(calls=1, uncounted=1), Price(1.25, 10)) is None
         assert cost_of(Usage(), None) == 0.0
+
+    def test_cached_tokens_have_rates_of_their_own_if_these_are_given(self):
+        usage = Usage(1, prompt=1_000_000, completion=0, cached=600_000, written=300_000)
+        assert cost_of(usage, Price(2, 10)) == pytest.approx(2)
+        assert cost_of(usage, Price(2, 10, cached=0.5)) == pytest.approx(0.2 + 0.3 + 0.6)
+        assert cost_of(usage, Price(2, 10, 0.5, 2.5)) == pytest.approx(0.2 + 0.3 + 0.75)
 
     def test_money_has_as_many_digits_as_small_amounts_need(self):
         amounts = [None, 0.0, 0.00123, 0.5, 12.345]

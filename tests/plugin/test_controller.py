@@ -143,6 +143,6 @@ def test_a_keyboard_interrupt_leaves_the_calls_and_results_that_are_there(run, c
             "tokens: 14 spent, 0 avoided",
         ]
     )
-    head, solved = (run.path / "results.jsonl").read_text().splitlines()
+    head, solved = (run.path / "results.incomplete.jsonl").read_text().splitlines()
     assert json.loads(head)["partial"] == ["10 items deselected", "1 item did not run"]
     assert json.loads(solved)["outcome"] == "solved"

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from pytest_miniwob_agent import UsageError
+from pytest_miniwob_agent.models.budget import Price
 from pytest_miniwob_agent.plugin.options.reading import read_settings
 from pytest_miniwob_agent.plugin.options.settings import OPTIONS
 
@@ -86,7 +87,7 @@ def test_a_baseline_is_a_file_or_a_commit():
 
 
 def test_prices_are_found_by_model():
-    assert read({"model": "m"}, prices=["m 1 2", "n 3 4"]).price == (1, 2)
+    assert read({"model": "m"}, prices=["m 1 2", "n 3 4"]).price == Price(1, 2)
     assert read({"model": "m", "prices": "n 1 2"}, prices=["m 1 2"]).price is None
 
 

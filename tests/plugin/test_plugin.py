@@ -162,7 +162,7 @@ class TestOutcomes:
         result = record.runpytest("-n1", "-k", "click-menu-2", "--miniwob-results=r.jsonl")
         result.assert_outcomes(passed=1, failed=1)
         result.stdout.fnmatch_lines(["*model calls: 3 replayed, 0 recorded"])
-        head = json.loads((record.path / "r.jsonl").read_text().splitlines()[0])
+        head = json.loads((record.path / "r.incomplete.jsonl").read_text().splitlines()[0])
         assert "1 item did not run" in head["partial"]
 
     def test_quiet_and_unused_runs_show_no_summary(self, record):

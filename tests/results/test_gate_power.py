@@ -27,8 +27,8 @@ def results_of(run, spread, prompt):
     return Results(
         tuple(
             Result(
-                category=str(spread[seed]), task="t", seed=seed, repeat=repeat, agent="a",
-                model="m", prompts={"plan.txt": prompt}, solved_at=1 if solved else None,
+                category=str(spread[seed]), task=f"t{seed // 5}", seed=seed, repeat=repeat,
+                agent="a", model="m", prompts={"plan.txt": prompt}, solved_at=1 if solved else None,
                 outcome=Status.SOLVED if solved else Status.UNSOLVED,
             )
             for seed, samples in enumerate(run)
@@ -42,15 +42,19 @@ def test_it_decides_as_the_gates_do(gate_power, name, drop):
     suite, spread = gate_power.SUITES[name], gate_power.category_of(40, 3)
     for before, after in gate_power.changes_of(suite, 40, drop, 6):
         sides = results_of(before, spread, "a"), results_of(after, spread, "b")
-        verdicts = [judge(*sides, Gate.parse(g)) for g in ("paired", "items", "rate:5", "rate:10")]
-        paired = verdicts[0].failed, verdicts[0].passed
+        gates = ("paired", "items", "rate:5", "rate:10", "paired:by-task")
+        *verdicts, by_task = (judge(*sides, Gate.parse(gate)) for gate in gates)
+        fell, _ = gate_power.paired(before, after, spread, by_task=True)
+        assert fell == (by_task.decision == "failed")
+        paired = tuple(verdicts[0].decision == each for each in ("failed", "passed"))
         assert gate_power.paired(before, after, spread) == paired
         assert gate_power.other_gates(before, after) == tuple(v.failed for v in verdicts[1:])
 
 
-@pytest.mark.parametrize(("name", "categories"), [("restless", 3), ("hard", 10)])
-def test_equal_runs_are_red_in_at_most_alpha(gate_power, name, categories):
-    red, _ = gate_power.paired_shares(gate_power.SUITES[name], 25, categories, 0, 300)
+@pytest.mark.parametrize("size", [5, 20, 100])
+@pytest.mark.parametrize("name", ["restless", "hard, 3 samples", "tasks move, by task"])
+def test_equal_runs_are_red_in_at_most_alpha(gate_power, name, size):
+    red, _ = gate_power.paired_shares(gate_power.SUITES[name], size, 3, 0, 300)
     assert red <= 0.05 + 2.5 * np.sqrt(0.05 * 0.95 / 300)
 
 

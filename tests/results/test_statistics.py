@@ -6,19 +6,13 @@ import random
 import subprocess
 import sys
 from fractions import Fraction as F
-from math import erfc, sqrt
+from math import erfc, log, sqrt
 
 import pytest
+from scipy import optimize as scipy_optimize
 from scipy import stats as scipy_stats
 
 from pytest_miniwob_agent.results import statistics
-
-
-def pairs(both, lost, gained, neither):
-    """The shares before and after of a 2 × 2 table of pairs."""
-    before = [1.0] * both + [1.0] * lost + [0.0] * gained + [0.0] * neither
-    after = [1.0] * both + [0.0] * lost + [1.0] * gained + [0.0] * neither
-    return before, after
 
 
 def moves(lost, gained, same=0):
@@ -58,12 +52,6 @@ class TestPairedTest:
     def test_ten_samples_of_an_item_count_as_one_item(self):
         assert statistics.p_worse([F(-7, 10)]) == 0.5
 
-    @pytest.mark.parametrize(
-        ("changes", "p"), [((7, 2), 2 * 46 / 512), ((2, 7), 2 * 46 / 512), ((2, 2), 1), ((0, 0), 1)]
-    )
-    def test_the_two_sided_p_value_is_twice_the_smaller_tail(self, changes, p):
-        assert statistics.p_changed(moves(*changes, 5)) == pytest.approx(p)
-
     def test_items_with_many_different_sample_counts_are_near_the_normal_approximation(self):
         chance = random.Random(1)
         differences = [F(chance.randint(-19, 15), n) for n in range(20, 60)]
@@ -92,12 +80,16 @@ class TestIntervals:
     def test_wilsons_interval_equals_scipys(self, solved, size):
         found = scipy_stats.binomtest(solved, size).proportion_ci(method="wilson")
         assert statistics.wilson(solved / size, size) == pytest.approx((found.low, found.high))
-        shares = [1.0] * solved + [0.0] * (size - solved)
+        shares = [F(1)] * solved + [F(0)] * (size - solved)
         assert statistics.rate_interval(shares, size) == pytest.approx((found.low, found.high))
 
     @pytest.mark.parametrize(
         ("shares", "samples", "rate", "independent"),
-        [([0.5] * 10, 20, 0.5, 20), ([1.0] * 6 + [0.0] * 4, 50, 0.6, 10), ([1.0] * 10, 50, 1, 10)],
+        [
+            ([F(1, 2)] * 10, 20, 0.5, 20),
+            ([F(1)] * 6 + [F(0)] * 4, 50, 0.6, 10),
+            ([F(1)] * 10, 50, 1, 10),
+        ],
     )
     def test_samples_count_as_independent_by_how_alike_items_are(
         self, shares, samples, rate, independent
@@ -105,30 +97,69 @@ class TestIntervals:
         found = statistics.rate_interval(shares, samples)
         assert found == pytest.approx(statistics.wilson(rate, independent))
 
-    def test_the_difference_interval_equals_newcombes_example(self):
-        # Statistics in Medicine 17 (1998), 2635-2650: the table 36, 12, 2, 0; his difference is
-        # before less after.
-        found = statistics.difference_interval(*pairs(36, 12, 2, 0), (50, 50))
-        assert found == pytest.approx((-0.3404, -0.0569), abs=5e-5)
 
-    @pytest.mark.parametrize("table", [(50, 5, 3, 42), (10, 3, 2, 6), (20, 9, 4, 17), (6, 5, 4, 5)])
-    def test_the_difference_interval_equals_newcombes_formulas(self, table):
-        # His formulas as printed, with the four counts; ad > bc, so phi is corrected by n/2.
-        a, b, c, d = table
-        n = sum(table)
-        assert a * d > b * c
-        product = (a + b) * (c + d) * (a + c) * (b + d)
-        phi = max(a * d - b * c - n / 2, 0) / sqrt(product)
-        (l1, u1), (l2, u2) = (
-            scipy_stats.binomtest(k, n).proportion_ci(method="wilson") for k in (a + b, a + c)
-        )
-        p1, p2 = (a + b) / n, (a + c) / n
-        low = sqrt((p1 - l1) ** 2 - 2 * phi * (p1 - l1) * (u2 - p2) + (u2 - p2) ** 2)
-        high = sqrt((u1 - p1) ** 2 - 2 * phi * (u1 - p1) * (p2 - l2) + (p2 - l2) ** 2)
-        found = statistics.difference_interval(*pairs(*table), (n, n))
-        assert found == pytest.approx((-(p1 - p2 + high), -(p1 - p2 - low)))
+def change_of(lost, gained, same, units=None):
+    count = lost + gained + same
+    before = [F(1)] * lost + [F(0)] * gained + [F(1)] * same
+    after = [F(0)] * lost + [F(1)] * gained + [F(1)] * same
+    return statistics.Change.of(before, after, count, units or list(map(str, range(count))))
 
-    def test_95_percent_of_difference_intervals_contain_the_true_change(self):
+
+class TestChange:
+    """The test of a paired change and its interval."""
+
+    def test_for_no_change_it_is_mcnemars_score_test(self):
+        for lost, gained in ((4, 0), (5, 3), (2, 9)):
+            z = (gained - lost) / sqrt(gained + lost)
+            found = change_of(lost, gained, 20)
+            assert found.p_worse == pytest.approx(scipy_stats.norm.cdf(z))
+            assert found.p_changed == pytest.approx(2 * scipy_stats.norm.sf(abs(z)))
+        assert change_of(0, 0, 7).p_changed == 1
+
+    @pytest.mark.parametrize(("lost", "gained", "same"), [(12, 2, 36), (0, 1, 43), (5, 4, 11)])
+    def test_at_the_bounds_the_likelihood_has_a_score_of_1_96(self, lost, gained, same):
+        """The likeliest shares by a search, in the place of the closed form."""
+        found, count = change_of(lost, gained, same), lost + gained + same
+        for bound, sign in zip(found.interval(), (1, -1), strict=True):
+
+            def unlikelihood(share, bound=bound):
+                shares = (share, share + bound, 1 - 2 * share - bound)
+                counted = zip((lost, gained, same), shares, strict=True)
+                return -sum(number * log(p) for number, p in counted if number)
+
+            ends = max(0, -bound) + 1e-12, (1 - bound) / 2 - 1e-12
+            likeliest = scipy_optimize.minimize_scalar(unlikelihood, bounds=ends, method="bounded")
+            variance = (2 * likeliest.x + bound * (1 - bound)) / count
+            score = ((gained - lost) / count - bound) / sqrt(variance)
+            assert score == pytest.approx(sign * statistics.Z, rel=1e-3)
+
+    def test_nothing_lost_rules_a_loss_of_ten_points_out_from_35_items(self):
+        # As Wilson's bound of n of n, n / (n + z²), which is above 0.9 from n > 9 z² = 34.57.
+        for count in (34, 35):
+            found = change_of(0, 0, count)
+            assert found.decides(0.1, 0.05) == (count == 35)
+            assert found.interval()[0] == pytest.approx(statistics.wilson(1.0, count)[0] - 1)
+        assert change_of(0, 0, 34).deciding_share(0.1, 0.05) * 34 == pytest.approx(34.57, abs=0.01)
+
+    def test_samples_of_an_item_add_up_as_far_as_they_are_independent(self):
+        shares = [F(2, 3), F(1), F(1, 3), F(0)], [F(0), F(1), F(1, 3), F(0)]
+        found = statistics.Change.of(*shares, 12, list("abcd"))
+        assert found.flips == pytest.approx((2 / 3 + 4 / 9) / 4)
+        # The statistic is the sum of the changes by the root of that of their squares, here one.
+        assert found.statistic() == pytest.approx(-1)
+        assert found.size == pytest.approx(10)
+        alike = statistics.Change.of([F(1)] * 4, [F(0)] * 4, 12, list("abcd"))
+        assert alike.size == 4
+
+    def test_by_task_it_is_no_bolder_than_the_exact_test_of_whole_tasks(self):
+        by_item = change_of(6, 0, 14)
+        by_task = change_of(6, 0, 14, ["a"] * 3 + ["b"] * 2 + ["c"] + list("defghij") * 2)
+        assert by_item.p_worse == pytest.approx(scipy_stats.norm.cdf(-sqrt(6)))
+        assert by_item.interval()[1] < 0 < by_task.interval()[1]
+        assert by_task.p_worse == pytest.approx(1 / 8)
+        assert change_of(0, 0, 4, list("aabb")).size == 2
+
+    def test_95_percent_of_intervals_contain_the_true_change(self):
         # 60 items with 3 samples; each item has its own chance; the true change is -0.1.
         chance = random.Random(5)
         held = 0
@@ -136,46 +167,31 @@ class TestIntervals:
             before, after = [], []
             for _ in range(60):
                 p = chance.betavariate(1.7, 0.3)
-                before.append(sum(chance.random() < p for _ in range(3)) / 3)
-                after.append(sum(chance.random() < p * (1 - 0.1 / 0.85) for _ in range(3)) / 3)
-            low, high = statistics.difference_interval(before, after, (180, 180))
+                before.append(F(sum(chance.random() < p for _ in range(3)), 3))
+                after.append(F(sum(chance.random() < p * (1 - 0.1 / 0.85) for _ in range(3)), 3))
+            found = statistics.Change.of(before, after, 180, list(map(str, range(60))))
+            low, high = found.interval()
             held += low <= -0.1 <= high
         assert 0.93 <= held / 200 <= 1
 
 
-class TestFamilyOfPairedTests:
-    def test_it_equals_the_count_over_all_sign_patterns(self):
-        chance = random.Random(2)
-        for sizes in ((3, 3, 2), (5, 1), (3, 0, 3)):
-            parts = [[F(chance.choice((-3, -3, -2, -1, 0, 3)), 3) for _ in range(n)] for n in sizes]
-            moved = sum(map(any, parts))
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([3.0, 1.0, 2.0], (2.0, 1.0, 3.0)),  # a range: three values hold the median 3 times of 4
+        ([float(n) for n in range(6)], (2.5, 0.0, 5.0)),  # 1 - 2 / 2⁶ = 97 %
+        ([float(n) for n in range(9)], (4.0, 1.0, 7.0)),  # 1 - 2 (1 + 9) / 2⁹ = 96 %
+        ([float(n) for n in range(20)], (9.5, 5.0, 14.0)),
+    ],
+)
+def test_the_interval_of_a_median_by_hand(values, expected):
+    assert statistics.median_interval(values) == expected
 
-            def weighed(parts, moved=moved):
-                whole = statistics.p_worse([each for part in parts for each in part])
-                return [whole, *(moved * statistics.p_worse(part) for part in parts)]
 
-            patterns = itertools.product((1, -1), repeat=sum(sizes))
-            least = []
-            for pattern in patterns:
-                signs = iter(pattern)
-                least.append(min(weighed([[abs(d) * next(signs) for d in p] for p in parts])))
-            expected = [
-                1.0 if p >= 1 else sum(each <= p + 1e-9 for each in least) / len(least)
-                for p in weighed(parts)
-            ]
-            assert statistics.p_worse_anywhere(parts) == pytest.approx(expected)
-
-    def test_by_hand(self):
-        # 4 lost in one of two parts, 1 gained in the other: 1/16 twice, less than all five at 6/32.
-        # The limit of 1/8 is reached where the first part has all signs negative (2 of 32 patterns)
-        # and by no other pattern of the whole than all five negative, which is one of these.
-        assert statistics.p_worse_anywhere([moves(4, 0), moves(0, 1)]) == pytest.approx(
-            [6 / 32, 2 / 32, 1]
-        )
-
-    def test_nothing_changed(self):
-        assert statistics.p_worse_anywhere([moves(0, 0, 3), []]) == [1, 1, 1]
-        assert statistics.p_worse_anywhere([]) == [1]
+def test_holms_correction_by_hand():
+    # 3 · 0.01, then 2 · 0.03, and the largest is no smaller than those before it.
+    assert statistics.holm([0.03, 0.01, 0.05]) == pytest.approx([0.06, 0.03, 0.06])
+    assert statistics.holm([0.6, 0.7]) == [1, 1]
 
 
 def test_figures_of_repeats_by_hand():
@@ -185,30 +201,6 @@ def test_figures_of_repeats_by_hand():
     # 2 solved and 3 not: 6 of the 10 pairs disagree.
     flips = [statistics.flip_rate(*counts) for counts in ((5, 2), (2, 1), (4, 4))]
     assert flips == pytest.approx([0.6, 1, 0])
-
-
-def test_fewest_changes_by_hand():
-    assert [statistics.fewest_changes(p) for p in (0.05, 1 / 32, 0.01, 0.5)] == [5, 5, 7, 1]
-
-
-def test_numbers_of_items_by_hand():
-    # ((1.6449 sqrt(0.17) + 0.8416 sqrt(0.17 - 0.01)) / 0.1)² = 102.98
-    assert statistics.needed_items(0.1, 0.17) == 103
-    # A drop of 10 points changes 10 % of the items itself.
-    assert statistics.needed_items(0.1, 0.0) == statistics.needed_items(0.1, 0.1) == 60
-    # Wilson's bound of n of n is n / (n + z²), which is above 0.9 from n > 9 z² = 34.57.
-    assert statistics.fewest_items(0.1) == 35
-    for count in (34, 35):
-        low, _ = statistics.difference_interval(*pairs(count, 0, 0, 0), (count, count))
-        assert (low > -0.1) == (count == 35)
-    # No difference: ((1.9600 + 0.8416) sqrt(0.17) / 0.1)² = 133.4
-    assert statistics.deciding_items(0.0, 0.17, 0.1) == 134
-    # A loss of 10 points can't be ruled out, only shown.
-    assert statistics.deciding_items(-0.1, 0.17, 0.1) == statistics.needed_items(0.1, 0.17)
-    # Between them the easier one: ((1.6449 sqrt(0.17) + 0.8416 sqrt(0.1675)) / 0.05)² = 418.3
-    assert statistics.deciding_items(-0.05, 0.17, 0.1) == 419
-    # Nothing has changed yet: one item in twenty may.
-    assert statistics.deciding_items(0.0, 0.0, 0.1) == 40
 
 
 @pytest.mark.integration

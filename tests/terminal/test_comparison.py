@@ -1,6 +1,7 @@
 """`miniwob-agent compare` as text, Markdown and JSON, and a gate's verdict as lines."""
 
 import json
+import subprocess
 
 import pytest
 from made_results import HOSTILE, after, before, joined, make_result, run_of
@@ -40,7 +41,7 @@ class TestText:
         table = {line.split()[0]: line.split()[1:4] for line in lines if "(" in line}
         assert table["whole"] == ["30", "93.3", "(79–98)"]
         assert table["n-screen-n-step"][:2] == ["20", "90"]
-        assert "exact McNemar test" in printed.replace("\n", " ")
+        assert "by the score test over the items that both have" in printed.replace("\n", " ")
         item = "  n-screen-n-step/click-pie"
         lost = f"{item}/5: solved in trial 1 -> unsolved (cycle ×2, failed)"
         assert lines[lines.index("worse (2)") + 1] == lost
@@ -72,7 +73,7 @@ class TestText:
         assert rows["pass^2"] == ["50", "16.7"]
         assert rows["solved in 2 or more"] == ["50", "50"]
         assert rows["flips between two samples"] == ["33.3", "66.7"]
-        assert "exact sign-flip test" in printed.replace("\n", " ")
+        assert "by the score test over the items that both have" in printed.replace("\n", " ")
         assert "click-pie/1: 3 of 3 solved (correct; correct; correct) ->" in printed
 
     def test_items_of_one_side_inconclusive_items_and_partial_runs_are_listed(self, files, capsys):
@@ -130,11 +131,12 @@ class TestExitStatus:
         [
             ("items", 1, "gate items: FAILED\n  2 items solved before"),
             ("rate:5", 0, "gate rate:5: passed\n"),
-            ("paired", 0, "gate paired:0.05: inconclusive\n"),
-            ("paired:strict", 1, "gate paired:0.05:strict: FAILED\n"),
+            ("paired", 1, "gate paired:0.05: inconclusive, which fails the run\n"),
+            ("paired,lenient", 0, "gate paired:0.05,lenient: inconclusive\n"),
+            ("items,calls:+40%", 1, "more than\n    calls:+40% allows\n"),
         ],
     )
-    def test_a_red_gate_is_1_and_an_inconclusive_or_green_one_0(
+    def test_a_red_or_inconclusive_gate_is_1_and_a_green_or_lenient_one_0(
         self, files, capsys, gate, status, printed
     ):
         assert main(["compare", "old.jsonl", "new.jsonl", "--gate", gate]) == status
@@ -147,20 +149,58 @@ class TestExitStatus:
         assert "there is no results file none.jsonl" in capsys.readouterr().err
 
 
+class TestSeveral:
+    """More than two runs, each compared with the first."""
+
+    def test_each_is_compared_with_the_first_and_corrected(self, files, capsys):
+        run_of("+" * 20).write(files / "a.jsonl")
+        run_of("+" * 14 + "-" * 6).write(files / "b.jsonl")
+        run_of("+" * 16 + "-" * 4).write(files / "c.jsonl")
+        runs = ["compare", "a.jsonl", "b.jsonl", "c.jsonl"]
+        assert main(runs) == 0
+        printed = capsys.readouterr().out
+        # McNemar's statistic is √6 and √4: 0.0143 and 0.0455, the first of which is doubled.
+        assert "2: b.jsonl\n3: c.jsonl\n" in printed
+        rows = [line.split() for line in printed.splitlines()]
+        assert ["0.014", "0.029"] in [row[-2:] for row in rows]
+        assert ["0.046", "0.046"] in [row[-2:] for row in rows]
+        main([*runs, "--format", "json"])
+        assert json.loads(capsys.readouterr().out)["p_holm"] == pytest.approx(
+            [0.0286, 0.0455], 0.01
+        )
+
+    def test_a_gate_judges_one(self, files, capsys):
+        assert main(["compare", "old.jsonl", "new.jsonl", "new.jsonl", "--gate", "items"]) == 2
+        assert "--gate judges one run" in capsys.readouterr().err
+
+
+def test_by_task_says_so(files, capsys):
+    main(["compare", "old.jsonl", "new.jsonl", "--by-task"])
+    assert "over the tasks, whose seeds count as one" in capsys.readouterr().out.replace("\n", " ")
+
+
+def test_without_a_baseline_nothing_is_judged(files, capsys, monkeypatch):
+    for command in ("init -q -b main", "-c user.name=n -c user.email=e@a.org commit -q -m x"
+                    " --allow-empty"):  # fmt: skip
+        subprocess.run(["git", *command.split()], cwd=files, check=True)
+    assert main(["compare", "git:main", "new.jsonl", "--gate", "items"]) == 0
+    assert capsys.readouterr().out.startswith("no baseline yet, nothing judged: main has no new.j")
+
+
 def test_json_has_rates_items_tokens_and_the_gate(files, capsys):
     assert main(["compare", "old.jsonl", "new.jsonl", "--format", "json", "--gate", "items"]) == 1
     data = json.loads(capsys.readouterr().out)
     assert set(data) == {
-        "miniwob_compare", "setup", "warnings", "partial", "whole", "categories", "items",
+        "miniwob_compare", "setup", "warnings", "partial", "rates", "by_task", "items",
         "missing", "new", "unclear", "calls", "tokens", "gate",
     }  # fmt: skip
-    whole = data["whole"]
+    whole = data["rates"].pop("whole")
     assert (whole["items"], whole["worse"], whole["better"]) == (30, 2, 1)
     assert whole["before"]["rate"] == pytest.approx(28 / 30)
     assert whole["difference"] == pytest.approx(-1 / 30)
     assert whole["interval"][0] < -1 / 30 < whole["interval"][1]
-    assert (whole["p_two_sided"], whole["p_worse"]) == (1.0, 0.5)
-    assert set(data["categories"]) == {"1-screen-1-step", "n-screen-n-step"}
+    assert whole["p_worse"] == pytest.approx(whole["p_two_sided"] / 2)
+    assert set(data["rates"]) == {"1-screen-1-step", "n-screen-n-step"}
     assert len(data["items"]) == 30
     (lost,) = [each for each in data["items"] if each["item"] == "n-screen-n-step/click-pie/5"]
     assert lost["change"] == -1
@@ -168,15 +208,15 @@ def test_json_has_rates_items_tokens_and_the_gate(files, capsys):
     assert (sample["outcome"], sample["endings"]) == ("unsolved", ["cycle", "cycle", "failed"])
     assert data["tokens"]["after"] == {"prompt": None, "completion": 600}
     gate = data["gate"]
-    assert (gate["verdict"], gate["passed"]) == ("failed", False)
+    assert (gate["verdict"], gate["failed"]) == ("failed", True)
     assert gate["reasons"][0]["kind"] == "regressed"
     assert gate["progressed"] == ["n-screen-n-step/click-pie/0"]
     main(["compare", "old.jsonl", "new.jsonl", "--format", "json", "--gate", "paired"])
     gate = json.loads(capsys.readouterr().out)["gate"]
-    assert (gate["verdict"], gate["passed"]) == ("inconclusive", False)
+    assert (gate["verdict"], gate["failed"]) == ("inconclusive", True)
     (reason,) = gate["reasons"]
     assert reason["kind"] == "undecided"
-    assert "items would decide" in reason["hint"]
+    assert "further items would decide" in reason["hint"]
 
 
 def test_no_line_of_text_is_a_workflow_command():

@@ -48,13 +48,14 @@ def test_a_red_gate_is_an_error_and_regressions_under_a_green_one_are_warnings(a
     assert [line.split(" ")[0] for line in green] == ["::warning", "::warning"]
 
 
-def test_an_inconclusive_gate_is_a_warning(annotations, tmp_path):
-    found = annotations("paired")
-    assert [line.split(" ")[0] for line in found] == ["::warning"] * 3
-    title = "::warning title=MiniWoB++ gate is inconclusive::2 worse, 1 better: no change for"
+@pytest.mark.parametrize(("gate", "kind"), [("paired", "error"), ("paired,lenient", "warning")])
+def test_an_inconclusive_gate_is_an_error_unless_it_is_lenient(annotations, tmp_path, gate, kind):
+    found = annotations(gate)
+    assert [line.split(" ")[0] for line in found] == [f"::{kind}"] * 3
+    title = f"::{kind} title=MiniWoB++ gate is inconclusive::2 worse, 1 better: too few items"
     assert found[0].startswith(title)
     text = (tmp_path / "summary").read_text()
-    assert "Gate `paired:0.05`: **inconclusive**\n\n```\nresults: " in text
+    assert f"Gate `{Gate.parse(gate)}`: **inconclusive**\n\n```\nresults: " in text
 
 
 def test_at_most_as_many_as_github_shows_are_written(annotations):

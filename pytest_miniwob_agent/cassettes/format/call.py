@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from pytest_miniwob_agent.core.chat import Message, Usage
-from pytest_miniwob_agent.core.data import canonical_json
+from pytest_miniwob_agent.core.data import canonical_json, digest
 from pytest_miniwob_agent.core.events import OF_TEST, Completion, Origin
 from pytest_miniwob_agent.core.secrets import Secret, find
 from pytest_miniwob_agent.models.apis import CHAT, api_of, completion_of
@@ -152,7 +153,30 @@ def usage_of(calls: Iterable[Call], *, estimate: bool = False) -> Usage:
     """
     total = Usage()
     for call in calls:
-        counted = call.completion.tokens
-        tokens = counted or (call.estimated_tokens if estimate else (0, 0))
-        total += Usage(1, *tokens, uncounted=counted is None)
+        usage = call.completion.usage
+        if usage.uncounted and estimate:
+            usage = Usage(1, *call.estimated_tokens, uncounted=1)
+        total += usage
     return total
+
+
+_CONTENT = (
+    "contents", "functions", "input", "instructions", "messages", "model", "stream", "system",
+    "systemInstruction", "tools",
+)  # fmt: skip
+"""What requests of the known APIs hold besides their parameters."""
+
+
+def sent_parts(calls: Iterable[Call], known: Mapping[str, Any]) -> dict[str, str]:
+    """Return digests of the system messages, tools and parameters of calls, where there are any.
+
+    Parameters that are `known`, as all calls of the run have them, are left out.
+    """
+    found: dict[str, set[str]] = defaultdict(set)
+    for request in (call.request for call in calls if call.request.is_known):
+        roles = ("system", "developer")
+        found["system messages"] |= {each.text for each in request.messages if each.role in roles}
+        found["tools"] |= {canonical_json(request.tools)} if request.tools else set()
+        own = {k: v for k, v in request.body.items() if k not in _CONTENT and known.get(k) != v}
+        found["parameters of calls"] |= {canonical_json(own)} if own else set()
+    return {name: digest("\n".join(sorted(texts))) for name, texts in found.items() if texts}

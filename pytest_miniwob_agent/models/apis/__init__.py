@@ -13,10 +13,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from pytest_miniwob_agent.core.chat import ModelResponse, Usage
 from pytest_miniwob_agent.core.events import Completion
+from pytest_miniwob_agent.models.apis import lenient
 from pytest_miniwob_agent.models.apis.api import API, EVENT_STREAM, Provider, read_events
 from pytest_miniwob_agent.models.apis.chat_completions import ChatCompletions
 from pytest_miniwob_agent.models.apis.gemini import Gemini
@@ -79,7 +81,10 @@ def is_answer(path: str, answer: Any) -> bool:
 
 def completion_of(path: str, answer: Any) -> Completion:
     """Return what an answer says, which may be any JSON or text."""
-    return api_of(path).completion(_json_of(api_of(path), answer))
+    parsed = _json_of(api_of(path), answer)
+    cached, written = lenient.cached_tokens(parsed)
+    said = api_of(path).completion(parsed)
+    return replace(said, cached_tokens=cached, written_tokens=written)
 
 
 def response_to(path: str, body: Mapping[str, Any], answer: Any, digest: str = "") -> ModelResponse:
@@ -97,8 +102,7 @@ def response_to(path: str, body: Mapping[str, Any], answer: Any, digest: str = "
 
 def usage_of_answer(path: str, answer: Any) -> Usage:
     """Return the usage of one call; its answer may be any JSON or text."""
-    tokens = completion_of(path, answer).tokens
-    return Usage(1, *tokens) if tokens else Usage(1, uncounted=1)
+    return completion_of(path, answer).usage
 
 
 def _json_of(api: API, answer: Any) -> Mapping[str, Any]:

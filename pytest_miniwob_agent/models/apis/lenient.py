@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pytest_miniwob_agent.core.chat import ToolCall
+from pytest_miniwob_agent.core.chat import ToolCall, token_count
 from pytest_miniwob_agent.core.data import canonical_json
 from pytest_miniwob_agent.pictures.references import digest_in, read_base64, reference_to
 
@@ -84,3 +84,16 @@ def _picture(url: str) -> str:
     if kind.startswith("image/") and (found := read_base64(data)):
         return f"[picture {reference_to(found[0])}]"
     return f"[picture {kind}, {len(data) * 3 // 4:,} bytes]"
+
+
+def cached_tokens(answer: Mapping[str, Any]) -> tuple[int, int]:
+    """Return how many tokens of a prompt the provider had in its cache, and wrote into it.
+
+    OpenAI's, Anthropic's and Google's fields, see the documentation of each on prompt caching.
+    """
+    usage = mapping(answer.get("usage") or answer.get("usageMetadata"))
+    details = mapping(usage.get("prompt_tokens_details") or usage.get("input_tokens_details"))
+    counts = {**usage, **details}
+    names = ("cached_tokens", "cache_read_input_tokens", "cachedContentTokenCount")
+    cached = next(filter(None, (token_count(counts.get(name)) for name in names)), 0)
+    return cached, token_count(usage.get("cache_creation_input_tokens")) or 0

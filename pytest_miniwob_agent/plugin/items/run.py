@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_miniwob_agent.agents.registry import source_of
 from pytest_miniwob_agent.core.actions import AnyAction
 from pytest_miniwob_agent.core.case import Case, Limits
 from pytest_miniwob_agent.core.errors import (
@@ -121,6 +122,7 @@ class ItemRun:
         self._settings = self._state.settings
         self._recording: Recording | None = None
         self._log = _Log()
+        self._source: dict[str, str] = {}
 
     @contextmanager
     def open_model(self, agent: Agent, limits: Limits) -> Iterator[Model]:
@@ -202,6 +204,7 @@ class ItemRun:
         from pytest_miniwob_agent.episode import run_episode
 
         name = getattr(llm, "model", type(llm).__name__)
+        self._source = source_of(agent)
 
         def episode_of(llm: Model, *observers: Observer) -> Episode:
             return run_episode(
@@ -246,10 +249,16 @@ class ItemRun:
 
     def _make_outcome(self, agent: str, model: str, limits: Limits, **result: Any) -> Outcome:
         """Make the outcome without keys; its events were redacted as they happened."""
+        from pytest_miniwob_agent.cassettes.format.call import sent_parts
+
         item, recording = self._item, self._recording
         episode = result.pop("episode", None)
         if recording is not None:
             result |= {
+                "sent": {
+                    **sent_parts(recording.tape.made, self._settings.kept_params),
+                    **self._source,
+                },
                 "cassette": recording.stem,
                 "replayed": recording.replayed,
                 "recorded": recording.recorded,

@@ -165,8 +165,9 @@ class Settings:
         metavar="USD",
     )
     prices: Mapping[str, Price] | None = option(
-        "what models cost: 'MODEL PROMPT COMPLETION', in US dollars per million tokens; separated "
-        "by commas, or one per line of the ini file",
+        "what models cost: 'MODEL PROMPT COMPLETION', in US dollars per million tokens, and behind "
+        "it 'cached=PRICE written=PRICE' for tokens read from the provider's cache and written "
+        "into it; separated by commas, or one per line of the ini file",
         parse=parse_prices,
         metavar="PRICES",
         ini_type="linelist",
@@ -194,9 +195,10 @@ class Settings:
     )
     gate: str = option(
         "when the run fails against its baseline: items[:M] = an item is no longer solved (with "
-        "repeats: by M samples); paired[:ALPHA] = the change is significantly for the worse, for "
-        "runs that were recorded again; paired:strict or paired:ALPHA:strict = or there are too "
-        "few items to decide; rate:POINTS = the solved rate fell by more than that",
+        "repeats: by M samples); paired[:ALPHA][:by-task] = the solved rate fell, or the items are "
+        "too few to rule that out, for runs that were recorded again; rate:POINTS = the solved "
+        "rate fell by more than that. Behind it, separated by commas: calls:+10% or the like for "
+        "tokens, cost and steps; lenient = an inconclusive verdict does not fail the run",
         default="items",
         metavar="KIND",
         whole_run=True,

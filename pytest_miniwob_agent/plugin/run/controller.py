@@ -50,7 +50,11 @@ def start(config: pytest.Config) -> None:
             patch = pytest.MonkeyPatch()
             patch.setenv(KEY_VARIABLE, settings.key_variable)
             config.add_cleanup(patch.undo)
-        if (baseline := load_baseline(settings)) is not None:
+        asked_for = bool(config.getoption("miniwob_gate"))
+        baseline = load_baseline(settings, gate_asked_for=asked_for)
+        if isinstance(baseline, str):
+            state.no_baseline = baseline
+        elif baseline is not None:
             config.stash[BASELINE] = baseline
         if plugins := [name for name, key in _REPORTING.items() if config.getoption(key, None)]:
             config.stash[EXPORTS] = Exports(plugins, settings.sent_only_texts)
@@ -97,7 +101,7 @@ class Controller:
         self._agents_remark: str | None = None
         self._report_written = False
         self._running = True
-        has_results = settings.results or BASELINE in config.stash
+        has_results = settings.results or settings.baseline
         self._results = RunResults(config, state) if has_results else None
         if settings.report and not config.option.collectonly:
             from pytest_miniwob_agent.report.folder import Report

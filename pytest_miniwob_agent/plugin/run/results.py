@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from pytest_miniwob_agent.core.data import canonical_json, digest
-from pytest_miniwob_agent.core.errors import UsageError
+from pytest_miniwob_agent.core.errors import NoResultsYet, UsageError
 from pytest_miniwob_agent.core.events import Called
 from pytest_miniwob_agent.core.files import check_writable, display_path, shown_from_here
 from pytest_miniwob_agent.core.outcome import Change, Earlier, Outcome
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import counted
+from pytest_miniwob_agent.plugin.options.commands import record_command
 from pytest_miniwob_agent.plugin.options.reading import project_folder
 from pytest_miniwob_agent.plugin.options.settings import Settings
 from pytest_miniwob_agent.plugin.run.state import State
@@ -77,37 +78,47 @@ BASELINE = pytest.StashKey[Baseline]()
 """Key of the baseline in the stash of a run's configuration, where it has one."""
 
 
-def load_baseline(settings: Settings) -> Baseline | None:
+def load_baseline(settings: Settings, *, gate_asked_for: bool) -> Baseline | str | None:
     """Return the baseline that the options name, None if they name none.
 
-    A file that this run is the first to write is not a baseline yet, but the gate is checked. Of
-    one that it writes again the committed version counts, so that a second run is judged alike.
+    Return a remark in its place if there is none yet: this run is the first to write it, or its
+    commit has none. Of a file that this run writes again the committed version counts, so that a
+    second run is judged alike. `gate_asked_for` is True if the command line names a gate.
 
     Raises:
-        UsageError: the baseline can't be read, or the gate is not valid.
+        UsageError: the baseline can't be read, the gate is not valid, or has no baseline.
     """
-    if not settings.baseline and not settings.results:
+    source, beside = settings.baseline, settings.baseline_file
+    if source is None and not gate_asked_for and not settings.results:
         return None
     from pytest_miniwob_agent.results.file import parse_results, read_results
     from pytest_miniwob_agent.results.gate import Gate
     from pytest_miniwob_agent.results.git import read_at_commit
 
     gate = Gate.parse(settings.gate)
-    source, beside = settings.baseline, settings.baseline_file
+    if source is None and gate_asked_for:
+        raise UsageError(
+            f"--miniwob-gate={settings.gate} has nothing to compare with: name a baseline with "
+            "--miniwob-baseline, such as git:main"
+        )
     if source is None:
         return None
-    if isinstance(source, Path):
-        name = shown_from_here(source)
-        if source == settings.results:
-            try:
-                committed = read_at_commit("HEAD", source)
-            except UsageError:
-                if not source.exists():
-                    return None
-            else:
-                return Baseline(parse_results(committed, f"git:HEAD:{name}"), gate)
-        source = name
-    return Baseline(read_results(source, beside=beside and shown_from_here(beside)), gate)
+    try:
+        if isinstance(source, Path):
+            name = shown_from_here(source)
+            if source == settings.results:
+                try:
+                    committed = read_at_commit("HEAD", source)
+                except UsageError:
+                    if not source.exists():
+                        raise NoResultsYet(f"this run is the first to write {name}") from None
+                else:
+                    return Baseline(parse_results(committed, f"git:HEAD:{name}"), gate)
+            source = name
+        beside = beside and shown_from_here(beside)
+        return Baseline(read_results(source, beside=beside, written=settings.results), gate)
+    except NoResultsYet as error:
+        return f"no baseline yet, nothing judged: {error}"
 
 
 def shard_of(config: pytest.Config, state: State) -> Shard | None:
@@ -153,7 +164,7 @@ class RunResults:
         self._config = config
         self._state = state
         self._partial: tuple[str, ...] = ()
-        self._written = False
+        self._written: Path | None = None
         self.verdict: Verdict | None = None
         """The gate's verdict; None where nothing was judged."""
         file = state.settings.results
@@ -182,9 +193,15 @@ class RunResults:
         self._partial = self._reasons_for_partial(outcomes)
         shard = shard_of(self._config, state)
         results = Results(one_per_case(map(result_of, outcomes)), self._partial, "this run", shard)
-        if state.settings.results:
-            results.write(state.settings.results)
-            self._written = True
+        if file := state.settings.results:
+            whole = state.selection.to_run <= {outcome.case for outcome in outcomes}
+            beside = file.with_name(f"{file.stem}.incomplete{file.suffix}")
+            complete = whole and all(result.conclusive for result in results.results)
+            path = file if complete or shard else beside
+            results.write(path)
+            self._written = path
+            if path == file:
+                beside.unlink(missing_ok=True)
         baseline = self._config.stash.get(BASELINE, None)
         if baseline is not None and shard is None:
             from pytest_miniwob_agent.results.gate import judge
@@ -193,7 +210,7 @@ class RunResults:
 
             before, gate = baseline
             left_out = state.selection.left_out(before, self._config.rootpath, state.settings.seeds)
-            self.verdict = judge(before, results, gate, left_out)
+            self.verdict = judge(before, results, gate, left_out, state.settings.prices)
             report_to_github(ComparisonView(self.verdict.both, self.verdict))
 
     def _reasons_for_partial(self, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
@@ -217,9 +234,17 @@ class RunResults:
             most = None if terminal.verbosity > 0 else NAMED
             changed = bool(verdict.progressed or verdict.regressed) and not verdict.failed
             hint = self._how_to_keep(verdict.both) if changed else ""
-            show_gate(terminal, verdict, most=most, hint=hint)
-        if self._written and settings.results and terminal.verbosity >= 0:
-            terminal.line(f"results: {display_path(settings.results)}")
+            command = record_command(self._config)
+            show_gate(terminal, verdict, most=most, hint=hint, command=command)
+        elif verdict:
+            terminal.line(f"gate {verdict.gate}: {verdict.decision}")
+        if self._state.no_baseline:
+            terminal.line(f"gate {settings.gate}: {self._state.no_baseline}", yellow=True)
+        if self._written and terminal.verbosity >= 0:
+            terminal.line(f"results: {display_path(self._written)}")
+            if self._written != settings.results and settings.results:
+                kept = display_path(settings.results)
+                terminal.line(f"not all items have an outcome, so {kept} stays as it was")
         if settings.shard and terminal.verbosity >= 0:
             number, of = settings.shard
             terminal.line(
@@ -256,6 +281,10 @@ def result_of(outcome: Outcome) -> Result:
     found: dict[str, Any] = {"reason": outcome.reason}
     calls = [event for event in outcome.history if isinstance(event, Called)]
     completions = [call.completion for call in calls]
+    cached = {
+        "cached": sum(answer.cached_tokens for answer in completions),
+        "written": sum(answer.written_tokens for answer in completions),
+    }
     if (episode := outcome.episode) is not None:
         found = {
             "solved_at": episode.solved_at,
@@ -266,6 +295,7 @@ def result_of(outcome: Outcome) -> Result:
             "tokens": {
                 "prompt": add_tokens(answer.prompt_tokens for answer in completions),
                 "completion": add_tokens(answer.completion_tokens for answer in completions),
+                **{name: count for name, count in cached.items() if count},
             },
         }
     return Result(
@@ -274,6 +304,7 @@ def result_of(outcome: Outcome) -> Result:
         model=outcome.model,
         params=outcome.params,
         prompts=outcome.prompts,
+        sent=outcome.sent,
         limits=None if outcome.limits is None else asdict(outcome.limits),
         response_models=_names(completion.model for completion in completions),
         system_fingerprints=_names(completion.system_fingerprint for completion in completions),

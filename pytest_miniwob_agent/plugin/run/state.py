@@ -124,6 +124,7 @@ class State:
         shared: a folder of this run, for what its processes count together; None where no call may
             be made.
         controller: in a worker, the id of the controller's process.
+        no_baseline: why the run is compared with nothing though it names a baseline.
         observe: makes an observer of an item's episode, for `miniwob-agent show` and `play`.
         slowmo: with a window, milliseconds that each action takes longer, for `play`.
         pages: the page of each task that was collected, by the task's name.
@@ -133,6 +134,7 @@ class State:
     selection: Selection
     shared: Path | None = None
     controller: int | None = None
+    no_baseline: str = ""
     observe: Callable[[Page], Observer] | None = None
     slowmo: int | None = None
     pages: dict[str, Path] = field(default_factory=dict)
