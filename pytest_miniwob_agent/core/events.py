@@ -12,7 +12,7 @@ from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.chat import Message, ToolCall, Usage, new_messages
 from pytest_miniwob_agent.core.data import to_data
 from pytest_miniwob_agent.core.observations import Observation, Transition
-from pytest_miniwob_agent.core.text import sanitize_line, shorten, shorten_lines
+from pytest_miniwob_agent.core.text import sanitize, sanitize_line, shorten, shorten_lines
 
 _OPTIONAL = {"optional": True}
 """Metadata of a field that `core.data.to_data` leaves out where it is empty."""
@@ -319,6 +319,9 @@ class Episode:
                     if trial == self.trials:
                         acts = (act for act in self._of(Acted) if act.trial == trial)
                         lines += shorten_lines([_line_of(act) for act in acts])
+                case Remark(what="page" | "exception" as what, text=text):
+                    first, *others = text.splitlines() or [""]
+                    lines += [f"{what}: {shorten(first)}", *map(sanitize, shorten_lines(others))]
                 case Reflected(step=None):
                     lines.append("  reflection: could not be read")
                 case Reflected(step=step, action=action):

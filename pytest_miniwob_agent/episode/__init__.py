@@ -10,15 +10,21 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Sequence
+import traceback
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from pytest_miniwob_agent.core.case import Case, Limits
 from pytest_miniwob_agent.core.errors import CallLimit, CassetteError, limit_in
-from pytest_miniwob_agent.core.events import Episode, Remark
+from pytest_miniwob_agent.core.events import Ending, Episode, Remark, TrialEnded
+from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.protocols import Agent, Model, Observer, Page
+from pytest_miniwob_agent.core.text import sanitize_line
 from pytest_miniwob_agent.episode.env import AgentEnv
 from pytest_miniwob_agent.episode.llm import AgentLLM
 from pytest_miniwob_agent.episode.trace import Stopped, Trace
+
+_PACKAGE = Path(__file__).parents[1]
 
 
 def run_episode(
@@ -30,11 +36,14 @@ def run_episode(
     *,
     model: str,
     observers: Sequence[Observer] = (),
+    raising: bool = False,
 ) -> Episode:
-    """Let the agent work on the case until it returns or a limit is reached.
+    """Let the agent work on the case until it returns, fails, or a limit is reached.
 
     With an `HTTPModel` the agent can use all of `LLM`; `model` is the model's id. `MiniwobError`s
-    of the environment and the model are raised, and other errors but those after the end.
+    of the environment and the model are raised. Another exception is the agent's: it ends the
+    trial, and a remark has its traceback. It is raised where nothing was played, where a package is
+    missing, and where `raising` asks for it.
     """
     trace = Trace(env, observers, limits.trials)
     page = AgentEnv(env, limits, agent, trace)
@@ -49,10 +58,14 @@ def run_episode(
     except (Exception, BaseExceptionGroup, Stopped) as error:
         limit = limit_in(error) or (trace.limit if isinstance(trace.limit, CallLimit) else None)
         if limit is None and trace.error is None:
-            if not trace.over:
+            if not trace.over and (trace.last is None or isinstance(error, ImportError) or raising):
                 raise
-            text = f"the agent failed after the end: {type(error).__name__}: {error}"
-            trace.note(Remark("exception", text))
+            when = " after the end" if trace.over else ""
+            reason = sanitize_line(f"{type(error).__name__}: {error}")
+            shown = "\n".join([f"the agent failed{when}: {reason}", *_traceback(error, agent)])
+            trace.note(Remark("exception", shown))
+            if not trace.over:
+                trace.note(TrialEnded(Ending.EXCEPTION, reason))
     finally:
         calls.close()
     if trace.error is not None:
@@ -61,3 +74,18 @@ def run_episode(
         raise trace.error
     trace.end_trial(limit or trace.limit)
     return Episode(case, agent.name, model, trace.events)
+
+
+def _traceback(error: BaseException, agent: Agent) -> Iterator[str]:
+    """Yield the lines of a traceback from the agent's own file on, without those of this package.
+
+    Its form is that of pytest's `--tb=short`.
+    """
+    frames = traceback.TracebackException.from_exception(error).stack
+    own = inspect.getsourcefile(type(agent))
+    first = next((place for place, frame in enumerate(frames) if frame.filename == own), 0)
+    for frame in frames[first:]:
+        path = Path(frame.filename)
+        if frame.filename == own or not path.is_relative_to(_PACKAGE):
+            yield f"{display_path(path)}:{frame.lineno}: in {frame.name}"
+            yield f"    {frame.line}"

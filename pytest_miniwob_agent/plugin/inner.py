@@ -179,7 +179,7 @@ class _Player(Observer):
             go_on = self.step(following)
         if not go_on:
             self.complete = True
-            pytest.exit("the user quits")
+            raise KeyboardInterrupt  # which no agent takes for an error of its own
 
     @contextlib.contextmanager
     def _in_command(self) -> Iterator[None]:
@@ -191,7 +191,7 @@ class _Player(Observer):
             except (UsageError, BrokenPipeError, KeyboardInterrupt) as error:
                 self.failure = error
         if self.failure is not None:
-            pytest.exit("the command ends")
+            raise KeyboardInterrupt
 
 
 class Collector:

@@ -127,7 +127,9 @@ def play(
     __tracebackhide__ = True
     last, case = _LastAnswer(), Case("contract", "other", 0)
     try:
-        episode = run_episode(case, agent, page, model, limits, model="scripted", observers=[last])
+        episode = run_episode(
+            case, agent, page, model, limits, model="scripted", observers=[last], raising=True
+        )
         json.dumps(episode.to_data())
     except Exception as error:
         error.add_note(f"Played with {situation}. {last}")

@@ -1,5 +1,7 @@
 """What agents do once the page has judged."""
 
+import re
+
 import openai
 import pytest
 
@@ -92,15 +94,40 @@ def test_an_exception_after_the_verdict_is_a_remark():
     episode, _ = play(more)
     assert episode.solved
     [remark] = [event for event in episode.events if isinstance(event, Remark)]
-    assert remark.text == "the agent failed after the end: OpenAIError: too late"
+    assert remark.text.startswith("the agent failed after the end: OpenAIError: too late\n")
 
 
-def test_an_exception_while_trials_are_left_is_the_agents():
+def test_an_exception_while_trials_are_left_ends_the_trial_and_is_told_from_the_agents_file_on():
     def more(llm):
-        raise ValueError("no")
+        llm.complete("Go on.", "ask")
+        raise ValueError("no\nnumber")
 
-    with pytest.raises(ValueError, match="no"):
-        play(more, -1.0, trials=2)
+    episode, _ = play(more, -1.0, trials=2)
+    assert episode.endings == (Ending.EXCEPTION,)
+    lines = episode.explain().splitlines()
+    assert lines[0] == "EXCEPTION in trial 1, best reward -1"
+    start = lines.index("exception: the agent failed: ValueError: no number")
+    assert re.search(r"test_end\.py:\d+: in solve$", lines[start + 1])
+    assert lines[start + 2] == "    self.more(llm)"
+    assert not [line for line in lines if "episode/__init__.py" in line]
+
+
+def test_what_is_not_the_agents_doing_is_raised():
+    class Never:
+        name = "never"
+
+        def solve(self, env, llm, note):
+            raise ValueError("before the first trial")
+
+    page = FakeEnvironment("Click.", {"only": []})
+    with pytest.raises(ValueError, match="before the first trial"):
+        run_episode(CASE, Never(), page, ScriptedLLM([]), Limits(), model="m")
+
+    def missing(llm):
+        raise ModuleNotFoundError("no module named x")
+
+    with pytest.raises(ModuleNotFoundError):
+        play(missing, -1.0, trials=2)
 
 
 def test_a_limit_is_found_among_errors_that_name_each_other():

@@ -122,7 +122,9 @@ class TestOutcomes:
         result.assert_outcomes(passed=5, errors=1)
         result.stdout.fnmatch_lines(["*click-menu-2/1.yaml: not a * cassette: a git conflict*"])
 
-    def test_an_agent_with_a_bug_is_an_error_of_its_item(self, project):
+    def test_an_agent_with_a_bug_fails_its_item_in_its_own_file_and_replays_so(
+        self, project, chat_server
+    ):
         project.makeconftest(
             FAKE_PAGE
             + KEEP_REPORTS
@@ -132,20 +134,31 @@ class TestOutcomes:
 
         def solve(self, env, llm, note):
             env.reset()
-            1 / 0
+            int(llm.complete("Which one?", "plan").text)
 
     @pytest.fixture
     def miniwob_agent():
         return Buggy()
 """
         )
-        result = project.runpytest("-k", "click-menu-2/1")
-        result.assert_outcomes(errors=1)
-        [line] = (project.path / "outcomes.jsonl").read_text().splitlines()
+        chat_server.reply = lambda prompt: "click 3"
+        server = f"--miniwob-base-url={chat_server.url}"
+        recorded = project.runpytest("-k", "click-menu-2/1", "--miniwob-record=once", server)
+        for result in (recorded, project.runpytest("-k", "click-menu-2/1")):
+            result.assert_outcomes(failed=1)
+            result.stdout.fnmatch_lines(
+                [
+                    "EXCEPTION in trial 1, best reward 0",
+                    "exception: the agent failed: ValueError: invalid literal for int() with*",
+                    "conftest.py:*: in solve",
+                    '    int(llm.complete("Which one?", "plan").text)',
+                    "trial 1: EXCEPTION, ValueError: *",
+                ]
+            )
+            result.stdout.no_fnmatch_line("*pytest_miniwob_agent*")
+        line = (project.path / "outcomes.jsonl").read_text().splitlines()[-1]
         outcome = json.loads(line)[2]
-        assert (outcome["status"], outcome["error"]) == ("error", "ZeroDivisionError")
-        assert outcome["message"] == "ZeroDivisionError: division by zero"
-        assert [event["kind"] for event in outcome["events"]] == ["trial"]
+        assert (outcome["status"], outcome["episode"]["endings"]) == ("unsolved", ["exception"])
         assert outcome["agent"] == "buggy"
 
     def test_a_crash_of_a_worker_leaves_the_outcomes_of_the_others(self, record):

@@ -208,7 +208,14 @@ class ItemRun:
 
         def episode_of(llm: Model, *observers: Observer) -> Episode:
             return run_episode(
-                self.problem.case, agent, page, llm, limits, model=name, observers=observers
+                self.problem.case,
+                agent,
+                page,
+                llm,
+                limits,
+                model=name,
+                observers=observers,
+                raising=self._item.config.option.usepdb,
             )
 
         pictures = _Pictures(self._settings, page)
