@@ -168,6 +168,7 @@ def test_every_option_has_an_ini_twin_and_help(pytester):
     for option in OPTIONS:
         assert option.name in text
         assert f"{option.ini} (" in text
+        assert not option.group or f"MiniWoB++: {option.group}:" in text
     assert "@pytest.mark.miniwob(*selectors" in pytester.runpytest("--markers").stdout.str()
 
 

@@ -26,7 +26,7 @@ class Option:
     Attributes:
         key: the field of `Settings` that holds the value.
         help: the text of `--help`.
-        group: the heading in `docs/options.md`, at the first option below it.
+        group: the heading in `--help` and `docs/options.md`, at the first option below it.
         parse: makes the value of a text.
         default: the value where none is given, as a text.
         ini_type: the type of the twin in pytest's terms. A list is joined to lines.

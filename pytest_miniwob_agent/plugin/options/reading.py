@@ -25,10 +25,11 @@ SUITES = "miniwob_suites"
 
 
 def add_options(parser: pytest.Parser) -> None:
-    """Declare every option and its ini twin to pytest."""
-    group = parser.getgroup("miniwob", "MiniWoB++ agents (pytest-miniwob-agent)")
+    """Declare every option to pytest, in the groups of `docs/options.md`, and its ini twin."""
     for option in OPTIONS:
-        parser.addini(option.ini, f"default of {option.name}", option.ini_type, None)
+        if option.group:
+            group = parser.getgroup(f"miniwob-{option.group}", f"MiniWoB++: {option.group}")
+        parser.addini(option.ini, "", option.ini_type, None)  # the option has its text
         text = option.help.replace("%", "%%")
         if option.flag:
             group.addoption(option.name, action="store_true", default=None, help=text)
