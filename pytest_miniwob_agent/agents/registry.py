@@ -103,7 +103,14 @@ def _find_class(name: str) -> Callable[..., Any]:
     try:
         module = importlib.import_module(module_name)
     except ImportError as error:
-        raise UsageError(f"agent {name!r}: can't import {module_name}: {error}") from error
+        hint, top = "", module_name.partition(".")[0]
+        here = Path(top).is_dir() or Path(f"{top}.py").is_file()
+        if isinstance(error, ModuleNotFoundError) and error.name == top and here:
+            hint = (
+                f"; {top} is in {Path.cwd()}, which pytest does not import from: add pythonpath = "
+                '["."] below [tool.pytest.ini_options] in pyproject.toml, or run python -m pytest'
+            )
+        raise UsageError(f"agent {name!r}: can't import {module_name}: {error}{hint}") from error
     found: Callable[..., Any] | None = getattr(module, class_name, None)
     if found is None:
         public = [other for other in vars(module) if not other.startswith("_")]

@@ -101,6 +101,16 @@ def test_a_path_that_is_not_one_of_an_agent_is_refused(agent, message):
     assert message in refuse(agent)
 
 
+def test_a_module_that_pytest_does_not_import_from_its_folder_is_refused_with_the_setting(
+    tmp_path, monkeypatch
+):
+    """As where the tests are in a folder of their own."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my_agent_here.py").write_text("")
+    message = refuse("my_agent_here:Mine")
+    assert 'add pythonpath = ["."] below [tool.pytest.ini_options]' in message
+
+
 @pytest.mark.parametrize("name", ["..", " ", "x" * 101, 5])
 def test_the_name_of_an_agent_must_fit_a_folder(install, name):
     install("named-agent", "named = named_agent:Stubborn", AGENT.replace('"stubborn"', repr(name)))
