@@ -43,13 +43,15 @@ class Price(NamedTuple):
 class _Ledger:
     """The live calls of a run so far.
 
-    `unknown` is True once the cost of a call is unknown, `stopped` the reason why no more calls may
-    be made, and `recorded` the usage of the calls whose completions are kept.
+    `unknown` is True once the cost of a call is unknown, `unanswered` counts the items in a row
+    whose calls got no answer, `stopped` is the reason why no more calls may be made, and `recorded`
+    the usage of the calls whose completions are kept.
     """
 
     calls: int = 0
     cost: float = 0.0
     unknown: bool = False
+    unanswered: int = 0
     stopped: str = ""
     recorded: Usage = field(default_factory=Usage)
 
@@ -103,6 +105,7 @@ class Budget:
                 # An answer outlives a ledger that can't be written; the next call finds out.
                 with suppress(RecordingStopped), self._ledger() as ledger:
                     if payment.answered:
+                        ledger.unanswered = 0
                         cost = cost_of(payment.usage, self.price)
                         ledger.unknown |= cost is None
                         ledger.cost += cost or 0.0
@@ -113,6 +116,12 @@ class Budget:
         """Let no worker make another call."""
         with self._ledger() as ledger:
             ledger.stopped = ledger.stopped or reason
+
+    def count_unanswered(self) -> int:
+        """Count an item whose last call got no answer, and return how many there are in a row."""
+        with self._ledger() as ledger:
+            ledger.unanswered += 1
+            return ledger.unanswered
 
     def add_recorded(self, usage: Usage) -> None:
         """Count a call whose completion is kept."""

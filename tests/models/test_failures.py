@@ -43,6 +43,21 @@ def test_a_closed_port_stops_the_run_at_the_first_attempt(record_all, closed_url
     result.stdout.fnmatch_lines(["*refused (start the server, or name another with *", STOPPED])
 
 
+def test_three_items_in_a_row_without_an_answer_stop_the_run(record_all, chat_server):
+    """The second item has its answers, so that the first one does not count."""
+    chat_server.retry_after = 0.001
+
+    def reply(prompt):
+        answered = "click-menu-2 2" in prompt or "Say in one short sentence" in prompt
+        return solve_menu(prompt) if answered else 500
+
+    result = record_all(reply, "-p", "no:randomly")
+    assert result.parseoutcomes() == {"errors": 4, "passed": 1}
+    result.stdout.fnmatch_lines(
+        ["*!* the server answered no call of 3 items in a row, each of which was sent several tim*"]
+    )
+
+
 def test_a_refused_call_after_one_that_succeeded_is_the_error_of_its_item(record_all, chat_server):
     too_long = (400, {"error": {"message": "the context is too long"}})
     result = record_all(

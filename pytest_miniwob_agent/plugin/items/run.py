@@ -19,6 +19,7 @@ from pytest_miniwob_agent.core.errors import (
     BudgetReached,
     Drift,
     MiniwobError,
+    ModelError,
     NotRecorded,
     Pending,
     PermanentError,
@@ -42,6 +43,9 @@ if TYPE_CHECKING:
 
 REMARK = "miniwob_remark"
 """Name of the property of an item with a remark on its cassette, shown at the end of the run."""
+
+IN_VAIN = 3
+"""So many items in a row without an answer of the server end the run."""
 
 NO_CALLS = (
     "an item was recorded without a single model call, so that there is nothing to replay "
@@ -303,6 +307,11 @@ class ItemRun:
                 return result, pytest.skip.Exception(f"{error}; run again to continue from here")
             case PermanentError() if self._stops_run(error):
                 self._item.session.shouldstop = "every model call would fail"
+            case ModelError() if not isinstance(error, PermanentError) and self._is_in_vain(error):
+                self._item.session.shouldstop = (
+                    f"the server answered no call of {IN_VAIN} items in a row, each of which was "
+                    "sent several times"
+                )
             case RecordingStopped():
                 self._item.session.shouldstop = str(error).splitlines()[0]
             case Drift():
@@ -323,6 +332,18 @@ class ItemRun:
 
         budget = Budget(self._state.shared)
         if error.of_call and budget.recorded().calls:
+            return False
+        budget.stop(str(error))
+        return True
+
+    def _is_in_vain(self, error: ModelError) -> bool:
+        """Return True, and stop all workers, if so many items in a row got no answer."""
+        if self._state.shared is None:
+            return False
+        from pytest_miniwob_agent.models.budget import Budget
+
+        budget = Budget(self._state.shared)
+        if budget.count_unanswered() < IN_VAIN:
             return False
         budget.stop(str(error))
         return True
