@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_miniwob_agent.cassettes.deferred import PENDING
 from pytest_miniwob_agent.cli.arguments import Commands, add_pytest_args
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.files import display_path
@@ -50,7 +51,7 @@ def add(commands: Commands) -> None:
     parser = add_step(
         prune,
         "remove those that no item uses, and unused calls and pictures",
-        f"Remove the cassettes that no item uses, {used}; unused calls (SEED.unused.yaml); and "
+        f"Remove the cassettes that no item uses, {used}; unused calls (.miniwob/unused); and "
         "pictures that no cassette refers to. Asks first. Cassettes of other agents and models "
         "stay, unless options after -- name them, such as -- --miniwob-model=gpt-5.",
     )
@@ -63,7 +64,6 @@ def add(commands: Commands) -> None:
 
 def lint(options: Namespace) -> int:
     """Print the problems of cassettes; return 1 if one must be fixed."""
-    from pytest_miniwob_agent.cassettes.folder.stems import cassette_files
     from pytest_miniwob_agent.cassettes.folder.steps import lint_folder
 
     used = _used_cassettes(options)
@@ -74,7 +74,7 @@ def lint(options: Namespace) -> int:
     problems = sum(not finding.note for finding in findings)
     if any(finding.kind in ("unused", "orphan") for finding in findings):
         print("`miniwob-agent cassettes prune` removes unused calls, and files that nothing uses")
-    print(f"{counted(len(cassette_files(used.folder)), 'cassette')}, {problems} to fix")
+    print(f"{counted(len(used.files), 'cassette')}, {problems} to fix")
     return 1 if problems else 0
 
 
@@ -117,7 +117,8 @@ def stats(options: Namespace) -> int:
     from pytest_miniwob_agent.cassettes.folder.steps import count_calls
 
     folder, shown = options.cassettes, ""
-    if not (rows := count_calls(folder)):
+    rows = count_calls(folder, PENDING.with_name("unused"))
+    if not any(row.items for row in rows.values()):
         raise UsageError(f"there are no cassettes in {folder}; name their folder with --cassettes")
     for (model_folder, category), row in rows.items():
         if model_folder != shown:

@@ -34,6 +34,12 @@ def write_atomically(path: Path, content: str | bytes, *, durable: bool = False)
         raise
 
 
+def keep_out_of_commits(folder: Path) -> None:
+    """Have git ignore a folder, which is made if needed, by a file of its own."""
+    if not (path := folder / ".gitignore").exists():
+        write_atomically(path, "*\n")
+
+
 def check_writable(path: Path) -> None:
     """Check that a file can be written, by one beside it that is removed again; makes the folder.
 

@@ -236,7 +236,8 @@ class Collector:
         state = session.config.stash[STATE]
         stems = set(state.cassettes_of(state.selection.cases))
         deselected = stems.difference(state.cassettes_of(cases_of(session.items)))
-        self.used = Used(state.settings.cassettes, sorted(stems), sorted(deselected))
+        settings, unused = state.settings, state.settings.pending.with_name("unused")
+        self.used = Used(settings.cassettes, sorted(stems), sorted(deselected), unused)
         self.problem = ""
 
 

@@ -185,8 +185,8 @@ def show_ledger(
     """Show calls, tokens and money of the run.
 
     `waiting` is the number of requests in the batch file `pending` that wait for a completion, None
-    where nothing is deferred. `kept` are the completions that the run recorded, of items that broke
-    off too; None where it recorded nothing.
+    where nothing is deferred; the folder `unused` beside it has unused calls. `kept` are the
+    completions that the run recorded, of items that broke off too; None where it recorded nothing.
     """
     recorded = sum((outcome.recorded for outcome in outcomes), Usage())
     broken_off = kept - recorded if kept and kept.calls > recorded.calls else Usage()
@@ -203,6 +203,9 @@ def show_ledger(
     parts = [f"{replayed.calls} replayed", f"{recorded.calls} recorded"]
     parts += [f"{count} {what}" for what, count in counts.items() if count]
     terminal.line("model calls: " + ", ".join(parts))
+    if left.calls:
+        unused = pending.with_name("unused")
+        terminal.line(f"left over: not made any more; a recording keeps them in {unused}")
     if broken_off.calls:
         count = counted(broken_off.calls, "call")
         terminal.line(f"{count} of items that broke off: kept, the next recording continues there")

@@ -123,7 +123,7 @@ def test_stats_count_by_model_and_category(folder, run):
     plant(folder, f"{FOLDER}/click-menu-2/2.yaml")
     plant(folder, f"{FOLDER}/click-menu-2/3.partial.yaml")
     plant(folder, f"{FOLDER}/no-such-task/1.yaml")
-    plant(folder, f"{FOLDER}/no-such-task/1.unused.yaml")
+    plant(folder, ".miniwob/unused/reflective/m/no-such-task/1.unused.yaml")
     out = run("stats")
     pytest.LineMatcher(out.splitlines()).fnmatch_lines(
         [

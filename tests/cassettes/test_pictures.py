@@ -67,7 +67,7 @@ def test_a_picture_is_kept_once_and_named_in_the_cassette(tmp_path):
     assert len(text) < 2_500
     [file] = (tmp_path / "pictures").iterdir()
     assert digest_of(opened(file.read_bytes())) == file.stem == DIGEST
-    [row] = count_calls(tmp_path).values()
+    [row] = count_calls(tmp_path, tmp_path / "unused").values()
     assert row.pictures == {DIGEST: file.stat().st_size}
 
 

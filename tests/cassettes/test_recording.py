@@ -142,6 +142,12 @@ class TestReplay:
             play("none", 1, two)
 
 
+def unused_of(cassette):
+    """The file of an item's unused calls, where no project has a folder for it."""
+    folder, stem = cassette.parents[3], cassette.relative_to(cassette.parents[3]).with_suffix("")
+    return folder / ".miniwob" / "unused" / f"{stem}.unused.yaml"
+
+
 class TestRecord:
     def test_new_episodes_replays_records_the_rest_and_puts_the_unused_aside(
         self, tmp_path, recorded, partial, chat_server
@@ -158,7 +164,7 @@ class TestRecord:
         assert prompts_in(recorded) == ["one"]
         play(tmp_path, "new_episodes", url=chat_server.url)
         assert not recorded.exists()
-        unused = recorded.with_name("1.unused.yaml")
+        unused = unused_of(recorded)
         assert prompts_in(unused) == ["two\nlines", "three", "one"]
 
     def test_once_records_only_items_without_a_cassette(self, tmp_path, chat_server):
@@ -277,7 +283,7 @@ class TestInterruptedRecording:
 
 
 class TestUnusedCalls:
-    """Calls that the item does not make now: `1.unused.yaml`."""
+    """Calls that the item does not make now."""
 
     @pytest.fixture
     def unused(self, tmp_path, recorded, chat_server):
@@ -285,7 +291,7 @@ class TestUnusedCalls:
         wrong = {"temperature": 1}
         play(tmp_path, "new_episodes", "one", "two\nlines", url=chat_server.url, params=wrong)
         chat_server.requests.clear()
-        return recorded.with_name("1.unused.yaml")
+        return unused_of(recorded)
 
     @pytest.mark.parametrize("record", ["new_episodes", "defer"])
     def test_they_are_taken_before_a_call_is_paid_for(
@@ -381,7 +387,7 @@ class TestPartialOfAnotherCassette:
         llm.complete("one", "plan")
         assert len(chat_server.requests) == 1
         assert cassette.remarks == []
-        assert not recorded.with_name("1.unused.yaml").exists()
+        assert not unused_of(recorded).exists()
 
 
 KEY = "sk-proj-" + "Ab1" * 12

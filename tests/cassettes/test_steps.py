@@ -27,7 +27,7 @@ def used(tmp_path):
     """A folder with the cassettes of the two items that use it."""
     for stem in STEMS:
         plant(tmp_path, f"{stem}.yaml")
-    return Used(tmp_path, STEMS)
+    return Used(tmp_path / "cassettes", STEMS, unused=tmp_path / "unused")
 
 
 def test_a_folder_of_good_cassettes_has_no_findings(used):
@@ -79,38 +79,39 @@ def test_a_key_is_found_and_not_shown(used, old, new, place):
 
 
 def test_unused_calls_and_unfinished_recordings_are_notes(used):
-    path = plant(used.folder, "reflective/m/click-menu-2/1.unused.yaml", GOOD)
+    path = plant(used.unused, "reflective/m/click-menu-2/1.unused.yaml", GOOD)
     plant(used.folder, "reflective/m/click-menu-2/2.partial.yaml", GOOD)
-    unused, broken_off = lint_folder(used)
+    broken_off, unused = lint_folder(used)
     assert (unused.kind, unused.path, unused.note) == ("unused", path, True)
     assert unused.what == "1 call that the item no longer makes"
     assert (broken_off.kind, broken_off.note) == ("broken off", True)
     path.write_text(GOOD.replace("The goal", KEY))
-    assert [finding.kind for finding in lint_folder(used)][:2] == ["leak", "unused"]
+    assert [finding.kind for finding in lint_folder(used)] == ["broken off", "leak", "unused"]
 
 
 def test_only_files_that_no_item_uses_are_removed(tmp_path):
+    folder, unused = tmp_path / "cassettes", tmp_path / "unused"
     kept = [
-        plant(tmp_path, "reflective/m/click-menu-2/1.yaml"),
-        plant(tmp_path, "reflective/m/click-menu-2/1.partial.yaml"),
-        plant(tmp_path, "reflective/other/click-menu-2/9.yaml"),
-        plant(tmp_path, "reflective/other/click-menu-2/1.unused.yaml"),
-        plant(tmp_path, "test_mine/test_weather.yaml", "interactions: []\nversion: 1\n"),
+        plant(folder, "reflective/m/click-menu-2/1.yaml"),
+        plant(folder, "reflective/m/click-menu-2/1.partial.yaml"),
+        plant(folder, "reflective/other/click-menu-2/9.yaml"),
+        plant(unused, "reflective/other/click-menu-2/1.unused.yaml"),
+        plant(folder, "test_mine/test_weather.yaml", "interactions: []\nversion: 1\n"),
     ]
     removed = [
-        plant(tmp_path, "reflective/m/click-menu-2/1.unused.yaml"),
-        plant(tmp_path, "reflective/m/click-menu-2/9.partial.yaml"),
-        plant(tmp_path, "reflective/m/gone-task/1.yaml"),
-        plant(tmp_path, "reflective/m/click-menu-2/.1.yaml.77", "half"),
+        plant(folder, "reflective/m/click-menu-2/9.partial.yaml"),
+        plant(folder, "reflective/m/gone-task/1.yaml"),
+        plant(unused, "reflective/m/click-menu-2/1.unused.yaml"),
+        plant(folder, "reflective/m/click-menu-2/.1.yaml.77", "half"),
     ]
-    paths = prunable_files(Used(tmp_path, {"reflective/m/click-menu-2/1"}))
+    paths = prunable_files(Used(folder, {"reflective/m/click-menu-2/1"}, unused=unused))
     assert paths == removed
-    remove_files(tmp_path, paths)
+    remove_files(folder, paths)
     assert all(path.exists() for path in kept)
     assert not any(path.exists() for path in removed)
-    assert not (tmp_path / "reflective/m/gone-task").exists()
-    remove_files(tmp_path, kept)
-    assert list(tmp_path.iterdir()) == []  # the folder itself stays
+    assert not (folder / "reflective/m/gone-task").exists()
+    remove_files(folder, kept)
+    assert list(folder.iterdir()) == []  # the folder itself stays
 
 
 def test_other_apis_streams_and_normalized_requests_are_shown_as_such(tmp_path):

@@ -119,4 +119,6 @@ def test_a_partial_recording_of_another_cassette_is_reported_at_the_end(project,
     result.stdout.fnmatch_lines(
         ["*MiniWoB++ cassettes*", "*1.partial.yaml began from another cassette than *"]
     )
-    assert sorted(path.name for path in recorded_files(project)) == ["1.unused.yaml", "1.yaml"]
+    assert [path.name for path in recorded_files(project)] == ["1.yaml"]
+    assert [path.name for path in project.path.glob(".miniwob/unused/*/*/*/*")] == ["1.unused.yaml"]
+    assert (project.path / ".miniwob/.gitignore").read_text() == "*\n"

@@ -16,7 +16,7 @@ from typing import Any
 
 from pytest_miniwob_agent.cassettes.format.call import Call, Request
 from pytest_miniwob_agent.core.errors import UsageError
-from pytest_miniwob_agent.core.files import write_atomically
+from pytest_miniwob_agent.core.files import keep_out_of_commits, write_atomically
 from pytest_miniwob_agent.models.apis import CHAT
 
 Line = dict[str, Any]
@@ -100,6 +100,7 @@ def update_pending(
         if stem_of_request(id_) not in ran and (used is None or stem_of_request(id_) in used)
     }
     waiting.update((request["custom_id"], dict(request)) for request in requests)
+    keep_out_of_commits(path.parent)
     write_pending(path, waiting.values())
     return list(waiting)
 

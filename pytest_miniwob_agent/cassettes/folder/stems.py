@@ -1,8 +1,8 @@
 """The cassette folder: the names of cassettes, and which of them items use.
 
 A cassette is `<agent>/<model>/<task>/<sample>.yaml`. Its path without the ending is its stem; the
-first two parts are its model folder, the last two its case. Beside it there may be the files of an
-unfinished recording and of unused calls, see `tape.files`.
+first two parts are its model folder, the last two its case. Beside it there may be the file of an
+unfinished recording, and below `.miniwob/unused` that of unused calls, see `tape.files`.
 
 Agents, models and tasks have names of their own in a path, on every file system. A plain name
 (lower-case ASCII letters, digits, `_`, `.` and `-`) is kept as it is. Any other becomes lower-case
@@ -59,12 +59,19 @@ class Used:
     """The cassettes that the items of a pytest run use, by the agent and model of its options.
 
     `stems` are those of all items, and `deselected` those that only deselected items use. A test
-    that overrides a fixture may use another agent, whose cassettes are in another folder.
+    that overrides a fixture may use another agent, whose cassettes are in another folder. `unused`
+    is the folder of unused calls.
     """
 
     folder: Path
     stems: Collection[str]
     deselected: Collection[str] = ()
+    unused: Path = Path(".miniwob/unused")
+
+    @property
+    def files(self) -> list[CassetteFile]:
+        """The cassettes of the folder, and all other files of their items."""
+        return cassette_files(self.folder, self.unused)
 
     def lacks(self, stem: str) -> bool:
         """Return True if no item uses this cassette, but others of its agent and model."""
@@ -77,23 +84,24 @@ class Used:
 
 
 class CassetteFile(NamedTuple):
-    """A cassette, or a file beside it; `ending` is `.yaml`, `PARTIAL` or `UNUSED`."""
+    """A cassette, or another file of its item; `ending` is `.yaml`, `PARTIAL` or `UNUSED`."""
 
     path: Path
     stem: str
     ending: str
 
 
-def cassette_files(folder: Path) -> list[CassetteFile]:
-    """Return the cassettes of a folder, and the files beside them, sorted.
+def cassette_files(*folders: Path) -> list[CassetteFile]:
+    """Return the cassettes of folders, and the other files of their items, sorted.
 
     A user's own cassettes may be in the same folder, at another depth.
     """
     files = []
-    for path in sorted(folder.glob("*/*/*/[!.]*.yaml")):
-        name = path.relative_to(folder).as_posix()
-        ending = next(end for end in (PARTIAL, UNUSED, ".yaml") if name.endswith(end))
-        files.append(CassetteFile(path, name.removesuffix(ending), ending))
+    for folder in folders:
+        for path in sorted(folder.glob("*/*/*/[!.]*.yaml")):
+            name = path.relative_to(folder).as_posix()
+            ending = next(end for end in (PARTIAL, UNUSED, ".yaml") if name.endswith(end))
+            files.append(CassetteFile(path, name.removesuffix(ending), ending))
     return files
 
 

@@ -45,9 +45,9 @@ class Finding:
 def lint_folder(used: Used) -> list[Finding]:
     """Return the problems and notes of a cassette folder, file by file."""
     findings: list[Finding] = []
-    for file in cassette_files(used.folder):
+    for file in used.files:
         findings += _check_file(used, file)
-    for path in unused_pictures(used.folder):
+    for path in unused_pictures(used.folder, used.unused):
         findings.append(Finding("orphan", path, "no cassette refers to it"))
     for path in stray_files(used.folder):
         findings.append(Finding("stray", path, "left by a write that was killed"))
@@ -99,10 +99,10 @@ def prunable_files(used: Used) -> list[Path]:
     """
     unused = [
         path
-        for path, stem, ending in cassette_files(used.folder)
+        for path, stem, ending in used.files
         if used.lacks(stem) or (ending == UNUSED and model_folder_of(stem) in used.model_folders)
     ]
-    pictures = unused_pictures(used.folder, removed=unused)
+    pictures = unused_pictures(used.folder, used.unused, removed=unused)
     return [*unused, *pictures, *stray_files(used.folder)]
 
 
@@ -131,14 +131,16 @@ class Stats:
     pictures: dict[str, int] = field(default_factory=dict)
 
 
-def count_calls(folder: Path) -> dict[tuple[str, str], Stats]:
+def count_calls(folder: Path, unused: Path) -> dict[tuple[str, str], Stats]:
     """Return the counts by agent and model (`reflective/claude`) and by category, sorted.
+
+    `unused` is the folder of unused calls.
 
     Raises:
         CassetteError: a damaged file.
     """
     rows: dict[tuple[str, str], Stats] = {}
-    for path, stem, ending in cassette_files(folder):
+    for path, stem, ending in cassette_files(folder, unused):
         if ending == PARTIAL:
             continue
         category = installed_tasks().get(case_of(stem).partition("/")[0], "own pages")

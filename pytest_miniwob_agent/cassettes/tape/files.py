@@ -3,8 +3,8 @@
 - `1000.yaml`, the cassette: exactly the calls that the item makes.
 - `1000.partial.yaml`, an unfinished recording, with a digest of the cassette that it began from. It
   is complete after every call.
-- `1000.unused.yaml`, calls that were paid for and that the item does not make now. They are taken
-  from there before a call is paid for.
+- `1000.unused.yaml` below `.miniwob/unused`, calls that were paid for and that the item does not
+  make now. They are taken from there before a call is paid for.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pytest_miniwob_agent.cassettes.format.file import (
     write_cassette,
 )
 from pytest_miniwob_agent.core.errors import CassetteError
-from pytest_miniwob_agent.core.files import display_path
+from pytest_miniwob_agent.core.files import display_path, keep_out_of_commits
 from pytest_miniwob_agent.core.text import counted
 
 if TYPE_CHECKING:
@@ -48,13 +48,16 @@ def without(calls: Iterable[Call], others: Iterable[Call]) -> list[Call]:
 
 
 class ItemFiles:
-    """The files of one item's calls; to read a damaged one raises a `CassetteError`."""
+    """The files of one item's calls; to read a damaged one raises a `CassetteError`.
 
-    def __init__(self, folder: Path, stem: str) -> None:
-        self._folder = folder
+    `state` is the project's folder `.miniwob`.
+    """
+
+    def __init__(self, folder: Path, stem: str, state: Path) -> None:
+        self._folder, self._state = folder, state
         self.cassette = folder / f"{stem}.yaml"
         self.partial = folder / f"{stem}{PARTIAL}"
-        self.unused = folder / f"{stem}{UNUSED}"
+        self.unused = state / "unused" / f"{stem}{UNUSED}"
         self._digest: str | None = None
 
     @property
@@ -62,8 +65,8 @@ class ItemFiles:
         """A name for what belongs to the cassette, the same from every working directory."""
         return hashlib.sha256(str(self.cassette.resolve()).encode()).hexdigest()[:32]
 
-    def lock(self, folder: Path, on_wait: Callable[[str], None]) -> BaseFileLock:
-        """Return the lock of the item, in a folder of locks, once no other process holds it.
+    def lock(self, on_wait: Callable[[str], None]) -> BaseFileLock:
+        """Return the lock of the item once no other process holds it.
 
         The operating system releases the lock of a process that dies. `on_wait` is told of one that
         holds the lock for long, as one that is suspended does.
@@ -73,6 +76,8 @@ class ItemFiles:
         """
         from filelock import FileLock, Timeout  # here, as a replay takes no lock and it takes 0.1 s
 
+        folder = self._state / "locks"
+        keep_out_of_commits(self._state)
         folder.mkdir(parents=True, exist_ok=True)
         # One object for the file in all threads of this process, which counts who holds it.
         lock = FileLock(folder / f"{self.id}.lock", thread_local=False, is_singleton=True)

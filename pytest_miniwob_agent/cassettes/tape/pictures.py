@@ -6,12 +6,13 @@ A request refers to them by their paths below the cassette folder, `pictures/<di
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from pytest_miniwob_agent.cassettes.format.call import Call, Request
 from pytest_miniwob_agent.core.errors import CassetteError, CassetteNotWritten
-from pytest_miniwob_agent.core.files import display_path, write_atomically
+from pytest_miniwob_agent.core.files import display_path, keep_out_of_commits, write_atomically
 from pytest_miniwob_agent.pictures.references import FOLDER, put_in, references_in, take_out
 
 
@@ -68,6 +69,7 @@ class Pictures:
             return None
         path = self._kept / f"{name}.png"
         try:
+            keep_out_of_commits(self._kept.parent)
             write_atomically(path, png)
         except OSError:
             return None
@@ -116,15 +118,16 @@ def read_picture(folder: Path, digest: str) -> bytes:
     )
 
 
-def unused_pictures(folder: Path, removed: Collection[Path] = ()) -> list[Path]:
+def unused_pictures(folder: Path, unused: Path, removed: Collection[Path] = ()) -> list[Path]:
     """Return the pictures that no cassette of a folder refers to, but for `removed` ones.
 
-    Cassettes are searched as texts, so that damaged ones count, too.
+    Unused calls, in the folder `unused`, refer to theirs too. All are searched as texts, so that
+    damaged ones count.
     """
     pictures = sorted((folder / FOLDER).glob("[!.]*.png"))
     used = {
         digest
-        for path in (folder.rglob("*.yaml") if pictures else ())
+        for path in (chain(folder.rglob("*.yaml"), unused.rglob("*.yaml")) if pictures else ())
         if path not in removed and path.is_file()
         for digest in references_in(path.read_text(encoding="utf-8", errors="replace"))
     }

@@ -55,8 +55,8 @@ class Recording:
         folder: the cassette folder.
         stem: the item's cassette in it.
         mode: the mode of recording.
-        state: the project's folder `.miniwob`, for locks and for pictures that no cassette has;
-            None to lock and to keep nothing.
+        state: the project's folder `.miniwob`, for locks, unused calls, and pictures that no
+            cassette has; None to lock nothing, to keep no pictures, and for one below `folder`.
         run: a folder that the processes of this run share; None if no other test has the item.
         normalize: the agent's; None if it has none.
         on_wait: is told that another process has the item for long.
@@ -84,7 +84,7 @@ class Recording:
     ) -> None:
         self._normalize = normalize
         self._pictures = Pictures(folder, state and state / FOLDER)
-        self._files = ItemFiles(folder, stem)
+        self._files = ItemFiles(folder, stem, state or folder / ".miniwob")
         self.path = self._files.cassette
         self.partial_path = self._files.partial
         self.stem = stem
@@ -96,7 +96,7 @@ class Recording:
         self._done_in_run = run and run / "recorded" / self._files.id
         self._lock: BaseFileLock | None = None
         if state is not None and self._may_write(mode):
-            self._lock = self._files.lock(state / "locks", on_wait)
+            self._lock = self._files.lock(on_wait)
         try:
             self._existed = self.path.exists()
             if mode is Record.ALL and self._done_in_run is not None and self._done_in_run.exists():
