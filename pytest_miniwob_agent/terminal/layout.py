@@ -25,9 +25,10 @@ def wrap(text: str, width: int, indent: int = 0) -> list[str]:
         max(width, 20),
         initial_indent=" " * indent,
         subsequent_indent=" " * (indent + 2 if indent else 0),
+        break_long_words=False,
         break_on_hyphens=False,
     )
-    return [re.sub(r"^(\s*)::", r"\1:", line) for line in lines]  # where a long word was broken
+    return [re.sub(r"^(\s*)::", r"\1:", line) for line in lines]
 
 
 def text_table(rows: Rows, width: int, numbers: bool = True) -> list[str]:

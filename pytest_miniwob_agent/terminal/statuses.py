@@ -24,7 +24,7 @@ def letter(result: str, outcome: Outcome) -> TestStatus | None:
         case "failed" if outcome.change is Change.REGRESSED:
             return "failed", "F", ("REGRESSED", {"red": True})
         case "skipped" if outcome.change is Change.REGRESSED:
-            return "regressed", "R", ("REGRESSED", {"yellow": True})
+            return "regressed", "L", ("REGRESSED", {"yellow": True})
         case "skipped" if outcome.status is Status.WAITING:
             return "waiting", "w", ("waiting", {"yellow": True})
         case "skipped" if outcome.status is Status.BUDGET:

@@ -1,6 +1,7 @@
 """Causes of drift, above all of conversations, and the lines of two texts that differ."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -43,7 +44,16 @@ def drift(body, *, path=CHAT, origin=ORIGIN, calls=()):
     return drift_of_call(Path("1.yaml"), Request(path, body), origin, recorded, 0, pictures)
 
 
-TEXT = "another text from the same prompt files, actions and page"
+def test_prompt_files_are_named_where_a_text_is_made_of_some():
+    origin = replace(ORIGIN, prompts={"plan.txt": "abc"})
+    call = Call(Request(CHAT, BODY), completion(), origin)
+    slow = changed(BODY, ("messages", 0, "content"), "Be slow.")
+    found = drift(slow, origin=origin, calls=[call])
+    [cause] = found.causes
+    assert cause.what.endswith("another text from the same prompt files, actions and page")
+
+
+TEXT = "another text from the same actions and page"
 FUNCTION = ("tools", 0, "function")
 
 

@@ -318,6 +318,8 @@ class TestOtherGates:
         result = run(*judged, "-v", lost=["click-menu-2 1"])
         assert result.parseoutcomes() == {"passed": 10, "progressed": 1, "regressed": 1}
         assert result.ret == status
+        letters = run(*judged).stdout.str()  # not those of pytest-rerunfailures
+        assert re.search(r"\.py L", letters)
         result.stdout.fnmatch_lines_random(
             [
                 "*click-menu-2/1* REGRESSED *",

@@ -122,6 +122,13 @@ class TestOutcomes:
         result.assert_outcomes(passed=5, errors=1)
         result.stdout.fnmatch_lines(["*click-menu-2/1.yaml: not a * cassette: a git conflict*"])
 
+    def test_a_model_without_cassettes_is_answered_with_those_that_have_some(self, record):
+        result = record.runpytest("-k", "click-menu-2/1", "--miniwob-model=mm")
+        result.assert_outcomes(errors=1)
+        result.stdout.fnmatch_lines(
+            ["*; reflective is recorded with m: name one with --miniwob-model*"]
+        )
+
     def test_an_agent_with_a_bug_fails_its_item_in_its_own_file_and_replays_so(
         self, project, chat_server
     ):

@@ -11,6 +11,7 @@ from pytest_miniwob_agent.results.comparison import Comparison
 from pytest_miniwob_agent.results.file import Results
 from pytest_miniwob_agent.results.gate import Gate, judge
 from pytest_miniwob_agent.terminal.comparison import ComparisonView, verdict_lines
+from pytest_miniwob_agent.terminal.layout import wrap
 
 
 @pytest.fixture
@@ -147,6 +148,11 @@ class TestExitStatus:
         assert "did you mean paired" in capsys.readouterr().err
         assert main(["compare", "old.jsonl", "none.jsonl"]) == 2
         assert "there is no results file none.jsonl" in capsys.readouterr().err
+
+
+def test_lines_break_between_words_alone():
+    name = "n-screen-n-step/" + "a-task-of-an-exceedingly-long-name" * 2
+    assert wrap(f"- {name}: lost", 40, 2) == ["  -", f"    {name}:", "    lost"]
 
 
 class TestSeveral:

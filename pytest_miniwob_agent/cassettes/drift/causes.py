@@ -15,7 +15,7 @@ from pytest_miniwob_agent.cassettes.drift.differences import (
     changed_pictures,
     differences_of,
 )
-from pytest_miniwob_agent.cassettes.format.call import Call, Request
+from pytest_miniwob_agent.cassettes.format.call import CONVERSATION, Call, Request
 from pytest_miniwob_agent.cassettes.tape.pictures import Pictures
 from pytest_miniwob_agent.core.data import canonical_json, changed_parts
 from pytest_miniwob_agent.core.errors import Cause, Drift
@@ -40,12 +40,6 @@ _SHARED = ("prompt", "model", "tools", "api")
 
 LONG_VALUE = 160
 """Of parameters with longer values, the parts that changed are named instead."""
-
-CONVERSATION = {
-    *("model", "messages", "input", "instructions", "system", "tools"),
-    *("contents", "systemInstruction"),
-}
-"""The fields of a request that are not parameters."""
 
 _OF_AGENT = {"tool_choice", "response_format", "parallel_tool_calls", "stream", "stream_options"}
 """Parameters that agents and their clients choose themselves, so that no option replays them."""
@@ -174,7 +168,8 @@ def _causes_of(
     found = [*_causes_of_messages(now, call.origin, differences, seen)] if call.origin else []
     if found or (causes and not where):
         return causes + found
-    what = differences.part or "another text from the same prompt files, actions and page"
+    files = "prompt files, " if now.prompts else ""
+    what = differences.part or f"another text from the same {files}actions and page"
     return [*causes, Cause("agent", f"{where}: {what}" if where else what)]
 
 

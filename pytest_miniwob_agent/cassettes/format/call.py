@@ -26,6 +26,13 @@ TOKENS_OF_PICTURE = 500
 """A rough estimate for a picture of 500 x 700 pixels, used in the same case."""
 
 
+CONVERSATION = {
+    *("model", "messages", "input", "instructions", "system", "tools"),
+    *("contents", "systemInstruction"),
+}
+"""The fields of a request that are not parameters."""
+
+
 @dataclass(frozen=True)
 class Request:
     """A request as it is matched and stored.
@@ -160,13 +167,6 @@ def usage_of(calls: Iterable[Call], *, estimate: bool = False) -> Usage:
     return total
 
 
-_CONTENT = (
-    "contents", "functions", "input", "instructions", "messages", "model", "stream", "system",
-    "systemInstruction", "tools",
-)  # fmt: skip
-"""What requests of the known APIs hold besides their parameters."""
-
-
 def sent_parts(calls: Iterable[Call], known: Mapping[str, Any]) -> dict[str, str]:
     """Return digests of the system messages, tools and parameters of calls, where there are any.
 
@@ -177,6 +177,6 @@ def sent_parts(calls: Iterable[Call], known: Mapping[str, Any]) -> dict[str, str
         roles = ("system", "developer")
         found["system messages"] |= {each.text for each in request.messages if each.role in roles}
         found["tools"] |= {canonical_json(request.tools)} if request.tools else set()
-        own = {k: v for k, v in request.body.items() if k not in _CONTENT and known.get(k) != v}
+        own = {k: v for k, v in request.body.items() if k not in CONVERSATION and known.get(k) != v}
         found["parameters of calls"] |= {canonical_json(own)} if own else set()
     return {name: digest("\n".join(sorted(texts))) for name, texts in found.items() if texts}

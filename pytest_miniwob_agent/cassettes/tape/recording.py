@@ -29,6 +29,7 @@ from pytest_miniwob_agent.core.data import changed_parts
 from pytest_miniwob_agent.core.errors import CassetteError, NotRecorded, Pending, UsageError
 from pytest_miniwob_agent.core.events import OF_TEST, Origin
 from pytest_miniwob_agent.core.files import display_path, write_atomically
+from pytest_miniwob_agent.core.text import listed
 from pytest_miniwob_agent.pictures.references import FOLDER
 
 if TYPE_CHECKING:
@@ -300,9 +301,17 @@ class Recording:
         if not self._existed:
             if self.partial_path.exists():
                 partial = f"; an unfinished recording is in {display_path(self.partial_path)}"
-            return NotRecorded(f"there is no cassette {path}{partial}")
+            return NotRecorded(f"there is no cassette {path}{partial}{self._other_models()}")
         made = len(self.tape.made)
         return drift_of_call(path, request, origin, self.calls, made, self._pictures)
+
+    def _other_models(self) -> str:
+        """Name the models that the agent is recorded with, if this is none of them."""
+        model, agent = self.path.parents[1], self.path.parents[2]
+        others = sorted(path.name for path in agent.glob("*/") if path.is_dir())
+        if model.exists() or not others:
+            return ""
+        return f"; {agent.name} is recorded with {listed(others)}: name one with --miniwob-model"
 
     def check_secrets(self, request: Request, origin: Origin, sent: Any = None) -> None:
         """Check a request before it leaves this machine; `sent` is its body as it is sent.
