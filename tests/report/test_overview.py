@@ -28,6 +28,17 @@ def test_the_list_is_sorted_by_each_column(window, made):
             assert values == sorted(values, reverse=direction == "descending")
 
 
+def test_failures_come_first(window, made):
+    window.open(made)
+    shown = [
+        row.get_attribute("href").partition("/item/")[2] for row in window.shown(".items tbody a")
+    ]
+    rows = {row["id"]: row for row in index(made)["items"]}
+    found = [(rows[id_]["change"] == "regressed", rows[id_]["status"] == "solved") for id_ in shown]
+    assert found[0] == (True, False)
+    assert [solved for _, solved in found] == sorted(solved for _, solved in found)
+
+
 def test_rates_are_of_the_items_that_were_allowed_so_many_trials(window, tmp_path):
     cases = [Case("click-test", "1-screen-1-step", seed) for seed in range(4)]
     other = Case("click-pie", "n-screen-n-step", 1)

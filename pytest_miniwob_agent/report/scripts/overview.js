@@ -9,9 +9,13 @@ const Overview = (() => {
   const { causeOf, causes } = Causes;
   const { heatMap } = HeatMap;
 
+  // What got lost, other failures, what is inconclusive, and at last what is solved.
+  const failuresFirst = (one) =>
+    [Number(one.change !== "regressed"), Number(one.status === "solved"), STATUSES.indexOf(one.status)];
+
   const COLUMNS = [
     ["item", "Item", (one) => one.id, ""],
-    ["result", "Result", (one) => [STATUSES.indexOf(one.status), one.solvedAt ?? 0], ""],
+    ["result", "Result", (one) => [...failuresFirst(one), one.solvedAt ?? 0], ""],
     ["ending", "Ending", (one) => one.ending, "wide"],
     ["trials", "Trials", (one) => one.trials, "number wide"],
     ["steps", "Actions", (one) => one.steps, "number wide"],

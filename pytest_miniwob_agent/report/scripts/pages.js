@@ -53,8 +53,8 @@ const miniwobReport = (() => {
 
   const showOverview = (query) => {
     const given = new URLSearchParams(query);
-    for (const name of Object.keys(view)) view[name] = given.get(name) ?? (name === "sort" ? "item" : "");
-    if (!COLUMNS.some(([name]) => name === view.sort)) view.sort = "item";
+    for (const name of Object.keys(view)) view[name] = given.get(name) ?? (name === "sort" ? "result" : "");
+    if (!COLUMNS.some(([name]) => name === view.sort)) view.sort = "result";
     const entered = $("overview").hidden;
     $("item").hidden = true;
     $("overview").hidden = false;

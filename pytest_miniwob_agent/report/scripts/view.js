@@ -2,10 +2,10 @@
 "use strict";
 
 const View = (() => {
-  const view = { status: "", category: "", task: "", cause: "", q: "", sort: "item", down: "" };
+  const view = { status: "", category: "", task: "", cause: "", q: "", sort: "result", down: "" };
 
   const viewHash = () => {
-    const given = Object.entries(view).filter(([name, value]) => value && !(name === "sort" && value === "item"));
+    const given = Object.entries(view).filter(([name, value]) => value && !(name === "sort" && value === "result"));
     return given.length ? `#/?${new URLSearchParams(given)}` : "#/";
   };
 
