@@ -42,8 +42,8 @@ def run_episode(
 
     With an `HTTPModel` the agent can use all of `LLM`; `model` is the model's id. `MiniwobError`s
     of the environment and the model are raised. Another exception is the agent's: it ends the
-    trial, and a remark has its traceback. It is raised where nothing was played, where a package is
-    missing, and where `raising` asks for it.
+    trial, and a remark has its traceback. It is raised where nothing was played, where the model
+    failed or a package is missing, and where `raising` asks for it.
     """
     trace = Trace(env, observers, limits.trials)
     page = AgentEnv(env, limits, agent, trace)
@@ -58,7 +58,8 @@ def run_episode(
     except (Exception, BaseExceptionGroup, Stopped) as error:
         limit = limit_in(error) or (trace.limit if isinstance(trace.limit, CallLimit) else None)
         if limit is None and trace.error is None:
-            if not trace.over and (trace.last is None or isinstance(error, ImportError) or raising):
+            not_the_agents = trace.last is None or trace.broken or isinstance(error, ImportError)
+            if not trace.over and (not_the_agents or raising):
                 raise
             when = " after the end" if trace.over else ""
             reason = sanitize_line(f"{type(error).__name__}: {error}")

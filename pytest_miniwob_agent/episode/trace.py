@@ -43,6 +43,7 @@ class Trace:
 
     Attributes:
         error: the first error of page or model; the episode has ended with it.
+        broken: True once a model failed with an exception of another kind.
         limit: the limit that ended the present trial, even if the agent ignored it.
         trials: the most trials.
         trial: the present trial, from 1, of which `step` is the number of actions so far.
@@ -53,6 +54,7 @@ class Trace:
 
     def __init__(self, page: Page, observers: Sequence[Observer], trials: int) -> None:
         self.error: MiniwobError | None = None
+        self.broken = False
         self.limit: LimitReached | None = None
         self.trial = self.step = 0
         self.trials = trials
@@ -146,7 +148,13 @@ class Trace:
                 self._events.append(None)
             for observer in self._observers:
                 observer.before_call(origin)
-            yield origin, partial(self._record, place=place)
+            try:
+                yield origin, partial(self._record, place=place)
+            except (MiniwobError, LimitReached):
+                raise
+            except Exception:
+                self.broken = True
+                raise
 
     def _record(self, event: Event, place: int | None = None) -> None:
         """Write an event down without keys: it is shown and kept, the agent has the original."""

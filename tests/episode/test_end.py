@@ -123,6 +123,15 @@ def test_what_is_not_the_agents_doing_is_raised():
     with pytest.raises(ValueError, match="before the first trial"):
         run_episode(CASE, Never(), page, ScriptedLLM([]), Limits(), model="m")
 
+    class Broken(ScriptedLLM):
+        def complete(self, prompt, purpose):
+            raise ValueError("of the model")
+
+    page = FakeEnvironment("Click.", {"only": [Element(1, "button", "ONE")]})
+    agent = GoesOn(lambda llm: llm.complete("Go on.", "ask"))
+    with pytest.raises(ValueError, match="of the model"):
+        run_episode(CASE, agent, page, Broken([]), Limits(), model="m")
+
     def missing(llm):
         raise ModuleNotFoundError("no module named x")
 
