@@ -124,7 +124,7 @@ def test_what_is_not_the_agents_doing_is_raised():
         run_episode(CASE, Never(), page, ScriptedLLM([]), Limits(), model="m")
 
     class Broken(ScriptedLLM):
-        def complete(self, prompt, purpose):
+        def post(self, request, origin):
             raise ValueError("of the model")
 
     page = FakeEnvironment("Click.", {"only": [Element(1, "button", "ONE")]})
