@@ -101,7 +101,7 @@ class RateChange:
         self.after_interval = statistics.rate_interval(after, samples)
         self.worse = [pair for pair in pairs if pair.change < 0]
         self.better = [pair for pair in pairs if pair.change > 0]
-        self.exactly = sum(after) / len(pairs) - sum(before) / len(pairs)
+        self.difference = sum(after) / len(pairs) - sum(before) / len(pairs)
         self.change = statistics.Change.of(before, after, samples, list(names))
 
 

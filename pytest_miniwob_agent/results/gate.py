@@ -183,7 +183,7 @@ def judge(
         reasons.append(_regression(text, regressed))
     elif gate.kind == "rate":
         whole = both.changes["whole"]
-        if -whole.exactly > gate.points:
+        if -whole.difference > gate.points:
             allowed = f", by more than {float(100 * gate.points):g} points"
             reasons.append(_regression(_fell("whole", whole) + allowed, whole.worse))
     elif gate.kind == "paired":
@@ -301,7 +301,7 @@ def _not_worse(both: Comparison, gate: Gate) -> tuple[list[Reason], list[str]]:
         text += f" ({interval})"
         return [Reason("undecided", text, (), *_to_decide(whole, gate))], []
     fewest = math.ceil(NORMAL.inv_cdf(1 - gate.alpha / 2) ** 2)
-    if touched < fewest and whole.exactly < 0:
+    if touched < fewest and whole.difference < 0:
         text = (
             f"{counts}, but only {counted(touched, 'item')} ran differently from the baseline: "
             f"fewer than {fewest} can't show a fall"

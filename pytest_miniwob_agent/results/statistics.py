@@ -91,10 +91,9 @@ class Change:
         whole = sum(sums.values())
         size = min(samples, count**2 * flips / float(squares)) if squares else len(sums)
         if whole and len(sums) < count:
-            exact = NORMAL.inv_cdf(
-                p_worse([each if whole < 0 else -each for each in sums.values()])
-            )
-            size = max(1.0, min(size, flips * (min(exact, 0) * count / float(whole)) ** 2))
+            exact = p_worse([each if whole < 0 else -each for each in sums.values()])
+            z = NORMAL.inv_cdf(min(max(exact, 1e-300), 0.5))
+            size = max(1.0, min(size, flips * (z * count / float(whole)) ** 2))
         return cls(float(whole) / count, flips, float(size))
 
     def statistic(self, change: float = 0.0) -> float:
