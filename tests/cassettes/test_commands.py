@@ -3,8 +3,9 @@
 import io
 
 import pytest
+import yaml
 from cassette_files import ORIGIN, make_call, plant
-from projects import INNER_RUNS
+from projects import INNER_RUNS, ROOT
 
 from pytest_miniwob_agent.cassettes.format.file import write_cassette
 from pytest_miniwob_agent.cli import main
@@ -51,6 +52,12 @@ class TestWithCollectedItems:
         monkeypatch.chdir(project.path)
         plant(project.path, MENU)
         return project
+
+    def test_the_pre_commit_hook_lints(self, project, run):
+        [hook] = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
+        name, command, *args = hook["entry"].split()
+        assert (name, command, hook["pass_filenames"]) == ("miniwob-agent", "cassettes", False)
+        assert "0 to fix" in run(*args)
 
     def test_lint_lists_the_problems(self, project, run):
         plant(project.path, f"{FOLDER}/click-menu-2/9.yaml")
