@@ -293,6 +293,20 @@ class TestMissing:
         assert result.ret == pytest.ExitCode.OK
         result.stdout.fnmatch_lines(["gate items: passed", "*left out on purpose: *"])
 
+    def test_items_that_a_conftest_takes_out_without_a_word_are_missing(
+        self, baseline, run, project
+    ):
+        with (project.path / "conftest.py").open("a") as file:
+            file.write(
+                "\ndef pytest_collection_modifyitems(items):\n"
+                "    items[:] = [item for item in items if 'click-tab/' not in item.name]\n"
+            )
+        result = run("--miniwob-baseline=base.jsonl")
+        assert result.ret == pytest.ExitCode.TESTS_FAILED
+        result.stdout.fnmatch_lines(
+            ["gate items: FAILED", "  2 items of the baseline did not run*"]
+        )
+
     def test_a_run_of_other_tests_is_not_judged(self, baseline, run, project):
         project.makepyfile(test_other="def test_other(): pass")
         result = run("--miniwob-baseline=base.jsonl", "-k", "test_other")

@@ -72,7 +72,8 @@ class Selection:
 
         A case is left out if the markers of a collected test select it and the command line does
         not, by its seed or otherwise. It is also left out if its test was not asked for. So a case
-        that a marker no longer selects, and one whose test is gone, are not left out.
+        that a marker no longer selects, one whose test is gone, and one that a plugin took out of
+        the items without a word (`pytest_deselected`) are not left out.
 
         Args:
             baseline: the results of an earlier run.
@@ -81,7 +82,7 @@ class Selection:
         """
         to_run = {case.item for case in self.to_run}
         cases = self.cases
-        offered = {case.item for case in cases}
+        deselected = {case.item for case in (cases if self.few else self.deselected)}
         tasks = {(case.category, case.task) for case in cases}
         return {
             result.case
@@ -89,7 +90,7 @@ class Selection:
             # One that was to run and did not is missing, as the run was stopped.
             if result.item not in to_run
             and (
-                result.item in offered
+                result.item in deselected
                 or (seeds and result.seed not in seeds and (result.category, result.task) in tasks)
                 or (result.test and not self._asks_for(result.test, root))
             )
