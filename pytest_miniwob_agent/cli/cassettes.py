@@ -114,10 +114,11 @@ def _used_cassettes(options: Namespace) -> Used:
 
 def stats(options: Namespace) -> int:
     """Print the size of cassettes by agent, model and category."""
+    from pytest_miniwob_agent.cassettes.folder.stems import ASIDE
     from pytest_miniwob_agent.cassettes.folder.steps import count_calls
 
     folder, shown = options.cassettes, ""
-    rows = count_calls(folder, PENDING.with_name("unused"))
+    rows = count_calls(folder, PENDING.with_name(ASIDE))
     if not any(row.items for row in rows.values()):
         raise UsageError(f"there are no cassettes in {folder}; name their folder with --cassettes")
     for (model_folder, category), row in rows.items():

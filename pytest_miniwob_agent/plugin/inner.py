@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from pytest_miniwob_agent.cassettes.folder.stems import Used
+from pytest_miniwob_agent.cassettes.folder.stems import ASIDE, Used
 from pytest_miniwob_agent.core.actions import AnyAction
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import UsageError
@@ -236,7 +236,8 @@ class Collector:
         state = session.config.stash[STATE]
         stems = set(state.cassettes_of(state.selection.cases))
         deselected = stems.difference(state.cassettes_of(cases_of(session.items)))
-        settings, unused = state.settings, state.settings.pending.with_name("unused")
+        settings = state.settings
+        unused = settings.pending.with_name(ASIDE)
         self.used = Used(settings.cassettes, sorted(stems), sorted(deselected), unused)
         self.problem = ""
 

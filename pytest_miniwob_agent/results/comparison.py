@@ -45,10 +45,10 @@ class Pair:
     def shares(self) -> tuple[Fraction, Fraction]:
         """The shares of solved samples, before and after."""
         before, after = (
-            [result.solved for result in side.results if result.conclusive][: self.samples]
+            Samples(tuple(each for each in side.results if each.conclusive)[: self.samples])
             for side in (self.before, self.after)
         )
-        return Fraction(sum(before), self.samples), Fraction(sum(after), self.samples)
+        return before.share, after.share
 
     @property
     def change(self) -> Fraction:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_miniwob_agent.cassettes.folder.stems import ASIDE
 from pytest_miniwob_agent.core.chat import Usage
 from pytest_miniwob_agent.core.outcome import RECORD_IT, DriftDetails, Outcome, Status
 from pytest_miniwob_agent.core.text import (
@@ -204,7 +205,7 @@ def show_ledger(
     parts += [f"{count} {what}" for what, count in counts.items() if count]
     terminal.line("model calls: " + ", ".join(parts))
     if left.calls:
-        unused = pending.with_name("unused")
+        unused = pending.with_name(ASIDE)
         terminal.line(f"left over: not made any more; a recording keeps them in {unused}")
     if broken_off.calls:
         count = counted(broken_off.calls, "call")

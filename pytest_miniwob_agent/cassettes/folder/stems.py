@@ -28,6 +28,9 @@ from pytest_miniwob_agent.pictures.references import FOLDER
 PARTIAL, UNUSED = ".partial.yaml", ".unused.yaml"
 """The endings of the files of an unfinished recording and of unused calls."""
 
+ASIDE = "unused"
+"""The folder of unused calls in the project's folder `.miniwob`."""
+
 _PLAIN = re.compile(r"[a-z0-9_](?:[a-z0-9_.-]{0,118}[a-z0-9_-])?")
 """Names of up to 120 characters; Windows drops a dot at the end of a name."""
 
@@ -66,7 +69,7 @@ class Used:
     folder: Path
     stems: Collection[str]
     deselected: Collection[str] = ()
-    unused: Path = Path(".miniwob/unused")
+    unused: Path = Path(".miniwob", ASIDE)
 
     @property
     def files(self) -> list[CassetteFile]:

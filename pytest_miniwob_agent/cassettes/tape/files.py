@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_miniwob_agent.cassettes.folder.stems import PARTIAL, UNUSED
+from pytest_miniwob_agent.cassettes.folder.stems import ASIDE, PARTIAL, UNUSED
 from pytest_miniwob_agent.cassettes.format.call import Call
 from pytest_miniwob_agent.cassettes.format.file import (
     dump_cassette,
@@ -57,7 +57,7 @@ class ItemFiles:
         self._folder, self._state = folder, state
         self.cassette = folder / f"{stem}.yaml"
         self.partial = folder / f"{stem}{PARTIAL}"
-        self.unused = state / "unused" / f"{stem}{UNUSED}"
+        self.unused = state / ASIDE / f"{stem}{UNUSED}"
         self._digest: str | None = None
 
     @property

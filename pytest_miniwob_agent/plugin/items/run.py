@@ -305,13 +305,8 @@ class ItemRun:
             case BudgetReached():
                 result = {"status": Status.BUDGET, "message": str(error)}
                 return result, pytest.skip.Exception(f"{error}; run again to continue from here")
-            case PermanentError() if self._stops_run(error):
-                self._item.session.shouldstop = "every model call would fail"
-            case ModelError() if not isinstance(error, PermanentError) and self._is_in_vain(error):
-                self._item.session.shouldstop = (
-                    f"the server answered no call of {IN_VAIN} items in a row, each of which was "
-                    "sent several times"
-                )
+            case ModelError() if reason := self._reason_to_stop(error):
+                self._item.session.shouldstop = reason
             case RecordingStopped():
                 self._item.session.shouldstop = str(error).splitlines()[0]
             case Drift():
@@ -324,29 +319,24 @@ class ItemRun:
         result |= {"error": type(error).__name__, "message": message}
         return result, pytest.fail.Exception(message, pytrace=False)
 
-    def _stops_run(self, error: PermanentError) -> bool:
-        """Return True if an error ends the run; the workers then make no more calls."""
+    def _reason_to_stop(self, error: ModelError) -> str:
+        """Return why an error ends the run, empty if not; the workers then make no more calls."""
         if self._state.shared is None:
-            return False
+            return ""
         from pytest_miniwob_agent.models.budget import Budget
 
-        budget = Budget(self._state.shared)
-        if error.of_call and budget.recorded().calls:
-            return False
-        budget.stop(str(error))
-        return True
-
-    def _is_in_vain(self, error: ModelError) -> bool:
-        """Return True, and stop all workers, if so many items in a row got no answer."""
-        if self._state.shared is None:
-            return False
-        from pytest_miniwob_agent.models.budget import Budget
-
-        budget = Budget(self._state.shared)
-        if budget.count_unanswered() < IN_VAIN:
-            return False
-        budget.stop(str(error))
-        return True
+        budget, reason = Budget(self._state.shared), ""
+        if isinstance(error, PermanentError):
+            if not (error.of_call and budget.recorded().calls):
+                reason = "every model call would fail"
+        elif budget.count_unanswered() >= IN_VAIN:
+            reason = (
+                f"the server answered no call of {IN_VAIN} items in a row, each of which was sent "
+                "several times"
+            )
+        if reason:
+            budget.stop(str(error))
+        return reason
 
     def _retake(self, pictures: _Pictures, llm: Model, episode_of: Callable[..., Episode]) -> None:
         """Replay the item for its pictures alone; no error of the replay becomes the item's."""

@@ -88,37 +88,44 @@ def load_baseline(settings: Settings, *, gate_asked_for: bool) -> Baseline | str
     Raises:
         UsageError: the baseline can't be read, the gate is not valid, or has no baseline.
     """
-    source, beside = settings.baseline, settings.baseline_file
-    if source is None and not gate_asked_for and not settings.results:
+    if not (settings.baseline or gate_asked_for or settings.results):
         return None
-    from pytest_miniwob_agent.results.file import parse_results, read_results
     from pytest_miniwob_agent.results.gate import Gate
-    from pytest_miniwob_agent.results.git import read_at_commit
 
     gate = Gate.parse(settings.gate)
-    if source is None and gate_asked_for:
+    if settings.baseline:
+        try:
+            return Baseline(_read_baseline(settings), gate)
+        except NoResultsYet as error:
+            return f"no baseline yet, nothing judged: {error}"
+    if gate_asked_for:
         raise UsageError(
             f"--miniwob-gate={settings.gate} has nothing to compare with: name a baseline with "
             "--miniwob-baseline, such as git:main"
         )
-    if source is None:
-        return None
-    try:
-        if isinstance(source, Path):
-            name = shown_from_here(source)
-            if source == settings.results:
-                try:
-                    committed = read_at_commit("HEAD", source)
-                except UsageError:
-                    if not source.exists():
-                        raise NoResultsYet(f"this run is the first to write {name}") from None
-                else:
-                    return Baseline(parse_results(committed, f"git:HEAD:{name}"), gate)
-            source = name
+    return None
+
+
+def _read_baseline(settings: Settings) -> Results:
+    """Read the results that the options name as the baseline; raises as `load_baseline` says."""
+    from pytest_miniwob_agent.results.file import parse_results, read_results
+    from pytest_miniwob_agent.results.git import read_at_commit
+
+    source, beside = settings.baseline, settings.baseline_file
+    assert source is not None
+    if isinstance(source, str):
         beside = beside and shown_from_here(beside)
-        return Baseline(read_results(source, beside=beside, written=settings.results), gate)
-    except NoResultsYet as error:
-        return f"no baseline yet, nothing judged: {error}"
+        return read_results(source, beside=beside, written=settings.results)
+    name = shown_from_here(source)
+    if source == settings.results:
+        try:
+            committed = read_at_commit("HEAD", source)
+        except UsageError:
+            if not source.exists():
+                raise NoResultsYet(f"this run is the first to write {name}") from None
+        else:
+            return parse_results(committed, f"git:HEAD:{name}")
+    return read_results(name)
 
 
 def shard_of(config: pytest.Config, state: State) -> Shard | None:
