@@ -20,10 +20,11 @@ def add(commands: Commands) -> None:
         "Actions it also writes the job's summary.",
         epilog="A file is a path, git:REF:PATH for the file as it was at a commit, or git:REF for "
         "the path of the other one at a commit: miniwob-agent compare git:main results.jsonl. "
+        "Of one file with several agents or models, all are compared with the first of them. "
         "Join the results of shards first, with miniwob-agent results merge.",
     )
     parser.add_argument("base", metavar="BASE", help="the results before")
-    parser.add_argument("heads", metavar="HEAD", nargs="+", help="the results after")
+    parser.add_argument("heads", metavar="HEAD", nargs="*", help="the results after")
     add_format(parser, ["text", "markdown", "json"])
     parser.add_argument(
         "--by-task",
@@ -58,11 +59,15 @@ def run(options: Namespace) -> int:
 
     gate = Gate.parse(options.gate) if options.gate else None
     try:
-        baseline = read_results(options.base, beside=options.heads[0])
+        baseline = read_results(options.base, beside=next(iter(options.heads), None))
     except NoResultsYet as error:
         print(f"no baseline yet, nothing judged: {error}")
         return 0
     heads = [read_results(head, beside=options.base) for head in options.heads]
+    if not heads:
+        baseline, *heads = baseline.by_setup.values()
+    if not heads:
+        raise UsageError(f"{options.base} has one agent and model: name a file to compare it with")
     by_task = options.by_task or bool(gate and gate.by_task)
     several = [Comparison(baseline, head, by_task=by_task) for head in heads]
     if len(heads) > 1 and gate:

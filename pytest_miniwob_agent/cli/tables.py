@@ -36,11 +36,15 @@ def run(options: Namespace) -> int:
     from pytest_miniwob_agent.results.published import Paper
     from pytest_miniwob_agent.terminal.tables import tables_data, tables_text
 
-    paper = Paper(read_results(options.results), any_reward=options.reward == "any")
-    if not paper.conclusive:
+    any_reward = options.reward == "any"
+    several = read_results(options.results).by_setup
+    papers = {setup: Paper(run, any_reward=any_reward) for setup, run in several.items()}
+    if not any(paper.conclusive for paper in papers.values()):
         raise UsageError(f"{options.results} has no item that is solved or unsolved")
     if options.format == "json":
-        print(json.dumps(tables_data(paper), indent=1))
+        data = {setup: tables_data(paper) for setup, paper in papers.items()}
+        print(json.dumps(data if len(data) > 1 else next(iter(data.values())), indent=1))
     else:
-        print(tables_text(paper, shutil.get_terminal_size().columns), end="")
+        width = shutil.get_terminal_size().columns
+        print("\n".join(tables_text(paper, width) for paper in papers.values()), end="")
     return 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 
 from pytest_miniwob_agent.core.errors import UsageError
 
@@ -11,20 +11,22 @@ from pytest_miniwob_agent.core.errors import UsageError
 class Case:
     """One problem: a task of a category, generated from a seed.
 
-    `repeat` numbers the recorded samples of the same problem from 1.
+    `repeat` numbers the recorded samples of the same problem from 1. Where a test has several
+    agents or models, `setup` is the folder of the case's cassettes: `tools/gpt-5`.
     """
 
     task: str
     category: str
     seed: int
     repeat: int = 1
+    setup: str = field(default="", metadata={"optional": True})
 
     @classmethod
     def from_id(cls, id_: str) -> Case:
         """Return the case that has this `id`."""
-        category, task, sample = id_.split("/")
+        *setup, category, task, sample = id_.split("/")
         seed, _, repeat = sample.partition("-")
-        return cls(task, category, int(seed), int(repeat or 1))
+        return cls(task, category, int(seed), int(repeat or 1), "/".join(setup))
 
     @property
     def sample(self) -> str:
@@ -32,14 +34,19 @@ class Case:
         return str(self.seed) if self.repeat == 1 else f"{self.seed}-{self.repeat}"
 
     @property
+    def group(self) -> str:
+        """The category, behind the set-up if there is one."""
+        return f"{self.setup}/{self.category}" if self.setup else self.category
+
+    @property
     def id(self) -> str:
         """The pytest item's id, for instance `n-screen-n-step/click-menu-2/1000`."""
-        return f"{self.category}/{self.task}/{self.sample}"
+        return f"{self.group}/{self.task}/{self.sample}"
 
     @property
     def item(self) -> str:
         """The id without the repeat, which all samples of a problem share."""
-        return f"{self.category}/{self.task}/{self.seed}"
+        return f"{self.group}/{self.task}/{self.seed}"
 
     def __str__(self) -> str:
         return self.id

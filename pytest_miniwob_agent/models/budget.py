@@ -12,7 +12,7 @@ import json
 import math
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -217,6 +217,15 @@ def parse_prices(text: str) -> dict[str, Price]:
     return prices
 
 
+def check_price(model: str, prices: Mapping[str, Price] | None) -> None:
+    """Check that a limit of cost can be kept; a `UsageError` if the model has no price."""
+    if model not in (prices or {}):
+        raise UsageError(
+            f"--miniwob-max-cost needs the price of {model}: add '{model} PROMPT COMPLETION' to "
+            "miniwob_prices, in US dollars per million tokens"
+        )
+
+
 def cost_of(usage: Usage, price: Price | None) -> float | None:
     """The cost of calls in US dollars, or None where the price or a token count is unknown."""
     if not usage.calls:
@@ -230,6 +239,13 @@ def cost_of(usage: Usage, price: Price | None) -> float | None:
         (usage.completion, price.completion),
     ]
     return sum(count * rate for count, rate in parts) / 1e6
+
+
+def total_cost(parts: Iterable[tuple[Usage, Price | None]]) -> float | None:
+    """The cost of calls of several models, or None where that of one is unknown."""
+    costs = [cost_of(usage, price) for usage, price in parts]
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if len(known) == len(costs) else None
 
 
 def tokens(usage: Usage) -> str:

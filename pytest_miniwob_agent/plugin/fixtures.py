@@ -85,14 +85,13 @@ def miniwob_environment(
 
 @pytest.fixture
 def miniwob_agent(request: pytest.FixtureRequest, miniwob_case: Case) -> Agent:
-    """A new agent, the one that `--miniwob-agent` names. Override it for one with arguments."""
-    from pytest_miniwob_agent.agents.registry import load_agent
+    """A new agent: the marker's, or the one that `--miniwob-agent` names.
 
-    settings = settings_of(request.config)
+    Override it for one with arguments.
+    """
+    run: ItemRun = request.node.stash[RUN]
     with _as_error():
-        return load_agent(
-            settings.agent, settings.prompts, settings.agent_params, task=miniwob_case.task
-        )
+        return run.problem.setup.make_agent(settings_of(request.config), task=miniwob_case.task)
 
 
 @pytest.fixture

@@ -47,9 +47,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Check all items before any is deselected."""
-    collection.check_marked(items)
+    collection.check_marked(items, config)
 
 
 @pytest.hookimpl(trylast=True, specname="pytest_collection_modifyitems")

@@ -40,6 +40,11 @@ def unique_ids(cases: Iterable[str]) -> list[str]:
     return ids
 
 
+def case_of(id_: str) -> str:
+    """Return the case of an id in a report."""
+    return re.sub(r"~\d+$", "", id_)
+
+
 def _cause(outcome: Outcome) -> str:
     """Why an item has no result, in words that all items with this cause share."""
     if outcome.status.conclusive:
@@ -71,7 +76,7 @@ def overview_row(id_: str, outcome: Outcome) -> dict[str, Any]:
     known = [count for count in counts if count is not None]
     return {
         "id": id_,
-        "category": outcome.case.category,
+        "category": outcome.case.group,
         "task": outcome.case.task,
         "status": outcome.status,
         "change": outcome.change or "",

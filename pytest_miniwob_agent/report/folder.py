@@ -149,7 +149,7 @@ class Report:
         sources = list(zip(map(str, folders), indexes, strict=True))
         check_shards([(source, read_shard(index, source)) for source, index in sources])
         items = [
-            (row["id"].partition("~")[0], canonical_json(row), folder, row)
+            (data.case_of(row["id"]), canonical_json(row), folder, row)
             for folder, index in zip(folders, indexes, strict=True)
             for row in index["items"]
         ]

@@ -33,6 +33,11 @@ class Pair:
     after: Samples
 
     @property
+    def task(self) -> str:
+        """The task's category and name."""
+        return "/".join(self.item.split("/")[-3:-1])
+
+    @property
     def samples(self) -> int:
         """The number of samples that are compared: as many before as after.
 
@@ -94,7 +99,7 @@ class RateChange:
     def __init__(self, pairs: tuple[Pair, ...], *, by_task: bool = False) -> None:
         before, after = zip(*(pair.shares for pair in pairs), strict=True)
         samples = sum(pair.samples for pair in pairs)
-        names = (pair.item.rpartition("/")[0] if by_task else pair.item for pair in pairs)
+        names = (pair.task if by_task else pair.item for pair in pairs)
         self.pairs = pairs
         self.before, self.after = float(sum(before) / len(pairs)), float(sum(after) / len(pairs))
         self.before_interval = statistics.rate_interval(before, samples)
@@ -109,15 +114,16 @@ class Comparison:
     """A baseline and a later run, paired by item.
 
     `pairs` are the items that are conclusive on both sides, sorted by id; `categories` are the
-    same by category. `missing` are the items that only the baseline has, `new` those that only the
-    later run has. `by_task` is for the tests and intervals, see `RateChange`.
+    same by category, each agent and model by itself where a run has several. `missing` are the
+    items that only the baseline has, `new` those that only the later run has. `by_task` is for the
+    tests and intervals, see `RateChange`.
     """
 
     def __init__(self, baseline: Results, head: Results, *, by_task: bool = False) -> None:
         self.baseline, self.head, self.by_task = baseline, head, by_task
         before, after = baseline.items, head.items
         self.pairs = tuple(
-            Pair(item, before[item].results[0].category, before[item], after[item])
+            Pair(item, before[item].results[0].group, before[item], after[item])
             for item in sorted(before.keys() & after.keys())
             if before[item].conclusive and after[item].conclusive
         )

@@ -18,6 +18,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.chat import Usage
 from pytest_miniwob_agent.core.data import canonical_json, changed_parts, to_data
 from pytest_miniwob_agent.core.errors import UsageError
@@ -33,22 +34,23 @@ VERSION = 2
 class Result:
     """The outcome of one sample of an item.
 
-    `repeat` counts the samples from 1. `params` are the parameters of every model call, `prompts`
-    the digest of each prompt file. `sent` has digests of the system messages, tools and parameters
-    that the calls had, and of the agent's source. `limits` are the `trials`, the `steps` per trial
-    and the `calls` that were allowed. `response_models` and `system_fingerprints` name what
-    answered, as in the responses, sorted and without repetition. `reason` is a short text, empty if
-    the outcome is conclusive. `test` is the node id of the item's test, without the case.
-    `solved_at` is the trial that got the full reward, counting from 1; `endings` and `rewards`
-    (from -1 to 1) have one entry per trial. `calls` counts model calls by purpose, `tokens` those
-    of `prompt` and `completion`: None if a server did not report them; of the prompt also those
-    that were `cached`, or `written` into a cache.
+    `repeat` counts the samples from 1, and `setup` is that of the `Case`. `params` are the
+    parameters of every model call, `prompts` the digest of each prompt file. `sent` has digests of
+    the system messages, tools and parameters that the calls had, and of the agent's source.
+    `limits` are the `trials`, the `steps` per trial and the `calls` that were allowed.
+    `response_models` and `system_fingerprints` name what answered, as in the responses, sorted and
+    without repetition. `reason` is a short text, empty if the outcome is conclusive. `test` is the
+    node id of the item's test, without the case. `solved_at` is the trial that got the full reward,
+    counting from 1; `endings` and `rewards` (from -1 to 1) have one entry per trial. `calls` counts
+    model calls by purpose, `tokens` those of `prompt` and `completion`: None if a server did not
+    report them; of the prompt also those that were `cached`, or `written` into a cache.
     """
 
     category: str
     task: str
     seed: int
     repeat: int = 1
+    setup: str = field(default="", metadata={"optional": True})
     agent: str
     model: str
     params: Mapping[str, Any] = field(default_factory=dict)
@@ -72,12 +74,21 @@ class Result:
     @property
     def item(self) -> str:
         """The item's id, which all of its samples share: `<category>/<task>/<seed>`."""
-        return f"{self.category}/{self.task}/{self.seed}"
+        return self._case.item
 
     @property
     def case(self) -> str:
         """The pytest item's id: `item`, and `-2` after it for the second sample."""
-        return self.item if self.repeat == 1 else f"{self.item}-{self.repeat}"
+        return self._case.id
+
+    @property
+    def group(self) -> str:
+        """The category, behind the set-up if there is one."""
+        return self._case.group
+
+    @property
+    def _case(self) -> Case:
+        return Case(self.task, self.category, self.seed, self.repeat, self.setup)
 
     @property
     def solved(self) -> bool:
@@ -191,6 +202,22 @@ class Results:
         for result in sorted(self.results, key=lambda result: (result.item, result.repeat)):
             found.setdefault(result.item, []).append(result)
         return {item: Samples(tuple(samples)) for item, samples in found.items()}
+
+    @cached_property
+    def by_setup(self) -> dict[str, Results]:
+        """The results of each agent and model, as one run of them alone would have written them.
+
+        Those of tests that name neither are at `""`.
+        """
+        found: dict[str, list[Result]] = {}
+        for result in self.results:
+            found.setdefault(result.setup, []).append(replace(result, setup=""))
+        return {
+            setup: replace(self, results=tuple(own), source=f"{setup} of {self.source}")
+            if setup
+            else replace(self, results=tuple(own))
+            for setup, own in found.items()
+        }
 
     def text(self) -> str:
         """The file's text; equal results give equal text."""

@@ -319,7 +319,7 @@ def _to_decide(whole: RateChange, gate: Gate) -> tuple[str, str]:
     samples = max(pair.samples for pair in whole.pairs)
     repeats = max(samples + 1, math.ceil(samples * times))
     seeds = sorted({result.seed for pair in whole.pairs for result in pair.after.results})
-    tasks = len({pair.item.rpartition("/")[0] for pair in whole.pairs})
+    tasks = len({pair.task for pair in whole.pairs})
     last = seeds[-1] + max(1, math.ceil(more / tasks))
     return (
         f"at least {counted(more, 'further item')} would decide, or {repeats} samples of each "

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import Any
 
 import pytest
 
 from pytest_miniwob_agent.core.chat import Usage
 from pytest_miniwob_agent.core.text import counted
-from pytest_miniwob_agent.models.budget import Price, cost_of, money, tokens
+from pytest_miniwob_agent.models.budget import Price, money, tokens, total_cost
 
 _CLEAR = "\x1b[J"  # erases everything after the cursor
 _BELOW = "\x1bD\x1bM\x1b7\x1b[B\r"
@@ -30,12 +30,13 @@ class Progress:
     mixes with other output.
     """
 
-    def __init__(self, config: pytest.Config, price: Price | None) -> None:
+    def __init__(self, config: pytest.Config, price_of: Callable[[str], Price | None]) -> None:
         self._config = config
-        self._price = price
+        self._price_of = price_of
         self._done = 0
         self._recorded = 0
         self._spent = Usage()
+        self._parts: list[tuple[Usage, Price | None]] = []
         self._terminal: Any = None
         self._session: Any = None
         self._begun = 0.0
@@ -71,6 +72,7 @@ class Progress:
         if (outcome := getattr(report, "miniwob", None)) is not None:
             self._recorded += outcome.recorded.calls
             self._spent += outcome.spent
+            self._parts.append((outcome.spent, self._price_of(outcome.model)))
         self._done += report.when == "teardown"
         yield from self._redraw()
 
@@ -94,7 +96,7 @@ class Progress:
         total = self._session.testscollected
         calls = f"{counted(self._recorded, 'call')} recorded"
         parts = [f"{self._done}/{total} items", calls, f"{tokens(self._spent)} tokens"]
-        if (cost := cost_of(self._spent, self._price)) is not None:
+        if (cost := total_cost(self._parts)) is not None:
             parts.append(money(cost))
         if 0 < self._done < total:
             spent = time.monotonic() - self._begun

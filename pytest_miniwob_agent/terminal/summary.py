@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,9 +20,12 @@ from pytest_miniwob_agent.core.text import (
     sanitize_line,
     sanitize_lines,
 )
-from pytest_miniwob_agent.models.budget import Price, cost_of, money, tokens
+from pytest_miniwob_agent.models.budget import Price, money, tokens, total_cost
 from pytest_miniwob_agent.tasks.catalogue import CATEGORIES, OTHER
 from pytest_miniwob_agent.terminal.layout import fitting_table, wrap
+
+Prices = Callable[[str], Price | None]
+"""Returns the price of a model, if it is known."""
 
 NAMED = 3  # items that are named of a group; all with -v
 SHOWN = 10  # groups whose drift is shown in full; all with -v
@@ -32,7 +36,7 @@ def show_drift(
     terminal: pytest.TerminalReporter,
     outcomes: Iterable[Outcome],
     *,
-    price: Price | None,
+    price_of: Prices,
     command: str,
 ) -> None:
     """Show drift once per cause: the items, an example, and what recording again takes.
@@ -66,13 +70,13 @@ def show_drift(
             for line in sanitize_lines(drift.report).splitlines():
                 terminal.line(line, red=line.startswith("- "), green=line.startswith("+ "))
     terminal.line("")
-    effort = _effort([outcome for outcome, _ in drifted], price)
+    effort = _effort([outcome for outcome, _ in drifted], price_of)
     for line in wrap(effort, terminal.config.get_terminal_writer().fullwidth):
         terminal.line(line)
     terminal.line(command)
 
 
-def _effort(drifted: Sequence[Outcome], price: Price | None) -> str:
+def _effort(drifted: Sequence[Outcome], price_of: Prices) -> str:
     """Return what recording again takes, by what is left in the old cassettes."""
     lacking = [
         outcome
@@ -87,8 +91,10 @@ def _effort(drifted: Sequence[Outcome], price: Price | None) -> str:
     effort = f"{counted(usage.calls, 'call')} and {usage.tokens:,} tokens"
     if usage.uncounted:
         effort += f" (estimated from lengths for {usage.uncounted} that hold no counts)"
-    cost = cost_of(Usage(usage.calls, usage.prompt, usage.completion), price)
-    if cost is not None:
+    estimated = (
+        (replace(outcome.left, uncounted=0), price_of(outcome.model)) for outcome in lacking
+    )
+    if (cost := total_cost(estimated)) is not None:
         effort += f", {money(cost)}"
     return f"By the old cassettes, recording again takes about {effort}:"
 
@@ -178,7 +184,7 @@ def show_ledger(
     outcomes: Sequence[Outcome],
     *,
     model: str | None,
-    price: Price | None,
+    price_of: Prices,
     waiting: int | None,
     pending: Path,
     kept: Usage | None = None,
@@ -187,7 +193,8 @@ def show_ledger(
 
     `waiting` is the number of requests in the batch file `pending` that wait for a completion, None
     where nothing is deferred; the folder `unused` beside it has unused calls. `kept` are the
-    completions that the run recorded, of items that broke off too; None where it recorded nothing.
+    completions that the run recorded, of items that broke off too, by `model` if there are no
+    others; None where it recorded nothing.
     """
     recorded = sum((outcome.recorded for outcome in outcomes), Usage())
     broken_off = kept - recorded if kept and kept.calls > recorded.calls else Usage()
@@ -218,11 +225,8 @@ def show_ledger(
         terminal.line(sanitize_line(f"unusable answers, paid for and not recorded: {reasons}"))
     if spent.calls or replayed.uncounted < replayed.calls:
         terminal.line(f"tokens: {tokens(spent)} spent, {tokens(replayed)} avoided")
-        if price is not None:
-            avoided = money(cost_of(replayed, price))
-            terminal.line(f"money: {money(cost_of(spent, price))} spent, {avoided} avoided")
-        elif spent.calls:
-            terminal.line(f"money: unknown, as miniwob_prices has no {sanitize_line(model)}")
+        if line := _money(outcomes, model, price_of, broken_off):
+            terminal.line(sanitize_line(line))
     skipped = [outcome.message for outcome in outcomes if outcome.status is Status.BUDGET]
     for reason in sorted(set(skipped)):
         items = counted(skipped.count(reason), "item")
@@ -231,3 +235,18 @@ def show_ledger(
         terminal.line(f"requests that wait for a completion: {waiting}, in {pending};")
         terminal.line("have them answered, as by miniwob-agent batch submit, and run again")
         terminal.line("with --miniwob-answers=FILE")
+
+
+def _money(
+    outcomes: Sequence[Outcome], model: str | None, price_of: Prices, broken_off: Usage
+) -> str:
+    """Return a line about the money of the run; empty if no price is known and none was spent."""
+    models = sorted({outcome.model for outcome in outcomes}) or [model or ""]
+    spent = [(outcome.spent, price_of(outcome.model)) for outcome in outcomes]
+    # Which of several models an item that broke off has asked is not known.
+    spent.append((broken_off, price_of(models[0]) if len(models) == 1 else None))
+    avoided = [(outcome.replayed, price_of(outcome.model)) for outcome in outcomes]
+    if unpriced := [name for name in models if price_of(name) is None]:
+        lacking = f"money: unknown, as miniwob_prices has no {', '.join(unpriced)}"
+        return lacking if any(usage.calls for usage, _ in spent) else ""
+    return f"money: {money(total_cost(spent))} spent, {money(total_cost(avoided))} avoided"

@@ -4,13 +4,13 @@ import itertools
 import re
 
 from pytest_miniwob_agent import Case
-from pytest_miniwob_agent.cassettes.folder.stems import stem
+from pytest_miniwob_agent.cassettes.folder.stems import model_folder, stem
 
 CASE = Case("click-menu-2", "n-screen-n-step", 3)
 
 
 def name(model):
-    return stem("a", model, CASE).split("/")[1]
+    return stem(model_folder("a", model), CASE).split("/")[1]
 
 
 def test_a_plain_name_stays_as_it_is():
@@ -34,6 +34,7 @@ def test_names_are_injective_and_safe_on_every_file_system():
 
 
 def test_a_repeat_and_every_part_is_in_the_stem():
-    assert stem("a", "m", Case("t", "c", 3, repeat=2)) == "a/m/t/3-2"
-    agent, model, task, sample = stem("pkg:Agent", "v/m", Case("flight.AA", "c", 3)).split("/")
+    assert stem("a/m", Case("t", "c", 3, repeat=2)) == "a/m/t/3-2"
+    folder = model_folder("pkg:Agent", "v/m")
+    agent, model, task, sample = stem(folder, Case("flight.AA", "c", 3)).split("/")
     assert (agent[:10], model[:4], task[:10], sample) == ("pkg_agent~", "v_m~", "flight_aa~", "3")

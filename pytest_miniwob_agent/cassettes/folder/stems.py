@@ -35,9 +35,14 @@ _PLAIN = re.compile(r"[a-z0-9_](?:[a-z0-9_.-]{0,118}[a-z0-9_-])?")
 """Names of up to 120 characters; Windows drops a dot at the end of a name."""
 
 
-def stem(agent: str, model: str, case: Case) -> str:
-    """Return the path of an item's cassette below the cassette folder, without its ending."""
-    return "/".join(map(_safe_name, (agent, model, case.task, case.sample)))
+def model_folder(agent: str, model: str) -> str:
+    """Return the folder of the cassettes of an agent and a model, below the cassette folder."""
+    return f"{_safe_name(agent)}/{_safe_name(model)}"
+
+
+def stem(folder: str, case: Case) -> str:
+    """Return the path of a case's cassette in a model folder, without its ending."""
+    return f"{folder}/{_safe_name(case.task)}/{case.sample}"
 
 
 def _safe_name(name: str) -> str:

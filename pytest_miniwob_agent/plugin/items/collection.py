@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,6 +14,7 @@ from pytest_miniwob_agent.core.case import Case, Limits
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.text import nearest
+from pytest_miniwob_agent.plugin.items.setups import Setup, setups_of
 from pytest_miniwob_agent.plugin.options.option import parse_count
 from pytest_miniwob_agent.plugin.options.settings import BY_MARKER, SEEDS, Settings
 from pytest_miniwob_agent.plugin.run.state import STATE
@@ -19,18 +22,22 @@ from pytest_miniwob_agent.tasks.pages import Catalogue, TaskPage
 from pytest_miniwob_agent.tasks.selectors import parse_seeds, select_cases
 
 MARKER = (
-    "miniwob(*selectors, seeds=..., trials=..., steps=..., repeats=..., pages=...): run the test "
-    "on every selected MiniWoB++ task (task names, categories, suites or globs) at every seed; "
-    "the test asks for the fixture miniwob_episode"
+    "miniwob(*selectors, seeds=..., trials=..., steps=..., repeats=..., pages=..., agents=..., "
+    "models=...): run the test on every selected MiniWoB++ task (task names, categories, suites or "
+    "globs) at every seed, with each agent and model; the test asks for the fixture miniwob_episode"
 )
+
+KNOWN = (*BY_MARKER, "agents", "models")
+"""The arguments of the marker, besides its selectors."""
 
 
 class Problem(NamedTuple):
-    """The parameter of an item: its case, its limits, and the page of its task."""
+    """The parameter of an item: its case, its limits, the page of its task, agent and model."""
 
     case: Case
     limits: Limits
     page: TaskPage
+    setup: Setup
 
 
 def problem_of(item: Any) -> Problem | None:
@@ -44,18 +51,47 @@ def cases_of(items: Iterable[pytest.Item]) -> set[Case]:
     return {problem.case for problem in map(problem_of, items) if problem is not None}
 
 
-def check_marked(items: Iterable[pytest.Item]) -> None:
-    """Check that each marked test was parametrized.
+def check_marked(items: Iterable[pytest.Item], config: pytest.Config) -> None:
+    """Check that each marked test was parametrized, and that no two items have the same case.
 
     A marker of a module or class is for those of its tests that ask for a fixture.
     """
+    known: dict[Case, pytest.Item] = {}
+    settings = config.stash[STATE].settings
+    judged = bool(settings.results or settings.baseline)
     for item in items:
         marked = any(marker.name == "miniwob" for marker in item.own_markers)
-        if marked and problem_of(item) is None:
+        problem = problem_of(item)
+        if marked and problem is None:
             raise pytest.UsageError(
                 f"{item.nodeid} has a miniwob marker but no miniwob fixture: give it the parameter "
                 "miniwob_episode (a method of a unittest.TestCase can't have one)"
             )
+        if problem is not None:
+            other = known.setdefault(problem.case, item)
+            if difference := _difference(item, other, judged=judged):
+                raise pytest.UsageError(
+                    f"{other.nodeid}\nand {item.nodeid}\nare the same case with {difference}, and "
+                    "can't be told apart in cassettes and results: name agents and models in the "
+                    'marker (@pytest.mark.miniwob(..., agents=[...], models=["gpt-5", ...]))'
+                )
+
+
+def _difference(item: Any, other: Any, *, judged: bool) -> str:
+    """Name what differs between two items of a case: parameters or, in results, the agent."""
+    fixtures, others = (one._fixtureinfo.name2fixturedefs for one in (item, other))
+    deciding = [name for name in ("miniwob_agent", "miniwob_llm") if fixtures.keys() >= {name}]
+    for name in deciding if judged else ():
+        if name in others and fixtures[name][-1].func != others[name][-1].func:
+            return f"another fixture {name}"
+    params = item.callspec.params
+    if item.originalname != other.originalname or params == other.callspec.params:
+        return ""
+    # Those of plugins that repeat a test begin with an underscore.
+    told_apart = ("miniwob_case", *([] if judged else deciding))
+    names = [name for name in params if name not in told_apart and not name.startswith("_")]
+    changed = [name for name in names if params[name] != other.callspec.params.get(name)]
+    return f"another {' and '.join(changed)}" if changed else ""
 
 
 def parametrize(metafunc: pytest.Metafunc) -> None:
@@ -75,11 +111,14 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
     settings = state.settings
     problems = {}
     try:
-        if settings.agent not in BUILT_IN or settings.agent_params:
-            assert state.agent  # an error before a browser is started for it
         for marker in reversed(markers):
             catalogue = Catalogue(_page_folders(marker, settings, metafunc.definition.path))
-            for case, limits in selected_cases(marker, settings, catalogue):
+            cases = list(selected_cases(marker, settings, catalogue))
+            setups = setups_of(marker, metafunc.config, settings)
+            state.selection.setups |= setups
+            if "" in setups and (settings.agent not in BUILT_IN or settings.agent_params):
+                assert state.agent  # an error before a browser is started for it
+            for (case, limits), (folder, setup) in product(cases, setups.items()):
                 page = catalogue.pages[case.task]
                 known = state.pages.setdefault(page.task, page.file)
                 if known != page.file:
@@ -88,7 +127,8 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
                         f"{display_path(known)} of another test is, and they would share their "
                         "cassettes: rename one of them"
                     )
-                problems[case.id] = Problem(case, limits, page)
+                of_setup = replace(case, setup=folder)
+                problems[of_setup.id] = Problem(of_setup, limits, page, setup)
     except UsageError as error:
         raise pytest.Collector.CollectError(f"{test}: {error}") from None
     state.selection.offered[test] = [problem.case for problem in problems.values()]
@@ -120,10 +160,10 @@ def selected_cases(
         UsageError: an argument is not valid.
     """
     for name in marker.kwargs:
-        if name not in BY_MARKER:
+        if name not in KNOWN:
             raise UsageError(
-                f"the miniwob marker knows no {name}{nearest(name, BY_MARKER)}; it takes "
-                f"selectors and {', '.join(BY_MARKER)}"
+                f"the miniwob marker knows no {name}{nearest(name, KNOWN)}; it takes selectors and "
+                f"{', '.join(KNOWN)}"
             )
     if not marker.args:
         raise UsageError(

@@ -39,6 +39,7 @@ from pytest_miniwob_agent.plugin.run.state import STATE
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.cassettes.tape.recording import Recording
+    from pytest_miniwob_agent.models.budget import Budget
     from pytest_miniwob_agent.models.client import LiveModel
 
 REMARK = "miniwob_remark"
@@ -136,19 +137,25 @@ class ItemRun:
             UsageError: no model is named.
             CassetteError: see `Recording`.
         """
-        from pytest_miniwob_agent.cassettes.folder.stems import stem
+        from pytest_miniwob_agent.cassettes.folder.stems import model_folder, stem
         from pytest_miniwob_agent.cassettes.tape.model import RecordedModel
         from pytest_miniwob_agent.cassettes.tape.recording import Record, Recording
 
-        settings = self._settings
-        if settings.model is None:
+        settings, case, model = self._settings, self.problem.case, self.problem.setup.model
+        if model is None:
             raise UsageError(
                 "no model is named: give --miniwob-model, or miniwob_model in the ini file. "
                 f"Recorded ones are folders of {settings.cassettes / agent.name}"
             )
+        folder = model_folder(agent.name, model)
+        if case.setup not in ("", folder):
+            raise UsageError(
+                f"the miniwob marker names {case.setup}, but the fixture miniwob_agent gives the "
+                f"agent {agent.name!r}: leave out the fixture, or the marker's agents"
+            )
         recording = self._recording = Recording(
             settings.cassettes,
-            stem(agent.name, settings.model, self.problem.case),
+            stem(folder, case),
             Record(settings.record),
             state=settings.pending.parent,
             run=self._state.shared,
@@ -157,26 +164,13 @@ class ItemRun:
         )
         self._item.user_properties += [(REMARK, remark) for remark in recording.remarks]
         with closing(recording):
-            budget = None
-            if recording.live and self._state.shared is not None:
-                from pytest_miniwob_agent.models.budget import Budget
-
-                # What is under way when the cost is reached adds to it.
-                workers = getattr(self._item.config, "workerinput", {}).get("workercount", 1)
-                budget = Budget(
-                    self._state.shared,
-                    calls=settings.max_calls,
-                    cost=settings.max_cost,
-                    price=settings.price,
-                    concurrency=settings.concurrency or (workers if settings.max_cost else None),
-                    controller=self._state.controller,
-                )
+            budget = self._budget(model) if recording.live else None
 
             def connect() -> LiveModel:
                 from pytest_miniwob_agent.models.client import LiveModel
 
                 return LiveModel(
-                    settings.model or "",
+                    model,
                     settings.llm_params,
                     base_url=settings.base_url,
                     key_variable=settings.key_variable,
@@ -185,9 +179,27 @@ class ItemRun:
                 )
 
             params = settings.kept_params
-            with closing(RecordedModel(recording, settings.model, params, connect, budget)) as llm:
+            with closing(RecordedModel(recording, model, params, connect, budget)) as llm:
                 yield llm
             recording.finish(limits, passed=self.passed)
+
+    def _budget(self, model: str) -> Budget | None:
+        """Return the limits on the run's live calls, for those of a model."""
+        from pytest_miniwob_agent.models.budget import Budget
+
+        if self._state.shared is None:
+            return None
+        # What is under way when the cost is reached adds to it.
+        workers = getattr(self._item.config, "workerinput", {}).get("workercount", 1)
+        settings = self._settings
+        return Budget(
+            self._state.shared,
+            calls=settings.max_calls,
+            cost=settings.max_cost,
+            price=settings.price_of(model),
+            concurrency=settings.concurrency or (workers if settings.max_cost else None),
+            controller=self._state.controller,
+        )
 
     def _say(self, text: str) -> None:
         """Show a line while an item runs, whose output is captured."""
@@ -255,8 +267,8 @@ class ItemRun:
 
     def fail_without_episode(self, error: BaseException) -> None:
         """Make the outcome of an item that failed before its episode, or that has none."""
-        agent, model = self._settings.agent, self._settings.model or ""
-        self._make_outcome(agent, model, self.problem.limits, **_failure(error))
+        setup = self.problem.setup
+        self._make_outcome(setup.agent, setup.model or "", self.problem.limits, **_failure(error))
 
     def _make_outcome(self, agent: str, model: str, limits: Limits, **result: Any) -> Outcome:
         """Make the outcome without keys; its events were redacted as they happened."""

@@ -16,6 +16,7 @@ from _pytest.config.findpaths import determine_setup
 
 from pytest_miniwob_agent.cassettes.deferred import PENDING
 from pytest_miniwob_agent.core.errors import UsageError
+from pytest_miniwob_agent.models.budget import check_price
 from pytest_miniwob_agent.models.params import check_params
 from pytest_miniwob_agent.plugin.options.option import parse_folders
 from pytest_miniwob_agent.plugin.options.settings import OPTIONS, Settings
@@ -152,8 +153,5 @@ def _check(config: pytest.Config, values: dict[str, Any]) -> None:
     if fixed := {"messages", "model", "stream"} & values["llm_params"].keys():
         raise UsageError(f"--miniwob-llm-params: can't set {', '.join(sorted(fixed))}")
     check_params(values["llm_params"])
-    if values["max_cost"] is not None and values["model"] not in (values["prices"] or {}):
-        raise UsageError(
-            f"--miniwob-max-cost needs the price of {values['model']}: add '{values['model']} "
-            "PROMPT COMPLETION' to miniwob_prices, in US dollars per million tokens"
-        )
+    if values["max_cost"] is not None and values["model"] is not None:
+        check_price(values["model"], values["prices"])

@@ -297,10 +297,9 @@ class Settings:
             return None
         return read_grid(self.remote, self.capabilities, self.serve)
 
-    @property
-    def price(self) -> Price | None:
-        """The price of the model's calls, if it is known."""
-        return (self.prices or {}).get(self.model or "")
+    def price_of(self, model: str | None) -> Price | None:
+        """Return the price of a model's calls, if it is known."""
+        return (self.prices or {}).get(model or "")
 
 
 OPTIONS: tuple[Option, ...] = tuple(
@@ -311,4 +310,4 @@ OPTIONS: tuple[Option, ...] = tuple(
 """The options, in the order of `--help`."""
 
 BY_MARKER = tuple(option.key for option in OPTIONS if option.marker)
-"""The arguments of the miniwob marker, besides its selectors."""
+"""The arguments of the miniwob marker that are options, too."""

@@ -71,7 +71,9 @@ def start(config: pytest.Config) -> None:
                 folder = tempfile.TemporaryDirectory(prefix="miniwob-")
                 config.add_cleanup(folder.cleanup)
                 state.shared = Path(folder.name)
-                config.pluginmanager.register(Progress(config, settings.price), "miniwob-progress")
+                config.pluginmanager.register(
+                    Progress(config, settings.price_of), "miniwob-progress"
+                )
         if state.shared is not None:
             from pytest_miniwob_agent.plugin.run.forecast import Forecaster
 
@@ -98,7 +100,7 @@ class Controller:
         self._problems: dict[str, list[str]] = defaultdict(list)
         self._remarks: set[object] = set()
         self._waiting = 0
-        self._agents_remark: str | None = None
+        self._agents_remarks: list[str] = []
         self._report_written = False
         self._running = True
         has_results = settings.results or settings.baseline
@@ -189,7 +191,7 @@ class Controller:
             with self._step("episodes"):
                 self._write_pending()
             with self._step("episodes"):
-                self._finish_agent()
+                self._finish_agents()
         if self._results is not None and (self._state.selection.to_run or empty_shard):
             with self._step("results"):
                 self._results.write_and_judge(self._outcomes)
@@ -236,22 +238,25 @@ class Controller:
         )
         self._waiting = len(waiting)
 
-    def _finish_agent(self) -> None:
-        """Call the `run_finished` of the agent that `--miniwob-agent` names, if it has one."""
+    def _finish_agents(self) -> None:
+        """Call the `run_finished` of each agent that has one, with the outcomes of its items."""
         try:
-            agent = self._state.agent
+            agents = self._state.agents
         except Exception:  # noqa: BLE001 - reported by each item that needed the agent
             return
-        if not isinstance(agent, RunObserver):
-            return
-        try:
-            self._agents_remark = agent.run_finished(self._outcomes)
-        except MiniwobError:
-            raise
-        except Exception:  # noqa: BLE001 - the agent may be anybody's
-            raise MiniwobError(
-                f"run_finished() of the agent {agent.name} failed:\n{traceback.format_exc()}"
-            ) from None
+        for folder, agent in agents.items():
+            own = [one for one in self._outcomes if one.case.setup.partition("/")[0] == folder]
+            if not own or not isinstance(agent, RunObserver):
+                continue
+            try:
+                if remark := agent.run_finished(own):
+                    self._agents_remarks.append(remark)
+            except MiniwobError:
+                raise
+            except Exception:  # noqa: BLE001 - the agent may be anybody's
+                raise MiniwobError(
+                    f"run_finished() of the agent {agent.name} failed:\n{traceback.format_exc()}"
+                ) from None
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
@@ -260,13 +265,14 @@ class Controller:
 
         terminal, settings = terminalreporter, self._state.settings
         command = record_command(self._config)
+        price_of = settings.price_of
         kept = None  # of the calls that this run recorded
         if self._state.shared is not None:
             from pytest_miniwob_agent.models.budget import Budget
 
             with suppress(RecordingStopped):  # the ledger is lost
                 kept = Budget(self._state.shared).recorded()
-        summary.show_drift(terminal, self._outcomes, price=settings.price, command=command)
+        summary.show_drift(terminal, self._outcomes, price_of=price_of, command=command)
         summary.show_errors(terminal, self._outcomes, command=command)
         if (self._outcomes or (kept and kept.calls)) and terminal.verbosity >= 0:
             terminal.section("MiniWoB++ episodes")
@@ -275,13 +281,13 @@ class Controller:
                 terminal,
                 self._outcomes,
                 model=settings.model,
-                price=settings.price,
+                price_of=price_of,
                 waiting=self._waiting if settings.record == "defer" else None,
                 pending=display_path(settings.pending),
                 kept=kept,
             )
-            if self._agents_remark:
-                terminal.line(sanitize_line(redact(self._agents_remark)))
+            for remark in self._agents_remarks:
+                terminal.line(sanitize_line(redact(remark)))
         for text in self._problems["episodes"]:
             terminal.line(sanitize_lines(text), red=True)
         if self._remarks:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Generator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -9,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from pytest_miniwob_agent.cassettes.folder.stems import finished_stems
+from pytest_miniwob_agent.cassettes.folder.stems import finished_stems, model_folder_of
 from pytest_miniwob_agent.cassettes.format.call import usage_of
 from pytest_miniwob_agent.cassettes.format.file import read_cassette
 from pytest_miniwob_agent.core.chat import Usage
 from pytest_miniwob_agent.core.errors import MiniwobError
 from pytest_miniwob_agent.core.files import write_atomically
 from pytest_miniwob_agent.core.text import counted
-from pytest_miniwob_agent.models.budget import cost_of, money
+from pytest_miniwob_agent.models.budget import money, total_cost
 from pytest_miniwob_agent.plugin.items.collection import problem_of
 from pytest_miniwob_agent.plugin.run.state import State
 from pytest_miniwob_agent.terminal.layout import wrap
@@ -31,6 +32,8 @@ SHIPPED = {
 }
 """What 100 items of an agent took in the cassettes of this package's repository, rounded."""
 
+OWN = "our own recordings"
+
 
 def forecast(items: Sequence[pytest.Item], state: State) -> str:
     """Return the forecast for the items of a run; empty if none of them is to be recorded.
@@ -42,38 +45,45 @@ def forecast(items: Sequence[pytest.Item], state: State) -> str:
     """
     settings = state.settings
     problems = [problem for problem in map(problem_of, items) if problem is not None]
-    stems = state.cassettes_of(problem.case for problem in problems)
-    calls = dict(zip(stems, (problem.limits.calls for problem in problems), strict=False))
-    lacking = [
-        stem
-        for stem in calls
+    used = {stem: each for each in problems for stem in state.cassettes_of([each.case])}
+    lacking = {
+        stem: problem
+        for stem, problem in used.items()
         if settings.record == "all" or not (settings.cassettes / f"{stem}.yaml").exists()
-    ]
+    }
     if not lacking:
         return ""
     line = f"recording {counted(len(lacking), 'item')}"
-    if others := len(calls) - len(lacking):
+    if others := len(used) - len(lacking):
         line += f" ({others:,} more replay)"
-    most = sum(calls[stem] for stem in lacking)
+    most = sum(problem.limits.calls for problem in lacking.values())
     most = most if settings.max_calls is None else min(most, settings.max_calls)
     line += f": at most {counted(most, 'model call')}"
-    agent, model, *_ = lacking[0].split("/")
-    recorded = [
-        stem for stem in finished_stems(settings.cassettes) if stem.startswith(f"{agent}/{model}/")
-    ]
-    sample = recorded[:: len(recorded) // SAMPLE + 1]
-    usage, count, source = SHIPPED.get(agent, Usage()), 100, "our own recordings"
-    if sample:
-        files = [settings.cassettes / f"{stem}.yaml" for stem in sample]
-        usage = sum((usage_of(read_cassette(file), estimate=True) for file in files), Usage())
-        count, source = len(sample), f"{agent}/{model} of your cassettes"
-    if usage.calls:
-        parts = usage.calls, usage.prompt, usage.completion
-        about = Usage(*(-(-part * len(lacking) // count) for part in parts))
-        line += f"; by {source} about {counted(about.calls, 'call')} and {about.tokens:,} tokens"
-        if (cost := cost_of(about, settings.price)) is not None:
+    models = {model_folder_of(stem): problem.setup.model for stem, problem in lacking.items()}
+    counts = Counter(map(model_folder_of, lacking))
+    expected = [_expect(settings.cassettes, folder, counts[folder]) for folder in models]
+    if all(usage.calls for usage, _ in expected):
+        about = sum((usage for usage, _ in expected), Usage())
+        sources = " and ".join(dict.fromkeys(source for _, source in expected))
+        line += f"; by {sources} about {counted(about.calls, 'call')} and {about.tokens:,} tokens"
+        usages = (usage for usage, _ in expected)
+        cost = total_cost(zip(usages, map(settings.price_of, models.values()), strict=True))
+        if cost is not None:
             line += f", {money(cost)}"
     return line
+
+
+def _expect(cassettes: Path, folder: str, items: int) -> tuple[Usage, str]:
+    """Return what items of an agent and model will take, if that is known, and by what."""
+    recorded = [stem for stem in finished_stems(cassettes) if model_folder_of(stem) == folder]
+    sample = recorded[:: len(recorded) // SAMPLE + 1]
+    usage, count, source = SHIPPED.get(folder.partition("/")[0], Usage()), 100, OWN
+    if sample:
+        files = [cassettes / f"{stem}.yaml" for stem in sample]
+        usage = sum((usage_of(read_cassette(file), estimate=True) for file in files), Usage())
+        count, source = len(sample), f"{folder} of your cassettes"
+    parts = usage.calls, usage.prompt, usage.completion
+    return Usage(*(-(-part * items // count) for part in parts)), source
 
 
 class Forecaster:

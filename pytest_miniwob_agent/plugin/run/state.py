@@ -13,13 +13,15 @@ import pytest
 
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.protocols import Agent, Observer, Page
+from pytest_miniwob_agent.plugin.items.setups import Setup
 from pytest_miniwob_agent.plugin.options.settings import Settings
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.results.file import Results
 
 _KEY = "miniwob_selection"
-"""The selection in the output of a worker of pytest-xdist."""
+_SETUPS = "miniwob_setups"
+"""The selection in the output of a worker of pytest-xdist, and its set-ups."""
 
 
 @dataclass(slots=True)
@@ -33,6 +35,7 @@ class Selection:
         offered: the cases that the markers of each collected test select, by the test's node id.
         deselected: the cases that `-k`, `-m`, `--deselect` or a plugin left out of some test.
         to_run: the cases that are to run here.
+        setups: the agents and models of the cases, by the folder that `Case.setup` names.
         splitting: True once a plugin may split the items: what is deselected then is not left out,
             but goes to another shard.
     """
@@ -42,6 +45,7 @@ class Selection:
     offered: dict[str, list[Case]] = field(default_factory=dict)
     deselected: set[Case] = field(default_factory=set)
     to_run: set[Case] = field(default_factory=set)
+    setups: dict[str, Setup] = field(default_factory=dict)
     splitting: bool = False
 
     @classmethod
@@ -106,6 +110,7 @@ class Selection:
         if (output := getattr(config, "workeroutput", None)) is not None:
             cases = {**self.offered, "deselected": self.deselected, "to run": self.to_run}
             output[_KEY] = {name: [case.id for case in cases[name]] for name in cases}
+            output[_SETUPS] = {folder: tuple(setup) for folder, setup in self.setups.items()}
 
     def receive(self, output: Mapping[str, Any]) -> None:
         """Add the selection in the output of a worker; all workers collect the same items."""
@@ -113,6 +118,7 @@ class Selection:
         self.deselected.update(cases.pop("deselected", ()))
         self.to_run.update(cases.pop("to run", ()))
         self.offered |= cases
+        self.setups |= {folder: Setup(*parts) for folder, parts in output.get(_SETUPS, {}).items()}
 
 
 @dataclass
@@ -147,24 +153,36 @@ class State:
         Raises:
             UsageError: it can't be made.
         """
-        from pytest_miniwob_agent.agents.registry import load_agent
+        return Setup.of_options(self.settings).make_agent(self.settings)
 
-        settings = self.settings
-        return load_agent(settings.agent, settings.prompts, settings.agent_params)
+    @property
+    def agents(self) -> dict[str, Agent]:
+        """The agents of the collected tests by their folders, that of the options by `""`.
+
+        Raises:
+            UsageError: one can't be made.
+        """
+        return {
+            folder.partition("/")[0]: setup.make_agent(self.settings) if folder else self.agent
+            for folder, setup in self.selection.setups.items()
+        }
 
     def cassettes_of(self, cases: Iterable[Case]) -> list[str]:
-        """Return the stems of the cassettes of cases by the options' agent and model.
+        """Return the stems of the cassettes of cases by their markers' or the options' set-up.
 
         A test that overrides the fixture of its agent or model may use another cassette.
 
         Raises:
             UsageError: the agent can't be made.
         """
-        from pytest_miniwob_agent.cassettes.folder.stems import stem
+        from pytest_miniwob_agent.cassettes.folder.stems import model_folder, stem
 
-        if (model := self.settings.model) is None:
-            return []
-        return [stem(self.agent.name, model, case) for case in cases]
+        model = self.settings.model
+        return [
+            stem(case.setup or model_folder(self.agent.name, model or ""), case)
+            for case in cases
+            if case.setup or model is not None
+        ]
 
 
 STATE = pytest.StashKey[State]()

@@ -67,7 +67,7 @@ const Overview = (() => {
     const rows = new Map(run.items.map((one) => [one.id, h("tr", {},
       h("th", { scope: "row" },
         h("a", { href: link(one.id) }, one.task, " ", h("span", { class: "seed" }, one.seed)),
-        h("span", { class: "goal" }, plain(one.goal || one.category))),
+        h("span", { class: "goal" }, plain([one.setup, one.goal || one.category].filter(Boolean).join(" · ")))),
       h("td", {}, badge(one)),
       h("td", { class: "wide" }, one.ending),
       h("td", { class: "number wide" }, count(one.trials)),

@@ -29,8 +29,11 @@ const miniwobReport = (() => {
   };
 
   const showItem = (path) => {
-    const one = byId.get(path.slice(0, 3).join("/"));
-    if (!one) return trouble(`There is no item ${plain(path.slice(0, 3).join("/"))} in this report.`);
+    // Category, task and sample, behind agent and model if there are several; then trial and step.
+    const parts = [3, 5].find((length) => byId.has(path.slice(0, length).join("/")));
+    if (!parts) return trouble(`There is no item ${plain(path.join("/"))} in this report.`);
+    const one = byId.get(path.slice(0, parts).join("/"));
+    const [trial, step] = path.slice(parts);
     if (!loaded.has(one.id)) return load(one.id); // which comes back here
     const entered = $("item").hidden || opened()?.id !== one.id;
     if (opened()?.id !== one.id) drawItem(one, loaded.get(one.id));
@@ -39,7 +42,7 @@ const miniwobReport = (() => {
     $("overview").hidden = true;
     $("item").hidden = false;
     const { frames } = open.data;
-    const wanted = frames.findIndex((frame) => String(frame.trial) === path[3] && (path[4] === undefined || String(frame.step) === path[4]));
+    const wanted = frames.findIndex((frame) => String(frame.trial) === trial && (step === undefined || String(frame.step) === step));
     const at = Math.max(0, wanted);
     if (entered || at !== open.at) drawFrame(at);
     if (entered) {
@@ -124,6 +127,7 @@ const miniwobReport = (() => {
         const trial = one.status === "solved" ? result(one) : ""; // "solved" must not match "unsolved"
         one.text = `${one.id} ${one.goal} ${trial} ${one.change} ${one.ending} ${one.cause}`.toLowerCase();
         one.seed = one.id.slice(one.id.lastIndexOf("/") + 1);
+        one.setup = one.category.split("/").slice(0, -1).join("/"); // of several agents or models
         byId.set(one.id, one);
       }
       const broken = run.broken ? ["the run was interrupted: items that did not run are missing"] : [];

@@ -1,0 +1,231 @@
+"""Several agents and models in one suite: the marker's `agents` and `models`."""
+
+import json
+
+import pytest
+from projects import FAKE_PAGE, solve_menu
+
+from pytest_miniwob_agent.cli import main
+from pytest_miniwob_agent.results.file import read_results
+from pytest_miniwob_agent.results.published import Paper
+
+AGENTS = """
+    from pytest_miniwob_agent import Click
+
+    class Base:
+        second = 2
+
+        def solve(self, env, llm, note):
+            screen = env.reset()
+            llm.complete(f"{self.name}: what now, on {screen.goal}?", "plan")
+            env.step(Click(1))
+            env.step(Click(self.second))
+
+        def run_finished(self, outcomes):
+            return f"{self.name} has {', '.join(str(each.case) for each in outcomes)}"
+
+    class Right(Base):
+        name = "right"
+
+    class Wrong(Base):
+        name = "wrong"
+        second = 3
+
+    class Tuned(Base):
+        def __init__(self, second=2):
+            self.name, self.second = f"tuned-{second}", second
+"""
+
+TEST = """
+    import pytest
+
+    @pytest.mark.miniwob("click-menu-2", seeds=[1], {more})
+    def test_solves(miniwob_episode):
+        assert miniwob_episode.solved, miniwob_episode.explain()
+"""
+
+MENU = "n-screen-n-step/click-menu-2/1"
+
+
+@pytest.fixture
+def run(pytester, chat_server, monkeypatch):
+    """Run, and record, a test whose marker has these further arguments."""
+    chat_server.reply = solve_menu
+    pytester.syspathinsert()
+    pytester.makepyfile(mine=AGENTS)
+    pytester.makeconftest(FAKE_PAGE)
+
+    def run(more, *args, record="new_episodes"):
+        pytester.makepyfile(test_it=TEST.format(more=more))
+        how = [f"--miniwob-record={record}"]
+        if record != "none":
+            how.append(f"--miniwob-base-url={chat_server.url}")
+        return pytester.runpytest(*how, *args)
+
+    monkeypatch.setenv("OPENAI_API_KEY", "key")
+    run.path = pytester.path
+    run.server = chat_server
+    return run
+
+
+TWO = 'agents=["mine:Right", "mine:Wrong"], models=["m", "n"]'
+
+
+def test_each_agent_works_with_each_model_and_all_are_told_apart(run):
+    results = run.path / "r.jsonl"
+    run(TWO, "-n2").assert_outcomes(passed=2, failed=2)
+    assert {request["model"] for request in run.server.requests} == {"m", "n"}
+    replayed = run(TWO, f"--miniwob-results={results}", "--miniwob-report=report", record="none")
+    replayed.assert_outcomes(passed=2, failed=2)
+    found = {result.case: (result.agent, result.model) for result in read_results(results).results}
+    assert found == {
+        f"{agent}/{model}/{MENU}": (agent, model) for agent in ("right", "wrong") for model in "mn"
+    }
+    assert (run.path / "cassettes/wrong/n/click-menu-2/1.yaml").exists()
+    assert (run.path / f"report/data/items/wrong/n/{MENU}.js").exists()
+    text = replayed.stdout.str()
+    assert "right with m" in text
+    assert "wrong with n" in text
+    assert f"right has right/m/{MENU}, right/n/{MENU}" in " ".join(text.split())
+
+
+def test_a_run_is_compared_item_by_item_with_the_same_agent_and_model(run):
+    results = run.path / "r.jsonl"
+    run(TWO, f"--miniwob-results={results}")
+    baseline = f"--miniwob-baseline={results}"
+    changed = (run.path / "mine.py").read_text().replace('"right"\n', '"right"\n    second = 3\n')
+    (run.path / "mine.py").write_text(changed)
+    result = run(TWO, baseline, record="none")
+    result.stdout.fnmatch_lines(["  2 items solved before and no longer"])
+
+
+def test_items_are_chosen_by_their_agent_or_model_and_the_command_line_overrides(run):
+    run(TWO, "-k", "wrong/n").assert_outcomes(failed=1, deselected=3)
+    run(TWO, "--miniwob-agent=mine:Right").assert_outcomes(passed=2)
+    result = run(TWO, "--miniwob-model=other", "-v")
+    result.stdout.fnmatch_lines([f"*right/other/{MENU}*"])
+    assert (run.path / "cassettes/right/other").is_dir()
+
+
+def test_only_models_or_only_agents_with_parameters_may_be_named(run):
+    result = run('models=["m", "vendor/x:free"]', "--miniwob-agent=mine:Right", "-v")
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines([f"*right/vendor_x_free~*/{MENU}*"])
+    tuned = 'agents=["mine:Right", ("mine:Tuned", {"second": 3})]'
+    result = run(tuned, "--miniwob-model=m", "-v")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines([f"*right/m/{MENU}*", f"*tuned-3/m/{MENU}*"])
+
+
+@pytest.mark.parametrize(
+    ("more", "error"),
+    [
+        ("agents=[]", "the miniwob marker's agents are empty"),
+        ("agents=[3]", "must be names or module:Class"),
+        ('agents=["reflectiv"]', "no agent is called 'reflectiv'"),
+        ('models=["m", ""]', "must be ids of models, not ''"),
+        ('agents=["rci"]', "no model is named"),
+        ('models=["m", "m"]', "names reflective/m twice"),
+        ('agents=["tools", ("tools", {})], models="m"', "names tools/m twice"),
+    ],
+)
+def test_what_cannot_be_told_apart_or_made_is_an_error_of_the_collection(run, more, error):
+    result = run(more)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    assert error in " ".join(result.stdout.str().split())
+    assert not run.server.requests
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        """
+        @pytest.mark.parametrize("model", ["m", "n"])
+        @pytest.mark.miniwob("click-menu-2", seeds=[1])
+        def test_model(miniwob_episode, model):
+            pass
+        """,
+        """
+        @pytest.fixture(params=["right", "wrong"])
+        def miniwob_agent(request):
+            return getattr(mine, request.param.title())()
+
+        @pytest.mark.miniwob("click-menu-2", seeds=[1])
+        def test_agent(miniwob_episode):
+            pass
+        """,
+        """
+        class TestRight:
+            @pytest.fixture
+            def miniwob_agent(self):
+                return mine.Right()
+
+            @pytest.mark.miniwob("click-menu-2", seeds=[1])
+            def test_agent(self, miniwob_episode):
+                pass
+
+        @pytest.mark.miniwob("click-menu-2", seeds=[1])
+        def test_other(miniwob_episode):
+            pass
+        """,
+    ],
+    ids=["parameter", "parametrized fixture", "other fixture"],
+)
+def test_a_case_with_two_models_or_agents_is_refused_before_it_is_recorded(run, pytester, test):
+    text = "import mine\nimport pytest\n\n"
+    pytester.makepyfile(test_two=text + "\n".join(line[8:] for line in test.splitlines()))
+    result = run('models="m"', "test_two.py", "--miniwob-model=m", "--miniwob-results=r.jsonl")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*can't be told apart in cassettes and results: name agents*"])
+    assert not run.server.requests
+
+
+def test_a_fixture_that_gives_another_agent_than_the_marker_is_an_error(run, pytester):
+    pytester.makeconftest(
+        FAKE_PAGE
+        + """
+    import mine
+
+    @pytest.fixture
+    def miniwob_agent():
+        return mine.Right()
+"""
+    )
+    result = run('agents=["mine:Wrong"], models="m"')
+    result.assert_outcomes(errors=1)
+    text = " ".join(result.stdout.str().split())
+    assert "the marker's agents" in text
+
+
+def test_the_money_of_each_model_is_counted_by_its_price(run):
+    result = run('models=["m", "n"]', "--miniwob-agent=mine:Right", "--miniwob-max-cost=5")
+    assert "--miniwob-max-cost needs the price of m" in " ".join(result.stdout.str().split())
+    prices = "--miniwob-prices=m 1000 1000, n 2000 2000"
+    result = run('models=["m", "n"]', "--miniwob-agent=mine:Right", prices, "--miniwob-max-cost=5")
+    result.stdout.fnmatch_lines(["money: $0.042 spent*"])
+
+
+def test_the_tables_are_of_each_agent_and_model(run, capsys):
+    results = run.path / "r.jsonl"
+    run(TWO, f"--miniwob-results={results}")
+    parts = read_results(results).by_setup
+    assert list(parts) == ["right/m", "right/n", "wrong/m", "wrong/n"]
+    rates = {
+        name: Paper(part).completion["n-screen-n-step"][0]["T=1"] for name, part in parts.items()
+    }
+    assert rates == {"right/m": 1, "right/n": 1, "wrong/m": 0, "wrong/n": 0}
+    capsys.readouterr()
+    assert main(["tables", str(results)]) == 0
+    assert capsys.readouterr().out.count("Completion, n-screen-n-step") == 4
+    assert main(["tables", str(results), "--format=json"]) == 0
+    assert list(json.loads(capsys.readouterr().out)) == list(parts)
+
+
+def test_one_file_compares_its_agents_and_models_with_the_first(run, capsys):
+    results = run.path / "r.jsonl"
+    run(TWO, f"--miniwob-results={results}")
+    capsys.readouterr()
+    assert main(["compare", str(results)]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "wrong/n of" in text
+    assert "Holm" in text
