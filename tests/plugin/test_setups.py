@@ -203,6 +203,8 @@ def test_the_money_of_each_model_is_counted_by_its_price(run):
     prices = "--miniwob-prices=m 1000 1000, n 2000 2000"
     result = run('models=["m", "n"]', "--miniwob-agent=mine:Right", prices, "--miniwob-max-cost=5")
     result.stdout.fnmatch_lines(["money: $0.042 spent*"])
+    result = run('models=["m", "n"]', "--miniwob-agent=mine:Right", record="none")
+    result.stdout.no_fnmatch_line("money: *")
 
 
 def test_the_tables_are_of_each_agent_and_model(run, capsys):
