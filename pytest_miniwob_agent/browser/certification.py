@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from difflib import unified_diff
 
 from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
+from pytest_miniwob_agent.browser.pages import UNANSWERED
 from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.core import actions
 from pytest_miniwob_agent.core.case import Case
@@ -41,7 +42,10 @@ PAUSED = 0.25
 
 @dataclass(frozen=True, slots=True)
 class CaseVerdict:
-    """What differs between two passes of a case, empty where all agree, and its page's remarks."""
+    """What differs between two passes of a case, empty where all agree, and its page's remarks.
+
+    A request of a script that nothing answers counts as a difference: an app is not all there.
+    """
 
     case: Case
     observations: int
@@ -210,7 +214,8 @@ def certify(
         if case in errors:
             return CaseVerdict(case, 0, errors[case], known)
         played = {name: found[case] for name, found in seen.items()}
-        return CaseVerdict(case, len(played[FIRST]), _difference(played), known)
+        unanswered = "\n".join(text for text in known if text.startswith(UNANSWERED))
+        return CaseVerdict(case, len(played[FIRST]), _difference(played) or unanswered, known)
 
     return [verdict(case) for case in cases]
 

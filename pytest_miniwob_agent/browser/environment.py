@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from selenium import webdriver
 from selenium.common.exceptions import JavascriptException, WebDriverException
 
+from pytest_miniwob_agent.browser.har import HarAnswers
 from pytest_miniwob_agent.browser.input import KEY_CODES, Gesture, NativeInput
 from pytest_miniwob_agent.browser.page import FAMILY, HAS_FONT
 from pytest_miniwob_agent.browser.pages import own_page_url, page_url
@@ -263,6 +264,8 @@ class OwnPageEnvironment(MiniwobEnvironment):
         assert page.root is not None
         super().__init__(browser, case)
         self._root = page.root
+        recorded = page.file.with_suffix(".har")
+        self._recorded = recorded if recorded.is_file() else None
         self._url = own_page_url(page)
         self._name = str(display_path(page.file))
         self._said: list[str] = []
@@ -279,8 +282,9 @@ class OwnPageEnvironment(MiniwobEnvironment):
         assert self._browser.server is not None  # as the browser runs
         self._server = self._browser.server
         self._server.root = self._root
+        self._server.recorded = HarAnswers(self._recorded) if self._recorded else None
         self._server.missed.clear()
-        self._said, self._taken = [], 0
+        self._said, self._taken = list(self.remarks()), 0  # those that nobody has taken
         self._browser.before_next_page = self._leave
         driver.get(self._url)
         # Nobody goes back to other tasks.
@@ -297,7 +301,7 @@ class OwnPageEnvironment(MiniwobEnvironment):
                 read = {"leaving": True}
             missed = sorted(self._server.missed)
             self._server.missed.clear()
-            found = [*read.pop("remarks", ()), *(f"there is no file {path}" for path in missed)]
+            found = [*read.pop("remarks", ()), *missed]
             self._said += [text for text in dict.fromkeys(found) if text not in self._said]
             if "fault" in read:
                 file = self._server.own_file(read["path"])

@@ -6,8 +6,9 @@ import mimetypes
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import quote
+from urllib.parse import parse_qsl, quote
 
+from pytest_miniwob_agent.browser.har import ELSEWHERE, Entry, HarAnswers
 from pytest_miniwob_agent.core.errors import BrowserError
 from pytest_miniwob_agent.loopback import LoopbackServer
 from pytest_miniwob_agent.tasks.catalogue import page_path, pages_folder
@@ -43,6 +44,16 @@ def own_page_url(page: TaskPage) -> str:
     return f"{OWN_ORIGIN}/{quote('' if path == INDEX else path)}"
 
 
+ECHO = "/.miniwob-agent/echo"
+"""The path at which the server sends back what it gets (page/requests.js)."""
+
+WRITING = ("POST", "PUT", "PATCH", "DELETE")
+"""The methods that a file does not answer where a script asks."""
+
+UNANSWERED = "nothing answers"
+"""Begins the remark on a request of a script that got no answer."""
+
+
 class Serving(NamedTuple):
     """The address and port to listen on (0 for any), and the browser's name for the address."""
 
@@ -57,7 +68,8 @@ class PageServer:
     Attributes:
         address: its host and port, as the browser names them.
         root: the folder whose files `OWN_HOST` has now; None for none.
-        missed: the paths that `OWN_HOST` was asked for in vain; whoever reads them empties it.
+        recorded: answers of a HAR file where that folder has no file; None for none.
+        missed: what `OWN_HOST` was asked for in vain, as remarks; whoever reads them empties it.
 
     Raises:
         BrowserError: the port can't be opened.
@@ -65,6 +77,7 @@ class PageServer:
 
     def __init__(self, serving: Serving) -> None:
         self.root: Path | None = None
+        self.recorded: HarAnswers | None = None
         self.missed: set[str] = set()
         self._types = mimetypes.MimeTypes()  # without the tables of the machine
         try:
@@ -88,12 +101,23 @@ class PageServer:
         path = self.own_file(asked) if own else _file_in(pages_folder(), asked)
         status, body = "200 OK", b""
         headers = {"Cache-Control": "no-cache"}  # your own pages may change
-        if path is None and asked == "/favicon.ico":
+        if own and asked == ECHO:
+            query = dict(parse_qsl(environ["QUERY_STRING"]))
+            status, headers["Content-Type"] = (
+                f"{query.get('status', '200')} -",
+                query.get("type", ""),
+            )
+            body = environ["wsgi.input"].read()
+        elif own and (found := self._recorded(environ, asked, path)):
+            status, headers["Content-Type"], body = f"{found.status} -", found.type, found.body
+            if found.location:
+                headers["Location"] = found.location
+        elif path is None and asked == "/favicon.ico":
             status = "204 No Content"  # only some browsers ask, and show an error otherwise
-        elif path is None:
+        elif path is None or (own and _by_script(environ) and environ["REQUEST_METHOD"] in WRITING):
             status = "404 Not Found"
             if own and not is_head:
-                self.missed.add(asked)
+                self.missed.add(_missed(environ, asked))
         elif own and path.name == INDEX and not asked.endswith(("/", f"/{INDEX}")):
             status, headers["Location"] = "301 Moved", quote(f"{asked}/")
         else:
@@ -102,12 +126,21 @@ class PageServer:
             if kind.startswith("text/") or kind == "application/javascript":
                 kind += "; charset=utf-8"
             headers["Content-Type"] = kind
-            if own:
-                headers["Content-Security-Policy"] = POLICY
-            else:
+            if not own:
                 headers["Cache-Control"] = "public, max-age=31536000, immutable"
+        if own:
+            headers["Content-Security-Policy"] = POLICY
         start_response(status, [*headers.items(), ("Content-Length", str(len(body)))])
         return [] if is_head else [body]
+
+    def _recorded(self, environ: Mapping[str, Any], asked: str, path: Path | None) -> Entry | None:
+        """Return the recorded answer to a request that no file answers."""
+        if self.recorded is None or (path is not None and not _by_script(environ)):
+            return None
+        query = environ["QUERY_STRING"]
+        sent = environ["wsgi.input"].read().decode(errors="replace")
+        target = quote(asked, safe="/%:@!$&'()*+,;=~") + (f"?{query}" if query else "")
+        return self.recorded.answer(environ["REQUEST_METHOD"], target, sent)
 
     def own_file(self, asked: str) -> Path | None:
         """The file of a path, in the folder or among those that the package shares; or None.
@@ -127,3 +160,16 @@ def _file_in(folder: Path, path: str) -> Path | None:
     root = folder.resolve()
     file = (root / path.replace("\0", "").lstrip("/")).resolve()
     return file if file.is_relative_to(root) and file.is_file() else None
+
+
+def _by_script(environ: Mapping[str, Any]) -> bool:
+    return bool(environ.get("HTTP_SEC_FETCH_DEST") == "empty")
+
+
+def _missed(environ: Mapping[str, Any], asked: str) -> str:
+    """Return the remark on a request in vain."""
+    elsewhere = asked.startswith(ELSEWHERE)
+    if not elsewhere and not _by_script(environ):
+        return f"there is no file {asked}"
+    shown = f"//{asked.removeprefix(ELSEWHERE)}" if elsewhere else asked
+    return f"{UNANSWERED} {environ['REQUEST_METHOD']} {shown}"

@@ -55,6 +55,7 @@ def run(options: Namespace) -> int:
     from pytest_miniwob_agent.browser.certification import certify
     from pytest_miniwob_agent.browser.environment import open_environment
     from pytest_miniwob_agent.browser.local import is_shell
+    from pytest_miniwob_agent.browser.pages import UNANSWERED
     from pytest_miniwob_agent.browser.process import Browser
     from pytest_miniwob_agent.tasks.selectors import parse_seeds, select_cases
 
@@ -79,7 +80,8 @@ def run(options: Namespace) -> int:
     for verdict in verdicts:
         result = "same"
         if verdict.difference:
-            result = "DIFFERS" if verdict.observations else "ERROR"
+            lacks = verdict.difference.startswith(UNANSWERED)
+            result = "LACKS" if lacks else "DIFFERS" if verdict.observations else "ERROR"
         print(f"{result:<8}{verdict.case}, {verdict.observations} observations")
         if verdict.difference:
             print("  " + verdict.difference.replace("\n", "\n  "))

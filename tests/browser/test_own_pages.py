@@ -1,56 +1,19 @@
 """Your own pages in a real Chromium: their contract, sites of several pages, their faults."""
 
 import re
-from textwrap import dedent
 
 import pytest
+from own_pages import Pages, click, texts
 
-from pytest_miniwob_agent.browser.environment import open_environment
-from pytest_miniwob_agent.core.actions import Click, Drag, Wait
-from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.core.actions import Drag, Wait
 from pytest_miniwob_agent.core.errors import PageError
-from pytest_miniwob_agent.tasks.pages import Catalogue
 
 pytestmark = pytest.mark.integration
-
-
-class Pages:
-    """A folder of pages, and the browser that shows them."""
-
-    def __init__(self, folder, browser):
-        self.folder = folder
-        self.browser = browser
-
-    def write(self, **files):
-        """Write files, `__` for `/` and `_` for `.` in their names."""
-        for name, text in files.items():
-            path = self.folder / name.replace("__", "/").replace("_", ".")
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(dedent(text))
-
-    def open(self, task, seed=1):
-        page = Catalogue([self.folder]).pages[task]
-        return open_environment(self.browser, Case(task, page.category, seed), page)
-
-    def show(self, body, seed=1):
-        """Open and reset a page with this body; returns the environment and what is seen."""
-        self.write(page_html=f"<!DOCTYPE html><body>{dedent(body)}</body>")
-        env = self.open("page", seed)
-        return env, env.reset()
 
 
 @pytest.fixture
 def pages(tmp_path, browser):
     return Pages(tmp_path / "pages", browser)
-
-
-def click(env, observation, text):
-    [found] = [one.id for one in observation.elements if text in (one.text, one.value)]
-    return env.step(Click(found))
-
-
-def texts(observation):
-    return [element.text for element in observation.elements]
 
 
 CHOICE = """
@@ -336,7 +299,7 @@ ASKING = {
     "<link rel=stylesheet href=http://x.test/font.css>":
         "asked for what is not in the folder: http://x.test/font.css (style-src-elem)",
     "<script>fetch('http://127.0.0.1/').catch(() => 0)</script>":
-        "asked for what is not in the folder: http://127.0.0.1/ (connect-src)",
+        "nothing answers GET //127.0.0.1/",
     "<iframe src=http://miniwob.localhost/core/core.js></iframe>":
         "asked for what is not in the folder: http://miniwob.localhost (frame-src)",
     "<script>setTimeout(() => nope, 50)</script>":

@@ -6,7 +6,8 @@ nothing of them but `window.miniwobAgent`:
 
 - the page and its trial: `visit` (a page of your own, and what goes on from page to page), `task`
   (how a page declares its task), `goal`, `judgement` (begin, judge, hand over), `leaving` (links)
-- determinism: `storage`, `clock`, `random`, `requests` and `times` (on your own pages), `dialogs`,
+- determinism: `storage`, `clock`, `random`, `backend`, `requests` and
+  `times` (on your own pages), `dialogs`,
   `clipboard`, `flights` (the frame of flight tasks), `style`, `settle` (until all is at rest)
 - reading: `sight` (what can be seen and clicked, and where), `leaves` (the compact screen),
   `everything` (the full one) with `colours`, `drawing`, `states`, `facts`, `looks` and `changes`,
@@ -35,21 +36,11 @@ EPOCH_MS = 1_600_000_000_000
 """Start of the page's clock in every trial, in milliseconds since 1970."""
 
 FILES = (
-    *("visit", "task", "storage", "clock", "random", "requests", "times", "dialogs", "clipboard"),
-    *("flights", "style", "settle", "sight", "leaves", "colours", "drawing", "states", "facts"),
-    *(
-        "looks",
-        "everything",
-        "changes",
-        "waiting",
-        "html",
-        "goal",
-        "judgement",
-        "witness",
-        "leaving",
-    ),
-    *("aim", "drags", "select", "choose", "pointer", "picture", "api"),
-)
+    "visit", "task", "storage", "clock", "random", "backend", "requests", "times", "dialogs",
+    "clipboard", "flights", "style", "settle", "sight", "leaves", "colours", "drawing", "states",
+    "facts", "looks", "everything", "changes", "waiting", "html", "goal", "judgement", "witness",
+    "leaving", "aim", "drags", "select", "choose", "pointer", "picture", "api",
+)  # fmt: skip
 """The files in the order in which they run, before the task's own scripts."""
 
 

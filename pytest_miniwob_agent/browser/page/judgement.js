@@ -35,7 +35,7 @@ const Judgement = (() => {
     const said = declared()[name];
     if (typeof said !== "function") return said;
     try {
-      return declared()[name](Visit.seed);
+      return declared()[name](Visit.seed, Backend.tools);
     } catch (error) {
       throw new Fault(`task.${name}(${Visit.seed}) threw ${shownError(error)}`);
     }
@@ -50,10 +50,12 @@ const Judgement = (() => {
       throw new Fault("task.reward is not a function: it must return a number from -1 to 1, 0 while "
         + "the task is not decided");
     }
+    Backend.check();
     let done = false;
     const name = `task.setup(${Visit.seed})`;
     const setup = part(name, () => asked("setup")).finally(() => { done = true; });
     setup.catch(() => null); // awaited below, after the time that it may need
+    Backend.begin();
     await queued();
     for (const end = Clock.now + MOST_SETUP; !done && !Visit.leaving && Clock.now < end;) {
       await loaded();
@@ -128,7 +130,7 @@ const Judgement = (() => {
     sessionStorage.setItem(HANDED, JSON.stringify({
       now: Clock.now, random: Random.state, nextId: Leaves.nextId, clipboard: PageClipboard.text,
       seed: Visit.seed, full: Visit.full, goal: Visit.goal, verdict: Visit.verdict,
-      remarks, fault: Visit.fault, count: Visit.count + 1, witness: Visit.witness,
+      state: Backend.state, made: Backend.made, remarks, fault: Visit.fault, count: Visit.count + 1, witness: Visit.witness,
     }));
   };
   if (own) window.addEventListener("pagehide", handOver, true);

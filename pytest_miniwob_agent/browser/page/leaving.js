@@ -4,6 +4,7 @@
 (() => {
   const { OWN_HOST } = Constants;
   const { own, HANDED, remark, shownError } = Visit;
+  const { routed } = Backend;
   const { plainSend } = Requests;
   const { handOver } = Judgement;
 
@@ -31,9 +32,23 @@
     return page;
   };
 
+  // Have the task answer a form that is sent by POST; its answer leads to the next page.
+  const post = async (url, body) => {
+    const answer = await window.fetch(url, { method: "POST", body });
+    const next = answer.headers.get("location");
+    if (next) location.assign(next);
+    else remark(`the answer to the form of ${new URL(url).pathname} leads to no page: it must be `
+      + 'Response.redirect("/page.html", 303)');
+  };
+
   if (own) {
     navigation.addEventListener("navigate", (event) => {
       if (event.hashChange || event.destination.sameDocument) return;
+      if (event.formData && routed("POST", event.destination.url)) {
+        event.preventDefault();
+        post(event.destination.url, event.formData);
+        return;
+      }
       if (Visit.count === MOST_VISITS) {
         event.preventDefault();
         Visit.fault ??= "it is one of pages that lead to each other without end";

@@ -1,8 +1,9 @@
 // Requests of scripts on your own pages, which are answered in the order in which they were made.
 
 const Requests = (() => {
-  const { own } = Visit;
+  const { own, remark } = Visit;
   const { nextFrame, queued } = Clock;
+  const { begun, routed, waits, answer } = Backend;
 
   const { send: plainSend } = XMLHttpRequest.prototype; // for our own requests
   // `count` is the number of requests; `answered` waits for those that are under way.
@@ -13,40 +14,107 @@ const Requests = (() => {
     if (--open === 0) waiting.splice(0).forEach((resolve) => resolve());
   };
   const answered = () => open ? new Promise((resolve) => waiting.push(resolve)) : null;
+  const plainFetch = window.fetch;
+  const { open: plainOpen, setRequestHeader: plainHeader, abort: plainAbort } =
+    XMLHttpRequest.prototype;
+
+  // Where the server sends back what it gets, with a status and a type: a request that the task
+  // answers goes there, as nobody else can make an XMLHttpRequest have an answer.
+  const ECHO = "/.miniwob-agent/echo";
+
+  // Nothing outside can be reached; what was recorded of another server (a HAR file) is here.
+  const reachable = (address) => {
+    const { origin, host, pathname, search } = new URL(address, document.baseURI);
+    return /^http/.test(origin) && origin !== location.origin ? `/_at/${host}${pathname}${search}`
+      : address;
+  };
+
+  // A response as the page expects it, of which all has arrived.
+  const arrived = async (found, url) => {
+    const body = [101, 204, 205, 304].includes(found.status) ? null : await found.arrayBuffer();
+    const { status, statusText, headers, redirected } = found;
+    return Object.defineProperties(new Response(body, { status, statusText, headers }),
+      { url: { value: url }, redirected: { value: redirected } });
+  };
+
   if (own) {
-    const { fetch } = window;
     let last = Promise.resolve();
-    window.fetch = (...args) => {
+    // Have a request answered after those before it.
+    const inTurn = (reply) => {
       count++;
       open++;
-      const response = last.then(async () => {
-        const found = await fetch(...args);
-        const body = [101, 204, 205, 304].includes(found.status) ? null : await found.arrayBuffer();
-        const { status, statusText, headers, url, redirected } = found;
-        return Object.defineProperties(new Response(body, { status, statusText, headers }),
-          { url: { value: url }, redirected: { value: redirected } });
-      });
+      const response = last.then(reply);
       last = response.then(over, over);
       return response;
     };
+    const asking = (method, address, reply) =>
+      waits(method, address) ? begun.then(() => inTurn(reply)) : inTurn(reply);
+
+    window.fetch = async (input, init) => {
+      const request = new Request(input instanceof Request ? input.clone() : input, init);
+      const { url, method } = request;
+      return asking(method, url, async () => {
+        const said = await answer(request.clone());
+        if (said) return arrived(said, url);
+        if (reachable(url) === url) return arrived(await plainFetch(request), url);
+        const body = ["GET", "HEAD"].includes(method) ? null : await request.arrayBuffer();
+        return arrived(await plainFetch(reachable(url), { method, body }), url);
+      });
+    };
+    navigator.sendBeacon = (url, body) => {
+      window.fetch(url, { method: "POST", body });
+      return true;
+    };
+
     const sent = new Set(); // requests that are under way
     const end = (request) => sent.delete(request) && over();
-    const { open: plainOpen } = XMLHttpRequest.prototype;
-    XMLHttpRequest.prototype.open = function (...args) {
-      plainOpen.apply(this, args);
+    const asked = new WeakMap(); // what a request was opened with, and its headers
+    XMLHttpRequest.prototype.open = function (method, address, ...rest) {
+      asked.set(this, { method, url: new URL(address, document.baseURI).href, headers: [], rest });
+      plainOpen.call(this, method, reachable(address), ...rest);
       end(this); // what was under way is given up, without an event
     };
-    XMLHttpRequest.prototype.send = function (...args) {
+    XMLHttpRequest.prototype.setRequestHeader = function (...header) {
+      plainHeader.apply(this, header);
+      asked.get(this).headers.push(header);
+    };
+    XMLHttpRequest.prototype.abort = function () {
+      plainAbort.call(this);
+      end(this);
+    };
+    // Have the task answer, through the server.
+    const sendAnswer = async (xhr, request) => {
+      const said = await answer(request);
+      const body = await said.blob();
+      const type = said.headers.get("content-type") ?? "";
+      if (!sent.has(xhr)) return; // given up meanwhile
+      const query = new URLSearchParams({ status: said.status, type });
+      plainOpen.call(xhr, "POST", `${ECHO}?${query}`);
+      Object.defineProperty(xhr, "responseURL", { value: request.url, configurable: true });
+      plainSend.call(xhr, body);
+    };
+    XMLHttpRequest.prototype.send = function (body) {
+      if (!asked.has(this)) return void plainSend.call(this, body); // an error: it is not open
       count++;
       const first = !sent.has(this);
+      const { method, url, headers, rest: [inBackground = true] } = asked.get(this);
+      const bodyless = /^(GET|HEAD)$/i.test(method);
+      const request = new Request(url, { method, headers, body: bodyless ? null : body });
       if (first) {
         open++;
         sent.add(this);
         this.addEventListener("loadend", () => end(this), { once: true });
       }
+      if (routed(method, url) && inBackground) {
+        if (!waits(method, url)) return void sendAnswer(this, request);
+        over(); // until the trial begins
+        return void begun.then(() => open++).then(() => sendAnswer(this, request));
+      }
+      if (routed(method, url)) remark(`the task can't answer a synchronous request: ${method} ${url}`);
+      else answer(request); // to note it
       let going = false;
       try {
-        plainSend.apply(this, args);
+        plainSend.call(this, body);
         going = this.readyState !== XMLHttpRequest.DONE;
       } finally { // one that is waited for may fail without an event
         if (first && !going) end(this);

@@ -1,0 +1,235 @@
+"""Your own pages with a backend: requests that the task or a HAR file answers."""
+
+import base64
+import json
+from textwrap import dedent
+
+import pytest
+from own_pages import Pages, click, texts
+
+from pytest_miniwob_agent.cli import main
+from pytest_miniwob_agent.core.errors import PageError
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture
+def pages(tmp_path, browser):
+    return Pages(tmp_path / "pages", browser)
+
+
+CART = """
+    <ul id="cart"></ul><p id="line"></p>
+    <button onclick="add('mug', 2)">Add two mugs</button>
+    <button onclick="add('', 0)">Add nothing</button>
+    <button onclick="remove()">Remove the mugs</button>
+    <button onclick="order()">Order</button>
+    <script>
+      const write = (lines) => {
+        cart.textContent = lines.map(({ name, count }) => `${count} ${name}`).join(", ") || "empty";
+      };
+      const send = (method, url, body) => fetch(url, { method,
+        headers: { "Content-Type": "application/json" }, body: body && JSON.stringify(body) });
+      const add = async (name, count) => {
+        const answer = await send("POST", "/api/cart", { name, count });
+        const said = await answer.json();
+        line.textContent = answer.status;
+        if (answer.ok) write(said);
+      };
+      const remove = async () => write(await (await send("DELETE", "/api/cart/mug?all=1")).json());
+      const order = () => {
+        const request = new XMLHttpRequest();
+        request.open("POST", "/api/orders");
+        request.responseType = "json";
+        request.onload = () => {
+          const { pathname } = new URL(request.responseURL);
+          line.textContent = `${request.status} ${request.response.number} ${pathname}`;
+        };
+        request.send(new URLSearchParams({ pay: "card" }));
+      };
+      window.task = {
+        goal: "Order two mugs.",
+        setup: (seed, { state }) => { state.cart = [{ name: "pot", count: seed }]; },
+        api: {
+          "GET /api/cart": ({ state }) => state.cart,
+          "POST /api/cart": ({ body, state }) => {
+            if (!body.name) return Response.json({ error: "no name" }, { status: 422 });
+            state.cart.push(body);
+            return state.cart;
+          },
+          "DELETE /api/cart/:name": ({ params, query, state }) => {
+            if (query.all !== "1") return null;
+            return state.cart = state.cart.filter(({ name }) => name !== params.name);
+          },
+          "POST /api/orders": async ({ body, seed }) => ({ number: `${body.pay}-${seed}` }),
+        },
+        reward: (seed, { asked, state }) => {
+          if (!asked("POST", "/api/orders")) return 0;
+          return asked("POST", "/api/cart", { name: "mug" })
+            && asked("POST", "/api/orders", { pay: "card" })
+            && !asked("POST", "/api/cart", { name: "cup" }) && state.cart.length === 2 ? 1 : -1;
+        },
+      };
+      fetch("/api/cart").then((answer) => answer.json()).then(write);
+    </script>
+"""
+
+
+class TestApi:
+    def test_a_task_answers_requests_and_demands_them(self, pages):
+        env, seen = pages.show(CART, 3)
+        assert "3 pot" in texts(seen)
+        after = click(env, seen, "Add nothing").observation
+        assert "422" in texts(after)
+        after = click(env, after, "Add two mugs").observation
+        assert {"3 pot, 2 mug", "200"} <= set(texts(after))
+        after = click(env, after, "Remove the mugs").observation
+        assert "3 pot" in texts(after)
+        after = click(env, after, "Add two mugs").observation
+        assert click(env, after, "Order").solved
+        assert list(env.remarks()) == []
+
+    def test_the_state_is_new_in_each_trial(self, pages):
+        env, seen = pages.show(CART, 1)
+        click(env, seen, "Add two mugs")
+        assert "1 pot" in texts(env.reset())
+        assert click(env, env.reset(), "Order").reward == -1
+
+    def test_an_xml_http_request_has_status_type_and_address_of_the_answer(self, pages):
+        env, seen = pages.show(CART.replace('if (!asked("POST", "/api/orders"))', "if (state)"), 7)
+        seen = click(env, seen, "Order").observation
+        assert "200 card-7 /api/orders" in texts(seen)
+
+    def test_requests_and_state_go_on_from_page_to_page_and_a_form_is_answered(self, pages):
+        task = """
+            window.task = {
+              goal: "Send the form.",
+              api: {
+                "POST /login": ({ body, state }) => {
+                  state.user = body.user;
+                  return Response.redirect("/in.html", 303);
+                },
+                "GET /me": ({ state }) => state.user,
+              },
+              reward: (seed, { asked }) =>
+                asked("GET", "/me") && asked("POST", "/login", { user: "a" }) ? 1 : 0,
+            };
+        """
+        pages.write(
+            site__task_js=task,
+            site__index_html="""
+                <!DOCTYPE html><script src=/task.js></script>
+                <form method=post action=/login>
+                  <input name=user value=a><button>Log in</button>
+                </form>
+            """,
+            site__in_html="""
+                <!DOCTYPE html><script src=/task.js></script><p id=who></p>
+                <script>
+                  fetch("/me").then((a) => a.json()).then((name) => { who.textContent = name; });
+                </script>
+            """,
+        )
+        env = pages.open("site")
+        seen = env.reset()
+        assert click(env, seen, "Log in").solved
+
+    def test_what_nothing_answers_is_remarked_with_its_method(self, pages):
+        env, seen = pages.show(
+            CART.replace('"POST /api/orders"', '"POST /api/other"').replace(
+                "const remove", "const gone"
+            )
+        )
+        click(env, seen, "Order")
+        assert "nothing answers POST /api/orders" in env.remarks()
+
+    @pytest.mark.parametrize(
+        ("old", "new", "fault"),
+        [
+            (
+                '"GET /api/cart":',
+                '"/api/cart":',
+                'task.api has "/api/cart": a route is a method and',
+            ),
+            (
+                "({ state }) => state.cart,",
+                "() => nope,",
+                'task.api["GET /api/cart"] threw Reference',
+            ),
+        ],
+    )
+    def test_a_fault_of_the_api_names_the_route(self, pages, old, new, fault):
+        with pytest.raises(PageError) as error:
+            pages.show(CART.replace(old, new, 1))
+        assert fault in str(error.value)
+
+
+def entry(method, url, answer, sent=None, status=200, **headers):
+    content = {"mimeType": "application/json", "text": answer}
+    if isinstance(answer, bytes):
+        content |= {"text": base64.b64encode(answer).decode(), "encoding": "base64"}
+    request = {"method": method, "url": url, "headers": []}
+    if sent is not None:
+        request["postData"] = {"mimeType": "text/plain", "text": sent}
+    named = [{"name": name, "value": value} for name, value in headers.items()]
+    return {
+        "request": request,
+        "response": {"status": status, "headers": named, "content": content},
+    }
+
+
+RECORDED = [
+    entry("GET", "https://shop.test/", "<html>"),
+    entry("GET", "https://shop.test/api/items?page=2", '["mug"]'),
+    entry("POST", "https://shop.test/api/cart", '"one"', sent='{"n":1}'),
+    entry("POST", "https://shop.test/api/cart", '"two"', sent='{"n":2}', status=201),
+    entry("GET", "https://shop.test/api/count", "1"),
+    entry("GET", "https://shop.test/api/count", "2"),
+    entry("GET", "https://api.shop.test/price", "£3".encode()),
+]
+
+ASKING = """
+    <p id="said"></p><button onclick="ask()">Ask</button>
+    <script>
+      const say = async (answer) => {
+        said.textContent += ` ${answer.status} ${await answer.text()}`;
+      };
+      const ask = async () => {
+        await say(await fetch("/api/items?page=2"));
+        await say(await fetch("/api/cart", { method: "POST", body: '{"n":2}' }));
+        for (const time of "123") await say(await fetch("/api/count"));
+        await say(await fetch("https://api.shop.test/price"));
+        await say(await fetch("/api/items?page=3"));
+      };
+      window.task = { goal: "Ask.", reward: (seed, { asked }) =>
+        asked("GET", "https://api.shop.test/price") && !asked("PUT", "/api/:what") ? 0.5 : 0 };
+    </script>
+"""
+
+
+class TestHarFile:
+    def test_it_answers_what_no_file_does_in_the_order_of_the_recording(self, pages):
+        pages.write(page_har=json.dumps({"log": {"entries": RECORDED}}))
+        env, seen = pages.show(ASKING.replace("? 0.5", "? 0"))
+        for _ in range(2):
+            after = click(env, seen, "Ask").observation
+            assert "said" not in texts(after)
+            said = next(text for text in texts(after) if "200" in text)
+            assert said == '200 ["mug"] 201 "two" 200 1 200 2 200 2 200 £3 404'
+            assert env.remarks() == ["nothing answers GET /api/items"]
+            seen = env.reset()
+
+    def test_a_damaged_file_is_an_error_of_the_page(self, pages):
+        pages.write(page_har="{}")
+        with pytest.raises(PageError, match=r"page.har is not a HAR file"):
+            pages.show(ASKING)
+
+
+def test_certify_fails_where_an_app_lacks_an_answer(tmp_path, capsys):
+    folder = tmp_path / "pages"
+    folder.mkdir()
+    (folder / "asks.html").write_text(f"<!DOCTYPE html><body>{dedent(ASKING)}</body>")
+    assert main(["certify", "asks", "--pages", str(folder), "--seeds=1"]) == 1
+    out = capsys.readouterr().out
+    assert "LACKS" in out
+    assert "nothing answers POST /api/cart" in out

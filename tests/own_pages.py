@@ -1,0 +1,42 @@
+"""A folder of your own pages in a real Chromium, for the tests of several modules."""
+
+from textwrap import dedent
+
+from pytest_miniwob_agent.browser.environment import open_environment
+from pytest_miniwob_agent.core.actions import Click
+from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.tasks.pages import Catalogue
+
+
+class Pages:
+    """A folder of pages, and the browser that shows them."""
+
+    def __init__(self, folder, browser):
+        self.folder = folder
+        self.browser = browser
+
+    def write(self, **files):
+        """Write files, `__` for `/` and `_` for `.` in their names."""
+        for name, text in files.items():
+            path = self.folder / name.replace("__", "/").replace("_", ".")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(dedent(text))
+
+    def open(self, task, seed=1):
+        page = Catalogue([self.folder]).pages[task]
+        return open_environment(self.browser, Case(task, page.category, seed), page)
+
+    def show(self, body, seed=1):
+        """Open and reset a page with this body; returns the environment and what is seen."""
+        self.write(page_html=f"<!DOCTYPE html><body>{dedent(body)}</body>")
+        env = self.open("page", seed)
+        return env, env.reset()
+
+
+def click(env, observation, text):
+    [found] = [one.id for one in observation.elements if text in (one.text, one.value)]
+    return env.step(Click(found))
+
+
+def texts(observation):
+    return [element.text for element in observation.elements]
