@@ -5,7 +5,7 @@ import re
 import pytest
 from own_pages import Pages, click, texts
 
-from pytest_miniwob_agent.core.actions import Drag, Wait
+from pytest_miniwob_agent.core.actions import Drag, Enter, Wait
 from pytest_miniwob_agent.core.errors import PageError
 
 pytestmark = pytest.mark.integration
@@ -440,3 +440,48 @@ def test_a_page_sees_what_is_drawn_before_it_is_read(pages):
     env, seen = pages.show(body)
     assert {"has a size", "is in sight"} < set(texts(seen))
     assert "has scrolled by 100" in texts(click(env, seen, "Scroll").observation)
+
+
+SHADOW = """
+    <style>p { color: red }</style>
+    <sign-up><b slot="name">Your name</b></sign-up>
+    <later-on><template shadowrootmode="open"><i>Parsed</i></template></later-on>
+    <script>
+      customElements.define("sign-up", class extends HTMLElement {
+        connectedCallback() {
+          const root = this.attachShadow({ mode: "open" });
+          root.adoptedStyleSheets = [new CSSStyleSheet()];
+          root.innerHTML = `<style>div { overflow: hidden; height: 90px }</style>
+            <div><slot name="name"></slot> <input placeholder="Name">
+            <inner-button></inner-button></div>`;
+        }
+      });
+      customElements.define("inner-button", class extends HTMLElement {
+        connectedCallback() {
+          const root = this.attachShadow({ mode: "open" });
+          root.innerHTML = "<button>Send</button><p></p>";
+          root.querySelector("button").onclick = () => {
+            const { value } = this.getRootNode().querySelector("input");
+            root.querySelector("p").textContent = `Thank you, ${value}`;
+          };
+        }
+      });
+      const task = { goal: "Sign up.", reward: () => 0 };
+    </script>
+"""
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_open_shadow_trees_and_slots_are_read_and_used(pages, full):
+    env, _ = pages.show(SHADOW)
+    seen = env.reset(full=full)
+    assert {"Your name", "Send", "Parsed"} <= set(texts(seen))
+    [field] = [element.id for element in seen.elements if element.tag == "input_text"]
+    after = env.step(Enter("Ada", field)).observation
+    assert after.focus == field
+    after = click(env, after, "Send").observation
+    assert "Thank you, Ada" in texts(after)
+    assert {name.partition(" of this")[0] for name in env.fonts()} == {"Roboto"}
+    [id_] = [element.id for element in after.elements if element.text == "Send"]
+    assert f'<button data-ref="{id_}">Send</button>' in env.html()
+    assert list(env.remarks()) == []

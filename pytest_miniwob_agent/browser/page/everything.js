@@ -2,7 +2,7 @@
 // seen or used; each with what a person sees of it beyond its text (`details`).
 
 const Everything = (() => {
-  const { owner, extent, visible, place, target } = Sight;
+  const { childrenOf, parentOf, owner, extent, visible, place, target } = Sight;
   const { idOf, ignored, squeeze, described } = Leaves;
   const { channels } = Colours;
   const { scrolls, FORMATS, beginning, facts } = Facts;
@@ -46,7 +46,7 @@ const Everything = (() => {
     const closed = element instanceof HTMLSelectElement && !element.multiple && element.size < 2;
     if (closed || element instanceof HTMLTextAreaElement) return entry(element, "");
     if (element instanceof HTMLOptionElement) return entry(element, squeeze(element.text));
-    const found = [...element.childNodes].flatMap((node) => {
+    const found = childrenOf(element).flatMap((node) => {
       if (node instanceof Element) return gather(node);
       return node instanceof Text && node.data.trim() ? entry(node, squeeze(node.data)) : [];
     });
@@ -70,7 +70,7 @@ const Everything = (() => {
     const element = owner(node);
     if (node !== element && squeeze(node.data) !== squeeze(element.textContent)) return [];
     const around = [element];
-    for (let up = element.parentElement; up && up !== document.body; up = up.parentElement) {
+    for (let up = parentOf(element); up && up !== document.body; up = parentOf(up)) {
       if (squeeze(up.textContent) !== squeeze(element.textContent)) break;
       if (up.childElementCount > 1 || WHOLE_PAGE.has(up.id)) break;
       around.push(up);
@@ -99,7 +99,7 @@ const Everything = (() => {
         ? { id: idOf(node), tag: "text", text: content, point: target(node) }
         : described(node, content);
       if (node.type in FORMATS) basis.point = beginning(node);
-      const [x, y] = place(extent(node), node.parentElement);
+      const [x, y] = place(extent(node), parentOf(node));
       const rest = facts(node, around, content).map(([name, value]) => [name, String(value ?? "")])
         .filter(([, value]) => value);
       const box = rest.pop();

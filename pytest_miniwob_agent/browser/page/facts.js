@@ -2,7 +2,7 @@
 // corners.
 
 const Facts = (() => {
-  const { extent, target } = Sight;
+  const { extent, target, hitAt } = Sight;
   const { squeeze } = Leaves;
   const { drawing } = Drawing;
   const { attribute, states } = States;
@@ -74,7 +74,7 @@ const Facts = (() => {
   const beginning = (field) => {
     const { left, top, height } = field.getBoundingClientRect();
     const point = [Math.ceil(left) + 8, Math.floor(top + height / 2)];
-    return document.elementFromPoint(...point) === field ? point : target(field);
+    return hitAt(...point) === field ? point : target(field);
   };
 
   const FORMATS = { date: "MM/DD/YYYY", time: "HH:MMAM" };

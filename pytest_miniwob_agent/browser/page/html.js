@@ -1,7 +1,7 @@
 // The visible page as HTML.
 
 const Html = (() => {
-  const { visible } = Sight;
+  const { childrenOf, visible } = Sight;
   const { idOf, ignored, squeeze, text } = Leaves;
 
   const VOID_TAGS = new Set(["input", "img"]);
@@ -13,7 +13,7 @@ const Html = (() => {
   const escape = (string) => string.replace(/[&<>"]/g, (character) => ENTITIES[character]);
 
   const shows = (element) =>
-    !ignored(element) && (visible(element) || [...element.children].some(shows));
+    !ignored(element) && (visible(element) || childrenOf(element).some((node) => node instanceof Element && shows(node)));
 
   // A visible element as HTML, with its visible content. The ids in it are added to `shown`.
   const markup = (element, shown) => {
@@ -35,7 +35,7 @@ const Html = (() => {
   const content = (element, shown) => {
     if (element instanceof HTMLTextAreaElement) return escape(element.value);
     if (element instanceof HTMLOptionElement) return escape(squeeze(element.text));
-    const parts = [...element.childNodes].map((node) => {
+    const parts = childrenOf(element).map((node) => {
       if (node instanceof Element) { // a closed list has no boxes for its options
         return node instanceof HTMLOptionElement || shows(node) ? markup(node, shown) : "";
       }

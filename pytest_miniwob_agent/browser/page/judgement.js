@@ -145,6 +145,7 @@ const Judgement = (() => {
     }
     await queued();
     survey();
+    Style.dress(document);
     if (Visit.fault) throw new Fault(Visit.fault);
     if (Visit.seed === null) return;
     if (Visit.full) Clock.frame = FINE_FRAME;

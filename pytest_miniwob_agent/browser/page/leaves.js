@@ -3,7 +3,7 @@
 const Leaves = (() => {
   const { handed } = Visit;
   const { inCore } = Task;
-  const { extent, visible, reachable, place, target, focusedElement } = Sight;
+  const { childrenOf, parentOf, extent, visible, reachable, place, target, focusedElement } = Sight;
 
   // What core.js adds to a page, and its goal, which is read elsewhere.
   const IGNORED_IDS = new Set(["reward-display", "sync-task-cover", "click-canvas", "query"]);
@@ -46,7 +46,7 @@ const Leaves = (() => {
     } else if (element instanceof HTMLOptionElement) {
       value = element.selected;
     }
-    const [x, y] = place(element.getBoundingClientRect(), element.parentElement);
+    const [x, y] = place(element.getBoundingClientRect(), parentOf(element));
     return {
       id, tag, text: content, value, x, y, point: target(element),
       classes: squeeze(element.getAttribute("class") ?? ""),
@@ -65,7 +65,7 @@ const Leaves = (() => {
       return leaf(element, "");
     }
     if (element instanceof HTMLOptionElement) return leaf(element, squeeze(element.text));
-    const found = [...element.childNodes].flatMap((node) => {
+    const found = childrenOf(element).flatMap((node) => {
       if (node instanceof Element) return leaves(node);
       return node instanceof Text && node.data.trim() ? text(node, element) : [];
     });

@@ -2,7 +2,7 @@
 
 const Picture = (() => {
   const { nextFrame } = Clock;
-  const { visible, target } = Sight;
+  const { parentOf, hitAt, visible, target } = Sight;
   const { ids, byId, squeeze } = Leaves;
   const { channels } = Colours;
   const { sighted, inSight, covered } = States;
@@ -21,8 +21,8 @@ const Picture = (() => {
       && element.isConnected && visible(element)
       && target(element) && ![...element.querySelectorAll("*")].some((inner) => ids.has(inner)));
     const at = points.flatMap(([x, y]) => {
-      let hit = document.elementFromPoint(x, y);
-      while (hit && !ids.has(hit)) hit = hit.parentElement;
+      let hit = hitAt(x, y);
+      while (hit && !ids.has(hit)) hit = parentOf(hit);
       return hit ? [hit] : [];
     });
     return { seen: seen.map(box), at: at.map(box) };

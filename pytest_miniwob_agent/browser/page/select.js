@@ -1,7 +1,7 @@
 // Selecting text, with the mouse or in a field with keys.
 
 const Selecting = (() => {
-  const { owner, visible } = Sight;
+  const { within, hitAt, owner, visible } = Sight;
   const { byId } = Leaves;
   const { aim, quote } = Aim;
 
@@ -17,7 +17,7 @@ const Selecting = (() => {
     const nodes = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
     let node = root instanceof Text ? root : nodes.nextNode();
     for (; node; node = nodes.nextNode()) {
-      if (!visible(node.parentElement)) continue;
+      if (!visible(owner(node))) continue;
       [...node.data].reduce((offset, letter) => {
         if (letter.trim()) found.push({ node, offset, letter });
         return offset + letter.length;
@@ -64,7 +64,7 @@ const Selecting = (() => {
     const { start } = edges(found[first]);
     const { end } = edges(found[first + sought.length - 1]);
     for (const [x, y] of [start, [end[0] - 1, end[1]]]) {
-      if (!element.contains(document.elementFromPoint(x, y))) {
+      if (!within(element, hitAt(x, y))) {
         return `the text to be selected in the element with id=${id} is not all in sight`;
       }
     }

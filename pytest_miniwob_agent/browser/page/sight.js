@@ -1,8 +1,30 @@
 // Geometry of elements: which can be seen, where they are, and where a click lands on them.
 
 const Sight = (() => {
+  // The tree as it shows: open shadow trees are in their hosts, and contents in their slots.
+  const parentOf = (node) => node.assignedSlot ?? node.parentElement ?? node.parentNode?.host ?? null;
+  const childrenOf = (element) => {
+    if (element.shadowRoot) return [...element.shadowRoot.childNodes];
+    const given = element instanceof HTMLSlotElement ? element.assignedNodes() : [];
+    return [...(given.length ? given : element.childNodes)];
+  };
+  const within = (element, node) => {
+    for (let up = node; up; up = parentOf(up)) if (up === element) return true;
+    return false;
+  };
+
+  // The element at a point of the viewport.
+  const hitAt = (x, y) => {
+    let hit = document.elementFromPoint(x, y);
+    for (;;) {
+      const inner = hit?.shadowRoot?.elementFromPoint(x, y);
+      if (!inner || inner === hit) return hit;
+      hit = inner;
+    }
+  };
+
   // The element of a node, which is an element or a text in one.
-  const owner = (node) => node instanceof Text ? node.parentElement : node;
+  const owner = (node) => node instanceof Text ? node.parentElement ?? parentOf(node) : node;
 
   // The boxes of a node's lines, and the box around them.
   const ranged = (node) => {
@@ -17,7 +39,7 @@ const Sight = (() => {
   // pixels it has more than one each way, and no ancestor cuts it off by hiding what overflows.
   const reachable = (rect, parent) => {
     let { left, top, right, bottom } = rect;
-    for (let up = parent; up && up !== document.body; up = up.parentElement) {
+    for (let up = parent; up && up !== document.body; up = parentOf(up)) {
       const { overflowX, overflowY } = getComputedStyle(up);
       const box = up.getBoundingClientRect();
       if (overflowX === "hidden" || overflowX === "clip") {
@@ -48,7 +70,7 @@ const Sight = (() => {
     const checked = { opacityProperty: true, visibilityProperty: true };
     if (!owner(node).checkVisibility(checked)) return false;
     const rect = extent(node);
-    return reachable(rect, node.parentElement)
+    return reachable(rect, parentOf(node))
       && !(node instanceof Element && negligible(node, rect));
   };
 
@@ -56,7 +78,8 @@ const Sight = (() => {
   // the focus when the browser draws its next frame, which may be before or after a look at the
   // page; here it has lost it at once.
   const focusedElement = () => {
-    const element = document.activeElement;
+    let element = document.activeElement;
+    while (element?.shadowRoot?.activeElement) element = element.shadowRoot.activeElement;
     const kept = element && element !== document.body && !element.matches(":disabled")
       && element.checkVisibility({ visibilityProperty: true });
     return kept ? element : null;
@@ -66,7 +89,7 @@ const Sight = (() => {
   const place = (rect, parent) => {
     let x = rect.left + rect.width / 2 + scrollX;
     let y = rect.top + rect.height / 2 + scrollY;
-    for (let up = parent; up && up !== document.body; up = up.parentElement) {
+    for (let up = parent; up && up !== document.body; up = parentOf(up)) {
       x += up.scrollLeft;
       y += up.scrollTop;
     }
@@ -85,8 +108,7 @@ const Sight = (() => {
   // element is out of sight or covered.
   const target = (node) => {
     for (const [x, y] of samples(node)) {
-      const hit = document.elementFromPoint(x, y);
-      if (hit && owner(node).contains(hit)) return [x, y];
+      if (within(owner(node), hitAt(x, y))) return [x, y];
     }
     return null;
   };
@@ -94,6 +116,10 @@ const Sight = (() => {
   const inViewport = ([x, y]) => x >= 0 && y >= 0 && x < innerWidth && y < innerHeight;
 
   return {
+    parentOf,
+    childrenOf,
+    within,
+    hitAt,
     owner,
     ranged,
     extent,

@@ -1,7 +1,7 @@
 // What a person sees of an element's state: disabled, selected, covered, out of sight.
 
 const States = (() => {
-  const { owner, extent, samples, focusedElement } = Sight;
+  const { parentOf, within, hitAt, owner, extent, samples, focusedElement } = Sight;
   const { squeeze } = Leaves;
 
   const attribute = (around, name) => {
@@ -20,7 +20,7 @@ const States = (() => {
       [top, bottom] = [Math.max(top, box.top), Math.min(bottom, box.bottom)];
     };
     cut({ left: 0, top: 0, right: innerWidth, bottom: innerHeight });
-    for (let up = node.parentElement; up && up !== document.body; up = up.parentElement) {
+    for (let up = parentOf(node); up && up !== document.body; up = parentOf(up)) {
       const { overflowX, overflowY } = getComputedStyle(up);
       if (overflowX !== "visible" || overflowY !== "visible") cut(up.getBoundingClientRect());
     }
@@ -36,8 +36,8 @@ const States = (() => {
 
   // True if other elements lie over all of a node.
   const covered = (node) => samples(node).every(([x, y]) => {
-    const hit = document.elementFromPoint(x, y);
-    return hit && !owner(node).contains(hit) && !hit.contains(owner(node));
+    const hit = hitAt(x, y);
+    return hit && !within(owner(node), hit) && !within(hit, owner(node));
   });
 
   const states = (node, around) => {

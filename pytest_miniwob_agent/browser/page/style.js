@@ -1,7 +1,7 @@
 // The style of the page: one font for everything, nothing that moves by itself. `FONT` is a
 // TrueType file in Base64, empty where the browser finds the font by itself.
 
-(() => {
+const Style = (() => {
   const { FAMILY, FONT } = Constants;
 
   if (FONT) {
@@ -29,4 +29,28 @@ svg, svg * { text-rendering: auto !important; }
 /* Flight tasks: exactly as high as the viewport, so that all of the frame can be clicked. */
 iframe#wrap { position: fixed !important; inset: 0 !important; height: 100vh !important; }`);
   document.adoptedStyleSheets = [sheet];
+
+  // Shadow trees have styles of their own: `dress` gives ours to those that a parser has made.
+  const dress = (root) => {
+    for (const { shadowRoot } of root.querySelectorAll("*")) {
+      if (!shadowRoot) continue;
+      shadowRoot.adoptedStyleSheets = shadowRoot.adoptedStyleSheets.filter((one) => one !== sheet);
+      dress(shadowRoot);
+    }
+  };
+  if (Visit.own) {
+    const { attachShadow } = Element.prototype;
+    const sheets = Object.getOwnPropertyDescriptor(ShadowRoot.prototype, "adoptedStyleSheets");
+    Object.defineProperty(ShadowRoot.prototype, "adoptedStyleSheets", {
+      ...sheets,
+      set(value) { sheets.set.call(this, [...value, sheet]); },
+    });
+    Element.prototype.attachShadow = function (...options) {
+      const root = attachShadow.apply(this, options);
+      root.adoptedStyleSheets = [];
+      return root;
+    };
+  }
+
+  return { dress };
 })();

@@ -54,11 +54,6 @@ const Times = (() => {
       remark(`what is in the element <${name}> is not read, and does not go by the page's clock: `
         + source);
     }
-    for (const element of document.querySelectorAll("*")) {
-      if (element.shadowRoot) {
-        remark(`what is in the shadow tree of <${element.localName}> is not read`);
-      }
-    }
     if (document.querySelector("meta[http-equiv=refresh i]")) {
       remark("a meta element with a refresh leads on in real time; "
         + "a script with setTimeout does not");
