@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, quote
 
-from pytest_miniwob_agent.browser.har import ELSEWHERE, Entry, HarAnswers
+from pytest_miniwob_agent.browser.frozen.har import ELSEWHERE, Exchange, HarAnswers
 from pytest_miniwob_agent.core.errors import BrowserError
 from pytest_miniwob_agent.loopback import LoopbackServer
 from pytest_miniwob_agent.tasks.catalogue import page_path, pages_folder
@@ -133,7 +133,9 @@ class PageServer:
         start_response(status, [*headers.items(), ("Content-Length", str(len(body)))])
         return [] if is_head else [body]
 
-    def _recorded(self, environ: Mapping[str, Any], asked: str, path: Path | None) -> Entry | None:
+    def _recorded(
+        self, environ: Mapping[str, Any], asked: str, path: Path | None
+    ) -> Exchange | None:
         """Return the recorded answer to a request that no file answers."""
         if self.recorded is None or (path is not None and not _by_script(environ)):
             return None

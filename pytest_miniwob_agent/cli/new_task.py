@@ -39,22 +39,34 @@ def add(commands: Commands) -> None:
     parser.set_defaults(run=run)
 
 
-def run(options: Namespace) -> int:
-    """Write the page; a name that is not valid or taken is a `UsageError`."""
+def place_for(options: Namespace, name: str) -> Path:
+    """Return the file of a new page in the folder that is asked for.
+
+    Raises:
+        UsageError: the task's name is not valid, or taken.
+    """
     from pytest_miniwob_agent.core.errors import UsageError
-    from pytest_miniwob_agent.core.files import display_path, shown_from_here, write_atomically
+    from pytest_miniwob_agent.core.files import display_path
     from pytest_miniwob_agent.plugin.options.reading import pages_of_ini_file
-    from pytest_miniwob_agent.tasks.catalogue import DATA
     from pytest_miniwob_agent.tasks.pages import Catalogue, TaskPage, pages_in
 
     pages: Path = options.pages or next(iter(pages_of_ini_file()), Path(PAGES))
-    file = pages / f"{options.name}.html"
+    file = pages / name
     if file.exists():
         raise UsageError(f"{display_path(file)} exists: choose another name")
-    root = file.parent.resolve()
+    root = pages.resolve()
     has_pages = root.is_dir() and any(pages_in(root, root, root.name))
     Catalogue([root] if has_pages else []).add(TaskPage(options.name, root.name, file, root))
-    folder = shown_from_here(pages)
+    return file
+
+
+def run(options: Namespace) -> int:
+    """Write the page; a name that is not valid or taken is a `UsageError`."""
+    from pytest_miniwob_agent.core.files import shown_from_here, write_atomically
+    from pytest_miniwob_agent.tasks.catalogue import DATA
+
+    file = place_for(options, f"{options.name}.html")
+    folder = shown_from_here(file.parent)
     text = (DATA / "new-task.html").read_text(encoding="utf-8")
     write_atomically(file, text.replace("{name}", options.name).replace("{folder}", str(folder)))
     print(NEXT.format(file=shown_from_here(file), name=options.name, folder=folder), end="")

@@ -1,0 +1,76 @@
+"""`miniwob-agent freeze`: makes an own page of a real one."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from pathlib import Path
+
+from pytest_miniwob_agent.cli.arguments import Commands
+from pytest_miniwob_agent.cli.new_task import PAGES
+
+NEXT = """\
+{folder}: {files}{answers}
+
+write the task: {folder}/task.js has a goal and a reward to fill in
+look at it:     miniwob-agent open {name} --pages {pages}
+check it:       miniwob-agent certify {name} --pages {pages}
+use it:         @pytest.mark.miniwob("{name}")
+                with miniwob_pages = {pages} in the ini file
+"""
+
+
+def add(commands: Commands) -> None:
+    """Add the command's arguments."""
+    parser = commands.add_parser(
+        "freeze",
+        help="make an own page of a real one",
+        description="Copy a page with all that it loads into a folder, where it is a page of your "
+        "own: its scripts run by the frozen clock, its requests are answered from the recording, "
+        "and nothing else is reached. Goal and reward are yours to write.",
+        epilog="What only appears once somebody clicks must be recorded as well: use the page in "
+        "the window of --headed, or save a HAR file in the browser's developer tools while you use "
+        "it. WACZ archives, such as those of ArchiveWeb.page, need the extra `freeze`.",
+    )
+    parser.add_argument("source", metavar="SOURCE", help="an address, a HAR file or a WACZ archive")
+    parser.add_argument("name", metavar="NAME", help="the name of the task and of its folder")
+    parser.add_argument(
+        "--pages",
+        type=Path,
+        metavar="DIR",
+        help=f"the folder to write it into (default: miniwob_pages of the ini file, or {PAGES})",
+    )
+    parser.add_argument(
+        "--headed",
+        action="store_true",
+        help="of an address: open a window, and record what you do there until you press Enter",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: Namespace) -> int:
+    """Write the folder; a name that is not valid or taken is a `UsageError`."""
+    from pytest_miniwob_agent.browser.frozen.site import write_site
+    from pytest_miniwob_agent.browser.frozen.sources import read_source
+    from pytest_miniwob_agent.cli.new_task import place_for
+    from pytest_miniwob_agent.core.files import shown_from_here
+    from pytest_miniwob_agent.core.text import counted
+    from pytest_miniwob_agent.tasks.pages import INDEX
+
+    def wait() -> None:
+        input("Use the page in the window, then press Enter here: ")
+
+    file = place_for(options, f"{options.name}/{INDEX}")
+    page, exchanges = read_source(options.source, wait if options.headed else None)
+    found = write_site(file.parent, page, exchanges)
+    answers = counted(found.answers, "recorded answer") if found.answers else ""
+    print(
+        NEXT.format(
+            folder=shown_from_here(file.parent),
+            files=f"{counted(found.files, 'file')} of {page}",
+            answers=f", and {answers} in index.har" if answers else "",
+            name=options.name,
+            pages=shown_from_here(file.parent.parent),
+        ),
+        end="",
+    )
+    return 0
