@@ -1,18 +1,19 @@
-"""`miniwob-agent results` and `miniwob-agent report`: join what shards have written."""
+"""`miniwob-agent results` and `report`: join what shards have written, or send traces."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from pytest_miniwob_agent.cli.arguments import Commands
+from pytest_miniwob_agent.cli.arguments import Commands, add_pytest_args
 from pytest_miniwob_agent.core.text import counted
 
 
 def add(commands: Commands) -> None:
     """Add the arguments of both commands."""
+    steps = _add_noun(commands, "results", "join the results of shards, or send traces of items")
     results = _add_merge(
-        commands,
+        steps,
         "results",
         "Join the results files of all shards of a suite into the one that a run of all items "
         "would have written. A shard that is missing, given twice, or of another commit, items, "
@@ -22,8 +23,18 @@ def add(commands: Commands) -> None:
     judge = "miniwob-agent compare git:main results.jsonl --gate items"
     results.epilog = f"Then one gate judges them all:\n\n  {judge}"
     results.set_defaults(run=merge_results)
+    otel = steps.add_parser(
+        "otel",
+        help="send traces of recorded items by OpenTelemetry",
+        description="Replay items from their cassettes, and send a trace of each by OTLP over HTTP "
+        "to OTEL_EXPORTER_OTLP_ENDPOINT, as pytest --miniwob-otel does while a run goes on. "
+        "Durations are those of the replay. Nothing is written, and no model is called.",
+    )
+    add_pytest_args(otel)
+    otel.set_defaults(run=send_traces)
+    steps = _add_noun(commands, "report", "join the reports of shards")
     _add_merge(
-        commands,
+        steps,
         "report",
         "Join the HTML reports of all shards of a suite, with their pictures, into the one that a "
         "run of all items would have written. The shards are checked as by miniwob-agent results "
@@ -31,14 +42,26 @@ def add(commands: Commands) -> None:
     ).set_defaults(run=merge_report)
 
 
-def _add_merge(commands: Commands, noun: str, description: str) -> ArgumentParser:
-    text = f"join the {noun.removesuffix('s')}s of shards"
+def _add_noun(commands: Commands, noun: str, text: str) -> Commands:
     command = commands.add_parser(noun, help=text, description=f"{text.capitalize()}.")
-    steps = command.add_subparsers(required=True, metavar="STEP", dest="step")
+    steps: Commands = command.add_subparsers(required=True, metavar="STEP", dest="step")
+    return steps
+
+
+def _add_merge(steps: Commands, noun: str, description: str) -> ArgumentParser:
+    text = f"join the {noun.removesuffix('s')}s of shards"
     parser: ArgumentParser = steps.add_parser("merge", help=text, description=description)
     parser.add_argument("shards", nargs="+", metavar="PATH", help="what each shard wrote")
     parser.add_argument("-o", "--output", required=True, metavar="PATH", help="what to write")
     return parser
+
+
+def send_traces(options: Namespace) -> int:
+    """Send the traces of the items of a pytest run."""
+    from pytest_miniwob_agent.plugin.inner import trace
+
+    print(f"sent the traces of {counted(trace(options.pytest_args), 'item')}")
+    return 0
 
 
 def merge_results(options: Namespace) -> int:

@@ -1,7 +1,7 @@
 """Pytest inside a command: a run with one more plugin, and without its output.
 
-`replay` runs one item for `miniwob-agent show` and `play`; `collect` finds out what the items of a
-run use, for `cassettes` and `doctor`.
+`replay` runs one item for `miniwob-agent show` and `play`, `trace` many for `results otel`;
+`collect` finds out what the items of a run use, for `cassettes` and `doctor`.
 """
 
 from __future__ import annotations
@@ -86,8 +86,23 @@ def replay(
         raise UsageError(f"pytest can't run the item:\n{output}")
 
 
+class _Replay:
+    """Plugin of a run that only replays items."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_cmdline_main(self, config: pytest.Config) -> Generator[None, Any, Any]:
+        """Leave out what a run does besides running items, before plugins prepare for it."""
+        for name, value in _OTHERS.items():
+            if hasattr(config.option, name):
+                setattr(config.option, name, value)
+        for name in _LEFT_OUT:
+            setattr(config.option, f"miniwob_{name}", "")
+        config.option.miniwob_record = "none"
+        return (yield)
+
+
 @dataclass(eq=False)
-class _Player(Observer):
+class _Player(_Replay, Observer):
     """Plugin of a run that replays one item, and follows its episode; see `replay`."""
 
     case: str
@@ -100,17 +115,6 @@ class _Player(Observer):
     def __post_init__(self) -> None:
         self.wants_pictures = self.step is not None  # before each action, the pointer in place
         self._stdout = sys.stdout
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_cmdline_main(self, config: pytest.Config) -> Generator[None, Any, Any]:
-        """Leave out what a run does besides running an item, before plugins prepare for it."""
-        for name, value in _OTHERS.items():
-            if hasattr(config.option, name):
-                setattr(config.option, name, value)
-        for name in _LEFT_OUT:
-            setattr(config.option, f"miniwob_{name}", "")
-        config.option.miniwob_record = "none"
-        return (yield)
 
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self, config: pytest.Config) -> None:
@@ -192,6 +196,34 @@ class _Player(Observer):
                 self.failure = error
         if self.failure is not None:
             raise KeyboardInterrupt
+
+
+class _Tracing(_Replay):
+    """Plugin of a run that replays items for their traces; see `trace`."""
+
+    def __init__(self) -> None:
+        self.traced = 0
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_configure(self, config: pytest.Config) -> None:
+        config.option.miniwob_otel = True
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Count the items that came to an end."""
+        self.traced += getattr(report, "miniwob", None) is not None
+
+
+def trace(args: Sequence[str]) -> int:
+    """Replay the items of `pytest ARGS` and send their traces; return how many those are.
+
+    Raises:
+        UsageError: there is none, or pytest can't run them; the message has its output.
+    """
+    plugin = _Tracing()
+    output = _run(plugin, args)
+    if not plugin.traced:
+        raise UsageError(f"no item was replayed:\n{output}")
+    return plugin.traced
 
 
 class Collector:

@@ -237,15 +237,16 @@ class ItemRun:
         pictures = _Pictures(self._settings, page)
         observe = self._state.observe
         watcher = observe(page) if observe else Observer()
+        spans = self._spans(agent.name, name)
         result: dict[str, Any] = {}
         try:
             try:
-                episode = episode_of(llm, self._log, pictures, watcher)
+                episode = episode_of(llm, self._log, pictures, watcher, spans)
             except BrowserLost:
                 if self._recording is None:  # your own model can't be asked the same again
                     raise
                 self._recording.rewind()
-                episode = episode_of(llm, self._log, pictures, watcher)
+                episode = episode_of(llm, self._log, pictures, watcher, spans)
             if self._recording is not None:
                 self._recording.end_episode(limits)
                 if self._recording.live and not episode.calls:
@@ -263,12 +264,23 @@ class ItemRun:
             if pictures.wanted(result.get("status")):
                 self._retake(pictures, llm, episode_of)
             result |= {"pictures": tuple(pictures.taken), "pictures_note": pictures.note}
-            watcher.after_item(self._make_outcome(agent.name, name, limits, **result))
+            outcome = self._make_outcome(agent.name, name, limits, **result)
+            watcher.after_item(outcome)
+            spans.after_item(outcome)
 
     def fail_without_episode(self, error: BaseException) -> None:
         """Make the outcome of an item that failed before its episode, or that has none."""
-        setup = self.problem.setup
-        self._make_outcome(setup.agent, setup.model or "", self.problem.limits, **_failure(error))
+        agent, model = self.problem.setup.agent, self.problem.setup.model or ""
+        outcome = self._make_outcome(agent, model, self.problem.limits, **_failure(error))
+        self._spans(agent, model).after_item(outcome)
+
+    def _spans(self, agent: str, model: str) -> Observer:
+        """Return what makes the item's trace, or does nothing."""
+        if self._state.tracer is None:
+            return Observer()
+        from pytest_miniwob_agent.telemetry import Spans
+
+        return Spans(self._state.tracer, agent, model)
 
     def _make_outcome(self, agent: str, model: str, limits: Limits, **result: Any) -> Outcome:
         """Make the outcome without keys; its events were redacted as they happened."""

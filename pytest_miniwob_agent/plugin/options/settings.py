@@ -225,6 +225,12 @@ class Settings:
         choices=("off", "on", "retain-on-failure"),
         whole_run=True,
     )
+    otel: bool = option(
+        "send a trace of each item by OpenTelemetry, with spans for trials, model calls and "
+        "actions; OTEL_EXPORTER_OTLP_ENDPOINT says where to. Needs the extra `otel`",
+        ini_type=bool,
+        whole_run=True,
+    )
     browser: str | None = option(
         "the Chromium or Chrome to use (default: MINIWOB_BROWSER, or the first one found; "
         "chromium-headless-shell before the others, as it is faster)",

@@ -50,6 +50,11 @@ def start(config: pytest.Config) -> None:
             patch = pytest.MonkeyPatch()
             patch.setenv(KEY_VARIABLE, settings.key_variable)
             config.add_cleanup(patch.undo)
+        if settings.otel:
+            from pytest_miniwob_agent import telemetry
+
+            state.tracer = telemetry.open_tracer()
+            config.add_cleanup(telemetry.flush)
         asked_for = bool(config.getoption("miniwob_gate"))
         baseline = load_baseline(settings, gate_asked_for=asked_for)
         if isinstance(baseline, str):

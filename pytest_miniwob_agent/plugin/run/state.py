@@ -17,6 +17,8 @@ from pytest_miniwob_agent.plugin.items.setups import Setup
 from pytest_miniwob_agent.plugin.options.settings import Settings
 
 if TYPE_CHECKING:
+    from opentelemetry.trace import Tracer
+
     from pytest_miniwob_agent.results.file import Results
 
 _KEY = "miniwob_selection"
@@ -134,6 +136,7 @@ class State:
         no_baseline: why the run is compared with nothing though it names a baseline.
         observe: makes an observer of an item's episode, for `miniwob-agent show` and `play`.
         slowmo: with a window, milliseconds that each action takes longer, for `play`.
+        tracer: makes the traces of items, None for none.
         pages: the page of each task that was collected, by the task's name.
     """
 
@@ -144,6 +147,7 @@ class State:
     no_baseline: str = ""
     observe: Callable[[Page], Observer] | None = None
     slowmo: int | None = None
+    tracer: Tracer | None = None
     pages: dict[str, Path] = field(default_factory=dict)
 
     @cached_property

@@ -1,0 +1,224 @@
+"""Traces of items by OpenTelemetry (`--miniwob-otel`), with the names of its GenAI conventions.
+
+An item is a span `invoke_agent`, a trial a span below it, and below that each model call is a span
+`chat` and each action one `execute_tool`. The page's verdict is an event of the item's span. The
+attributes are those of version 1.44 of the semantic conventions
+(https://opentelemetry.io/docs/specs/semconv/gen-ai/); our own begin with `miniwob.`. No texts of
+prompts, completions or pages are sent.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import defaultdict
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.core.errors import UsageError
+from pytest_miniwob_agent.core.events import (
+    Acted,
+    Called,
+    Event,
+    Origin,
+    Reflected,
+    Remark,
+    TrialEnded,
+    TrialStarted,
+)
+from pytest_miniwob_agent.core.outcome import Outcome, Status
+from pytest_miniwob_agent.core.protocols import Observer
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import Span, Tracer
+
+PACKAGE = "pytest-miniwob-agent"
+
+SCHEMA = "https://opentelemetry.io/schemas/1.44.0"
+"""The version of the conventions."""
+
+
+def open_tracer() -> Tracer:
+    """Return the tracer of this process.
+
+    Where no provider of traces is set up, one is that sends them by OTLP over HTTP, to the address
+    in `OTEL_EXPORTER_OTLP_ENDPOINT` (by default http://localhost:4318).
+
+    Raises:
+        UsageError: the packages of the extra `otel` are missing.
+    """
+    try:
+        from opentelemetry import trace
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    except ImportError as error:
+        raise UsageError(
+            f"--miniwob-otel needs OpenTelemetry ({error}): pip install '{PACKAGE}[otel]'"
+        ) from None
+    if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
+        name = os.environ.get("OTEL_SERVICE_NAME", PACKAGE)
+        provider = TracerProvider(resource=Resource.create({"service.name": name}))
+        provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+        trace.set_tracer_provider(provider)
+    return trace.get_tracer(PACKAGE, version(PACKAGE), schema_url=SCHEMA)
+
+
+def flush() -> None:
+    """Send what has not been sent yet, before this process ends."""
+    from opentelemetry import trace
+
+    getattr(trace.get_tracer_provider(), "force_flush", lambda: None)()
+
+
+class Spans(Observer):
+    """Makes the spans of one item as it runs.
+
+    Args:
+        tracer: makes them.
+        agent, model: the names of the item's agent and model.
+    """
+
+    def __init__(self, tracer: Tracer, agent: str, model: str) -> None:
+        self._tracer = tracer
+        self._agent, self._model = agent, model
+        self._item: Span | None = None
+        self._trial: Span | None = None
+        self._asked: dict[tuple[str, int, int], list[int]] = defaultdict(list)
+        self._last = 0
+        """The time of the latest event, at which the next action begins."""
+
+    def before_episode(self, case: Case) -> None:
+        """Begin the item's span; one that begins again in a new browser ends."""
+        self._end()
+        self._last = time.time_ns()
+        self._item = self._tracer.start_span(
+            f"invoke_agent {self._agent}",
+            attributes={
+                "gen_ai.operation.name": "invoke_agent",
+                "gen_ai.provider.name": "openai",
+                "gen_ai.agent.name": self._agent,
+                "gen_ai.request.model": self._model,
+                "gen_ai.conversation.id": case.id,
+                "test.case.name": case.id,
+                "miniwob.task": case.task,
+                "miniwob.seed": case.seed,
+            },
+        )
+
+    def before_call(self, origin: Origin) -> None:
+        """Remember when a call begins."""
+        self._asked[origin.purpose, origin.trial, origin.step].append(time.time_ns())
+
+    def on_event(self, event: Event) -> None:
+        """Make the span of an event, or note it in that of the trial."""
+        match event:
+            case TrialStarted(trial=number):
+                self._end_trial()
+                self._trial = self._start(f"trial {number}", {"miniwob.trial": number})
+            case Called():
+                asked = self._asked[event.purpose, event.trial, event.step]
+                began = asked.pop(0) if asked else self._last
+                self._start(f"chat {self._model}", self._of_call(event), began, client=True).end()
+            case Acted(action=action, transition=transition):
+                name = type(action).__name__
+                attributes: dict[str, Any] = {
+                    "gen_ai.operation.name": "execute_tool",
+                    "gen_ai.tool.name": name,
+                    "gen_ai.tool.type": "function",
+                    "miniwob.reward": transition.reward,
+                }
+                if transition.error:
+                    attributes["error.type"] = "not_possible"
+                self._start(f"execute_tool {name}", attributes, self._last).end()
+            case TrialEnded(ending=ending) if self._trial is not None:
+                self._trial.set_attribute("miniwob.ending", str(ending))
+            case Reflected() if self._trial is not None:
+                self._trial.add_event("miniwob.reflection")
+            case Remark(what=what) if self._trial is not None:
+                self._trial.add_event("miniwob.remark", {"miniwob.remark.kind": what})
+        self._last = time.time_ns()
+
+    def after_item(self, outcome: Outcome) -> None:
+        """End the item's span, with the page's verdict as an event."""
+        if self._item is None:  # it failed before its episode
+            self.before_episode(outcome.case)
+        item = self._item
+        assert item is not None
+        usage = outcome.replayed + outcome.recorded
+        item.set_attributes(
+            {
+                "gen_ai.usage.input_tokens": usage.prompt,
+                "gen_ai.usage.output_tokens": usage.completion,
+                "miniwob.calls.replayed": outcome.replayed.calls,
+                "miniwob.calls.recorded": outcome.recorded.calls,
+                "miniwob.outcome": str(outcome.status),
+                "test.case.result.status": "pass" if outcome.solved else "fail",
+            }
+        )
+        if outcome.episode is not None:
+            item.add_event(
+                "gen_ai.evaluation.result",
+                {
+                    "gen_ai.evaluation.name": "MiniWoB++ reward",
+                    "gen_ai.evaluation.score.value": outcome.episode.reward,
+                    "gen_ai.evaluation.score.label": str(outcome.status),
+                },
+            )
+        if outcome.status is Status.ERROR:
+            from opentelemetry.trace import StatusCode
+
+            item.set_attribute("error.type", outcome.error)
+            item.set_status(StatusCode.ERROR)
+        self._end()
+
+    def _start(
+        self,
+        name: str,
+        attributes: Mapping[str, Any],
+        began: int | None = None,
+        *,
+        client: bool = False,
+    ) -> Span:
+        """Start a span below that of the trial, or of the item."""
+        from opentelemetry.trace import SpanKind, set_span_in_context
+
+        above = self._item if name.startswith("trial ") else self._trial or self._item
+        return self._tracer.start_span(
+            name,
+            context=set_span_in_context(above) if above is not None else None,
+            kind=SpanKind.CLIENT if client else SpanKind.INTERNAL,
+            attributes=attributes,
+            start_time=began,
+        )
+
+    def _of_call(self, call: Called) -> dict[str, Any]:
+        said = call.completion
+        found = {
+            "gen_ai.operation.name": "chat",
+            "gen_ai.provider.name": "openai",
+            "gen_ai.request.model": self._model,
+            "gen_ai.response.model": said.model,
+            "gen_ai.response.finish_reasons": [said.finish_reason] if said.finish_reason else None,
+            "gen_ai.usage.input_tokens": said.prompt_tokens,
+            "gen_ai.usage.output_tokens": said.completion_tokens,
+            "gen_ai.usage.cache_read.input_tokens": said.cached_tokens or None,
+            "gen_ai.usage.cache_creation.input_tokens": said.written_tokens or None,
+            "miniwob.purpose": call.purpose,
+            "miniwob.step": call.step,
+        }
+        return {name: value for name, value in found.items() if value is not None}
+
+    def _end_trial(self) -> None:
+        if self._trial is not None:
+            self._trial.end()
+            self._trial = None
+
+    def _end(self) -> None:
+        self._end_trial()
+        if self._item is not None:
+            self._item.end()
+            self._item = None

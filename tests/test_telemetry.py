@@ -1,0 +1,148 @@
+"""Traces by OpenTelemetry: live, from a worker, and of recorded items, at a real OTLP receiver."""
+
+import gzip
+import http.server
+import sys
+import threading
+
+import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.semconv import schemas
+from opentelemetry.semconv._incubating.attributes import gen_ai_attributes, test_attributes
+
+from pytest_miniwob_agent import telemetry
+
+TRACE = (sys.executable, "-m", "pytest_miniwob_agent", "results", "otel", "--")
+
+CONVENTIONS = {
+    value
+    for module in (gen_ai_attributes, test_attributes)
+    for value in vars(module).values()
+    if isinstance(value, str)
+}
+
+
+class Collector:
+    """An OTLP receiver over HTTP, which keeps the spans that it gets."""
+
+    def __init__(self):
+        self.spans = []
+        self.scopes = []
+        self.service = ""
+        collector = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                if self.headers.get("Content-Encoding") == "gzip":
+                    body = gzip.decompress(body)
+                collector.take(ExportTraceServiceRequest.FromString(body))
+                self.send_response(200)
+                self.end_headers()
+
+            def log_message(self, *args):
+                pass
+
+        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
+
+    def take(self, request):
+        for resource in request.resource_spans:
+            self.service = dict(attributes(resource.resource))["service.name"]
+            for scope in resource.scope_spans:
+                self.scopes.append(scope.schema_url)
+                self.spans += scope.spans
+
+    def below(self, span):
+        """The spans below another, in the order of their beginning."""
+        found = [one for one in self.spans if one.parent_span_id == span.span_id]
+        return sorted(found, key=lambda one: one.start_time_unix_nano)
+
+    def close(self):
+        self._server.shutdown()
+        self._server.server_close()
+
+
+def attributes(described):
+    """The attributes of a span, event or resource."""
+    found = {}
+    for one in described.attributes:
+        value = getattr(one.value, one.value.WhichOneof("value"))
+        values = getattr(value, "values", None)
+        found[one.key] = [each.string_value for each in values] if values is not None else value
+    return found
+
+
+@pytest.fixture
+def collector(monkeypatch):
+    server = Collector()
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", server.url)
+    yield server
+    server.close()
+
+
+def test_an_item_is_a_trace_of_trials_calls_and_actions(record, collector):
+    run = record.runpytest_subprocess("--miniwob-otel", "-k", "click-menu-2", "-n1")
+    run.assert_outcomes(passed=2)
+    items = [span for span in collector.spans if not span.parent_span_id]
+    assert {span.name for span in items} == {"invoke_agent reflective"}
+    assert len({span.trace_id for span in items}) == 2
+    assert collector.service == "pytest-miniwob-agent"
+    assert set(collector.scopes) == {telemetry.SCHEMA}
+    item = next(span for span in items if attributes(span)["miniwob.seed"] == 1)
+    found = attributes(item)
+    assert found["gen_ai.operation.name"] == "invoke_agent"
+    assert found["test.case.name"] == "n-screen-n-step/click-menu-2/1"
+    assert (found["test.case.result.status"], found["miniwob.outcome"]) == ("pass", "solved")
+    [verdict] = item.events
+    assert verdict.name == "gen_ai.evaluation.result"
+    assert attributes(verdict)["gen_ai.evaluation.score.value"] == 1
+    [trial] = collector.below(item)
+    assert (trial.name, attributes(trial)["miniwob.ending"]) == ("trial 1", "correct")
+    parts = collector.below(trial)
+    calls = [attributes(span) for span in parts if span.name == "chat m"]
+    assert [call["miniwob.purpose"] for call in calls] == ["plan", "summarise", "plan"]
+    assert found["miniwob.calls.replayed"] == len(calls)
+    assert calls[0]["gen_ai.usage.input_tokens"] == 11
+    assert found["gen_ai.usage.input_tokens"] == 11 * len(calls)
+    assert [span.name for span in parts if "chat" not in span.name] == ["execute_tool Click"] * 2
+    for span in [item, trial, *parts]:
+        assert item.start_time_unix_nano <= span.start_time_unix_nano <= span.end_time_unix_nano
+        assert span.end_time_unix_nano <= item.end_time_unix_nano
+    names = {name for span in [*collector.spans, verdict] for name in attributes(span)}
+    assert {name for name in names if not name.startswith("miniwob.")} <= CONVENTIONS | {
+        "error.type"
+    }
+
+
+def test_an_item_without_a_cassette_is_a_trace_with_an_error(project, collector):
+    run = project.runpytest_subprocess("--miniwob-otel", "-k", "click-menu-2/1")
+    run.assert_outcomes(errors=1)
+    [item] = [span for span in collector.spans if not span.parent_span_id]
+    assert attributes(item)["error.type"]
+    assert item.status.code == item.status.STATUS_CODE_ERROR
+
+
+def test_recorded_items_are_traced_afterwards(record, collector):
+    run = record.run(*TRACE, "-k", "click-menu-2")
+    assert run.ret == 0
+    run.stdout.fnmatch_lines(["sent the traces of 2 items"])
+    assert len({span.trace_id for span in collector.spans}) == 2
+    run = record.run(*TRACE, "-k", "nothing")
+    assert run.ret == 2
+    run.stderr.fnmatch_lines(["*no item was replayed*"])
+
+
+def test_the_pinned_conventions_are_those_of_the_package():
+    assert telemetry.SCHEMA in {schema.value for schema in schemas.Schemas}
+    operations = {one.value for one in gen_ai_attributes.GenAiOperationNameValues}
+    assert operations >= {"invoke_agent", "chat", "execute_tool"}
+
+
+def test_without_the_extra_the_error_names_it(project, monkeypatch):
+    project.makepyfile(sitecustomize="import sys; sys.modules['opentelemetry'] = None")
+    monkeypatch.setenv("PYTHONPATH", str(project.path))
+    run = project.runpytest_subprocess("--miniwob-otel")
+    assert run.ret == pytest.ExitCode.USAGE_ERROR
+    run.stderr.fnmatch_lines(["*pip install 'pytest-miniwob-agent[[]otel[]]'*"])
