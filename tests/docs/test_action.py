@@ -1,0 +1,102 @@
+"""The files for other projects: the GitHub Action, whose scripts run here, and the Dockerfile."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from projects import INNER_RUNS, ROOT
+
+from pytest_miniwob_agent.plugin.options.settings import OPTIONS
+
+ACTION = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
+STEPS = {step["id"]: step for step in ACTION["runs"]["steps"] if "id" in step}
+
+GH = """#!/usr/bin/env python3
+import json, sys
+with open("gh.jsonl", "a") as file:
+    print(json.dumps(sys.argv[1:]), file=file)
+if "--paginate" in sys.argv:
+    print(open("known").read(), end="")
+"""
+
+
+@pytest.fixture
+def step(record):
+    """Run the script of a step of the action, with the inputs' defaults and these variables."""
+    folder = record.path
+    (folder / "bin").mkdir()
+    (folder / "bin/gh").write_text(GH)
+    (folder / "bin/gh").chmod(0o755)
+    (folder / "known").write_text("")
+    programs = f"{folder / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+
+    def step(name, **variables):
+        given = {
+            key: ACTION["inputs"].get(key.lower(), {}).get("default", "")
+            for key in STEPS[name]["env"]
+        }
+        env = {**os.environ, "PATH": programs, "PYTEST_ADDOPTS": INNER_RUNS, **given, **variables}
+        run = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", STEPS[name]["run"]]
+        return subprocess.run(run, cwd=folder, env=env, capture_output=True, text=True, check=False)
+
+    step.folder = folder
+    return step
+
+
+def git(folder, *words):
+    who = ["-c", "user.name=a", "-c", "user.email=a@b.c"]
+    subprocess.run(["git", *who, *words], cwd=folder, check=True, capture_output=True)
+
+
+def test_it_replays_judges_and_comments_once(step):
+    folder = step.folder
+    options = {"ARGS": "-k click-menu-2", "BASELINE": ""}
+    assert step("replay", **options).returncode == 0
+    git(folder, "init", "-b", "main")
+    git(folder, "add", "results.jsonl")
+    git(folder, "commit", "-m", "Keep results")
+    run = step("replay", **options | {"BASELINE": "git:main"})
+    assert (run.returncode, "gate items: passed" in run.stdout) == (0, True), run.stdout
+    assert (folder / "miniwob-report/index.html").exists()
+    comment = {"BASELINE": "git:main", "NUMBER": "7", "GITHUB_REPOSITORY": "me/mine"}
+    assert step("comment", **comment).returncode == 0
+    (folder / "known").write_text("42\n43\n")
+    assert step("comment", **comment).returncode == 0
+    calls = [json.loads(line) for line in (folder / "gh.jsonl").read_text().splitlines()]
+    assert [call[2] for call in calls if "--method" in call] == ["POST", "PATCH"]
+    assert calls[1][3] == "repos/me/mine/issues/7/comments"
+    assert calls[3][3] == "repos/me/mine/issues/comments/42"
+    body = calls[1][-1]
+    assert body.startswith("body=<!-- pytest-miniwob-agent -->\n")
+    assert "prompt 66 -> 66" in body
+
+
+def test_a_regression_fails_the_job_and_an_incomplete_run_is_what_is_commented(step):
+    folder = step.folder
+    step("replay", ARGS="-k click-menu-2", BASELINE="")
+    shutil.copy(folder / "results.jsonl", folder / "base.jsonl")
+    next(folder.glob("cassettes/*/*/click-menu-2/1.yaml")).unlink()
+    run = step("replay", ARGS="-k click-menu-2", BASELINE="base.jsonl")
+    assert run.returncode == 1
+    step("comment", BASELINE="base.jsonl", NUMBER="7", GITHUB_REPOSITORY="me/mine")
+    body = json.loads((folder / "gh.jsonl").read_text().splitlines()[-1])[-1]
+    assert "error after: 1" in body
+
+
+def test_the_files_name_options_and_packages_that_there_are():
+    text = (ROOT / "action.yml").read_text("utf-8")
+    assert set(re.findall(r"--miniwob-[a-z]+", text)) <= {option.name for option in OPTIONS}
+    used = set(re.findall(r"inputs\.([a-z-]+)", text))
+    assert used == set(ACTION["inputs"])
+    dockerfile = (ROOT / "Dockerfile").read_text("utf-8")
+    assert "chromium-driver" in dockerfile
+    copied = [line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines()[1:]]
+    assert all((ROOT / name).exists() for name in copied)
+    included = re.findall(r"\((docs/[\w-]+\.md)\)", (ROOT / "llms.txt").read_text("utf-8"))
+    assert {path for path in included if not (ROOT / path).exists()} == set()
