@@ -5,7 +5,7 @@ import re
 import pytest
 from own_pages import Pages, click, texts
 
-from pytest_miniwob_agent.core.actions import Drag, Enter, Wait
+from pytest_miniwob_agent.core.actions import Click, Drag, Enter, Wait
 from pytest_miniwob_agent.core.errors import PageError
 
 pytestmark = pytest.mark.integration
@@ -485,3 +485,92 @@ def test_open_shadow_trees_and_slots_are_read_and_used(pages, full):
     [id_] = [element.id for element in after.elements if element.text == "Send"]
     assert f'<button data-ref="{id_}">Send</button>' in env.html()
     assert list(env.remarks()) == []
+
+
+FRAME = """
+    <!DOCTYPE html><body style="height: 900px">
+    <p id="time">?</p><p id="chance">?</p><p id="asked">?</p>
+    <button style="margin: 40px" onclick="press()">Press</button>
+    <div style="height: 500px"></div>
+    <label>Note <input id="note"></label>
+    <script>
+      setTimeout(() => { time.textContent = new Date().getFullYear(); }, 900);
+      chance.textContent = Math.random().toFixed(4);
+      const press = () => {
+        parent.pressed++;
+        time.textContent = "pressed";
+      };
+      fetch("/api/word").then((answer) => answer.json())
+        .then((word) => { asked.textContent = word; });
+    </script>
+"""
+
+FRAMING = """
+    <!DOCTYPE html><body style="height: 1500px">
+    <p>Above</p>
+    <iframe src="/inner.html" width="300" height="150" style="margin: 30px; border: 5px solid">
+    </iframe>
+    <script>
+      var pressed = 0;
+      const task = {
+        goal: "Press.",
+        api: { "GET /api/word": ({ seed }) => `word ${seed}` },
+        reward: () => pressed && frames[0].document.getElementById("note").value === "Hi" ? 1 : 0,
+      };
+    </script>
+"""
+
+
+class TestFrames:
+    @pytest.fixture
+    def site(self, pages):
+        pages.write(site__index_html=FRAMING, site__inner_html=FRAME)
+        return pages.open("site", 4)
+
+    @pytest.mark.parametrize("full", [False, True])
+    def test_a_page_of_the_folder_is_read_and_used_where_it_shows(self, site, full):
+        seen = site.reset(full=full)
+        assert {"Above", "2020", "word 4", "Press"} <= set(texts(seen))
+        after = click(site, seen, "Press").observation
+        assert "pressed" in texts(after)
+        [field] = [element.id for element in after.elements if element.tag == "input_text"]
+        last = site.step(Enter("Hi", field))
+        assert last.solved
+        assert list(site.remarks()) == []
+
+    def test_ids_places_and_pictures_are_those_of_the_whole_page(self, site):
+        seen = site.reset()
+        ids = [element.id for element in seen.elements if element.id is not None]
+        assert len(ids) == len(set(ids))
+        [button] = [element for element in seen.elements if element.text == "Press"]
+        above = next(element for element in seen.elements if element.text == "Above")
+        assert button.x > 70
+        assert button.y > above.y + 100
+        shot = site.look(Click(button.id), marks=[button.id])
+        [(x, y)] = shot.points
+        assert shot.marked == (button.id,)
+        [(left, top, width, height)] = shot.boxes
+        assert left <= x < left + width
+        assert top <= y < top + height
+        html = site.html()
+        assert re.search(rf'<iframe[^>]*>\s*<body.*<button data-ref="{button.id}"', html, re.DOTALL)
+
+    def test_it_is_the_same_in_each_trial_and_goes_by_the_pages_clock(self, site):
+        first, second = texts(site.reset()), texts(site.reset())
+        assert first == second
+        assert re.search(r"0\.\d{4}", " ".join(first))
+
+    def test_a_frame_that_a_script_adds_is_waited_for(self, pages):
+        pages.write(inner_html="<!DOCTYPE html><body><p>Inside</p>")
+        env, seen = pages.show("""
+            <button onclick="add()">Add</button>
+            <script>
+              const add = () => {
+                const frame = document.createElement("iframe");
+                frame.src = "/inner.html";
+                document.body.append(frame);
+              };
+              const task = { goal: "Add.", reward: () => 0 };
+            </script>
+        """)
+        assert "Inside" in texts(click(env, seen, "Add").observation)

@@ -4,11 +4,12 @@ Each file is one object, such as `Clock`, with the objects that it needs named a
 at once where nothing needs it. `page_script` joins them into one function, so that the page sees
 nothing of them but `window.miniwobAgent`:
 
-- the page and its trial: `visit` (a page of your own, and what goes on from page to page), `task`
-  (how a page declares its task), `goal`, `judgement` (begin, judge, hand over), `leaving` (links)
-- determinism: `storage`, `clock`, `random`, `backend`, `requests` and
-  `times` (on your own pages), `dialogs`,
-  `clipboard`, `flights` (the frame of flight tasks), `style`, `settle` (until all is at rest)
+- the page and its trial: `visit` (a page of your own, and what goes on from page to page),
+  `frames` (pages of the same folder in it), `task` (how a page declares its task), `goal`,
+  `judgement` (begin, judge, hand over), `leaving` (links)
+- determinism: `storage`, `clock`, `random`, `backend`, `requests` and `times` (on your own pages),
+  `dialogs`, `clipboard`, `flights` (the frame of flight tasks), `style`, `settle` (until all is at
+  rest)
 - reading: `sight` (what can be seen and clicked, and where), `leaves` (the compact screen),
   `everything` (the full one) with `colours`, `drawing`, `states`, `facts`, `looks` and `changes`,
   `waiting` (for `Wait` and `Follow`), `html`
@@ -36,10 +37,10 @@ EPOCH_MS = 1_600_000_000_000
 """Start of the page's clock in every trial, in milliseconds since 1970."""
 
 FILES = (
-    "visit", "task", "storage", "clock", "random", "backend", "requests", "times", "dialogs",
-    "clipboard", "flights", "style", "settle", "sight", "leaves", "colours", "drawing", "states",
-    "facts", "looks", "everything", "changes", "waiting", "html", "goal", "judgement", "witness",
-    "leaving", "aim", "drags", "select", "choose", "pointer", "picture", "api",
+    "visit", "frames", "task", "storage", "clock", "random", "backend", "requests", "times",
+    "dialogs", "clipboard", "flights", "style", "settle", "sight", "leaves", "colours", "drawing",
+    "states", "facts", "looks", "everything", "changes", "waiting", "html", "goal", "judgement",
+    "witness", "leaving", "aim", "drags", "select", "choose", "pointer", "picture", "api",
 )  # fmt: skip
 """The files in the order in which they run, before the task's own scripts."""
 

@@ -2,11 +2,12 @@
 
 (() => {
   const { SETTLE } = Constants;
-  const { own } = Visit;
+  const { own, outer } = Visit;
+  const { agents } = Frames;
   const { Fault } = Task;
   const { nextFrame, pass, queued, restless } = Clock;
   const { FINE_FRAME, loaded, preload, settle, settleFinely, frames } = Settle;
-  const { leaves, focused } = Leaves;
+  const { byId, leaves, focused } = Leaves;
   const { everything } = Everything;
   const { takeChanges } = Changes;
   const { wait, follow } = Waiting;
@@ -36,6 +37,13 @@
     judge();
     const reward = () => Visit.verdict ?? WOB_RAW_REWARD_GLOBAL;
     return { goal: goalNow(), done: isOver(), reward: isOver() ? reward() : 0 };
+  };
+
+  // The document that has an element, or the first of several places in elements.
+  const agentFor = ([first]) => {
+    const id = Array.isArray(first) ? first[0]?.[0] : first;
+    const inner = typeof id === "number" && agents().find((agent) => agent.has(id));
+    return inner || page();
   };
 
   const read = () => ({
@@ -108,7 +116,17 @@
     view: (points, wanted) => Picture.view(page(), points, wanted),
     point,
     // Call one of the functions below in the document that shows the task.
-    ask: (name, ...values) => page()[name](...values),
+    ask: (name, ...values) => {
+      const agent = agentFor(values);
+      return agent === window.miniwobAgent || !agent.inside ? agent[name](...values)
+        : agent.ask(name, ...values);
+    },
+    // True if an element with this id is in this document, or in a frame of it.
+    has: (id) => byId.has(id) || agents().some((agent) => agent.has(id)),
+    // What documents in frames of your own pages have in common with this one.
+    inside: own || outer
+      ? { document, Frames, Clock, random: Math.random, Backend: outer?.Backend ?? Backend, Requests,
+        Sight, Leaves } : null,
     settle,
     settleFinely,
     wait,

@@ -3,20 +3,21 @@
 
 const Clock = (() => {
   const { EPOCH, SETTLE } = Constants;
-  const { own, handed, remark, shownError } = Visit;
+  const { own, outer, handed, remark, shownError } = Visit;
 
   const RealDate = Date;
   const realFrame = window.requestAnimationFrame.bind(window);
-  const began = handed?.now ?? EPOCH;
-  let now = began;
-  let nextTimer = 1;
-  const timers = new Map(); // id -> { at, id, run, every }
+  const began = outer?.Clock.began ?? handed?.now ?? EPOCH;
+  // Of this document and those in its frames; timers: id -> { at, id, run, every }
+  const common = outer?.Clock.common ?? { now: began, nextTimer: 1, timers: new Map(), frame: 100 };
+  const { timers } = common;
 
   const add = (callback, delay, every, args) => {
     const run = typeof callback === "function" ? () => callback(...args) : new Function(callback);
     const wait = Math.max(every ? 4 : 1, Math.ceil(Number(delay) || 0));
-    timers.set(nextTimer, { at: now + wait, id: nextTimer, run, every: every ? wait : 0 });
-    return nextTimer++;
+    const id = common.nextTimer++;
+    timers.set(id, { at: common.now + wait, id, run, every: every ? wait : 0 });
+    return id;
   };
   const remove = (id) => void timers.delete(id);
   window.setTimeout = (callback, delay, ...args) => add(callback, delay, false, args);
@@ -27,25 +28,25 @@ const Clock = (() => {
     add(() => callback({ didTimeout: false, timeRemaining: () => 50 }), 1, false, []);
   window.clearTimeout = window.clearInterval = remove;
   window.cancelAnimationFrame = window.cancelIdleCallback = remove;
-  performance.now = () => now - began;
+  performance.now = () => common.now - began;
   window.Date = new Proxy(RealDate, {
     construct: (target, args, newTarget) =>
-      Reflect.construct(target, args.length ? args : [now], newTarget),
-    apply: () => new RealDate(now).toString(),
-    get: (target, name) => (name === "now" ? () => now : target[name]),
+      Reflect.construct(target, args.length ? args : [common.now], newTarget),
+    apply: () => new RealDate(common.now).toString(),
+    get: (target, name) => (name === "now" ? () => common.now : target[name]),
   });
 
   // Let `duration` ms pass: run the timers that fall due, in order, each with its promises.
   const pass = async (duration) => {
-    const end = now + duration;
+    const end = common.now + duration;
     while (!Visit.leaving) {
       let next = null;
       for (const timer of timers.values()) {
         if (timer.at <= end && (!next || timer.at < next.at)) next = timer;
       }
       if (!next) break;
-      now = Math.max(now, next.at);
-      if (next.every) next.at = now + next.every;
+      common.now = Math.max(common.now, next.at);
+      if (next.every) next.at = common.now + next.every;
       else timers.delete(next.id);
       try {
         next.run();
@@ -55,18 +56,18 @@ const Clock = (() => {
       }
       await (own ? queued(1) : null);
     }
-    if (!Visit.leaving) now = end;
+    if (!Visit.leaving) common.now = end;
   };
 
   // True if the page moves or is about to: a timer is due within `SETTLE` ms. What recurs only
   // every quarter of a second or more, such as a clock, is not awaited.
   const restless = () => [...timers.values()].some(({ at, every }) =>
-    at <= now + SETTLE && every < 250);
+    at <= common.now + SETTLE && every < 250);
 
   // Let time pass until the page rests, for twice `SETTLE` ms at most.
   const rest = async () => {
-    const end = now + 2 * SETTLE;
-    while (now < end && restless() && !Visit.leaving) await pass(Clock.frame);
+    const end = common.now + 2 * SETTLE;
+    while (common.now < end && restless() && !Visit.leaving) await pass(Clock.frame);
   };
 
   // Wait in real time for the tasks that scripts have queued, and those that these queue, so many
@@ -95,7 +96,10 @@ const Clock = (() => {
     queued,
     rest,
     restless,
-    frame: 100, // ms; nobody watches an animation, so ten frames a second are enough
-    get now() { return now; },
+    common,
+    // ms; nobody watches an animation, so ten frames a second are enough
+    get frame() { return common.frame; },
+    set frame(duration) { common.frame = duration; },
+    get now() { return common.now; },
   };
 })();

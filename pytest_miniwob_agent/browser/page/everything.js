@@ -2,6 +2,8 @@
 // seen or used; each with what a person sees of it beyond its text (`details`).
 
 const Everything = (() => {
+  const { outer } = Visit;
+  const { agentOf } = Frames;
   const { childrenOf, parentOf, owner, extent, visible, place, target } = Sight;
   const { idOf, ignored, squeeze, described } = Leaves;
   const { channels } = Colours;
@@ -43,6 +45,8 @@ const Everything = (() => {
   // What shows in an element, or the element itself if nothing in it does.
   const gather = (element) => {
     if (ignored(element)) return [];
+    const inner = agentOf(element);
+    if (inner) return entry(element, "").map((one) => ({ ...one, inner }));
     const closed = element instanceof HTMLSelectElement && !element.multiple && element.size < 2;
     if (closed || element instanceof HTMLTextAreaElement) return entry(element, "");
     if (element instanceof HTMLOptionElement) return entry(element, squeeze(element.text));
@@ -94,7 +98,8 @@ const Everything = (() => {
   const everything = () => {
     const shown = gather(document.body).map((one) => ({ ...one, around: shells(one.node) }));
     const looks = telling(shown.map(look));
-    return wholePage().concat(shown.map(({ node, content, around }, at) => {
+    return (outer ? [] : wholePage()).concat(shown.flatMap(({ node, content, around, inner }, at) => {
+      if (inner) return inner.shown();
       const basis = node instanceof Text
         ? { id: idOf(node), tag: "text", text: content, point: target(node) }
         : described(node, content);

@@ -72,7 +72,7 @@ const Facts = (() => {
   // A point in the first part of a field that has parts: typing goes on from the part that was
   // clicked.
   const beginning = (field) => {
-    const { left, top, height } = field.getBoundingClientRect();
+    const { left, top, height } = extent(field);
     const point = [Math.ceil(left) + 8, Math.floor(top + height / 2)];
     return hitAt(...point) === field ? point : target(field);
   };

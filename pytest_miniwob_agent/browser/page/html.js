@@ -1,6 +1,7 @@
 // The visible page as HTML.
 
 const Html = (() => {
+  const { agentOf } = Frames;
   const { childrenOf, visible } = Sight;
   const { idOf, ignored, squeeze, text } = Leaves;
 
@@ -27,9 +28,12 @@ const Html = (() => {
     if (element.checked) attributes.push(["checked", ""]);
     if (element.selected) attributes.push(["selected", ""]);
     const tag = element.tagName.toLowerCase();
+    const inner = agentOf(element);
+    const [within, below] = inner?.markup() ?? ["", []];
+    shown.push(...below);
     const start = attributes.map(([name, value]) => ` ${name}="${escape(String(value))}"`).join("");
     if (VOID_TAGS.has(tag)) return `<${tag}${start}>`;
-    return `<${tag}${start}>${content(element, shown)}</${tag}>`;
+    return `<${tag}${start}>${inner ? within : content(element, shown)}</${tag}>`;
   };
 
   const content = (element, shown) => {

@@ -1,7 +1,8 @@
 // The visible leaves of the page, with the ids by which actions name them.
 
 const Leaves = (() => {
-  const { handed } = Visit;
+  const { handed, outer } = Visit;
+  const { agentOf } = Frames;
   const { inCore } = Task;
   const { childrenOf, parentOf, extent, visible, reachable, place, target, focusedElement } = Sight;
 
@@ -10,12 +11,12 @@ const Leaves = (() => {
   const IGNORED_TAGS = new Set(["script", "style", "br", "hr", "template", "defs", "title", "wbr"]);
   const ids = new WeakMap(); // element -> id
   const byId = new Map(); // id -> element
-  let nextId = handed?.nextId ?? 1;
+  const counter = outer?.Leaves.counter ?? { next: handed?.nextId ?? 1 };
 
   const idOf = (element) => {
     if (!ids.has(element)) {
-      ids.set(element, nextId);
-      byId.set(nextId++, element);
+      ids.set(element, counter.next);
+      byId.set(counter.next++, element);
     }
     return ids.get(element);
   };
@@ -46,7 +47,7 @@ const Leaves = (() => {
     } else if (element instanceof HTMLOptionElement) {
       value = element.selected;
     }
-    const [x, y] = place(element.getBoundingClientRect(), parentOf(element));
+    const [x, y] = place(extent(element), parentOf(element));
     return {
       id, tag, text: content, value, x, y, point: target(element),
       classes: squeeze(element.getAttribute("class") ?? ""),
@@ -60,6 +61,8 @@ const Leaves = (() => {
   // with hidden elements only is not a leaf, unless it can be used.
   const leaves = (element) => {
     if (ignored(element)) return [];
+    const inner = agentOf(element);
+    if (inner) return visible(element) ? inner.leaves() : [];
     if (element instanceof HTMLTextAreaElement) return leaf(element, "");
     if (element instanceof HTMLSelectElement && !element.multiple && element.size < 2) {
       return leaf(element, "");
@@ -82,6 +85,8 @@ const Leaves = (() => {
     const field = "input:not([type=button], [type=submit], [type=reset], [type=image], "
       + "[type=checkbox], [type=radio]), textarea, select";
     const element = focusedElement();
+    const inner = agentOf(element);
+    if (inner) return inner.focused();
     return element?.matches(field) ? ids.get(element) ?? null : null;
   };
 
@@ -96,6 +101,7 @@ const Leaves = (() => {
     described,
     leaves,
     focused,
-    get nextId() { return nextId; },
+    counter,
+    get nextId() { return counter.next; },
   };
 })();

@@ -2,7 +2,8 @@
 
 const Picture = (() => {
   const { nextFrame } = Clock;
-  const { parentOf, hitAt, visible, target } = Sight;
+  const { agentOf, agents } = Frames;
+  const { parentOf, hitAt, extent, visible, target } = Sight;
   const { ids, byId, squeeze } = Leaves;
   const { channels } = Colours;
   const { sighted, inSight, covered } = States;
@@ -13,7 +14,7 @@ const Picture = (() => {
   // height.
   const boxes = (points) => {
     const box = (element) => {
-      const { left, top, right, bottom } = element.getBoundingClientRect();
+      const { left, top, right, bottom } = extent(element);
       const [x, y] = [Math.floor(left), Math.floor(top)];
       return [x, y, Math.ceil(right) - x, Math.ceil(bottom) - y];
     };
@@ -22,10 +23,12 @@ const Picture = (() => {
       && target(element) && ![...element.querySelectorAll("*")].some((inner) => ids.has(inner)));
     const at = points.flatMap(([x, y]) => {
       let hit = hitAt(x, y);
+      const inner = agentOf(hit);
+      if (inner) return inner.boxes([[x, y]]).at;
       while (hit && !ids.has(hit)) hit = parentOf(hit);
-      return hit ? [hit] : [];
+      return hit ? [box(hit)] : [];
     });
-    return { seen: seen.map(box), at: at.map(box) };
+    return { seen: [...seen.map(box), ...agents().flatMap((inner) => inner.boxes([]).seen)], at };
   };
 
   // True for an element that shows nothing, such as the edge by which a dialog is resized.
@@ -59,9 +62,13 @@ const Picture = (() => {
       return Array.from({ length: 20 }, () => words.nextNode())
         .filter((word) => word?.data.trim());
     };
-    const shown = gather(document.body).filter(({ box }) => !box).flatMap(texts)
+    const shown = gather(document.body).filter(({ box, inner }) => !box && !inner).flatMap(texts)
       .filter(inSight).map(sighted).map(whole);
-    return { marks, shown };
+    const below = agents().map((inner) => inner.sights(wanted));
+    return {
+      marks: [...marks, ...below.flatMap((one) => one.marks)],
+      shown: [...shown, ...below.flatMap((one) => one.shown)],
+    };
   };
 
   // The size of a picture, which shows the task's area and all elements beyond it, the boxes of the

@@ -2,19 +2,20 @@
 // your own pages, which need no `core.js`, it gets the seed too.
 
 const Random = (() => {
-  const { own, handed } = Visit;
+  const { own, outer, handed } = Visit;
 
   let state = handed?.random ?? 1;
   Math.random = () => {
     state = (state * 48271) % 2147483647;
     return state / 2147483647;
   };
+  if (outer) Math.random = outer.random;
   const seedRandom = (seed) => {
     state = 1 + (Math.imul(seed + 1, 2654435761) >>> 0) % 2147483646;
     for (let count = 0; count < 3; count++) Math.random();
   };
 
-  if (own) {
+  if (own || outer) {
     const bytesOf = ({ buffer, byteOffset, byteLength }) =>
       new Uint8Array(buffer, byteOffset, byteLength);
     crypto.getRandomValues = (array) => {

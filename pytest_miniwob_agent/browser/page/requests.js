@@ -1,19 +1,17 @@
 // Requests of scripts on your own pages, which are answered in the order in which they were made.
 
 const Requests = (() => {
-  const { own, remark } = Visit;
+  const { own, outer, remark } = Visit;
   const { nextFrame, queued } = Clock;
-  const { begun, routed, waits, answer } = Backend;
+  const { begun, routed, waits, answer } = outer?.Backend ?? Backend;
 
   const { send: plainSend } = XMLHttpRequest.prototype; // for our own requests
-  // `count` is the number of requests; `answered` waits for those that are under way.
-  let count = 0;
-  let open = 0;
-  let waiting = [];
+  // `count` is the number of requests, `open` of those that are under way; `answered` waits for these.
+  const line = outer?.Requests.line ?? { count: 0, open: 0, waiting: [], last: Promise.resolve() };
   const over = () => {
-    if (--open === 0) waiting.splice(0).forEach((resolve) => resolve());
+    if (--line.open === 0) line.waiting.splice(0).forEach((resolve) => resolve());
   };
-  const answered = () => open ? new Promise((resolve) => waiting.push(resolve)) : null;
+  const answered = () => line.open ? new Promise((resolve) => line.waiting.push(resolve)) : null;
   const plainFetch = window.fetch;
   const { open: plainOpen, setRequestHeader: plainHeader, abort: plainAbort } =
     XMLHttpRequest.prototype;
@@ -37,14 +35,13 @@ const Requests = (() => {
       { url: { value: url }, redirected: { value: redirected } });
   };
 
-  if (own) {
-    let last = Promise.resolve();
+  if (own || outer) {
     // Have a request answered after those before it.
     const inTurn = (reply) => {
-      count++;
-      open++;
-      const response = last.then(reply);
-      last = response.then(over, over);
+      line.count++;
+      line.open++;
+      const response = line.last.then(reply);
+      line.last = response.then(over, over);
       return response;
     };
     const asking = (method, address, reply) =>
@@ -95,20 +92,20 @@ const Requests = (() => {
     };
     XMLHttpRequest.prototype.send = function (body) {
       if (!asked.has(this)) return void plainSend.call(this, body); // an error: it is not open
-      count++;
+      line.count++;
       const first = !sent.has(this);
       const { method, url, headers, rest: [inBackground = true] } = asked.get(this);
       const bodyless = /^(GET|HEAD)$/i.test(method);
       const request = new Request(url, { method, headers, body: bodyless ? null : body });
       if (first) {
-        open++;
+        line.open++;
         sent.add(this);
         this.addEventListener("loadend", () => end(this), { once: true });
       }
       if (routed(method, url) && inBackground) {
         if (!waits(method, url)) return void sendAnswer(this, request);
         over(); // until the trial begins
-        return void begun.then(() => open++).then(() => sendAnswer(this, request));
+        return void begun.then(() => line.open++).then(() => sendAnswer(this, request));
       }
       if (routed(method, url)) remark(`the task can't answer a synchronous request: ${method} ${url}`);
       else answer(request); // to note it
@@ -137,8 +134,8 @@ const Requests = (() => {
         await nextFrame();
       }
       await queued();
-    } while ((open || files() > known) && !Visit.leaving);
+    } while ((line.open || files() > known) && !Visit.leaving);
   };
 
-  return { plainSend, quiet, get count() { return count; } };
+  return { line, plainSend, quiet, get count() { return line.count; } };
 })();

@@ -1,6 +1,7 @@
 // Selecting text, with the mouse or in a field with keys.
 
 const Selecting = (() => {
+  const { moved } = Frames;
   const { within, hitAt, owner, visible } = Sight;
   const { byId } = Leaves;
   const { aim, quote } = Aim;
@@ -30,7 +31,8 @@ const Selecting = (() => {
     const range = document.createRange();
     range.setStart(node, offset);
     range.setEnd(node, offset + letter.length);
-    const { left, right, top, height } = range.getClientRects()[0] ?? range.getBoundingClientRect();
+    const { left, right, top, height } =
+      moved(range.getClientRects()[0] ?? range.getBoundingClientRect());
     const y = Math.floor(top + height / 2);
     return { start: [Math.ceil(left), y], end: [Math.floor(right), y] };
   };

@@ -6,10 +6,12 @@ const Settle = (() => {
   const { own } = Visit;
   const { nextFrame, pass, rest, restless } = Clock;
   const { quiet } = Requests;
+  const { agents, arrived, offset } = Frames;
 
   // All images, for which a page waits in real time.
   const images = [];
-  const drawn = () => Promise.all([...document.images, ...images].map((image) => image.complete
+  const shown = () => [document, ...agents().map((agent) => agent.inside.document)];
+  const drawn = () => Promise.all([...shown().flatMap((one) => [...one.images]), ...images].map((image) => image.complete
     || (image.loading === "lazy" && own)
     || new Promise((resolve) => {
       image.addEventListener("load", resolve);
@@ -17,6 +19,7 @@ const Settle = (() => {
     })));
   const loaded = async () => {
     if (own) await quiet();
+    await arrived();
     await drawn();
   };
 
@@ -39,7 +42,8 @@ const Settle = (() => {
   // Wait for the next frame, a matter of real time, where the layout has changed under a pointer at
   // rest: the browser notifies the page with that frame.
   window.addEventListener("mousemove", (event) => {
-    Settle.pointer = [event.clientX, event.clientY];
+    const [x, y] = offset();
+    Settle.pointer = [event.clientX + x, event.clientY + y];
   }, true);
   const hover = async () => {
     if (!Settle.pointer) return;

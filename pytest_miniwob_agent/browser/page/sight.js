@@ -1,6 +1,9 @@
 // Geometry of elements: which can be seen, where they are, and where a click lands on them.
 
 const Sight = (() => {
+  const { outer } = Visit;
+  const { offset, scrolled, moved, viewport } = Frames;
+
   // The tree as it shows: open shadow trees are in their hosts, and contents in their slots.
   const parentOf = (node) => node.assignedSlot ?? node.parentElement ?? node.parentNode?.host ?? null;
   const childrenOf = (element) => {
@@ -15,9 +18,12 @@ const Sight = (() => {
 
   // The element at a point of the viewport.
   const hitAt = (x, y) => {
-    let hit = document.elementFromPoint(x, y);
+    if (outer && outer.Sight.hitAt(x, y) !== frameElement) return null;
+    const [left, top] = offset();
+    const point = [x - left, y - top];
+    let hit = document.elementFromPoint(...point);
     for (;;) {
-      const inner = hit?.shadowRoot?.elementFromPoint(x, y);
+      const inner = hit?.shadowRoot?.elementFromPoint(...point);
       if (!inner || inner === hit) return hit;
       hit = inner;
     }
@@ -33,7 +39,7 @@ const Sight = (() => {
     range.selectNodeContents(node);
     return range;
   };
-  const extent = (node) => ranged(node).getBoundingClientRect();
+  const extent = (node) => moved(ranged(node).getBoundingClientRect());
 
   // True if a person could bring a box inside `parent` into sight by scrolling alone: in whole
   // pixels it has more than one each way, and no ancestor cuts it off by hiding what overflows.
@@ -41,7 +47,7 @@ const Sight = (() => {
     let { left, top, right, bottom } = rect;
     for (let up = parent; up && up !== document.body; up = parentOf(up)) {
       const { overflowX, overflowY } = getComputedStyle(up);
-      const box = up.getBoundingClientRect();
+      const box = extent(up);
       if (overflowX === "hidden" || overflowX === "clip") {
         [left, right] = [Math.max(left, box.left), Math.min(right, box.right)];
       } else if (overflowX !== "visible") {
@@ -54,7 +60,7 @@ const Sight = (() => {
       }
     }
     return Math.round(right - left) > 1 && Math.round(bottom - top) > 1
-      && right + scrollX > 0 && bottom + scrollY > 0;
+      && right + scrolled()[0] > 0 && bottom + scrolled()[1] > 0;
   };
 
   // A box of two pixels at most: how many of them shrunk text gets differs from browser to browser.
@@ -87,8 +93,9 @@ const Sight = (() => {
 
   // The middle of a box inside `parent` when nothing is scrolled.
   const place = (rect, parent) => {
-    let x = rect.left + rect.width / 2 + scrollX;
-    let y = rect.top + rect.height / 2 + scrollY;
+    let [x, y] = scrolled();
+    x += rect.left + rect.width / 2;
+    y += rect.top + rect.height / 2;
     for (let up = parent; up && up !== document.body; up = parentOf(up)) {
       x += up.scrollLeft;
       y += up.scrollTop;
@@ -98,7 +105,8 @@ const Sight = (() => {
 
   // Points in a node: its middle, then others.
   const samples = (node) => {
-    const rect = ranged(node).getClientRects()[0] ?? extent(node);
+    const [line] = ranged(node).getClientRects();
+    const rect = line ? moved(line) : extent(node);
     return [[0.5, 0.5], [0.5, 0.25], [0.5, 0.75], [0.25, 0.5], [0.75, 0.5],
       [0.25, 0.25], [0.75, 0.25], [0.25, 0.75], [0.75, 0.75]].map(([fx, fy]) =>
       [Math.floor(rect.left + rect.width * fx), Math.floor(rect.top + rect.height * fy)]);
@@ -113,7 +121,10 @@ const Sight = (() => {
     return null;
   };
 
-  const inViewport = ([x, y]) => x >= 0 && y >= 0 && x < innerWidth && y < innerHeight;
+  const inViewport = ([x, y]) => {
+    const { left, top, right, bottom } = viewport();
+    return x >= left && y >= top && x < right && y < bottom;
+  };
 
   return {
     parentOf,

@@ -19,10 +19,10 @@ const States = (() => {
       [left, right] = [Math.max(left, box.left), Math.min(right, box.right)];
       [top, bottom] = [Math.max(top, box.top), Math.min(bottom, box.bottom)];
     };
-    cut({ left: 0, top: 0, right: innerWidth, bottom: innerHeight });
+    cut(Frames.viewport());
     for (let up = parentOf(node); up && up !== document.body; up = parentOf(up)) {
       const { overflowX, overflowY } = getComputedStyle(up);
-      if (overflowX !== "visible" || overflowY !== "visible") cut(up.getBoundingClientRect());
+      if (overflowX !== "visible" || overflowY !== "visible") cut(extent(up));
     }
     return { left, top, right, bottom };
   };

@@ -38,7 +38,7 @@ iframe#wrap { position: fixed !important; inset: 0 !important; height: 100vh !im
       dress(shadowRoot);
     }
   };
-  if (Visit.own) {
+  if (Visit.own || Visit.outer) {
     const { attachShadow } = Element.prototype;
     const sheets = Object.getOwnPropertyDescriptor(ShadowRoot.prototype, "adoptedStyleSheets");
     Object.defineProperty(ShadowRoot.prototype, "adoptedStyleSheets", {

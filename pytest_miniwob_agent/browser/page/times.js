@@ -2,9 +2,9 @@
 // know what goes by real time.
 
 const Times = (() => {
-  const { own, remark } = Visit;
+  const { own, outer, remark } = Visit;
 
-  if (own) {
+  if (own || outer) {
     Object.defineProperty(performance, "timeOrigin", { value: Clock.began });
     Object.defineProperty(document, "lastModified", { value: "01/01/2020 00:00:00" });
     Object.defineProperty(Event.prototype, "timeStamp", { get: () => Clock.now - Clock.began });
@@ -49,6 +49,7 @@ const Times = (() => {
   // Remark what is on the page that is not read, or goes by real time.
   const survey = () => {
     for (const element of document.querySelectorAll("iframe, frame, object, embed, video, audio")) {
+      if (Frames.agentOf(element)) continue;
       const name = element.tagName.toLowerCase();
       const source = element.getAttribute("src") ?? element.getAttribute("data") ?? "";
       remark(`what is in the element <${name}> is not read, and does not go by the page's clock: `

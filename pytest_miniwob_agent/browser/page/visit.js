@@ -5,6 +5,14 @@ const Visit = (() => {
   const { OWN_HOST } = Constants;
   const own = window === top && location.host === OWN_HOST;
 
+  // What the page around this one shares with it, where this is in a frame of your own page.
+  let outer = null;
+  try {
+    outer = window === top ? null : parent.miniwobAgent?.inside ?? null;
+  } catch {
+    // it is of another origin
+  }
+
   // What the page before in this trial has handed over; null on the first page of a trial.
   const HANDED = "miniwob-agent";
   let handed = null;
@@ -27,6 +35,7 @@ const Visit = (() => {
 
   return {
     own,
+    outer,
     HANDED,
     handed,
     remarks,
