@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
 from pytest_miniwob_agent.core.errors import UsageError
 
@@ -57,6 +57,7 @@ class Limits:
     """The most trials in an episode, actions in a trial, and model calls in an episode.
 
     There are no limits of time, so that an episode does not depend on the speed of the machine.
+    With `any_reward` a reward above 0 counts as the full one, as in BrowserGym's protocol.
 
     Raises:
         UsageError: a limit is below 1.
@@ -65,8 +66,9 @@ class Limits:
     trials: int = 5
     steps: int = 30
     calls: int = 500
+    any_reward: bool = field(default=False, metadata={"optional": True})
 
     def __post_init__(self) -> None:
-        for name, most in asdict(self).items():
-            if most < 1:
+        for name in ("trials", "steps", "calls"):
+            if (most := getattr(self, name)) < 1:
                 raise UsageError(f"{name} must be at least 1, not {most}")

@@ -96,8 +96,7 @@ class AgentEnv:
         with trace.keeping_errors():
             trace.take_picture(action)
             transition = self._page.step(action)
-        trace.act(action, transition)
-        return transition
+        return trace.act(action, transition)
 
     def html(self) -> str:
         """Return the visible page as HTML."""

@@ -254,10 +254,13 @@ def _sent(name: str, results: Iterable[Result]) -> str:
 
 
 def _limits(result: Result) -> list[str]:
-    """Describe limits: `5 trials, 30 steps, 500 calls`."""
+    """Describe limits: `5 trials, 30 steps, 500 calls`, and `any reward` if that counts."""
     names = ("trials", "steps", "calls")
     limits = result.limits
-    return [", ".join(counted(limits[name], name[:-1]) for name in names)] if limits else []
+    if not limits:
+        return []
+    counts = [counted(limits[name], name[:-1]) for name in names]
+    return [", ".join([*counts, *(["any reward"] if limits.get("any_reward") else [])])]
 
 
 def _sample_counts(results: Results) -> str:

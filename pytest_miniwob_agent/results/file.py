@@ -37,7 +37,8 @@ class Result:
     `repeat` counts the samples from 1, and `setup` is that of the `Case`. `params` are the
     parameters of every model call, `prompts` the digest of each prompt file. `sent` has digests of
     the system messages, tools and parameters that the calls had, and of the agent's source.
-    `limits` are the `trials`, the `steps` per trial and the `calls` that were allowed.
+    `limits` are the `trials`, the `steps` per trial and the `calls` that were allowed, and
+    `any_reward`.
     `response_models` and `system_fingerprints` name what answered, as in the responses, sorted and
     without repetition. `reason` is a short text, empty if the outcome is conclusive. `test` is the
     node id of the item's test, without the case. `solved_at` is the trial that got the full reward,

@@ -12,12 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from math import sqrt
 from pathlib import Path
 from typing import Any
 
 from pytest_miniwob_agent.results import statistics
 from pytest_miniwob_agent.results.file import Result, Results, Samples
 from pytest_miniwob_agent.tasks.catalogue import task_fact
+from pytest_miniwob_agent.tasks.problems import PROBLEM_LISTS
 
 TRIALS = (1, 3, 5)  # of which the paper has tables
 PAPER = "reflective-agent (PaLM 2 L)"  # its agent, as the published figures name it
@@ -35,6 +37,9 @@ FUNCTIONS = {
     "variable": "variable functions",
 }
 """The groups of WebWISE's tasks by the number of functions that a solution calls (its table 4)."""
+
+BROWSERGYM = PROBLEM_LISTS["browsergym"].limits
+"""The limits of BrowserGym's protocol."""
 
 NOT_CHOOSING = ("summarise", "ground", "reflect", "critique")
 """Purposes of calls that choose no actions; every other call counts as one of the planner."""
@@ -124,6 +129,7 @@ class Paper:
             self._functions(),
             *self._significance(),
             *self._planning(),
+            self._browsergym(),
         ]
         return [table for table in tables if table.rows]
 
@@ -170,6 +176,44 @@ class Paper:
             "6), the mean of the published rates by task, and the run's."
         )
         return Table("means", f"Means as printed, {group}", remark, rows)
+
+    def _browsergym(self) -> Table:
+        """The solved rate under BrowserGym's protocol; without rows for runs by another one."""
+        protocol = {"any_reward": True, **{name: BROWSERGYM[name] for name in ("trials", "steps")}}
+        runs = [dict(result.limits or {}) for result in self.conclusive]
+        rows: list[dict[str, Any]] = []
+        if runs and all(protocol.items() <= limits.items() for limits in runs):
+            times = PROBLEM_LISTS["browsergym"].read()
+            shares = {
+                (samples.results[0].task, samples.results[0].seed): float(_within(samples, 1))
+                for tasks in self.items.values()
+                for items in tasks.values()
+                for samples in items
+            }
+            found = [problem for problem in shares if problem in times]
+            for name, weights in (
+                ("this run, as scheduled", {problem: times[problem] for problem in found}),
+                ("this run, each problem once", dict.fromkeys(found, 1)),
+            ):
+                episodes = sum(weights.values())
+                if episodes:
+                    rate = sum(shares[one] * times_ for one, times_ in weights.items()) / episodes
+                    error = sqrt(rate * (1 - rate) / episodes)
+                    rows.append(
+                        {"system": name, "episodes": episodes, "solved": rate, "error": error}
+                    )
+        if rows:
+            for row in published("browsergym.csv"):
+                rate, error = float(row["rate"]) / 100, float(row["standard_error"]) / 100
+                system = f"GenericAgent, {row['system']}"
+                rows.append({"system": system, "episodes": 625, "solved": rate, "error": error})
+        remark = (
+            "Share of episodes with a reward above 0, one trial of 10 actions, and its standard "
+            "error, the root of p(1 - p)/n. Those of AgentLab's GenericAgent are from its "
+            "reproducibility journal (October and November 2024), with turns of one action, "
+            "pictures of 332 x 214 pixels, and a clock that runs."
+        )
+        return Table("browsergym", "BrowserGym's protocol", remark, rows)
 
     def _functions(self) -> Table:
         """WebWISE's tables 2 and 3; without rows for other agents."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from fnmatch import fnmatchcase
 
 from pytest_miniwob_agent.core.case import Case
@@ -11,17 +11,19 @@ from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.text import nearest
 from pytest_miniwob_agent.tasks.catalogue import CATEGORIES, OTHER, SUITES
 from pytest_miniwob_agent.tasks.pages import Catalogue
+from pytest_miniwob_agent.tasks.problems import PROBLEM_LISTS, ProblemList
 
 MOST_SEEDS = 1_000_000
 """The most seeds of one range."""
 
 
 def select_tasks(
-    selectors: Iterable[str], catalogue: Catalogue | None = None
+    selectors: Sequence[str], catalogue: Catalogue | None = None
 ) -> list[tuple[str, str]]:
     """Return the pairs of category and task that match a selector.
 
-    Selectors are names of suites, tasks and categories, and globs over the latter two.
+    Selectors are names of suites, tasks and categories, and globs over the latter two; of a list of
+    problems the tasks count.
 
     Raises:
         UsageError: a selector matches nothing; the message has the nearest names.
@@ -29,6 +31,11 @@ def select_tasks(
     catalogue = catalogue or Catalogue()
     known = {task: page.category for task, page in catalogue.pages.items()}
     categories = list(dict.fromkeys([*CATEGORIES, OTHER, *known.values()]))
+    listed = {
+        name: {task for task, _ in PROBLEM_LISTS[name].read()}
+        for name in PROBLEM_LISTS.keys() & set(selectors)
+    }
+    names = [*SUITES, *PROBLEM_LISTS]
     picked: dict[tuple[str, str], None] = {}
     for selector in selectors:
         matches = [
@@ -37,12 +44,13 @@ def select_tasks(
             if fnmatchcase(task, selector)
             or fnmatchcase(category, selector)
             or (selector in SUITES and SUITES[selector](task))
+            or task in listed.get(selector, ())
         ]
         if not matches:
             raise UsageError(
                 f"no task, category, suite or glob matches {selector!r}"
-                + nearest(selector, [*known, *categories, *SUITES])
-                + f"; categories are {', '.join(categories)}, suites {', '.join(SUITES)}"
+                + nearest(selector, [*known, *categories, *names])
+                + f"; categories are {', '.join(categories)}, suites {', '.join(names)}"
                 + ("" if catalogue.own_tasks else "; miniwob_pages names no pages of your own")
             )
         picked.update(dict.fromkeys(matches))
@@ -74,16 +82,59 @@ def parse_seeds(text: str) -> list[int]:
 
 
 def select_cases(
-    selectors: Iterable[str],
+    selectors: Sequence[str],
     seeds: Sequence[int],
     repeats: int = 1,
     catalogue: Catalogue | None = None,
 ) -> list[Case]:
-    """Return a case for every selected task, seed and repeat, in this order."""
-    return [
+    """Return a case for every selected task, seed and repeat, in this order.
+
+    Those of a list of problems, which has seeds of its own, come last.
+    """
+    plain = [selector for selector in selectors if selector not in PROBLEM_LISTS]
+    cases = [
         Case(task, category, seed, repeat)
-        for category, task in select_tasks(selectors, catalogue)
+        for category, task in select_tasks(plain, catalogue)
         for seed in seeds
+        for repeat in range(1, repeats + 1)
+    ]
+    for selector in selectors:
+        if selector in PROBLEM_LISTS:
+            cases += listed_cases(PROBLEM_LISTS[selector], repeats=repeats, catalogue=catalogue)
+    return cases
+
+
+def listed_cases(
+    problems: ProblemList,
+    seeds: Collection[int] | None = None,
+    repeats: int = 1,
+    catalogue: Catalogue | None = None,
+    selectors: Sequence[str] = (),
+) -> list[Case]:
+    """Return a case for every problem of a list and repeat, in its order, each problem once.
+
+    Args:
+        problems: the list.
+        seeds: leaves out problems with other seeds.
+        repeats: the number of samples of each problem.
+        catalogue: the tasks that there are.
+        selectors: leave out the problems of other tasks, if there are any.
+
+    Raises:
+        UsageError: the list can't be read, or names a task that there is not.
+    """
+    found = list(problems.read())
+    pages = (catalogue or Catalogue()).pages
+    for task in dict.fromkeys(task for task, _ in found):
+        if task not in pages:
+            select_tasks([task], catalogue)  # an error with the nearest names
+    if selectors:
+        picked = {task for _, task in select_tasks(selectors, catalogue)}
+        found = [problem for problem in found if problem[0] in picked]
+    return [
+        Case(task, pages[task].category, seed, repeat)
+        for task, seed in found
+        if not seeds or seed in seeds
         for repeat in range(1, repeats + 1)
     ]
 

@@ -70,7 +70,7 @@ def test_an_agent_of_browsergym_works_in_the_loop_of_the_page(modules):
                 return self.actions.pop(0), {}
         """
     )
-    [source] = examples("docs/from-browsergym.md")
+    source, _ = examples("docs/from-browsergym.md")
     namespace = {}
     exec(source, namespace)
     case = Case("click-test", "1-screen-1-step", 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -19,15 +19,17 @@ from pytest_miniwob_agent.plugin.options.option import parse_count
 from pytest_miniwob_agent.plugin.options.settings import BY_MARKER, SEEDS, Settings
 from pytest_miniwob_agent.plugin.run.state import STATE
 from pytest_miniwob_agent.tasks.pages import Catalogue, TaskPage
-from pytest_miniwob_agent.tasks.selectors import parse_seeds, select_cases
+from pytest_miniwob_agent.tasks.problems import PROBLEM_LISTS, ProblemList
+from pytest_miniwob_agent.tasks.selectors import listed_cases, parse_seeds, select_cases
 
 MARKER = (
-    "miniwob(*selectors, seeds=..., trials=..., steps=..., repeats=..., pages=..., agents=..., "
-    "models=...): run the test on every selected MiniWoB++ task (task names, categories, suites or "
-    "globs) at every seed, with each agent and model; the test asks for the fixture miniwob_episode"
+    "miniwob(*selectors, seeds=..., problems=..., trials=..., steps=..., repeats=..., reward=..., "
+    "pages=..., agents=..., models=...): run the test on every selected MiniWoB++ task (names, "
+    "categories, suites or globs) at every seed, with each agent and model; the test asks for the "
+    "fixture miniwob_episode"
 )
 
-KNOWN = (*BY_MARKER, "agents", "models")
+KNOWN = (*BY_MARKER, "problems", "reward", "agents", "models")
 """The arguments of the marker, besides its selectors."""
 
 
@@ -113,7 +115,7 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
     try:
         for marker in reversed(markers):
             catalogue = Catalogue(_page_folders(marker, settings, metafunc.definition.path))
-            cases = list(selected_cases(marker, settings, catalogue))
+            cases = list(selected_cases(marker, settings, catalogue, metafunc.definition.path))
             setups = setups_of(marker, metafunc.config, settings)
             state.selection.setups |= setups
             if "" in setups and (settings.agent not in BUILT_IN or settings.agent_params):
@@ -150,9 +152,12 @@ def _page_folders(marker: pytest.Mark, settings: Settings, test: Path) -> list[P
 
 
 def selected_cases(
-    marker: pytest.Mark, settings: Settings, catalogue: Catalogue | None = None
+    marker: pytest.Mark,
+    settings: Settings,
+    catalogue: Catalogue | None = None,
+    test: Path = Path("test"),
 ) -> Iterator[tuple[Case, Limits]]:
-    """Yield the cases of a marker, of the tasks of a catalogue or of the package.
+    """Yield the cases of a marker of a test file, of the tasks of a catalogue or of the package.
 
     The marker's arguments override the ini file, options override both.
 
@@ -165,13 +170,31 @@ def selected_cases(
                 f"the miniwob marker knows no {name}{nearest(name, KNOWN)}; it takes selectors and "
                 f"{', '.join(KNOWN)}"
             )
-    if not marker.args:
-        raise UsageError(
-            "the miniwob marker selects nothing: name tasks, categories, suites or globs"
-        )
     for selector in marker.args:
         if not isinstance(selector, str):
             raise UsageError(f"the miniwob marker's selector {selector!r} is not a string")
+    lists = [PROBLEM_LISTS[name] for name in marker.args if name in PROBLEM_LISTS]
+    plain = [selector for selector in marker.args if selector not in PROBLEM_LISTS]
+    if (file := marker.kwargs.get("problems")) is not None:
+        own = ProblemList(test.parent / str(file), {})
+        limits, repeats = _limits(marker, settings, own.limits)
+        for case in listed_cases(own, settings.seeds, repeats, catalogue, plain):
+            yield case, limits
+    elif not marker.args:
+        raise UsageError(
+            "the miniwob marker selects nothing: name tasks, categories, suites or globs"
+        )
+    elif plain:
+        limits, repeats = _limits(marker, settings, {})
+        for case in select_cases(plain, _seeds(marker, settings), repeats, catalogue):
+            yield case, limits
+    for problems in lists:
+        limits, repeats = _limits(marker, settings, problems.limits)
+        for case in listed_cases(problems, settings.seeds, repeats, catalogue):
+            yield case, limits
+
+
+def _seeds(marker: pytest.Mark, settings: Settings) -> list[int]:
     seeds = marker.kwargs.get("seeds")
     if isinstance(seeds, str):
         seeds = parse_seeds(seeds) if seeds else None
@@ -179,15 +202,28 @@ def selected_cases(
         seeds = list(seeds) if isinstance(seeds, Iterable) else [seeds]
         if not seeds or not all(isinstance(seed, int) and seed >= 0 for seed in seeds):
             raise UsageError(f"the miniwob marker's seeds must be integers from 0 up: {seeds!r}")
-    seeds = settings.seeds or seeds or settings.ini["seeds"] or parse_seeds(SEEDS)
+    return settings.seeds or seeds or settings.ini["seeds"] or parse_seeds(SEEDS)
+
+
+def _limits(
+    marker: pytest.Mark, settings: Settings, of_list: Mapping[str, Any]
+) -> tuple[Limits, int]:
+    """Return the limits of a marker's items, and their number of repeats.
+
+    The command line overrides the marker, the marker those that a list of problems comes with, and
+    these the ini file.
+    """
     counts = {}
     for name in ("trials", "steps", "repeats"):
-        value = getattr(settings, name) or marker.kwargs.get(name, settings.ini[name])
+        given = marker.kwargs.get(name, of_list.get(name, settings.ini[name]))
+        value = getattr(settings, name) or given
         if value is not None:
             try:
                 counts[name] = parse_count(value)
             except UsageError as error:
                 raise UsageError(f"the miniwob marker's {name}: {error}") from None
+    reward = marker.kwargs.get("reward", of_list.get("reward", "full"))
+    if reward not in ("full", "any"):
+        raise UsageError(f'the miniwob marker\'s reward must be "full" or "any", not {reward!r}')
     repeats = counts.pop("repeats", 1)
-    for case in select_cases(marker.args, seeds, repeats, catalogue):
-        yield case, Limits(**counts)
+    return Limits(**counts, any_reward=reward == "any"), repeats

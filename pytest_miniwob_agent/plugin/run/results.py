@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from pytest_miniwob_agent.core.data import canonical_json, digest
+from pytest_miniwob_agent.core.data import canonical_json, digest, to_data
 from pytest_miniwob_agent.core.errors import NoResultsYet, UsageError
 from pytest_miniwob_agent.core.events import Called
 from pytest_miniwob_agent.core.files import check_writable, display_path, shown_from_here
@@ -312,7 +312,7 @@ def result_of(outcome: Outcome) -> Result:
         params=outcome.params,
         prompts=outcome.prompts,
         sent=outcome.sent,
-        limits=None if outcome.limits is None else asdict(outcome.limits),
+        limits=None if outcome.limits is None else to_data(outcome.limits),
         response_models=_names(completion.model for completion in completions),
         system_fingerprints=_names(completion.system_fingerprint for completion in completions),
         outcome=outcome.status,

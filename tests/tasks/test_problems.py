@@ -1,0 +1,157 @@
+"""Lists of problems: BrowserGym's schedule as a suite, and lists of users."""
+
+import csv
+import json
+from collections import Counter
+
+import numpy
+import pytest
+from projects import FAKE_PAGE, solve_menu
+
+from pytest_miniwob_agent.cli import main
+from pytest_miniwob_agent.results.file import read_results
+from pytest_miniwob_agent.tasks.catalogue import DATA, installed_tasks
+from pytest_miniwob_agent.tasks.problems import PROBLEM_LISTS
+from pytest_miniwob_agent.tasks.selectors import select_cases, select_tasks
+
+TEST = """
+    import pytest
+
+    @pytest.mark.miniwob({arguments})
+    def test_solves(miniwob_episode):
+        assert miniwob_episode.solved, miniwob_episode.explain()
+"""
+
+PARTIAL = FAKE_PAGE.replace('("open", "click id=2"): 1.0', '("open", "click id=2"): 0.25')
+
+
+def rows(name):
+    with (DATA / name).open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_the_schedule_is_that_of_browsergyms_own_generator():
+    """Its rule: `RandomState(42).randint(0, 34, 5)` for each task, whose seeds seed the page's."""
+    found = rows("browsergym.csv")
+    tasks = list(dict.fromkeys(row["task"] for row in found))
+    rng = numpy.random.RandomState(42)
+    expected = [
+        (task, int(seed), int(numpy.random.RandomState(int(seed)).randint(0, 1_000_000)))
+        for task in tasks
+        for seed in rng.randint(0, 34, 5)
+    ]
+    assert [(row["task"], int(row["task_seed"]), int(row["seed"])) for row in found] == expected
+    assert len(tasks) == 125
+    assert set(tasks) < set(installed_tasks())
+
+
+def test_the_suite_has_each_problem_once():
+    cases = select_cases(["browsergym"], [1, 2])
+    assert len(cases) == len(set(cases)) == 590
+    pairs = Counter((row["task"], int(row["seed"])) for row in rows("browsergym.csv"))
+    assert {(case.task, case.seed) for case in cases} == set(pairs)
+    assert PROBLEM_LISTS["browsergym"].read() == pairs
+    assert (
+        sum(times > 1 for times in Counter(pairs.values()).elements()) == sum(pairs.values()) - 590
+    )
+    assert len(select_tasks(["browsergym"])) == 125
+
+
+@pytest.fixture
+def run(pytester, chat_server, monkeypatch):
+    """Record a test whose marker has these arguments, on a page that pays a quarter."""
+    monkeypatch.setenv("OPENAI_API_KEY", "key")
+    chat_server.reply = solve_menu
+
+    def run(arguments, *args, page=PARTIAL):
+        pytester.makeconftest(page)
+        pytester.makepyfile(test_it=TEST.format(arguments=arguments))
+        recording = ["--miniwob-record=new_episodes", f"--miniwob-base-url={chat_server.url}"]
+        return pytester.runpytest("--miniwob-model=m", *recording, *args)
+
+    run.path = pytester.path
+    return run
+
+
+def test_limits_and_reward_rule_come_with_the_suite_and_are_in_the_results(run):
+    result = run('"browsergym"', "-k", "click-menu-2", "--miniwob-results=r.jsonl")
+    result.assert_outcomes(passed=5, deselected=585)
+    results = read_results(run.path / "r.jsonl").results
+    assert {json.dumps(dict(one.limits), sort_keys=True) for one in results} == {
+        '{"any_reward": true, "calls": 500, "steps": 10, "trials": 1}'
+    }
+    assert {one.rewards for one in results} == {(1.0,)}
+    menus = {int(row["seed"]) for row in rows("browsergym.csv") if row["task"] == "click-menu-2"}
+    assert {one.seed for one in results} == menus
+
+
+def test_a_part_of_the_reward_counts_only_where_that_is_the_rule(run):
+    result = run('"click-menu-2", seeds=[1], trials=1')
+    result.assert_outcomes(failed=1)
+    result = run('"click-menu-2", seeds=[1], trials=1, reward="any"')
+    result.assert_outcomes(passed=1)
+    result = run('"click-menu-2", seeds=[1], trials=1, reward="half"')
+    result.stdout.fnmatch_lines(['*reward must be "full" or "any", not \'half\'*'])
+
+
+def test_a_list_of_ones_own_is_a_csv_beside_the_test(run):
+    (run.path / "mine.csv").write_text(
+        "seed,task,note\n7,click-menu-2,x\n9,click-tab-2,\n7,click-menu-2,\n"
+    )
+    result = run('problems="mine.csv"', "-v", page=FAKE_PAGE)
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines_random(["*click-menu-2/7]*", "*click-tab-2/9]*"])
+    run('"click-tab*", problems="mine.csv"', page=FAKE_PAGE).assert_outcomes(passed=1)
+    run('problems="mine.csv"', "--miniwob-seeds=7", page=FAKE_PAGE).assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize(
+    ("content", "error"),
+    [
+        (None, "the problems *mine.csv can't be read"),
+        ("task,seed\n", "*mine.csv names no problems"),
+        ("task\nclick-tab\n", "*mine.csv:2 has no task and seed"),
+        ("task,seed\nclick-tab,1\nclick-tab,-1\n", "*mine.csv:3 has no task and seed"),
+        ("task,seed\nclick-tub,1\n", "*no task, category, suite or glob matches 'click-tub'*"),
+    ],
+)
+def test_a_damaged_list_is_named_with_its_line(run, content, error):
+    if content is not None:
+        (run.path / "mine.csv").write_text(content)
+    result = run('problems="mine.csv"')
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines([f"*{error}*"])
+
+
+def test_tables_weigh_problems_as_they_are_scheduled(run, capsys):
+    """The fake page solves a task with a problem that is there twice, and not one without."""
+    of_task = Counter((row["task"], row["seed"]) for row in rows("browsergym.csv"))
+    doubled = next(task for (task, _), times in of_task.items() if times > 1)
+    twice = {task for (task, _), times in of_task.items() if times > 1}
+    single = next(task for task, _ in of_task if task not in twice)
+    empty = 'return FakeEnvironment("No.", {"start": []}, {}, {})'
+    page = FAKE_PAGE.replace(
+        "        menu =",
+        f'        if miniwob_case.task == "{single}":\n            {empty}\n        menu =',
+    )
+    chosen = f"/{doubled}/ or /{single}/"
+    run('"browsergym"', "-k", chosen, "--miniwob-results=r.jsonl", page=page)
+    capsys.readouterr()
+    assert main(["tables", str(run.path / "r.jsonl"), "--format=json"]) == 0
+    scheduled, once, *others = json.loads(capsys.readouterr().out)["browsergym"]
+    assert (scheduled["episodes"], scheduled["solved"]) == (10, 0.5)
+    problems = sum(task == doubled for task, _ in of_task)
+    assert once["episodes"] == problems + 5
+    assert once["solved"] == pytest.approx(problems / (problems + 5))
+    assert scheduled["error"] == pytest.approx((0.25 / 10) ** 0.5)
+    assert others[0] == pytest.approx(
+        {
+            "system": "GenericAgent, Claude 3.5 Sonnet",
+            "episodes": 625,
+            "solved": 0.698,
+            "error": 0.018,
+        }
+    )
+    for row in others:  # their errors are those of their rates
+        error = (row["solved"] * (1 - row["solved"]) / row["episodes"]) ** 0.5
+        assert row["error"] == pytest.approx(error, abs=6e-4)
