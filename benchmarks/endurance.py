@@ -62,7 +62,7 @@ def open_files() -> int:
 
 def play(episodes: int) -> list[str]:
     """Play and print; what was wrong."""
-    tasks = select_tasks(CATEGORIES)
+    tasks = select_tasks(list(CATEGORIES))
     wrong = []
     files = open_files()
     warm: dict[str, float] = {}

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from pathlib import Path
 
 from pytest_miniwob_agent.cli.arguments import Commands
-from pytest_miniwob_agent.cli.new_task import PAGES
+from pytest_miniwob_agent.cli.new_task import add_place, place_for
 
 NEXT = """\
 {folder}: {files}{answers}
@@ -33,12 +32,7 @@ def add(commands: Commands) -> None:
     )
     parser.add_argument("source", metavar="SOURCE", help="an address, a HAR file or a WACZ archive")
     parser.add_argument("name", metavar="NAME", help="the name of the task and of its folder")
-    parser.add_argument(
-        "--pages",
-        type=Path,
-        metavar="DIR",
-        help=f"the folder to write it into (default: miniwob_pages of the ini file, or {PAGES})",
-    )
+    add_place(parser)
     parser.add_argument(
         "--headed",
         action="store_true",
@@ -51,7 +45,6 @@ def run(options: Namespace) -> int:
     """Write the folder; a name that is not valid or taken is a `UsageError`."""
     from pytest_miniwob_agent.browser.frozen.site import write_site
     from pytest_miniwob_agent.browser.frozen.sources import read_source
-    from pytest_miniwob_agent.cli.new_task import place_for
     from pytest_miniwob_agent.core.files import shown_from_here
     from pytest_miniwob_agent.core.text import counted
     from pytest_miniwob_agent.tasks.pages import INDEX

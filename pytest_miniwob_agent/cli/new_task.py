@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from pytest_miniwob_agent.cli.arguments import Commands
@@ -30,13 +30,18 @@ def add(commands: Commands) -> None:
         epilog="docs/your-own-pages.md describes the other form of pages, and sites of several.",
     )
     parser.add_argument("name", metavar="NAME", help="the name of the task and of its file")
+    add_place(parser)
+    parser.set_defaults(run=run)
+
+
+def add_place(parser: ArgumentParser) -> None:
+    """Add the folder that a new page is written into, for `place_for`."""
     parser.add_argument(
         "--pages",
         type=Path,
         metavar="DIR",
         help=f"the folder to write it into (default: miniwob_pages of the ini file, or {PAGES})",
     )
-    parser.set_defaults(run=run)
 
 
 def place_for(options: Namespace, name: str) -> Path:
