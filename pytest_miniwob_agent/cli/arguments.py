@@ -89,6 +89,17 @@ def add_browser(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--browser", metavar="PATH", help="the Chromium or Chrome to use")
 
 
+def add_prices(parser: argparse.ArgumentParser) -> None:
+    """Add the prices of models, as `prices`."""
+    parser.add_argument(
+        "--prices",
+        default="",
+        metavar="PRICES",
+        help="for the cost: 'MODEL PROMPT COMPLETION' in US dollars per million tokens, "
+        "as miniwob_prices of the ini file has it",
+    )
+
+
 def add_format(parser: argparse.ArgumentParser, formats: Sequence[str]) -> None:
     """Add the format of the output, as `format`; the first one is the default."""
     parser.add_argument(

@@ -6,7 +6,7 @@ import json
 import shutil
 from argparse import Namespace
 
-from pytest_miniwob_agent.cli.arguments import Commands, add_format
+from pytest_miniwob_agent.cli.arguments import Commands, add_format, add_prices
 from pytest_miniwob_agent.core.errors import NoResultsYet, UsageError
 
 
@@ -38,13 +38,7 @@ def add(commands: Commands) -> None:
         help="exit with 1 if this gate is red or inconclusive: items[:M], paired[:ALPHA][:by-task] "
         "or rate:POINTS, and behind it limits such as calls:+10%%, or lenient, separated by commas",
     )
-    parser.add_argument(
-        "--prices",
-        default="",
-        metavar="PRICES",
-        help="for a limit of the cost: 'MODEL PROMPT COMPLETION' in US dollars per million tokens, "
-        "as miniwob_prices of the ini file has it",
-    )
+    add_prices(parser)
     parser.set_defaults(run=run)
 
 

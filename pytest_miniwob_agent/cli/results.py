@@ -1,17 +1,17 @@
-"""`miniwob-agent results` and `report`: join what shards have written, or send traces."""
+"""`miniwob-agent results` and `report`: join what shards have written, export it, send traces."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from pytest_miniwob_agent.cli.arguments import Commands, add_pytest_args
+from pytest_miniwob_agent.cli.arguments import Commands, add_format, add_prices, add_pytest_args
 from pytest_miniwob_agent.core.text import counted
 
 
 def add(commands: Commands) -> None:
     """Add the arguments of both commands."""
-    steps = _add_noun(commands, "results", "join the results of shards, or send traces of items")
+    steps = _add_noun(commands, "results", "join, export or trace results")
     results = _add_merge(
         steps,
         "results",
@@ -23,6 +23,20 @@ def add(commands: Commands) -> None:
     judge = "miniwob-agent compare git:main results.jsonl --gate items"
     results.epilog = f"Then one gate judges them all:\n\n  {judge}"
     results.set_defaults(run=merge_results)
+    export = steps.add_parser(
+        "export",
+        help="write results as a table for other tools",
+        description="Write a table with a row for each item: task, seed, outcome, reward, steps, "
+        "calls, tokens, cost, agent and model, as CSV or Parquet; or the row of a run of the suite "
+        "browsergym in AgentLab's reproducibility journal. docs/output.md has the columns.",
+    )
+    export.add_argument("results", metavar="RESULTS", help="a results file, or git:REF:PATH")
+    add_format(export, ["csv", "parquet", "browsergym"])
+    export.add_argument(
+        "-o", "--output", type=Path, metavar="PATH", help="the file to write; Parquet needs one"
+    )
+    add_prices(export)
+    export.set_defaults(run=export_results)
     otel = steps.add_parser(
         "otel",
         help="send traces of recorded items by OpenTelemetry",
@@ -54,6 +68,32 @@ def _add_merge(steps: Commands, noun: str, description: str) -> ArgumentParser:
     parser.add_argument("shards", nargs="+", metavar="PATH", help="what each shard wrote")
     parser.add_argument("-o", "--output", required=True, metavar="PATH", help="what to write")
     return parser
+
+
+def export_results(options: Namespace) -> int:
+    """Write the table, or print it."""
+    from pytest_miniwob_agent.core.errors import UsageError
+    from pytest_miniwob_agent.core.files import write_atomically
+    from pytest_miniwob_agent.models.budget import parse_prices
+    from pytest_miniwob_agent.results import export
+    from pytest_miniwob_agent.results.file import read_results
+
+    results, prices = read_results(options.results), parse_prices(options.prices)
+    if options.format == "parquet" and options.output is None:
+        raise UsageError("a Parquet file is not for a terminal: name one with --output")
+    content: str | bytes
+    if options.format == "parquet":
+        content = export.parquet_bytes(results, prices)
+    elif options.format == "browsergym":
+        content = export.journal_text(results)
+    else:
+        content = export.csv_text(results, prices)
+    if options.output is None:
+        print(content, end="")
+    else:
+        write_atomically(options.output, content)
+        print(f"{options.output}: {counted(len(results.results), 'item')}")
+    return 0
 
 
 def send_traces(options: Namespace) -> int:

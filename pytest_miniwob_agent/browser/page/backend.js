@@ -56,8 +56,8 @@ const Backend = (() => {
 
   // Note a request, and return the task's answer to it; null if it has none.
   const answer = async (request) => {
-    if (!own) return null;
     const url = new URL(request.url);
+    if (!own || !url.protocol.startsWith("http")) return null;
     const path = url.origin === location.origin ? url.pathname : url.origin + url.pathname;
     const { method } = request;
     const headers = Object.fromEntries(request.headers);

@@ -1,0 +1,137 @@
+"""Results for other tools: a table with a row for each episode, and AgentLab's journal."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from math import sqrt
+from typing import Any
+
+from pytest_miniwob_agent.core.errors import UsageError
+from pytest_miniwob_agent.models.budget import Price, cost_of
+from pytest_miniwob_agent.results.file import Result, Results
+from pytest_miniwob_agent.tasks.problems import PROBLEM_LISTS
+
+COLUMNS = {
+    "case": "the item's id",
+    "category": "the task's category",
+    "task": "the task's name",
+    "seed": "the page's seed",
+    "repeat": "the number of the sample, from 1",
+    "agent": "the agent's name",
+    "model": "the model's id, as it was asked for",
+    "response_model": "what answered, as the server calls it; several with commas",
+    "outcome": "solved, unsolved, or why there is none: drifted, error, waiting, budget",
+    "solved": "true or false; empty without an outcome",
+    "solved_at": "the trial that solved it, from 1",
+    "reward": "the best reward of a trial, from -1 to 1",
+    "trials": "the trials that were played",
+    "steps": "actions, over all trials",
+    "calls": "model calls",
+    "prompt_tokens": "tokens of all prompts; empty where a server did not report them",
+    "completion_tokens": "tokens of all completions",
+    "cached_tokens": "those of the prompts that the provider had cached",
+    "cost": "US dollars, with --prices",
+    "most_trials": "the trials that were allowed",
+    "most_steps": "the actions per trial that were allowed",
+    "any_reward": "true if a reward above 0 counts as solved",
+    "reason": "why there is no outcome",
+}
+"""The columns of the table, and what they hold."""
+
+JOURNAL = (
+    "git_user", "agent_name", "benchmark", "benchmark_version", "date", "study_id", "avg_reward",
+    "std_err", "n_err", "n_completed", "comment", "os", "python_version", "playwright_version",
+    "agentlab_version", "agentlab_git_hash", "agentlab__local_modifications",
+    "browsergym_version", "browsergym_git_hash", "browsergym__local_modifications",
+)  # fmt: skip
+"""The columns of AgentLab's `reproducibility_journal.csv`."""
+
+
+def row_of(result: Result, prices: Mapping[str, Price]) -> dict[str, Any]:
+    """Return a result's row of the table; None for what is not known."""
+    tokens, limits = result.tokens, result.limits or {}
+    cost = cost_of(result.usage, prices.get(result.model)) if prices else None
+    row = {
+        "response_model": ", ".join(result.response_models) or None,
+        "outcome": str(result.outcome),
+        "solved": result.solved if result.conclusive else None,
+        "reward": max(result.rewards, default=None),
+        "trials": len(result.endings),
+        "calls": sum(result.calls.values()),
+        "prompt_tokens": tokens["prompt"],
+        "completion_tokens": tokens["completion"],
+        "cached_tokens": tokens.get("cached"),
+        "cost": cost,
+        "most_trials": limits.get("trials"),
+        "most_steps": limits.get("steps"),
+        "any_reward": bool(limits.get("any_reward")),
+        "reason": result.reason or None,
+    }
+    return {name: row[name] if name in row else getattr(result, name) for name in COLUMNS}
+
+
+def csv_text(results: Results, prices: Mapping[str, Price]) -> str:
+    """Return the table as CSV, with a heading; what is not known is empty."""
+    return _csv(list(COLUMNS), (row_of(result, prices) for result in results.results))
+
+
+def parquet_bytes(results: Results, prices: Mapping[str, Price]) -> bytes:
+    """Return the table as a Parquet file; a `UsageError` where pyarrow is missing."""
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise UsageError(
+            "a Parquet file needs pyarrow: pip install 'pytest-miniwob-agent[parquet]'"
+        ) from None
+    rows = [row_of(result, prices) for result in results.results]
+    columns = {name: [row[name] for row in rows] for name in COLUMNS}
+    file = io.BytesIO()
+    parquet.write_table(pyarrow.table(columns), file)
+    return file.getvalue()
+
+
+def journal_text(results: Results) -> str:
+    """Return a row of AgentLab's journal for each agent and model, with its heading.
+
+    Episodes count as often as BrowserGym's schedule has them. What only AgentLab knows is empty.
+
+    Raises:
+        UsageError: the results are not those of the suite `browsergym`.
+    """
+    return _csv(list(JOURNAL), (_journal_row(run) for run in results.by_setup.values()))
+
+
+def _journal_row(run: Results) -> dict[str, Any]:
+    times = PROBLEM_LISTS["browsergym"].read()
+    found = [(result, times[result.task, result.seed]) for result in run.results]
+    if not found or not all(count for _, count in found):
+        raise UsageError(
+            f"{run.source} has items that are not in BrowserGym's schedule: run "
+            '@pytest.mark.miniwob("browsergym")'
+        )
+    done = [(result.solved, count) for result, count in found if result.conclusive]
+    episodes = sum(count for _, count in done)
+    rate = sum(count for solved, count in done if solved) / episodes if episodes else 0.0
+    first = run.results[0]
+    return dict.fromkeys(JOURNAL, "") | {
+        "agent_name": f"{first.agent}-{first.model}",
+        "benchmark": "miniwob",
+        "avg_reward": round(rate, 3),
+        "std_err": round(sqrt(rate * (1 - rate) / episodes), 3) if episodes else 0.0,
+        "n_err": sum(count for _, count in found) - episodes,
+        "n_completed": f"{episodes}/{times.total()}",
+        "comment": "pytest-miniwob-agent",
+    }
+
+
+def _csv(columns: list[str], rows: Iterator[dict[str, Any]]) -> str:
+    file = io.StringIO()
+    writer = csv.DictWriter(file, columns, lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        words = {name: str(value).lower() for name, value in row.items() if isinstance(value, bool)}
+        writer.writerow(row | words)
+    return file.getvalue()

@@ -1,0 +1,103 @@
+"""Exports of results: the table as CSV and Parquet, and the row of AgentLab's journal."""
+
+import csv
+import io
+
+import pytest
+from projects import ROOT
+from pyarrow import parquet
+
+from pytest_miniwob_agent.cli import main
+from pytest_miniwob_agent.core.outcome import Status
+from pytest_miniwob_agent.results.export import COLUMNS, JOURNAL
+from pytest_miniwob_agent.results.file import Result, Results
+from pytest_miniwob_agent.tasks.problems import PROBLEM_LISTS
+
+
+@pytest.fixture
+def export(tmp_path, capsys):
+    """Write results and export them; returns the exit status and what was printed."""
+
+    def export(results, *args):
+        Results(tuple(results)).write(tmp_path / "r.jsonl")
+        status = main(["results", "export", str(tmp_path / "r.jsonl"), *args])
+        return status, capsys.readouterr()
+
+    export.folder = tmp_path
+    return export
+
+
+def result(task="click-tab-2", seed=7, outcome=Status.SOLVED, **more):
+    solved = outcome is Status.SOLVED
+    played = {"solved_at": 2, "endings": ("failed", "correct"), "rewards": (-1.0, 1.0)}
+    return Result(
+        category="n-screen-n-step", task=task, seed=seed, agent="tools", model="m", outcome=outcome,
+        limits={"trials": 5, "steps": 30, "calls": 500},
+        **(played if solved else {}), **more,
+    )  # fmt: skip
+
+
+FULL = {
+    "steps": 4,
+    "calls": {"plan": 2, "reflect": 1},
+    "tokens": {"prompt": 2000, "completion": 100, "cached": 500},
+    "response_models": ("m-1", "m-2"),
+}
+
+
+def test_a_row_has_all_that_is_known(export):
+    status, printed = export(
+        [result(**FULL), result(seed=8, outcome=Status.DRIFTED, reason="prompt")],
+        "--prices=m 10 100",
+    )
+    assert status == 0
+    first, second = csv.DictReader(io.StringIO(printed.out))
+    assert list(first) == list(COLUMNS)
+    expected = {
+        "case": "n-screen-n-step/click-tab-2/7", "response_model": "m-1, m-2", "solved": "true",
+        "solved_at": "2", "reward": "1.0", "trials": "2", "steps": "4", "calls": "3",
+        "prompt_tokens": "2000", "completion_tokens": "100", "cached_tokens": "500",
+        "cost": "0.03", "most_trials": "5", "most_steps": "30", "any_reward": "false", "reason": "",
+    }  # fmt: skip
+    assert {name: first[name] for name in expected} == expected
+    assert (second["outcome"], second["solved"], second["reason"]) == ("drifted", "", "prompt")
+    assert second["prompt_tokens"] == ""
+
+
+def test_parquet_keeps_types_and_needs_a_file(export):
+    file = export.folder / "r.parquet"
+    assert export([result(**FULL)], "--format=parquet", f"--output={file}")[0] == 0
+    [row] = parquet.read_table(file).to_pylist()
+    assert (row["solved"], row["seed"], row["reward"], row["cost"]) == (True, 7, 1.0, None)
+    status, printed = export([result()], "--format=parquet")
+    assert status == 2
+    assert "--output" in printed.err
+
+
+def test_the_journals_row_counts_episodes_as_they_are_scheduled(export):
+    times = PROBLEM_LISTS["browsergym"].read()
+    twice = next(problem for problem, count in times.items() if count == 2)
+    once = next(problem for problem, count in times.items() if count == 1)
+    lost = next(problem for problem in list(times)[::-1] if times[problem] == 1)
+    _, printed = export(
+        [
+            result(*twice),
+            result(*once, outcome=Status.UNSOLVED),
+            result(*lost, outcome=Status.ERROR),
+        ],
+        "--format=browsergym",
+    )
+    [row] = csv.DictReader(io.StringIO(printed.out))
+    assert list(row) == list(JOURNAL)
+    assert (row["agent_name"], row["benchmark"]) == ("tools-m", "miniwob")
+    assert (row["avg_reward"], row["std_err"]) == ("0.667", "0.272")
+    assert (row["n_err"], row["n_completed"]) == ("1", "3/625")
+    status, printed = export([result(seed=1_000_001)], "--format=browsergym")
+    assert status == 2
+    assert "not in BrowserGym's schedule" in printed.err
+
+
+def test_the_documentation_has_every_column():
+    text = (ROOT / "docs/output.md").read_text("utf-8")
+    for name, meaning in COLUMNS.items():
+        assert f"| `{name}` | {meaning} |" in text
