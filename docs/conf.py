@@ -26,6 +26,7 @@ html_copy_source = False
 extensions = ["myst_parser"]
 root_doc = "README"
 include_patterns = ["*.md", "docs/**", "cassettes/README.md", "examples/README.md"]
+exclude_patterns = ["AGENTS.md"]  # it is for tools
 myst_heading_anchors = 4
 nitpicky = True
 

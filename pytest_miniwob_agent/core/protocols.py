@@ -235,7 +235,7 @@ class RunObserver(Protocol):
     """An optional part of an `Agent`: called once, on the controller, when a run is over."""
 
     def run_finished(self, outcomes: Sequence[Outcome]) -> str | None:
-        """Use the outcomes of all items that ran; return a line for the run's summary.
+        """Use the outcomes of all items of the agent; return a line for the run's summary.
 
         Raises:
             MiniwobError: shown in the summary; the run fails.

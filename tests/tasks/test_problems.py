@@ -105,6 +105,12 @@ def test_a_list_of_ones_own_is_a_csv_beside_the_test(run):
     run('problems="mine.csv"', "--miniwob-seeds=7", page=FAKE_PAGE).assert_outcomes(passed=1)
 
 
+@pytest.mark.parametrize("arguments", ['"browsergym"', 'problems="mine.csv"'])
+def test_a_list_with_further_seeds_is_an_error(run, arguments):
+    result = run(f"{arguments}, seeds=[1]")
+    result.stdout.fnmatch_lines(["*a list of problems has seeds of its own*"])
+
+
 @pytest.mark.parametrize(
     ("content", "error"),
     [

@@ -82,7 +82,7 @@ def check_marked(items: Iterable[pytest.Item], config: pytest.Config) -> None:
 def _difference(item: Any, other: Any, *, judged: bool) -> str:
     """Name what differs between two items of a case: parameters or, in results, the agent."""
     fixtures, others = (one._fixtureinfo.name2fixturedefs for one in (item, other))
-    deciding = [name for name in ("miniwob_agent", "miniwob_llm") if fixtures.keys() >= {name}]
+    deciding = [name for name in ("miniwob_agent", "miniwob_llm") if name in fixtures]
     for name in deciding if judged else ():
         if name in others and fixtures[name][-1].func != others[name][-1].func:
             return f"another fixture {name}"
@@ -175,6 +175,8 @@ def selected_cases(
             raise UsageError(f"the miniwob marker's selector {selector!r} is not a string")
     lists = [PROBLEM_LISTS[name] for name in marker.args if name in PROBLEM_LISTS]
     plain = [selector for selector in marker.args if selector not in PROBLEM_LISTS]
+    if "seeds" in marker.kwargs and ("problems" in marker.kwargs or (lists and not plain)):
+        raise UsageError("a list of problems has seeds of its own: leave the marker's seeds out")
     if (file := marker.kwargs.get("problems")) is not None:
         own = ProblemList(test.parent / str(file), {})
         limits, repeats = _limits(marker, settings, own.limits)
