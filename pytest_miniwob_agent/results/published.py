@@ -157,8 +157,17 @@ class Paper:
         return Table("systems", f"Systems, {group}", remark, rows)
 
     def _means(self, group: str) -> Table:
-        """Tables 5 and 6; the printed means differ from those of the rates by task."""
+        """Tables 5 and 6; the printed means differ from those of the rates by task.
+
+        A printed mean is over all tasks that the systems share, so it is left out where the run
+        lacks some of these.
+        """
         shared = [task for task in self.completion[group] if task.keys() >= SHARED]
+        known: dict[str, set[str]] = {}
+        for rate in published("results.csv"):
+            if rate["category"] == group:
+                known.setdefault(rate["task"], set()).add(_system(rate))
+        whole = len(shared) == sum(systems >= SHARED for systems in known.values())
         rows = []
         for given in published("means.csv"):
             if shared and given["category"] == group:
@@ -167,7 +176,7 @@ class Paper:
                 row = {
                     "system": system,
                     "tasks": len(shared),
-                    "as printed": float(given["completion_rate"]),
+                    "as printed": float(given["completion_rate"]) if whole else None,
                     "by task": _mean(rates) if len(rates) == len(shared) else None,
                 }
                 rows.append(row | self._mean_rates(shared))
@@ -175,6 +184,8 @@ class Paper:
             "Over the tasks that all systems share: the mean that the paper prints (tables 5 and "
             "6), the mean of the published rates by task, and the run's."
         )
+        if not whole:
+            remark += " The run lacks some of these tasks, so that no printed mean is of the same."
         return Table("means", f"Means as printed, {group}", remark, rows)
 
     def _browsergym(self) -> Table:

@@ -94,6 +94,17 @@ class TestCompletion:
         assert (adaplanner["as printed"], adaplanner["by task"]) == (0.897, None)
         assert 100 * adaplanner["T=5"] == pytest.approx(87.3, abs=0.05)
 
+    def test_a_printed_mean_is_left_out_where_the_run_lacks_some_of_its_tasks(self):
+        results = the_papers_run()
+        part = tuple(one for one in results.results if one.task != "click-tab-2")
+        found = tables_data(Paper(Results(part)))
+        many, hard = rows(found, "means", system="CC-Net (SL+RL)")
+        assert (many["tasks"], many["as printed"]) == (16, 0.951)
+        assert (hard["tasks"], hard["as printed"]) == (10, None)
+        assert hard["by task"] > 0
+        assert "no printed mean" in tables_text(Paper(Results(part)))
+        assert "no printed mean" not in tables_text(Paper(results))
+
     def test_a_run_of_one_trial_has_no_column_for_more(self):
         hard = "n-screen-n-step"
         run = (sample(hard, "click-pie", 1, 1, trials=1), sample(hard, "click-pie", 2, None, 1))
