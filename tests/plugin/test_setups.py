@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from answers import completion
 from projects import FAKE_PAGE, solve_menu
 
 from pytest_miniwob_agent.cli import main
@@ -231,3 +232,20 @@ def test_one_file_compares_its_agents_and_models_with_the_first(run, capsys):
     text = " ".join(capsys.readouterr().out.split())
     assert "wrong/n of" in text
     assert "Holm" in text
+
+
+def test_requests_of_all_models_wait_in_one_batch_file(run):
+    pending = run.path / ".miniwob/pending.jsonl"
+    run(TWO, record="defer").stdout.fnmatch_lines(["* 4 waiting in *"])
+    lines = [json.loads(line) for line in pending.read_text().splitlines()]
+    assert sorted(line["body"]["model"] for line in lines) == ["m", "m", "n", "n"]
+    answers = run.path / "answers.jsonl"
+    bodies = (completion("1", line["body"]["model"]) for line in lines)
+    responses = ({"status_code": 200, "body": body} for body in bodies)
+    answered = zip((line["custom_id"] for line in lines), responses, strict=True)
+    answers.write_text(
+        "".join(json.dumps({"custom_id": id_, "response": said}) + "\n" for id_, said in answered)
+    )
+    result = run(TWO, f"--miniwob-answers={answers}", record="defer")
+    result.assert_outcomes(passed=2, failed=2)
+    assert not pending.exists() or not pending.read_text()
