@@ -52,6 +52,13 @@ def test_commands_take_the_folders_of_the_ini_file_unless_some_are_given(here, c
     ]
 
 
+def test_an_ini_file_that_pytest_cannot_read_is_an_error(here, capsys):
+    (here / "pytest.ini").unlink()
+    (here / "pytest.toml").write_text('[pytest]\nminiwob_llm_params = {"temperature": 0}\n')
+    assert main(["new-task", "colours"]) == 2
+    assert "pytest.toml: Expected '='" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [

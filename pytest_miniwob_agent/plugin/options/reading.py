@@ -73,10 +73,18 @@ def suite_files(config: pytest.Config) -> list[Path]:
 
 
 def pages_of_ini_file() -> list[Path]:
-    """Return the folders that `miniwob_pages` names in the ini file of the working directory."""
-    _, inipath, values, _ = determine_setup(
-        inifile=None, override_ini=None, args=[], rootdir_cmd_arg=None, invocation_dir=Path.cwd()
-    )
+    """Return the folders that `miniwob_pages` names in the ini file of the working directory.
+
+    Raises:
+        UsageError: pytest can't read the ini file.
+    """
+    here = Path.cwd()
+    try:
+        _, inipath, values, _ = determine_setup(
+            inifile=None, override_ini=None, args=[], rootdir_cmd_arg=None, invocation_dir=here
+        )
+    except pytest.UsageError as error:
+        raise UsageError(str(error)) from None
     value = getattr(values.get("miniwob_pages"), "value", "")
     folders = parse_folders(value if isinstance(value, str) else "\n".join(value))
     return [inipath.parent / folder for folder in folders] if inipath else []
