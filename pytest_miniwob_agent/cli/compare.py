@@ -59,7 +59,7 @@ def run(options: Namespace) -> int:
         return 0
     heads = [read_results(head, beside=options.base) for head in options.heads]
     if not heads:
-        baseline, *heads = baseline.by_setup.values()
+        baseline, *heads = baseline.by_setup.values() or [baseline]
     if not heads:
         raise UsageError(f"{options.base} has one agent and model: name a file to compare it with")
     by_task = options.by_task or bool(gate and gate.by_task)

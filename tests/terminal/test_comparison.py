@@ -25,6 +25,13 @@ def files(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.parametrize("results", [Results(()), before()], ids=["no items", "one set-up"])
+def test_one_file_with_nothing_to_compare_within_it_is_an_error(files, capsys, results):
+    results.write(files / "one.jsonl")
+    assert main(["compare", "one.jsonl"]) == 2
+    assert "one.jsonl has one agent and model" in capsys.readouterr().err
+
+
 class TestText:
     def test_it_shows_setup_rates_changed_items_calls_and_tokens(self, files, capsys):
         assert main(["compare", "old.jsonl", "new.jsonl"]) == 0
