@@ -31,6 +31,15 @@ POLICY = "default-src 'self' data: blob: 'unsafe-inline' 'unsafe-eval'; form-act
 """What your own pages may load. Nothing else can be reached anyway; with the policy they hear of
 what they did not get (page/leaving.js)."""
 
+ECHO = "/.miniwob-agent/echo"
+"""The path at which the server sends back what it gets (page/requests.js)."""
+
+WRITING = ("POST", "PUT", "PATCH", "DELETE")
+"""The methods that a file does not answer where a script asks."""
+
+UNANSWERED = "nothing answers"
+"""Begins the remark on a request of a script that got no answer."""
+
 
 def page_url(task: str) -> str:
     """The address of a task's page."""
@@ -42,16 +51,6 @@ def own_page_url(page: TaskPage) -> str:
     assert page.root is not None
     path = page.file.relative_to(page.root).as_posix()
     return f"{OWN_ORIGIN}/{quote('' if path == INDEX else path)}"
-
-
-ECHO = "/.miniwob-agent/echo"
-"""The path at which the server sends back what it gets (page/requests.js)."""
-
-WRITING = ("POST", "PUT", "PATCH", "DELETE")
-"""The methods that a file does not answer where a script asks."""
-
-UNANSWERED = "nothing answers"
-"""Begins the remark on a request of a script that got no answer."""
 
 
 class Serving(NamedTuple):
@@ -103,11 +102,8 @@ class PageServer:
         headers = {"Cache-Control": "no-cache"}  # your own pages may change
         if own and asked == ECHO:
             query = dict(parse_qsl(environ["QUERY_STRING"]))
-            status, headers["Content-Type"] = (
-                f"{query.get('status', '200')} -",
-                query.get("type", ""),
-            )
-            body = environ["wsgi.input"].read()
+            status, body = f"{query.get('status', '200')} -", environ["wsgi.input"].read()
+            headers["Content-Type"] = query.get("type", "")
         elif own and (found := self._recorded(environ, asked, path)):
             status, headers["Content-Type"], body = f"{found.status} -", found.type, found.body
             if found.location:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import base64
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -105,20 +106,27 @@ class HarAnswers:
     """
 
     def __init__(self, file: Path) -> None:
-        self._page, self._exchanges = read_har(file)
+        changed = file.stat().st_mtime_ns if file.exists() else 0
+        self._exchanges = _by_target(file, changed)
         self._asked: Counter[tuple[str, str, str]] = Counter()
 
     def answer(self, method: str, target: str, sent: str) -> Exchange | None:
         """Return the recorded response to a request; None if nothing like it was recorded."""
-        found = [
-            one
-            for one in self._exchanges
-            if (one.method, target_of(one.url, self._page)) == (method, target)
-        ]
-        found = [one for one in found if one.sent == sent] or found
+        found = self._exchanges.get((method, target))
+        if found is None:
+            return None
+        alike = [one for one in found if one.sent == sent] or found
         number = self._asked[method, target, sent]
         self._asked[method, target, sent] += 1
-        if not found:
-            return None
-        one = found[min(number, len(found) - 1)]
-        return one._replace(location=target_of(one.location, self._page) if one.location else "")
+        return alike[min(number, len(alike) - 1)]
+
+
+@lru_cache(maxsize=8)
+def _by_target(file: Path, changed: int) -> Mapping[tuple[str, str], Sequence[Exchange]]:
+    """Return the exchanges of a file by method and target, read once per change of the file."""
+    page, exchanges = read_har(file)
+    found: dict[tuple[str, str], list[Exchange]] = {}
+    for one in exchanges:
+        here = one._replace(location=target_of(one.location, page) if one.location else "")
+        found.setdefault((one.method, target_of(one.url, page)), []).append(here)
+    return found

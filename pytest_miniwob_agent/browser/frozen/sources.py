@@ -62,7 +62,7 @@ def read_source(source: str, wait: Callable[[], None] | None = None) -> tuple[st
     return page.partition("#")[0], found
 
 
-def as_text(body: bytes, type_: str, charset: str | None) -> bytes:
+def _as_text(body: bytes, type_: str, charset: str | None) -> bytes:
     """Return the body of a response in UTF-8 if it is text."""
     if not _TEXT.match(type_):
         return body
@@ -119,7 +119,7 @@ def _read_wacz(file: Path) -> tuple[str, list[Exchange]]:
         type_, charset = _media_type(http.get_header("Content-Type") or "")
         location = http.get_header("Location") or ""
         found.append(
-            Exchange(method, url, sent, status, type_, location, as_text(body, type_, charset))
+            Exchange(method, url, sent, status, type_, location, _as_text(body, type_, charset))
         )
     if not found:
         raise UsageError(f"{display_path(file)} is not a WACZ archive: it has no responses")

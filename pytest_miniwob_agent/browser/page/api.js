@@ -125,8 +125,7 @@
     has: (id) => byId.has(id) || agents().some((agent) => agent.has(id)),
     // What documents in frames of your own pages have in common with this one.
     inside: own || outer
-      ? { document, Frames, Clock, random: Math.random, Backend: outer?.Backend ?? Backend, Requests,
-        Sight, Leaves } : null,
+      ? { document, Frames, Clock, random: Math.random, Backend, Requests, Sight, Leaves } : null,
     settle,
     settleFinely,
     wait,

@@ -1,8 +1,9 @@
 // The backend of your own pages: requests that the task itself answers (`api`), and what was asked.
 
 const Backend = (() => {
-  const { own, handed, shownError } = Visit;
+  const { own, outer, handed, shownError } = Visit;
   const { Fault, declared } = Task;
+  if (outer) return outer.Backend;
 
   const state = handed?.state ?? {}; // of the backend, for the length of a trial
   const made = handed?.made ?? []; // the requests of the trial: method, path and body
@@ -15,8 +16,8 @@ const Backend = (() => {
   // The parameters in the path of an address; null if it is not that of a route or pattern.
   const params = (pattern, url) => {
     const { origin, pathname } = new URL(pattern, location.origin);
-    const found = origin === url.origin && new URLPattern({ pathname }).exec({ pathname: url.pathname });
-    return found ? found.pathname.groups : null;
+    if (origin !== url.origin) return null;
+    return new URLPattern({ pathname }).exec({ pathname: url.pathname })?.pathname.groups ?? null;
   };
 
   const ROUTE = /^[A-Z]+ (\/|https?:\/\/)\S*$/;
@@ -80,14 +81,16 @@ const Backend = (() => {
   // True if a value has all that is wanted of it, other fields aside.
   const covers = (value, wanted) => {
     if (wanted === null || typeof wanted !== "object") return value === wanted;
-    return value !== null && typeof value === "object" && Array.isArray(value) === Array.isArray(wanted)
+    return value !== null && typeof value === "object"
+      && Array.isArray(value) === Array.isArray(wanted)
       && (!Array.isArray(wanted) || value.length === wanted.length)
       && Object.entries(wanted).every(([name, part]) => covers(value[name], part));
   };
 
   // True if a request was made in this trial, with these fields among what it sent.
   const asked = (method, path, body) => made.some((one) => one.method === method
-    && params(path, new URL(one.path, location.origin)) && (body === undefined || covers(one.body, body)));
+    && params(path, new URL(one.path, location.origin))
+    && (body === undefined || covers(one.body, body)));
 
   return { state, made, begun, begin, check, routed, waits, answer, tools: { asked, state } };
 })();

@@ -1,5 +1,6 @@
-// Frames that show pages of the same folder, on your own pages. Each document reads its own elements,
-// in coordinates of the outermost one; clock, random numbers, ids and requests are those of the outer.
+// Frames that show pages of the same folder, on your own pages. Each document reads its own
+// elements, in coordinates of the outermost one; clock, random numbers, ids and requests are those
+// of the document around it.
 
 const Frames = (() => {
   const { own, outer } = Visit;
@@ -26,12 +27,14 @@ const Frames = (() => {
       return null;
     }
     const empty = page?.URL === "about:blank" && frame.src && !frame.src.startsWith("about:");
-    const coming = empty ? new URL(frame.src).origin === location.origin : page?.readyState !== "complete";
+    const coming = empty ? new URL(frame.src).origin === location.origin
+      : page?.readyState !== "complete";
     return page && coming && frame.loading !== "lazy"
       ? new Promise((resolve) => frame.addEventListener("load", resolve, { once: true })) : null;
   }));
 
-  // Where this document begins in the outermost one, and how far it and those around it are scrolled.
+  // Where this document begins in the outermost one, and how far it and those around it are
+  // scrolled.
   const offset = () => {
     if (!outer) return [0, 0];
     const [x, y] = outer.Frames.offset();
@@ -50,8 +53,8 @@ const Frames = (() => {
 
   // The part of the viewport that this document has.
   const viewport = () => {
-    const around = outer?.Frames.viewport() ?? { left: 0, top: 0, right: innerWidth, bottom: innerHeight };
-    if (!outer) return around;
+    if (!outer) return { left: 0, top: 0, right: innerWidth, bottom: innerHeight };
+    const around = outer.Frames.viewport();
     const [x, y] = offset();
     return {
       left: Math.max(around.left, x),

@@ -14,7 +14,8 @@ const Html = (() => {
   const escape = (string) => string.replace(/[&<>"]/g, (character) => ENTITIES[character]);
 
   const shows = (element) =>
-    !ignored(element) && (visible(element) || childrenOf(element).some((node) => node instanceof Element && shows(node)));
+    !ignored(element) && (visible(element)
+      || childrenOf(element).some((node) => node instanceof Element && shows(node)));
 
   // A visible element as HTML, with its visible content. The ids in it are added to `shown`.
   const markup = (element, shown) => {

@@ -128,9 +128,10 @@ const Judgement = (() => {
       Visit.fault = error.message;
     }
     sessionStorage.setItem(HANDED, JSON.stringify({
-      now: Clock.now, random: Random.state, nextId: Leaves.nextId, clipboard: PageClipboard.text,
+      now: Clock.now, random: Random.state, nextId: Leaves.counter.next, clipboard: PageClipboard.text,
       seed: Visit.seed, full: Visit.full, goal: Visit.goal, verdict: Visit.verdict,
-      state: Backend.state, made: Backend.made, remarks, fault: Visit.fault, count: Visit.count + 1, witness: Visit.witness,
+      state: Backend.state, made: Backend.made, remarks, fault: Visit.fault,
+      count: Visit.count + 1, witness: Visit.witness,
     }));
   };
   if (own) window.addEventListener("pagehide", handOver, true);

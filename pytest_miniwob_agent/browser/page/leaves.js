@@ -102,6 +102,5 @@ const Leaves = (() => {
     leaves,
     focused,
     counter,
-    get nextId() { return counter.next; },
   };
 })();

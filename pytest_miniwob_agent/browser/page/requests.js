@@ -1,12 +1,14 @@
 // Requests of scripts on your own pages, which are answered in the order in which they were made.
 
 const Requests = (() => {
+  const { ECHO, ELSEWHERE } = Constants;
   const { own, outer, remark } = Visit;
   const { nextFrame, queued } = Clock;
-  const { begun, routed, waits, answer } = outer?.Backend ?? Backend;
+  const { begun, routed, waits, answer } = Backend;
 
   const { send: plainSend } = XMLHttpRequest.prototype; // for our own requests
-  // `count` is the number of requests, `open` of those that are under way; `answered` waits for these.
+  // `count` is the number of requests, `open` of those that are under way, for which `answered`
+  // waits.
   const line = outer?.Requests.line ?? { count: 0, open: 0, waiting: [], last: Promise.resolve() };
   const over = () => {
     if (--line.open === 0) line.waiting.splice(0).forEach((resolve) => resolve());
@@ -16,15 +18,11 @@ const Requests = (() => {
   const { open: plainOpen, setRequestHeader: plainHeader, abort: plainAbort } =
     XMLHttpRequest.prototype;
 
-  // Where the server sends back what it gets, with a status and a type: a request that the task
-  // answers goes there, as nobody else can make an XMLHttpRequest have an answer.
-  const ECHO = "/.miniwob-agent/echo";
-
   // Nothing outside can be reached; what was recorded of another server (a HAR file) is here.
   const reachable = (address) => {
     const { origin, host, pathname, search } = new URL(address, document.baseURI);
-    return /^http/.test(origin) && origin !== location.origin ? `/_at/${host}${pathname}${search}`
-      : address;
+    return /^http/.test(origin) && origin !== location.origin
+      ? `${ELSEWHERE}${host}${pathname}${search}` : address;
   };
 
   // A response as the page expects it, of which all has arrived.
@@ -79,7 +77,8 @@ const Requests = (() => {
       plainAbort.call(this);
       end(this);
     };
-    // Have the task answer, through the server.
+    // Have the task answer, through the server, which sends back what it gets: nobody else can make
+    // an XMLHttpRequest have an answer.
     const sendAnswer = async (xhr, request) => {
       const said = await answer(request);
       const body = await said.blob();
@@ -107,8 +106,9 @@ const Requests = (() => {
         over(); // until the trial begins
         return void begun.then(() => line.open++).then(() => sendAnswer(this, request));
       }
-      if (routed(method, url)) remark(`the task can't answer a synchronous request: ${method} ${url}`);
-      else answer(request); // to note it
+      if (routed(method, url)) {
+        remark(`the task can't answer a synchronous request: ${method} ${url}`);
+      } else answer(request); // to note it
       let going = false;
       try {
         plainSend.call(this, body);
@@ -137,5 +137,5 @@ const Requests = (() => {
     } while ((line.open || files() > known) && !Visit.leaving);
   };
 
-  return { line, plainSend, quiet, get count() { return line.count; } };
+  return { line, plainSend, quiet };
 })();

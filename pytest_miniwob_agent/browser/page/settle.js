@@ -63,9 +63,9 @@ const Settle = (() => {
   // Settle; again where the page has asked for something meanwhile, as it may show that only now.
   const whileAsking = async (settling) => {
     for (let count = 0; count < 3; count++) {
-      const before = Requests.count;
+      const before = Requests.line.count;
       await settling();
-      if (Requests.count === before || Visit.leaving) break;
+      if (Requests.line.count === before || Visit.leaving) break;
     }
   };
 
