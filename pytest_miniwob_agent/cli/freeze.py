@@ -5,17 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 
 from pytest_miniwob_agent.cli.arguments import Commands
-from pytest_miniwob_agent.cli.new_task import add_place, place_for
-
-NEXT = """\
-{folder}: {files}{answers}
-
-write the task: {folder}/task.js has a goal and a reward to fill in
-look at it:     miniwob-agent open {name} --pages {pages}
-check it:       miniwob-agent certify {name} --pages {pages}
-use it:         @pytest.mark.miniwob("{name}")
-                with miniwob_pages = {pages} in the ini file
-"""
+from pytest_miniwob_agent.cli.new_task import NEXT, add_place, place_for
 
 
 def add(commands: Commands) -> None:
@@ -55,15 +45,11 @@ def run(options: Namespace) -> int:
     file = place_for(options, f"{options.name}/{INDEX}")
     page, exchanges = read_source(options.source, wait if options.headed else None)
     found = write_site(file.parent, page, exchanges)
-    answers = counted(found.answers, "recorded answer") if found.answers else ""
-    print(
-        NEXT.format(
-            folder=shown_from_here(file.parent),
-            files=f"{counted(found.files, 'file')} of {page}",
-            answers=f", and {answers} in index.har" if answers else "",
-            name=options.name,
-            pages=shown_from_here(file.parent.parent),
-        ),
-        end="",
-    )
+    written = f"{counted(found.files, 'file')} of {page}"
+    if found.answers:
+        written += f", and {counted(found.answers, 'recorded answer')} in index.har"
+    folder = shown_from_here(file.parent)
+    print(f"{folder}: {written}\n")
+    print(f"write it:      {folder}/task.js has a goal and a reward to fill in")
+    print(NEXT.format(name=options.name, folder=shown_from_here(file.parent.parent)), end="")
     return 0

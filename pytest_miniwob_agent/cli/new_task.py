@@ -11,13 +11,12 @@ PAGES = "tests/pages"
 """The folder for a first page, where the ini file names none."""
 
 NEXT = """\
-{file}: a page that works
-
 look at it:    miniwob-agent open {name} --pages {folder} --seed 3
 check it:      miniwob-agent certify {name} --pages {folder}
 use it:        @pytest.mark.miniwob("{name}")
                with miniwob_pages = {folder} in the ini file
 """
+"""What to do with a new page."""
 
 
 def add(commands: Commands) -> None:
@@ -74,5 +73,6 @@ def run(options: Namespace) -> int:
     folder = shown_from_here(file.parent)
     text = (DATA / "new-task.html").read_text(encoding="utf-8")
     write_atomically(file, text.replace("{name}", options.name).replace("{folder}", str(folder)))
-    print(NEXT.format(file=shown_from_here(file), name=options.name, folder=folder), end="")
+    print(f"{shown_from_here(file)}: a page that works\n")
+    print(NEXT.format(name=options.name, folder=folder), end="")
     return 0

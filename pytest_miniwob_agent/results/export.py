@@ -5,12 +5,12 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Mapping
-from math import sqrt
 from typing import Any
 
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.models.budget import Price, cost_of
 from pytest_miniwob_agent.results.file import Result, Results
+from pytest_miniwob_agent.results.statistics import standard_error
 from pytest_miniwob_agent.tasks.problems import PROBLEM_LISTS
 
 COLUMNS = {
@@ -120,7 +120,7 @@ def _journal_row(run: Results) -> dict[str, Any]:
         "agent_name": f"{first.agent}-{first.model}",
         "benchmark": "miniwob",
         "avg_reward": round(rate, 3),
-        "std_err": round(sqrt(rate * (1 - rate) / episodes), 3) if episodes else 0.0,
+        "std_err": round(standard_error(rate, episodes), 3) if episodes else 0.0,
         "n_err": sum(count for _, count in found) - episodes,
         "n_completed": f"{episodes}/{times.total()}",
         "comment": "pytest-miniwob-agent",

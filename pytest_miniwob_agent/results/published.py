@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from math import sqrt
 from pathlib import Path
 from typing import Any
 
@@ -209,7 +208,7 @@ class Paper:
                 episodes = sum(weights.values())
                 if episodes:
                     rate = sum(shares[one] * times_ for one, times_ in weights.items()) / episodes
-                    error = sqrt(rate * (1 - rate) / episodes)
+                    error = statistics.standard_error(rate, episodes)
                     rows.append(
                         {"system": name, "episodes": episodes, "solved": rate, "error": error}
                     )

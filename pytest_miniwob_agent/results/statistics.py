@@ -199,6 +199,11 @@ def wilson(rate: float, size: float) -> tuple[float, float]:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
+def standard_error(rate: float, count: int) -> float:
+    """Return the standard error of a rate of so many independent episodes, as AgentLab has it."""
+    return math.sqrt(rate * (1 - rate) / count)
+
+
 def rate_interval(shares: Sequence[Fraction], samples: int) -> tuple[float, float]:
     """Wilson's interval for the mean of the items' shares of solved samples.
 
