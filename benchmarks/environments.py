@@ -5,6 +5,8 @@
 Replays items of the shipped suite, whole, with agent and cassette. Then other environments play the
 same tasks at the same seeds, with the same inputs at the same places, and without an agent:
 
+- Our own Gymnasium environment (`pytest_miniwob_agent.gymnasium`), with screenshots and without;
+  starting its browsers does not count.
 - `miniwob`'s own Gymnasium environment, screenshots off. It keeps its page from one problem to the
   next; `refresh_freq=1` has it load the page anew, as we do. Starting its browsers does not count,
   nor does the first load of each page.
@@ -34,11 +36,13 @@ from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
+import gymnasium
 from miniwob.action import ActionSpaceConfig, ActionTypes
 from miniwob.environment import MiniWoBEnvironment
 from replay import Page, Watch
 from selenium.common.exceptions import WebDriverException
 
+import pytest_miniwob_agent.gymnasium  # noqa: F401 - registers the environments
 from pytest_miniwob_agent.browser.input import KEY_CODES
 from pytest_miniwob_agent.browser.local import find_browser
 from pytest_miniwob_agent.browser.process import VIEWPORT
@@ -79,6 +83,24 @@ def miniwob(pages: list[Page], refresh: int) -> float:
             browser: Any = env.unwrapped
             with suppress(WebDriverException):  # the browser is gone before it answers
                 browser.instance.driver.execute_cdp_cmd("Browser.close", {})
+    return seconds
+
+
+def ours(pages: list[Page], screenshot: bool) -> float:
+    """Seconds that our Gymnasium environment takes."""
+    seconds = 0.0
+    by_task = sorted(pages, key=lambda page: page.case.task)
+    for task, problems in groupby(by_task, lambda page: page.case.task):
+        with closing(
+            gymnasium.make(f"miniwob-agent/{task}-v0", screenshot=screenshot).unwrapped
+        ) as env:
+            env.reset(seed=0)
+            begin = time.perf_counter()
+            for page in problems:
+                env.reset(seed=page.case.seed)
+                texts = (line for text in browsergym_actions(page) for line in text.splitlines())
+                play(env, texts)
+            seconds += time.perf_counter() - begin
     return seconds
 
 
@@ -165,6 +187,8 @@ def browsergym_actions(page: Page) -> Iterator[str]:
 
 def others() -> dict[str, Callable[[list[Page]], float]]:
     found: dict[str, Callable[[list[Page]], float]] = {
+        "our environment": lambda pages: ours(pages, True),
+        "the same, no screenshots": lambda pages: ours(pages, False),
         "miniwob, page kept": lambda pages: miniwob(pages, 0),
         "miniwob, page loaded anew": lambda pages: miniwob(pages, 1),
     }

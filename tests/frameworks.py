@@ -4,6 +4,7 @@ import pytest
 from projects import ROOT
 
 BROWSERS = ROOT / ".venv-browsers"
+BROWSERGYM = ROOT / ".venv-browsergym"
 FRAMEWORKS = ROOT / ".venv-frameworks"
 GATEWAY = ROOT / ".venv-gateway"
 

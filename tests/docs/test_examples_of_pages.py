@@ -6,15 +6,6 @@ import sys
 import pytest
 from projects import ROOT
 
-from pytest_miniwob_agent import Case, Element, Limits, run_episode
-from pytest_miniwob_agent.testing import FakeEnvironment, ScriptedLLM
-
-PAGE = FakeEnvironment(
-    "Enter ONE, then click OK.",
-    {"start": [Element(1, "input_text"), Element(2, "button", "OK")]},
-    rewards={("start", "click id=2"): 1.0},
-)
-
 
 def examples(page, since="# "):
     """The examples of a page in Python, from a heading on."""
@@ -58,27 +49,14 @@ def test_fixtures_are_overridden_as_the_page_does(pytester, modules):
     result.stdout.fnmatch_lines(["*1-screen-1-step/click-test/1 solved 1*"])
 
 
-def test_an_agent_of_browsergym_works_in_the_loop_of_the_page(modules):
-    modules(
-        mine="""
-        class Mine:
-            def __init__(self, client, model):
-                self.actions = ['fill("1", "ONE")', 'press("1", "Tab")', 'click("2")']
-
-            def get_action(self, obs):
-                assert obs.keys() == {"goal", "axtree_txt", "last_action_error"}
-                return self.actions.pop(0), {}
-        """
-    )
-    source, _ = examples("docs/from-browsergym.md")
+@pytest.mark.integration
+def test_the_environment_is_used_as_the_page_does():
+    [source] = [example for example in examples("docs/from-browsergym.md") if "env.step" in example]
     namespace = {}
     exec(source, namespace)
-    case = Case("click-test", "1-screen-1-step", 1)
-    agent = namespace["FromBrowserGym"]()
-    episode = run_episode(case, agent, PAGE, ScriptedLLM([]), Limits(), model="m")
-    assert episode.solved
-    shown = [str(action) for action in PAGE.actions[-1]]
-    assert shown == ['enter "ONE" to id=1', "press TAB", "click id=2"]
+    assert namespace["info"].keys() == {"raw_reward", "seed"}
+    assert namespace["obs"]["last_action"] == "click('2')"
+    assert namespace["obs"]["last_action_error"] == ""
 
 
 def test_the_agent_of_the_readme_is_recorded_through_its_client(pytester, modules, chat_server):
