@@ -28,10 +28,11 @@ def add(commands: Commands) -> None:
         help="write results as a table for other tools",
         description="Write a table with a row for each item: task, seed, outcome, reward, steps, "
         "calls, tokens, cost, agent and model, as CSV or Parquet; or the row of a run of the suite "
-        "browsergym in AgentLab's reproducibility journal. docs/output.md has the columns.",
+        "browsergym in AgentLab's reproducibility journal; or a record of each agent and model for "
+        "Every Eval Ever. docs/output.md has the columns.",
     )
     export.add_argument("results", metavar="RESULTS", help="a results file, or git:REF:PATH")
-    add_format(export, ["csv", "parquet", "browsergym"])
+    add_format(export, ["csv", "parquet", "browsergym", "every-eval-ever"])
     export.add_argument(
         "-o", "--output", type=Path, metavar="PATH", help="the file to write; Parquet needs one"
     )
@@ -86,6 +87,8 @@ def export_results(options: Namespace) -> int:
         content = export.parquet_bytes(results, prices)
     elif options.format == "browsergym":
         content = export.journal_text(results)
+    elif options.format == "every-eval-ever":
+        content = export.every_eval_ever_text(results)
     else:
         content = export.csv_text(results, prices)
     if options.output is None:

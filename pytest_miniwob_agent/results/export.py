@@ -1,11 +1,15 @@
-"""Results for other tools: a table with a row for each episode, and AgentLab's journal."""
+"""Results for other tools: a table with a row for each episode, and records of whole runs."""
 
 from __future__ import annotations
 
 import csv
 import io
+import time
 from collections.abc import Iterator, Mapping
+from importlib import metadata
 from typing import Any
+
+from pytest_miniwob_agent.core.data import canonical_json
 
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.models.budget import Price, cost_of
@@ -124,6 +128,91 @@ def _journal_row(run: Results) -> dict[str, Any]:
         "n_err": sum(count for _, count in found) - episodes,
         "n_completed": f"{episodes}/{times.total()}",
         "comment": "pytest-miniwob-agent",
+    }
+
+
+def every_eval_ever_text(results: Results) -> str:
+    """Return a record for each agent and model, one to a line, as Every Eval Ever collects them.
+
+    A record has the solved rate of all items, and that of each task, of version 0.3.0 of the
+    `eval.schema.json` of https://github.com/evaleval/every_eval_ever. What results do not tell,
+    such as who ran them, is "unknown".
+    """
+    now = str(int(time.time()))
+    records = [_record(run, now) for run in results.by_setup.values()]
+    return "".join(canonical_json(record) + "\n" for record in records)
+
+
+def _record(run: Results, now: str) -> dict[str, Any]:
+    first = run.results[0]
+    tasks: dict[str, list[Result]] = {}
+    for result in run.results:
+        if result.conclusive:
+            tasks.setdefault(result.task, []).append(result)
+    scores = {"miniwob": [result for found in tasks.values() for result in found]}
+    scores |= {f"miniwob/{task}": found for task, found in sorted(tasks.items())}
+    return {
+        "schema_version": "0.3.0",
+        "evaluation_id": f"miniwob/{first.agent}/{first.model}/{now}",
+        "retrieved_timestamp": now,
+        "source_metadata": {
+            "source_type": "evaluation_run",
+            "source_organization_name": "unknown",
+            "evaluator_relationship": "other",
+        },
+        "eval_library": {
+            "name": "pytest-miniwob-agent",
+            "version": metadata.version("pytest-miniwob-agent"),
+        },
+        "model_info": {
+            "name": first.model,
+            "id": first.model,
+            "additional_details": {
+                "deployment_type": "unknown",
+                "model_availability": "unknown",
+                "agent": first.agent,
+            },
+        },
+        "evaluation_results": [
+            _score(name, found, first) for name, found in scores.items() if found
+        ],
+    }
+
+
+def _score(name: str, found: list[Result], first: Result) -> dict[str, Any]:
+    rate = sum(result.solved for result in found) / len(found)
+    return {
+        "evaluation_name": name,
+        "source_data": {
+            "dataset_name": "MiniWoB++",
+            "source_type": "url",
+            "url": ["https://github.com/Farama-Foundation/miniwob-plusplus"],
+        },
+        "metric_config": {
+            "metric_kind": "pass_rate",
+            "metric_unit": "proportion",
+            "evaluation_description": "share of episodes that the page judges as solved",
+            "lower_is_better": False,
+            "score_type": "continuous",
+            "min_score": 0,
+            "max_score": 1,
+        },
+        "score_details": {
+            "score": rate,
+            "uncertainty": {
+                "standard_error": {
+                    "value": standard_error(rate, len(found)),
+                    "method": "analytic",
+                },
+                "num_samples": len(found),
+            },
+        },
+        "generation_config": {
+            "additional_details": {
+                **{f"most_{name}": str(most) for name, most in (first.limits or {}).items()},
+                **{name: str(value) for name, value in first.params.items()},
+            },
+        },
     }
 
 

@@ -1,9 +1,12 @@
-"""Exports of results: the table as CSV and Parquet, and the row of AgentLab's journal."""
+"""Exports of results: the table as CSV and Parquet, and the records of whole runs."""
 
 import csv
 import io
+import json
+import subprocess
 
 import pytest
+from frameworks import FRAMEWORKS, program_of
 from projects import ROOT
 from pyarrow import parquet
 
@@ -95,6 +98,46 @@ def test_the_journals_row_counts_episodes_as_they_are_scheduled(export):
     status, printed = export([result(seed=1_000_001)], "--format=browsergym")
     assert status == 2
     assert "not in BrowserGym's schedule" in printed.err
+
+
+VALIDATE = """
+import json, sys
+from importlib.resources import files
+from jsonschema import Draft7Validator
+schema = files("every_eval_ever") / "schemas" / "eval.schema.json"
+Draft7Validator(json.loads(schema.read_text())).validate(json.load(sys.stdin))
+"""
+"""Checks a record against the schema that its collectors publish."""
+
+
+def every_eval_ever(export):
+    results = [result(**FULL), result("login-user", outcome=Status.UNSOLVED)]
+    drifted = result("login-user", seed=8, outcome=Status.DRIFTED, reason="prompt")
+    return export([*results, drifted], "--format=every-eval-ever")[1].out
+
+
+def test_a_record_has_the_rate_of_all_items_and_of_each_task(export):
+    [line] = every_eval_ever(export).splitlines()
+    record = json.loads(line)
+    assert record["model_info"]["id"] == "m"
+    assert record["model_info"]["additional_details"]["agent"] == "tools"
+    found = {
+        each["evaluation_name"]: (
+            each["score_details"]["score"],
+            each["score_details"]["uncertainty"]["num_samples"],
+        )
+        for each in record["evaluation_results"]
+    }
+    assert found == {
+        "miniwob": (0.5, 2),
+        "miniwob/click-tab-2": (1.0, 1),
+        "miniwob/login-user": (0.0, 1),
+    }
+
+
+def test_a_record_is_what_every_eval_ever_accepts(export):
+    python = program_of(FRAMEWORKS, "python")
+    subprocess.run([python, "-c", VALIDATE], input=every_eval_ever(export), text=True, check=True)
 
 
 def test_the_documentation_has_every_column():
