@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, ClassVar
 
-from pytest_miniwob_agent.core.actions import AnyAction
+from pytest_miniwob_agent.core.actions import AnyAction, Enter
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.chat import Message, ToolCall, Usage, new_messages
 from pytest_miniwob_agent.core.data import to_data
@@ -269,6 +269,11 @@ class Episode:
     def steps(self) -> int:
         """Actions taken, over all trials."""
         return sum(1 for _ in self._of(Acted))
+
+    @property
+    def typings(self) -> int:
+        """Actions that entered a text, over all trials."""
+        return sum(isinstance(event.action, Enter) for event in self._of(Acted))
 
     @property
     def calls(self) -> int:

@@ -10,7 +10,6 @@ from importlib import metadata
 from typing import Any
 
 from pytest_miniwob_agent.core.data import canonical_json
-
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.models.budget import Price, cost_of
 from pytest_miniwob_agent.results.file import Result, Results

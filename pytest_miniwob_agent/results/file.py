@@ -44,7 +44,8 @@ class Result:
     node id of the item's test, without the case. `solved_at` is the trial that got the full reward,
     counting from 1; `endings` and `rewards` (from -1 to 1) have one entry per trial. `calls` counts
     model calls by purpose, `tokens` those of `prompt` and `completion`: None if a server did not
-    report them; of the prompt also those that were `cached`, or `written` into a cache.
+    report them; of the prompt also those that were `cached`, or `written` into a cache. `typings`
+    are those of the `steps` that entered a text: the papers count a click and keys for each.
     """
 
     category: str
@@ -67,6 +68,7 @@ class Result:
     endings: tuple[str, ...] = ()
     rewards: tuple[float, ...] = ()
     steps: int = 0
+    typings: int = field(default=0, metadata={"optional": True})
     calls: Mapping[str, int] = field(default_factory=dict)
     tokens: Mapping[str, int | None] = field(
         default_factory=lambda: {"prompt": None, "completion": None}

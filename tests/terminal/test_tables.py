@@ -184,9 +184,20 @@ class TestPlanning:
         row = tables_data(Paper(run))["planning_all"][0]
         assert (row["actions"], row["calls"], row["saved"]) == (8, 4, 0.5)
 
+    def test_a_text_that_is_entered_counts_as_click_and_keys(self):
+        # Table 8 has 175 actions for the 25 seeds of multi-layouts: three texts and a click each.
+        more = {"calls": {"plan": 1}, "steps": 4, "typings": 3}
+        seeds = range(1000, 1025)
+        run = Results(
+            tuple(sample("1-screen-n-step", "multi-layouts", seed, 1, **more) for seed in seeds)
+        )
+        row = tables_data(Paper(run))["planning_all"][0]
+        assert (row["actions"], row["calls"], row["paper"]) == (175, 25, "86")
+
     @pytest.mark.parametrize(("calls", "steps"), [({"act": 7}, 7), ({}, 0)])
     def test_an_agent_without_stages_has_no_table_of_planner_calls(self, calls, steps):
-        run = Results((sample("1-screen-n-step", "t", 1, 1, calls=calls, steps=steps),))
+        more = {"calls": calls, "steps": steps, "typings": steps}
+        run = Results((sample("1-screen-n-step", "t", 1, 1, **more),))
         assert "Planner calls" not in tables_text(Paper(run))
 
 

@@ -298,6 +298,7 @@ def result_of(outcome: Outcome) -> Result:
             "endings": tuple(map(str, episode.endings)),
             "rewards": episode.rewards,
             "steps": episode.steps,
+            "typings": episode.typings,
             "calls": dict(Counter(call.purpose for call in calls)),
             "tokens": {
                 "prompt": add_tokens(answer.prompt_tokens for answer in completions),
