@@ -188,13 +188,18 @@ def _problem_of(interaction: Any) -> str:
 def _too_deep(text: str) -> bool:
     """Return True if a YAML text is nested so deeply that the reader of all of it would crash."""
     depth = 0
-    for event in yaml.parse(text, _Loader):
-        if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-        elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
-        if depth > DEEPEST:
+    try:
+        for event in yaml.parse(text, _Loader):
+            if isinstance(event, yaml.CollectionStartEvent):
+                depth += 1
+            elif isinstance(event, yaml.CollectionEndEvent):
+                depth -= 1
+            if depth > DEEPEST:
+                return True
+    except yaml.MarkedYAMLError as error:  # libyaml 0.2.6 reads ahead, up to a limit of its own
+        if error.problem == "exceeded maximum nesting depth":
             return True
+        raise
     return False
 
 
