@@ -48,6 +48,9 @@ EXAMPLES_PER_TASK = 2
 REMARK = "example"
 """The subject of a `Remark` whose text is an example, without its task, as JSON."""
 
+TASK_MESSAGES = 13
+"""Wordings of the message that asks for several steps (table 5): `task-message-1.txt` and so on."""
+
 _FENCED = re.compile(r"```[^\n`]*\n(.*?)(?:```|\Z)", re.S)
 
 OBJECTS = {"filtered": "", "whole": "whole-dom", "none": "instruction-only"}
@@ -67,6 +70,8 @@ class WebWISEAgent:
             examples that an earlier run has saved (4.5).
         objects: `filtered` (4.2), `whole`: every visible element, or `none`: the task alone, for
             `single` steps only.
+        task_message: the number of a wording of the paper's table 5, 1 to 13, or 0 for ours; for
+            `multi` steps only.
         programs: programs per trial; those that can't be run count too.
         save_examples: the path of a file to write when the run is over: what its items solved
             without an example (4.5). It changes neither the agent's name nor any prompt.
@@ -80,6 +85,7 @@ class WebWISEAgent:
         steps: str = "multi",
         examples: str = "none",
         objects: str = "filtered",
+        task_message: int = 0,
         programs: int = PROGRAMS,
         save_examples: str | None = None,
         task: str = "",
@@ -91,6 +97,14 @@ class WebWISEAgent:
                 "--miniwob-agent-params: objects 'none' is a variant of the single step, since "
                 'further steps go by the objects: give "steps": "single" too'
             )
+        message = check_integer("task_message", task_message, 0, TASK_MESSAGES)
+        if message and self.single:
+            raise UsageError(
+                "--miniwob-agent-params: task_message belongs to the multi-step form, so leave out "
+                '"steps": "single"'
+            )
+        worded = f"task-message-{message}" if message else ""
+        self.asked = "single-step" if self.single else worded or "multi-step"
         self.programs = check_integer("programs", programs, 1, 1_000)
         self.prompts = Prompts(FOLDER, prompts)
         self.zero_shot = examples == "none"
@@ -98,7 +112,7 @@ class WebWISEAgent:
         self._saved = None if save_examples is None else Path(save_examples).absolute()
         single = self.single and "single-step"
         shots = EXAMPLES.get(examples, "auto-context")
-        self.name = variant_name("webwise", single, OBJECTS[objects], shots)
+        self.name = variant_name("webwise", single, OBJECTS[objects], worded, shots)
 
     def solve(self, env: Environment, llm: LLM, note: Callable[[Note], None]) -> None:
         """Write and run programs until the page judges or there have been enough of them."""
@@ -254,8 +268,8 @@ class _Trial:
             past.append(agent.with_objects("past", attempt.objects, **values))
         values = {"goal": self._goal, "history": Prompt.joined(past) if past else "(none)"}
         if agent.objects != "none":
-            steps = "single-step" if agent.single else "multi-step"
-            values |= {"functions": fill("functions"), "rules": fill("rules"), "steps": fill(steps)}
+            values |= {"functions": fill("functions"), "rules": fill("rules")}
+            values |= {"steps": fill(agent.asked)}
         return agent.with_objects("program", objects, examples=agent.examples, **values)
 
     def _outcome(self, attempt: _Attempt) -> Prompt:

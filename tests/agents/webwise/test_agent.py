@@ -169,6 +169,25 @@ class TestWithoutFilter:
         assert 'b "Read"' not in play(page, ["break"], programs=1)[1][0]
 
 
+class TestTaskMessages:
+    """The wordings of table 5."""
+
+    def test_each_is_shown_in_place_of_the_built_in_one(self):
+        [usual] = play(menu(), [BOTH])[1]
+        shown = {play(menu(), [BOTH], task_message=number)[1][0] for number in range(1, 14)}
+        assert len(shown | {usual}) == 14
+        for prompt in shown:
+            *rules, _, task, history, objects, order = usual.split("\n\n")
+            assert prompt.startswith("\n\n".join([*rules, ""]))
+            assert prompt.endswith("\n\n".join(["", task, history, objects, order]))
+
+    def test_the_line_that_one_of_them_asks_for_can_be_run(self):
+        """Number 12 wants to be told that an object is missing."""
+        episode, (prompt, _) = play(menu(), [f"# not on the page\n{OPEN}", SAVE], task_message=12)
+        assert "this line: # not on the page\n" in prompt
+        assert episode.solved
+
+
 class TestFunctions:
     @pytest.mark.parametrize(
         ("program", "taken"),
@@ -349,6 +368,7 @@ class TestParameters:
             ({"steps": "single"}, "webwise-single-step"),
             ({"steps": "single", "examples": "built-in"}, "webwise-single-step-1-shot"),
             ({"steps": "single", "objects": "none"}, "webwise-single-step-instruction-only"),
+            ({"task_message": 4, "examples": "built-in"}, "webwise-task-message-4-1-shot"),
         ],
     )
     def test_the_name_of_each_variant_differs(self, params, name):
@@ -362,6 +382,8 @@ class TestParameters:
             ({"objects": "none"}, 'give "steps": "single" too'),
             ({"objects": "some"}, "objects 'some' is not one of filtered, whole, none"),
             ({"programs": 0}, "programs must be an integer from 1 to 1000, not 0"),
+            ({"task_message": 14}, "task_message must be an integer from 0 to 13, not 14"),
+            ({"task_message": 1, "steps": "single"}, 'so leave out "steps": "single"'),
             ({"programs": True}, "programs must be an integer from 1 to 1000, not True"),
         ],
     )
