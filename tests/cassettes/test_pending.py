@@ -188,3 +188,10 @@ def test_workers_share_one_batch_file(project, workers):
     result.stdout.fnmatch_lines(["miniwob answers: 2 completions recorded"])
     second = read_pending(batch)
     assert (len(first), len(second), len(first | second)) == (2, 2, 4)
+
+
+def test_a_quiet_run_names_the_answers_that_it_could_not_take(project):
+    write(project.path / "answers.jsonl", {"custom_id": "a/b/c/1#0123-0", "response": None})
+    args = ["--miniwob-record=defer", "--miniwob-answers=answers.jsonl", "-k", "click-menu-2/1"]
+    result = project.runpytest(*args, "-q")
+    result.stdout.fnmatch_lines(["*answers.jsonl:1: a/b/c/1#*: no request with this id is waiting"])

@@ -131,7 +131,9 @@ class Controller:
                 read_pending(settings.pending)  # a damaged file is reported before the run
             else:
                 taken = take_answers(settings.answers, settings.pending, settings.cassettes)
-                lines.append(f"miniwob answers: {taken}")
+                recorded, *problems = taken.split("\n  ")
+                lines.append(f"miniwob answers: {recorded}")
+                self._remarks |= set(problems)  # below the run: with -q it has no header
         if settings.shard is not None:
             lines.append("miniwob shard: {} of {}".format(*settings.shard))
         return lines
