@@ -1,16 +1,28 @@
-"""Two items on which the reflective agent has to reflect, for its ablations and baselines.
+"""Pages on which a first plan fails, for memories, planners and agents side by side.
 
-    pytest tests/suites/reflection.py --miniwob-agent-params='{"planning": "iterative"}' \\
-        --miniwob-baseline=cassettes/reflective-iterative/results.jsonl
+    pytest tests/suites/reflection.py --miniwob-baseline=cassettes/reflection.jsonl \\
+        --miniwob-results=.miniwob/reflection.jsonl
+    miniwob-agent compare .miniwob/reflection.jsonl
+    miniwob-agent tables .miniwob/reflection.jsonl
 
-A popup interrupts the login, which no plan on the first screen can foresee.
+Each of the twelve pages in the folder `reflection` has a consequence that nobody can see beforehand
+and that ends the trial. What is right follows from the seed, so that it can be learned from one
+trial to the next.
 
-Not collected unless it is named; tests/test_shipped.py runs it for every variant with cassettes.
+Not collected unless it is named; tests/test_shipped.py runs it among the sweeps.
 """
 
 import pytest
 
+MEMORIES = [("reflective", {"memory": "plain"}), ("reflective", {"memory": "unconstrained"})]
+PLANNERS = [("reflective", {"planning": way}) for way in ("iterative", "plan-then-adapt")]
 
-@pytest.mark.miniwob("login-user-popup", seeds=[1000, 1001], trials=3)
+
+@pytest.mark.miniwob("reflection", pages="reflection", seeds="1000-1004", agents=["reflective"])
+@pytest.mark.miniwob("reflection", pages="reflection", seeds="1000-1002", agents=MEMORIES)
+@pytest.mark.miniwob("reflection", pages="reflection", seeds="1000-1001", agents=PLANNERS)
+@pytest.mark.miniwob(
+    "reflection", pages="reflection", seeds=[1000], trials=1, agents=["rci", "webwise", "tools"]
+)
 def test_solves(miniwob_episode):
     assert miniwob_episode.solved, miniwob_episode.explain()
