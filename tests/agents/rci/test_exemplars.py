@@ -75,7 +75,7 @@ def exemplars(task):
 def test_there_are_exemplars_for_tasks_of_the_paper_only():
     assert {path.stem for path in FOLDER.glob("*")} == set(PROBLEMS)
     assert [task for task in PROBLEMS if not task_fact(task, "rci")] == []
-    assert sum(map(len, PROBLEMS.values())) == 95  # "less than two per task" (B.1), of 54
+    assert sum(map(len, PROBLEMS.values())) == 95
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,68 @@
+"""The commands of docs/reproduce.md: their suites collect, with the parameters that they name."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+
+import pytest
+from projects import ROOT, SUITE_RUNS
+
+PAGE = (ROOT / "docs" / "reproduce.md").read_text("utf-8").replace("\\\n", " ")
+EXAMPLES = ROOT / "pytest_miniwob_agent" / "agents" / "webwise" / "prompts" / "examples.jsonl"
+
+ITEMS = {
+    "paper.py": 1075,
+    "reflective_ablation.py": 375,
+    "rci.py": 54,
+    "rci_ablation.py": 36,
+    "webwise.py": 240,
+    "webwise_methods.py": 384,
+    "webwise_multi_step.py": 22,
+    "webwise_task_messages.py": 286,
+}
+COMMANDS = re.findall(r"^\$ pytest tests/suites/(\w+\.py)(.*)$", PAGE, re.M)
+
+
+def collected(suite, *options):
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "--collect-only", "-q", f"tests/suites/{suite}", *options],
+        cwd=ROOT, env={**os.environ, "PYTEST_ADDOPTS": SUITE_RUNS},
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stdout + run.stderr
+    return run.stdout.count("::test_solves[")
+
+
+def test_every_suite_is_in_a_command():
+    assert {suite for suite, _ in COMMANDS} == set(ITEMS)
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(command, id=" ".join(command), marks=[pytest.mark.sweep] * (number > 3))
+        for number, command in enumerate(COMMANDS)
+    ],
+)
+def test_the_suite_of_a_command_collects(command, tmp_path):
+    suite, options = command
+    pool = tmp_path / "pool.jsonl"
+    pool.write_bytes(EXAMPLES.read_bytes())
+    items = ITEMS[suite] * (2 if "--miniwob-seeds=0-9" in options else 1)
+    assert collected(suite, *shlex.split(options.replace("pool.jsonl", str(pool)))) == items
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(
+    ("suite", "options"),
+    [
+        ("rci_ablation.py", ["-k", "few-shot/"]),
+        ("reflective_ablation.py", ["-k", "reflective/"]),
+    ],
+)
+def test_a_part_that_the_page_names_can_be_picked(suite, options):
+    assert f"`-k {options[1]}`" in PAGE
+    assert collected(suite, *options) == {"rci": 9, "reflective": 125}[suite.partition("_")[0]]
