@@ -5,20 +5,29 @@ from __future__ import annotations
 import json
 import shutil
 from argparse import Namespace
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pytest_miniwob_agent.cli.arguments import Commands, add_format
 from pytest_miniwob_agent.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from pytest_miniwob_agent.results.published import Paper, Table
 
 
 def add(commands: Commands) -> None:
     """Add the command's arguments."""
     parser = commands.add_parser(
         "tables",
-        help="compare a run with the published figures",
-        description="Completion with 1, 3 and 5 trials by task, the significance of more trials "
-        "and the planner calls that staging saves, each beside the published figures.",
+        help="compare runs with the published figures",
+        description="The tables and figures of three papers with the values of a run: completion "
+        "by task, beside the published rates, the significance of more trials, planner calls, "
+        "groups of tasks. Of several runs, also those that compare variants of an agent.",
     )
-    parser.add_argument("results", metavar="RESULTS", help="a results file, or git:REF:PATH")
+    parser.add_argument(
+        "results", metavar="RESULTS", nargs="+", help="a results file, or git:REF:PATH"
+    )
     parser.add_argument(
         "--reward",
         choices=["full", "any"],
@@ -26,25 +35,58 @@ def add(commands: Commands) -> None:
         help="the reward from which a trial counts as solved: full = 1, as everywhere else; any = "
         "above 0, as in the paper's code, which pays for partial solutions (default: %(default)s)",
     )
+    parser.add_argument(
+        "--plot", metavar="FILE.svg", help="draw what the papers draw into a file, too"
+    )
     add_format(parser, ["text", "json"])
     parser.set_defaults(run=run)
 
 
 def run(options: Namespace) -> int:
-    """Print the tables."""
+    """Print the tables; draw the figures if a file is named."""
+    from pytest_miniwob_agent.results.figures import variant_tables
     from pytest_miniwob_agent.results.file import read_results
     from pytest_miniwob_agent.results.published import Paper
-    from pytest_miniwob_agent.terminal.tables import tables_data, tables_text
+    from pytest_miniwob_agent.terminal import tables
 
-    any_reward = options.reward == "any"
-    several = read_results(options.results).by_setup
-    papers = {setup: Paper(run, any_reward=any_reward) for setup, run in several.items()}
+    if options.plot and not options.plot.endswith(".svg"):
+        raise UsageError(f"--plot draws SVG: name a file such as figures.svg, not {options.plot}")
+    papers = {}
+    for source in options.results:
+        for setup, results in read_results(source).by_setup.items():
+            name = setup if len(options.results) == 1 else f"{source} {setup}".strip()
+            papers[name] = Paper(results, any_reward=options.reward == "any")
     if not any(paper.conclusive for paper in papers.values()):
-        raise UsageError(f"{options.results} has no item that is solved or unsolved")
+        raise UsageError(f"{options.results[0]} has no item that is solved or unsolved")
+    variants = variant_tables(papers.values())
     if options.format == "json":
-        data = {setup: tables_data(paper) for setup, paper in papers.items()}
-        print(json.dumps(data if len(data) > 1 else next(iter(data.values())), indent=1))
+        data = {name: tables.tables_data(paper) for name, paper in papers.items()}
+        whole = data if len(data) > 1 else next(iter(data.values()))
+        print(json.dumps(whole | tables.rows_by_name(variants), indent=1))
     else:
         width = shutil.get_terminal_size().columns
-        print("\n".join(tables_text(paper, width) for paper in papers.values()), end="")
+        print("\n".join(tables.tables_text(paper, width) for paper in papers.values()), end="")
+        print("".join(tables.table_text(table, width) for table in variants), end="")
+    if options.plot:
+        _plot(Path(options.plot), papers.values(), variants)
     return 0
+
+
+def _plot(file: Path, papers: Iterable[Paper], variants: list[Table]) -> None:
+    from pytest_miniwob_agent.core.files import write_atomically
+    from pytest_miniwob_agent.report.plot import draw
+    from pytest_miniwob_agent.results.figures import further_tables
+
+    figures = [
+        (f"{table.title}, {paper.agent} with {paper.model}", table)
+        for paper in papers
+        for table in (*paper.tables, *further_tables(paper))
+    ]
+    figures += [(table.title, table) for table in variants]
+    figures = [(caption, table) for caption, table in figures if table.bars]
+    if not figures:
+        raise UsageError("nothing to draw: the papers have no figure for these agents and tasks")
+    try:
+        write_atomically(file, draw(figures))
+    except OSError as error:
+        raise UsageError(f"{file} can't be written: {error}") from None

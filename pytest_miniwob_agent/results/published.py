@@ -2,14 +2,15 @@
 
 Completion by trials (tables 10 to 12), the significance of more trials (tables 7 and 13) and the
 planner calls that staging saves (table 8). A run of RCI or WebWISE is tabulated by the suite of its
-own paper. The published figures are in the folder `data`.
+own paper; `figures` has what else the papers show. Their figures are in the folder `data`.
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -23,11 +24,11 @@ from pytest_miniwob_agent.tasks.problems import PROBLEM_LISTS
 TRIALS = (1, 3, 5)  # of which the paper has tables
 PAPER = "reflective-agent (PaLM 2 L)"  # its agent, as the published figures name it
 
-SHARED = {"WebN-T5-3B", "CC-Net (SL+RL)", "RCI (gpt-3.5-turbo)"}
-"""The systems of tables 5 and 6 with rates by task; shared tasks are those that all have."""
+RCI = "RCI (gpt-3.5-turbo) few-shot"
+RCI_GPT_4 = "RCI (gpt-4 where used) few-shot"
 
-PAPERS = {"paper": PAPER, "rci": "the paper's RCI", "webwise": "the paper's WebWISE"}
-"""The system of each paper, by the suite of the run's agent."""
+SHARED = {"WebN-T5-3B", "CC-Net (SL+RL)", RCI}
+"""The systems of tables 5 and 6 with rates by task; shared tasks are those that all have."""
 
 FUNCTIONS = {
     "1": "1 function",
@@ -52,12 +53,33 @@ def published(name: str) -> list[dict[str, str]]:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of a run, whose `name` is its key in JSON; rates in its rows are from 0 to 1."""
+    """A table of a run, whose `name` is its key in JSON; rates in its rows are from 0 to 1.
+
+    `shown` are the columns that a terminal has room for, with their headings; all if it is empty.
+    `bars` are the columns that a plot draws for each row, with what they are.
+    """
 
     name: str
     title: str
     remark: str
     rows: list[dict[str, Any]]
+    shown: Mapping[str, str] = field(default_factory=dict)
+    bars: Mapping[str, str] = field(default_factory=dict)
+
+
+def captioned(
+    name: str,
+    rows: list[dict[str, Any]],
+    bars: Mapping[str, str] | None = None,
+    shown: Mapping[str, str] | None = None,
+    caption: str = "",
+    **facts: object,
+) -> Table:
+    """A table with the caption of its name or of another one, which the facts fill in."""
+    text = (Path(__file__).parent / "data" / "captions.toml").read_text(encoding="utf-8")
+    parts = tomllib.loads(text)[caption or name]
+    title, remark = (parts[part].format(**facts).strip() for part in ("title", "remark"))
+    return Table(name, title, remark, rows, shown or {}, bars or {})
 
 
 class Paper:
@@ -80,6 +102,10 @@ class Paper:
         self.conclusive = [result for result in results.results if result.conclusive]
         families = {result.agent.partition("-")[0] for result in self.conclusive}
         self.suite = next(iter(families)) if families in ({"rci"}, {"webwise"}) else "paper"
+        self.agent = ", ".join(sorted({result.agent for result in self.conclusive}))
+        self.model = ", ".join(sorted({result.model for result in self.conclusive}))
+        settings = {row["agent"]: row["system"] for row in published("settings.csv")}
+        self.setting = settings.get(self.agent)
 
     @cached_property
     def items(self) -> dict[str, dict[str, list[Samples]]]:
@@ -106,12 +132,16 @@ class Paper:
     def completion(self) -> dict[str, list[dict[str, Any]]]:
         """Tables 10 to 12, by category or group: the run's and the published rates of tasks."""
         rates: dict[str, dict[str, float]] = {}
+        if self.suite == "webwise":
+            for row in published("webwise.csv"):
+                given = {name: rate for name, rate in row.items() if rate and " k=" in name}
+                rates[row["task"]] = {n: float(rate) for n, rate in given.items() if rate != "TLE"}
         for row in published("results.csv"):
-            rates.setdefault(row["task"], {})[_system(row)] = float(row["completion_rate"])
+            rates.setdefault(row["task"], {})[system_name(row)] = float(row["completion_rate"])
         return {
             group: [
                 {"task": task, "items": len(items)}
-                | {f"T={t}": float(_rate(items, t)) for t in self.trials}
+                | {f"T={t}": float(rate_within(items, t)) for t in self.trials}
                 | rates.get(task, {})
                 for task, items in tasks.items()
             ]
@@ -136,11 +166,31 @@ class Paper:
         rows = self.completion[group]
         counts = sorted({row["items"] for row in rows})
         range_ = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
-        remark = f"Percent of {range_} items per task; with * {PAPERS[self.suite]}."
-        return Table("completion", f"Completion, {group}", remark, rows)
+        beside = {
+            row["system"]: row["heading"]
+            for row in published("columns.csv")
+            if row["suite"] == self.suite
+        }
+        if self.setting and self.suite != "paper":  # whose columns have the star already
+            beside = {self.setting: beside.get(self.setting, "same") + "*"} | {
+                name: heading for name, heading in beside.items() if name != self.setting
+            }
+        shown = {name: name for name in ("task", *(f"T={t}" for t in self.trials))} | beside
+        items = f"{range_} item{'s' * (range_ != '1')}"
+        star = "* has the run's setting." if self.setting else self.compared
+        facts: dict[str, Any] = {"group": group, "items": items, "star": star}
+        facts["caption"] = f"completion_{self.suite}"
+        return captioned("completion", rows, shown=shown, **facts)
+
+    @property
+    def compared(self) -> str:
+        """A sentence on the published system with the run's setting."""
+        if self.setting:
+            return f"The run has the setting of {self.setting}."
+        return f"No published figure has the setting of {self.agent}."
 
     def _mean_rates(self, tasks: Sequence[dict[str, Any]]) -> dict[str, float]:
-        return {f"T={t}": _mean([task[f"T={t}"] for task in tasks]) for t in self.trials}
+        return {f"T={t}": mean([task[f"T={t}"] for task in tasks]) for t in self.trials}
 
     def _systems(self, group: str) -> Table:
         tasks = self.completion[group]
@@ -148,12 +198,12 @@ class Paper:
         rows = []
         for system in dict.fromkeys(name for task in tasks for name in task if name not in own):
             shared = [task for task in tasks if system in task]
-            mean = _mean([task[system] for task in shared])
-            row = {"system": system, "tasks": len(shared), "published": mean}
+            given = mean([task[system] for task in shared])
+            row = {"system": system, "tasks": len(shared), "published": given}
             rows.append(row | self._mean_rates(shared))
-        remark = "Mean over the tasks that both have, in percent."
-        remark += " Other seeds, screens and models: no ranking."
-        return Table("systems", f"Systems, {group}", remark, rows)
+        bars = {"T=1": "this run", "published": "published"} if self.suite == "rci" else {}
+        figure = "RCI's figure 4 (a) shows some of these." if bars else ""
+        return captioned("systems", rows, bars, group=group, figure=figure)
 
     def _means(self, group: str) -> Table:
         """Tables 5 and 6; the printed means differ from those of the rates by task.
@@ -165,7 +215,7 @@ class Paper:
         known: dict[str, set[str]] = {}
         for rate in published("results.csv"):
             if rate["category"] == group:
-                known.setdefault(rate["task"], set()).add(_system(rate))
+                known.setdefault(rate["task"], set()).add(system_name(rate))
         whole = len(shared) == sum(systems >= SHARED for systems in known.values())
         rows = []
         for given in published("means.csv"):
@@ -176,16 +226,11 @@ class Paper:
                     "system": system,
                     "tasks": len(shared),
                     "as printed": float(given["completion_rate"]) if whole else None,
-                    "by task": _mean(rates) if len(rates) == len(shared) else None,
+                    "by task": mean(rates) if len(rates) == len(shared) else None,
                 }
                 rows.append(row | self._mean_rates(shared))
-        remark = (
-            "Over the tasks that all systems share: the mean that the paper prints (tables 5 and "
-            "6), the mean of the published rates by task, and the run's."
-        )
-        if not whole:
-            remark += " The run lacks some of these tasks, so that no printed mean is of the same."
-        return Table("means", f"Means as printed, {group}", remark, rows)
+        lacking = "" if whole else "The run lacks some, so that no printed mean is of the same."
+        return captioned("means", rows, group=group, lacking=lacking)
 
     def _browsergym(self) -> Table:
         """The solved rate under BrowserGym's protocol; without rows for runs by another one."""
@@ -217,31 +262,21 @@ class Paper:
                 rate, error = float(row["rate"]) / 100, float(row["standard_error"]) / 100
                 system = f"GenericAgent, {row['system']}"
                 rows.append({"system": system, "episodes": 625, "solved": rate, "error": error})
-        remark = (
-            "Share of episodes with a reward above 0, one trial of 10 actions, and its standard "
-            "error, the root of p(1 - p)/n. Those of AgentLab's GenericAgent are from its "
-            "reproducibility journal (October and November 2024), with turns of one action, "
-            "pictures of 332 x 214 pixels, and a clock that runs."
-        )
-        return Table("browsergym", "BrowserGym's protocol", remark, rows)
+        return captioned("browsergym", rows)
 
     def _functions(self) -> Table:
         """WebWISE's tables 2 and 3; without rows for other agents."""
         systems: dict[str, dict[str, Any]] = {}
         if self.suite == "webwise":
             systems["this run"] = {"system": "this run"} | {
-                group: _mean([task["T=1"] for task in self.completion[name]])
+                group: mean([task["T=1"] for task in self.completion[name]])
                 for group, name in FUNCTIONS.items()
                 if name in self.items
             }
             for row in published("functions.csv"):
-                rates = systems.setdefault(_system(row), {"system": _system(row)})
+                rates = systems.setdefault(system_name(row), {"system": system_name(row)})
                 rates[row["functions"]] = float(row["completion_rate"])
-        remark = (
-            "WebWISE's tables 2 and 3: percent of the tasks whose solution calls 1, 2, 3 to 6 or a "
-            "variable number of functions; k is the number of examples."
-        )
-        return Table("functions", "By number of functions", remark, list(systems.values()))
+        return captioned("functions", list(systems.values()), setting=self.compared)
 
     def _significance(self) -> list[Table]:
         """Tables 7 and 13: the significance of more trials, by category and by task."""
@@ -260,10 +295,6 @@ class Paper:
             ],
             "task": [(task, items, (1, self.trials[-1])) for task, items in by_task.items()],
         }
-        remark = (
-            "Items solved with few and with more trials; one-tailed p by the exact test and by "
-            "McNemar's chi-square, two-tailed by the t-test; the p that the paper prints."
-        )
         tables = []
         for kind, tests in groups.items():
             rows = [
@@ -274,10 +305,8 @@ class Paper:
                 for what, items, (few, more) in tests
                 if few < more and {few, more} <= set(self.trials)
             ]
-            title = f"Are more trials better? By {kind}"
-            if kind == "task":
-                title += f", 1 to {self.trials[-1]}"
-            tables.append(Table(f"significance_by_{kind}", title, remark, rows))
+            most = self.trials[-1] if self.trials else 1
+            tables.append(captioned(f"significance_by_{kind}", rows, most=most))
         return tables
 
     def _planning(self) -> list[Table]:
@@ -288,13 +317,8 @@ class Paper:
         by_task = self.items.get("1-screen-n-step", {})
         groups = {task: [items] for task, items in by_task.items()}
         groups |= {category: list(tasks.values()) for category, tasks in self.items.items()}
-        remark = (
-            "Actions (one call per action, without staging; a text that is entered counts as two, "
-            "click and keys, as in the paper), calls that choose actions, and percent saved; the "
-            "paper's savings are in the last column."
-        )
         tables = []
-        for part, title in (("first", "solved in the first trial"), ("all", "all trials")):
+        for part in ("first", "all"):
             rows = []
             for what, tasks in groups.items():
                 results = [r for items in tasks for samples in items for r in samples.results]
@@ -309,11 +333,14 @@ class Paper:
                 saved = 1 - calls / actions if actions else None
                 row = {"what": what, "actions": actions, "calls": calls, "saved": saved}
                 rows.append(row | {"paper": ", ".join(f"{share:.0f}" for share in printed)})
-            tables.append(Table(f"planning_{part}", f"Planner calls, {title}", remark, rows))
+            bars = {"saved": "saved by the run", "paper": "saved in the paper"}
+            bars = bars if self.suite == "paper" else {}
+            tables.append(captioned(f"planning_{part}", rows, bars))
         return tables
 
 
-def _system(row: dict[str, str]) -> str:
+def system_name(row: dict[str, str]) -> str:
+    """The name of a published system with its setting."""
     return f"{row['system']} {row['setting']}".strip()
 
 
@@ -322,11 +349,13 @@ def _within(samples: Samples, trials: int) -> Fraction:
     return Fraction(solved, len(samples.results))
 
 
-def _rate(items: Sequence[Samples], trials: int) -> Fraction:
+def rate_within(items: Sequence[Samples], trials: int) -> Fraction:
+    """The share of items solved in so many trials; an item counts with the share of its samples."""
     return sum((_within(samples, trials) for samples in items), Fraction(0)) / len(items)
 
 
-def _mean(rates: Sequence[float]) -> float:
+def mean(rates: Sequence[float]) -> float:
+    """The mean of some rates, of which there must be one."""
     return sum(rates) / len(rates)
 
 
@@ -335,8 +364,8 @@ def _test(items: Sequence[Samples], few: int, more: int) -> dict[str, float | No
     gains = [_within(samples, more) - _within(samples, few) for samples in items]
     gained = any(gains)
     return {
-        "few": float(_rate(items, few) * len(items)),
-        "more": float(_rate(items, more) * len(items)),
+        "few": float(rate_within(items, few) * len(items)),
+        "more": float(rate_within(items, more) * len(items)),
         "of": len(items),
         "exact": statistics.p_worse([-gain for gain in gains]) if gained else None,
         "chi²": statistics.matched_chi_square(gains) if gained else None,

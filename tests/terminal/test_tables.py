@@ -1,14 +1,16 @@
 """`miniwob-agent tables`: a run in the form of the paper's tables, beside the published figures."""
 
 import json
+from itertools import product
 from math import erfc, sqrt
 
 import pytest
 
+from pytest_miniwob_agent.agents.registry import load_agent
 from pytest_miniwob_agent.cli import main
 from pytest_miniwob_agent.core.outcome import Status
 from pytest_miniwob_agent.results.file import Result, Results
-from pytest_miniwob_agent.results.published import PAPER, Paper, published
+from pytest_miniwob_agent.results.published import PAPER, Paper, published, system_name
 from pytest_miniwob_agent.tasks.catalogue import CATEGORIES
 from pytest_miniwob_agent.terminal.tables import tables_data, tables_text
 
@@ -73,12 +75,12 @@ class TestCompletion:
         assert [row[f"T={t}"] for t in (1, 3, 5)] == [0.36, 0.72, 0.76]
         assert row[f"{PAPER} T=3"] == 0.72
         assert row["CC-Net (SL+RL)"] == 0.83
-        assert "RCI (gpt-3.5-turbo)" not in row
+        assert "RCI (gpt-3.5-turbo) few-shot" not in row
 
     def test_means_of_systems_are_over_shared_tasks(self, data):
         # Section 6.3 and tables 5 and 6: 96.4 and 99.6; on 16 shared tasks 97.3, on 11 shared
         # tasks 73.5 and 87.3, against 85.8 for RCI. Table 5 has 95.3 where table 11 gives 95.25.
-        easy, many, hard = rows(data, "systems", system="RCI (gpt-3.5-turbo)")
+        easy, many, hard = rows(data, "systems", system="RCI (gpt-3.5-turbo) few-shot")
         assert [easy["tasks"], many["tasks"], hard["tasks"]] == [10, 16, 11]
         found = [easy["published"], easy["T=1"], easy["T=3"], many["T=1"], many["T=3"]]
         found += [hard["published"], hard["T=1"], hard["T=5"]]
@@ -212,8 +214,8 @@ class TestRunsOfOtherPapers:
         tasks = {name: [row["task"] for row in rows] for name, rows in paper.completion.items()}
         assert tasks == {"RCI's suite": ["click-shades", "click-tab-2"], "x": ["circle-center"]}
         text = tables_text(paper)
-        assert "task          T=1  RCI*  GPT-4*  WebN-T5  CC-Net" in text
-        assert "click-tab-2   100    74     100       18      98" in text
+        assert "task          T=1  RCI  GPT-4  WebN-T5  CC-Net" in text
+        assert "click-tab-2   100   74    100       18      98" in text
         assert "Solved is the full reward of 1; the paper counted any reward above 0." in text
 
     def test_webwise_has_the_tables_by_number_of_functions(self):
@@ -227,6 +229,58 @@ class TestRunsOfOtherPapers:
         text = tables_text(paper)
         assert "WebN-T5-3B k=0" in text
         assert "HeaP" in text
+
+
+class TestSettings:
+    """Columns name their setting, and a star marks that of the run where it was published."""
+
+    @pytest.mark.parametrize(
+        ("agent", "heading", "rates"),
+        [
+            ("rci", "T=1  RCI  GPT-4", "100   74    100"),
+            ("rci-few-shot", "T=1  RCI*  GPT-4", "100    74    100"),
+            ("rci-few-shot-without-plan", "T=1  RCI  GPT-4", "100   74    100"),
+            ("webwise", "T=1  k=0*  k=1  RCI", "100    44   78   74"),
+            ("webwise-1-shot", "T=1  k=1*  k=0  RCI", "100    78   44   74"),
+            ("webwise-single-step", "T=1  same*  k=0  k=1", "100      4   44   78"),
+            ("webwise-single-step-1-shot", "T=1  same*  k=0  k=1", "100     28   44   78"),
+            ("webwise-single-step-auto-context", "T=1  same*  k=0", "100      0   44"),
+            ("webwise-auto-context", "T=1  k=0  k=1  RCI", "100   44   78   74"),
+        ],
+    )
+    def test_the_star_is_at_the_run_s_setting(self, agent, heading, rates):
+        text = tables_text(run_by(agent, "click-tab-2"))
+        completion = text.partition("Systems")[0]
+        assert f"task         {heading}" in completion
+        assert f"click-tab-2  {rates}" in completion
+        assert ("* has the run's setting." in " ".join(completion.split())) == ("*  " in heading)
+        none = f"No published figure has the setting of {agent}."
+        assert (none in " ".join(completion.split())) == ("*  " not in heading)
+
+    def test_every_setting_is_one_of_the_published_figures(self):
+        names = {system_name(row) for row in published("results.csv")}
+        names |= {row["system"] for row in published("results.csv")} | {
+            *published("webwise.csv")[0]
+        }
+        assert {row["system"] for row in published("settings.csv")} <= names
+        assert {row["system"] for row in published("columns.csv")} <= names
+
+    def test_every_agent_with_a_published_setting_can_be_made(self):
+        families = {
+            "webwise": product(
+                ["multi", "single"], ["filtered", "whole", "none"], ["none", "built-in"]
+            ),
+            "rci": [("none",), ("built-in",)],
+            "reflective": [()],
+        }
+        made = set()
+        for name, variants in families.items():
+            for values in variants:
+                keys = ("steps", "objects", "examples") if name == "webwise" else ("exemplars",)
+                if values[:2] != ("multi", "none"):
+                    made.add(load_agent(name, params=dict(zip(keys, values, strict=False))).name)
+        auto = "webwise-single-step-auto-context"  # needs a file of examples
+        assert {row["agent"] for row in published("settings.csv")} <= made | {auto}
 
 
 class TestCommand:

@@ -1,0 +1,78 @@
+"""Figures of tables as one SVG: for each row, a bar for each of its columns.
+
+It is drawn by itself, without scripts, and follows the reader's light or dark theme.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from pytest_miniwob_agent.core.text import percent, sanitize_line
+from pytest_miniwob_agent.results.published import Table
+
+WIDTH, LEFT, RIGHT, BAR = 720, 300, 60, 11  # in pixels: the figure, margins, the height of a bar
+
+
+def draw(tables: Sequence[tuple[str, Table]]) -> str:
+    """Return the SVG of tables that name `bars`, one below the other, each with its caption."""
+    style = Path(__file__).with_name("plot.css").read_text(encoding="utf-8")
+    top, body = 12, []
+    for caption, table in tables:
+        marks, height = _figure(caption, table)
+        body.append(f'<g transform="translate(0 {top})">{"".join(marks)}</g>\n')
+        top += height
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {top}" width="{WIDTH}" '
+        f'height="{top}" role="img">\n<style>\n{style}</style>\n'
+        f'<rect class="page" width="{WIDTH}" height="{top}"/>\n{"".join(body)}</svg>\n'
+    )
+
+
+def _figure(caption: str, table: Table) -> tuple[list[str], int]:
+    """The marks of a table, with their height."""
+    marks, y = [_text(12, 18, caption, "title")], 38
+    for number, legend in enumerate(table.bars.values()):
+        x = 12 + number * (WIDTH - 24) // max(len(table.bars), 3)
+        marks.append(f'<rect class="c{number % 4}" x="{x}" y="{y - 10}" width="11" height="11"/>')
+        marks.append(_text(x + 16, y, legend))
+    top = y = y + 14
+    values = [[_shares(row.get(column)) for column in table.bars] for row in table.rows]
+    least = min([0.0, *(share for row in values for shares in row for share in shares)])
+
+    def across(share: float) -> float:
+        return LEFT + (share - least) / (1 - least) * (WIDTH - LEFT - RIGHT)
+
+    for row, columns in zip(table.rows, values, strict=True):
+        bars = [(number, shares) for number, shares in enumerate(columns) if shares]
+        if bars:
+            marks.append(
+                _text(LEFT - 8, y + BAR * len(bars) / 2 + 3, next(iter(row.values())), "end")
+            )
+        for number, shares in bars:
+            for share in shares:
+                start, end = sorted((across(0), across(share)))
+                marks.append(
+                    f'<rect class="c{number % 4}" x="{start:.1f}" y="{y}" '
+                    f'width="{max(end - start, 1):.1f}" height="{BAR - 2}"/>'
+                )
+            label = ", ".join(map(percent, shares))
+            marks.append(_text(across(max([0.0, *shares])) + 4, y + 8, label, "value"))
+            y += BAR
+        y += 6 if bars else 0
+    axis = f'<line class="axis" x1="{across(0):.1f}" x2="{across(0):.1f}" y1="{top}" y2="{y}"/>'
+    return [*marks, axis], y + 24
+
+
+def _shares(value: Any) -> list[float]:
+    """The shares of a cell, which as a text has several, in percent."""
+    if isinstance(value, str):
+        return [float(one) / 100 for one in value.split(", ") if one.replace(".", "").isdigit()]
+    return [] if value is None else [float(value)]
+
+
+def _text(x: float, y: float, text: object, kind: str = "") -> str:
+    shown = escape(sanitize_line(str(text)))
+    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}">{shown}</text>'

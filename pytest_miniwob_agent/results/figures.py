@@ -1,0 +1,217 @@
+"""What else the three papers show, in tables and figures, with a run's values.
+
+Figures whose numbers the papers do not print have the run's values alone, in the figure's form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from pytest_miniwob_agent.results.file import Samples
+from pytest_miniwob_agent.results.published import (
+    PAPER,
+    RCI,
+    RCI_GPT_4,
+    Paper,
+    Table,
+    captioned,
+    mean,
+    published,
+    rate_within,
+    system_name,
+)
+from pytest_miniwob_agent.tasks.catalogue import CATEGORIES
+
+Rows = list[dict[str, Any]]
+
+SOTA = {"SL": "SotA (SL)", "RL": "SotA (RL)", "both": "SotA (SL+RL)"}
+"""The best rates of RCI's figure 10: of systems that were trained in these ways."""
+
+MEMORIES = {
+    "reflective": "both",
+    "reflective-plain-memory": "w/o structured mem",
+    "reflective-unconstrained-memory": "w/o action constraint",
+}
+"""The variants of the reflective agent's figure 7, with its names."""
+
+KINDS = {
+    "wrong_answers": {"Y": "mean, wrong answers", "N": "mean, no wrong answers"},
+    "target_hidden": {"Y": "mean, target hidden", "N": "mean, target in sight"},
+}
+"""The kinds of tasks in WebWISE's table 4."""
+
+
+def further_tables(paper: Paper) -> list[Table]:
+    """Return the tables of a run by itself that are not in `Paper.tables`."""
+    makers = {
+        "paper": (_by_trials, _capacity),
+        "rci": (_demonstrations, _residuals),
+        "webwise": (_methods, _beside_rci),
+    }
+    return [table for make in makers[paper.suite] if (table := make(paper)).rows]
+
+
+def variant_tables(papers: Iterable[Paper]) -> list[Table]:
+    """Return the tables that compare variants: RCI's ablations, and kinds of memory."""
+    papers = list(papers)
+    return [table for table in (_ablations(papers), _memories(papers)) if table.rows]
+
+
+def _by_task(paper: Paper) -> dict[str, dict[str, Any]]:
+    """The completion of each task, with the published rates."""
+    return {row["task"]: row for rows in paper.completion.values() for row in rows}
+
+
+def _cell(text: str) -> float | str | None:
+    return float(text) if text[:1].isdigit() else text or None
+
+
+def _means(name: str, rows: Rows) -> Rows:
+    """A row of the means of the numbers in rows, to whole percents; none without rows."""
+    numbers = {
+        column: [row[column] for row in rows if isinstance(row[column], float)]
+        for column in (rows[0] if rows else ())
+    }
+    means = {column: round(mean(found), 2) for column, found in numbers.items() if found}
+    return [{"task": name} | means] if means else []
+
+
+def _by_trials(paper: Paper) -> Table:
+    rows: Rows = []
+    for category in filter(paper.items.get, CATEGORIES):
+        for trials in range(1, max(paper.trials) + 1):
+            items = paper.items[category].values()
+            run = mean([float(rate_within(of_task, trials)) for of_task in items])
+            name = f"{PAPER} T={trials}"
+            printed = [row[name] for row in paper.completion[category] if name in row]
+            row = {"completion": f"{category}, T={trials}", "run": run}
+            rows.append(row | {"paper": mean(printed) if printed else None})
+    return captioned(
+        "completion_by_trials", rows, {"run": "this run", "paper": "the paper's agent"}
+    )
+
+
+def _capacity(paper: Paper) -> Table:
+    tasks = paper.items.get("1-screen-n-step", {})
+    probes = [*tasks.get("click-checkboxes", []), *tasks.get("click-checkboxes-large", [])]
+    rows: Rows = []
+    for given in published("capacity.csv") if probes else ():
+        least, below = int(given["from"]), int(given["below"] or 10**9)
+        items = [one for one in probes if least <= _actions(one) < below]
+        items = items if given["counted"] == "gold actions" else []  # candidates are not known
+        number = f"{least} or more" if least else f"under {below}"
+        row: dict[str, Any] = {"task": f"{given['task']}, {number} {given['counted']}"}
+        row |= {"run": float(rate_within(items, 1)) if items else None, "of": len(items) or None}
+        rows.append(
+            row | {"paper": _cell(given["completion_rate"]), "its items": given["examples"]}
+        )
+    return captioned("planning_capacity", rows)
+
+
+def _actions(samples: Samples) -> float:
+    first = samples.results[0]
+    return first.steps / max(1, len(first.endings))
+
+
+def _memories(papers: list[Paper]) -> Table:
+    runs = {
+        MEMORIES[paper.agent]: {
+            task: float(rate_within(items, 3))
+            for tasks in paper.items.values()
+            for task, items in tasks.items()
+        }
+        for paper in papers
+        if paper.agent in MEMORIES and 3 in paper.trials
+    }
+    shared = set.intersection(*map(set, runs.values())) if len(runs) > 1 else set()
+    rows: Rows = [
+        {"task": task} | {name: rates[task] for name, rates in runs.items()}
+        for task in sorted(shared)
+    ]
+    rows += _means("mean", rows)
+    return captioned("memories", rows, {name: name for name in runs})
+
+
+def _demonstrations(paper: Paper) -> Table:
+    given = {system_name(row): row for row in published("demonstrations.csv")}
+    shared = [row for row in _by_task(paper).values() if row.keys() >= given.keys()]
+    number = None if "few-shot" in paper.agent else 0
+    rows: Rows = []
+    if shared:
+        rate = mean([row["T=1"] for row in shared])
+        rows.append({"system": "this run", "all": number, "per task": number, "rate": rate})
+    for name, row in given.items() if shared else ():
+        cells = {"system": name, "all": row["demonstrations"], "per task": row["per_task"]}
+        rows.append(cells | {"rate": mean([task[name] for task in shared])})
+    return captioned("rci_demonstrations", rows)
+
+
+def _residuals(paper: Paper) -> Table:
+    rows: Rows = []
+    for task, row in _by_task(paper).items():
+        if row.keys() >= {RCI_GPT_4, *SOTA.values()}:
+            differences: dict[str, Any] = {"task": task}
+            for kind, best in SOTA.items():
+                for system, rate in (("run", row["T=1"]), ("RCI", row[RCI_GPT_4])):
+                    differences[f"{system}-{kind}"] = round(rate - row[best], 4)
+            rows.append(differences)
+    rows.sort(key=lambda row: float(row["RCI-both"]))
+    bars = {"run-both": "this run - SotA (SL+RL)", "RCI-both": "RCI - SotA (SL+RL)"}
+    return captioned("rci_residuals", rows, bars)
+
+
+def _ablations(papers: list[Paper]) -> Table:
+    given = published("ablation.csv")
+    groups: dict[str, set[str]] = {}
+    for row in given:
+        groups.setdefault(row["group"], set()).add(row["task"])
+    printed = {4: given, 18: [row for row in published("results.csv") if system_name(row) == RCI]}
+    systems: list[tuple[str, dict[str, float]]] = [
+        (f"{paper.agent} with {paper.model}", {t: row["T=1"] for t, row in _by_task(paper).items()})
+        for paper in papers
+        if paper.suite == "rci"
+    ]
+    for number, found in printed.items():
+        rates = {row["task"]: float(row["completion_rate"]) for row in found}
+        systems.append((f"RCI few-shot, table {number}", rates))
+    rows: Rows = []
+    for name, rates in systems:
+        # A mean of fewer tasks would not be that of the group.
+        whole = {group: tasks for group, tasks in groups.items() if rates.keys() >= tasks}
+        means = {group: mean([rates[t] for t in sorted(tasks)]) for group, tasks in whole.items()}
+        rows += [{"agent": name} | means] if means else []
+    rows = rows if len(rows) > len(printed) else []
+    return captioned("rci_ablations", rows, {group: group for group in groups})
+
+
+def _methods(paper: Paper) -> Table:
+    rates = _by_task(paper)
+    short = {row["system"]: row["method"] for row in published("settings.csv") if row["method"]}
+    rows: Rows = [
+        {"task": row["task"], "run": rates[row["task"]]["T=1"]}
+        | {kind: row[kind] for kind in KINDS}
+        | {name: _cell(row[name]) for name in short}
+        for row in published("webwise.csv")
+        if row["task"] in rates
+    ]
+    means: Rows = []
+    for kind, answers in KINDS.items():
+        for letter, name in answers.items():
+            means += _means(name, [row for row in rows if row[kind] == letter])
+    shown = {"task": "task", "run": "run", **short}
+    bars = {"run": "this run"} | ({paper.setting: paper.setting} if paper.setting else {})
+    setting = f"The run is {short[paper.setting]}." if paper.setting else paper.compared
+    return captioned("webwise_methods", rows + means, bars, shown, setting=setting)
+
+
+def _beside_rci(paper: Paper) -> Table:
+    rates, rows = _by_task(paper), []
+    for given in published("webwise.csv"):
+        if given["rci_result"] and (run := rates.get(given["task"])):
+            gain = run["T=1"] - run[RCI]
+            row = {"task": given["task"], "run": run["T=1"]}
+            row |= {"k=1": run["WebWISE (gpt-3.5-turbo) k=1"], "RCI": run[RCI]}
+            row |= {"RCI's k": given["rci_examples"], "paper": given["rci_result"]}
+            rows.append(row | {"this run": "win" if gain > 0 else "lost" if gain else "draw"})
+    return captioned("webwise_rci", rows + _means("mean", rows))
