@@ -5,15 +5,10 @@ from __future__ import annotations
 import json
 import shutil
 from argparse import Namespace
-from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pytest_miniwob_agent.cli.arguments import Commands, add_format
 from pytest_miniwob_agent.core.errors import UsageError
-
-if TYPE_CHECKING:
-    from pytest_miniwob_agent.results.published import Paper, Table
 
 
 def add(commands: Commands) -> None:
@@ -44,13 +39,13 @@ def add(commands: Commands) -> None:
 
 def run(options: Namespace) -> int:
     """Print the tables; draw the figures if a file is named."""
-    from pytest_miniwob_agent.results.figures import variant_tables
+    from pytest_miniwob_agent.core.files import write_atomically
+    from pytest_miniwob_agent.report.plot import draw
+    from pytest_miniwob_agent.results.figures import further_tables, variant_tables
     from pytest_miniwob_agent.results.file import read_results
     from pytest_miniwob_agent.results.published import Paper
     from pytest_miniwob_agent.terminal import tables
 
-    if options.plot and not options.plot.endswith(".svg"):
-        raise UsageError(f"--plot draws SVG: name a file such as figures.svg, not {options.plot}")
     papers = {}
     for source in options.results:
         for setup, results in read_results(source).by_setup.items():
@@ -58,7 +53,7 @@ def run(options: Namespace) -> int:
             papers[name] = Paper(results, any_reward=options.reward == "any")
     if not any(paper.conclusive for paper in papers.values()):
         raise UsageError(f"{options.results[0]} has no item that is solved or unsolved")
-    variants = variant_tables(papers.values())
+    variants = variant_tables(list(papers.values()))
     if options.format == "json":
         data = {name: tables.tables_data(paper) for name, paper in papers.items()}
         whole = data if len(data) > 1 else next(iter(data.values()))
@@ -68,25 +63,18 @@ def run(options: Namespace) -> int:
         print("\n".join(tables.tables_text(paper, width) for paper in papers.values()), end="")
         print("".join(tables.table_text(table, width) for table in variants), end="")
     if options.plot:
-        _plot(Path(options.plot), papers.values(), variants)
+        figures = [
+            (f"{table.title}, {paper.agent} with {paper.model}", table)
+            for paper in papers.values()
+            for table in (*paper.tables, *further_tables(paper))
+        ] + [(table.title, table) for table in variants]
+        figures = [(caption, table) for caption, table in figures if table.bars]
+        if not figures:
+            raise UsageError(
+                "nothing to draw: the papers have no figure for these agents and tasks"
+            )
+        try:
+            write_atomically(Path(options.plot), draw(figures))
+        except OSError as error:
+            raise UsageError(f"{options.plot} can't be written: {error}") from None
     return 0
-
-
-def _plot(file: Path, papers: Iterable[Paper], variants: list[Table]) -> None:
-    from pytest_miniwob_agent.core.files import write_atomically
-    from pytest_miniwob_agent.report.plot import draw
-    from pytest_miniwob_agent.results.figures import further_tables
-
-    figures = [
-        (f"{table.title}, {paper.agent} with {paper.model}", table)
-        for paper in papers
-        for table in (*paper.tables, *further_tables(paper))
-    ]
-    figures += [(table.title, table) for table in variants]
-    figures = [(caption, table) for caption, table in figures if table.bars]
-    if not figures:
-        raise UsageError("nothing to draw: the papers have no figure for these agents and tasks")
-    try:
-        write_atomically(file, draw(figures))
-    except OSError as error:
-        raise UsageError(f"{file} can't be written: {error}") from None

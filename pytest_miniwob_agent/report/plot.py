@@ -1,7 +1,4 @@
-"""Figures of tables as one SVG: for each row, a bar for each of its columns.
-
-It is drawn by itself, without scripts, and follows the reader's light or dark theme.
-"""
+"""Tables as one SVG: for each row a bar per column; it follows the reader's light or dark theme."""
 
 from __future__ import annotations
 

@@ -5,10 +5,9 @@ Figures whose numbers the papers do not print have the run's values alone, in th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 
-from pytest_miniwob_agent.results.file import Samples
 from pytest_miniwob_agent.results.published import (
     PAPER,
     RCI,
@@ -52,10 +51,9 @@ def further_tables(paper: Paper) -> list[Table]:
     return [table for make in makers[paper.suite] if (table := make(paper)).rows]
 
 
-def variant_tables(papers: Iterable[Paper]) -> list[Table]:
-    """Return the tables that compare variants: RCI's ablations, and kinds of memory."""
-    papers = list(papers)
-    return [table for table in (_ablations(papers), _memories(papers)) if table.rows]
+def variant_tables(papers: Sequence[Paper]) -> list[Table]:
+    """Return the tables that compare variants of an agent."""
+    return [table for make in (_ablations, _memories, _messages) if (table := make(papers)).rows]
 
 
 def _by_task(paper: Paper) -> dict[str, dict[str, Any]]:
@@ -87,18 +85,19 @@ def _by_trials(paper: Paper) -> Table:
             printed = [row[name] for row in paper.completion[category] if name in row]
             row = {"completion": f"{category}, T={trials}", "run": run}
             rows.append(row | {"paper": mean(printed) if printed else None})
-    return captioned(
-        "completion_by_trials", rows, {"run": "this run", "paper": "the paper's agent"}
-    )
+    bars = {"run": "this run", "paper": "the paper's agent"}
+    return captioned("completion_by_trials", rows, bars)
 
 
 def _capacity(paper: Paper) -> Table:
     tasks = paper.items.get("1-screen-n-step", {})
     probes = [*tasks.get("click-checkboxes", []), *tasks.get("click-checkboxes-large", [])]
+    firsts = [one.results[0] for one in probes]
+    actions = [first.steps / max(1, len(first.endings)) for first in firsts]
     rows: Rows = []
     for given in published("capacity.csv") if probes else ():
         least, below = int(given["from"]), int(given["below"] or 10**9)
-        items = [one for one in probes if least <= _actions(one) < below]
+        items = [one for one, n in zip(probes, actions, strict=True) if least <= n < below]
         items = items if given["counted"] == "gold actions" else []  # candidates are not known
         number = f"{least} or more" if least else f"under {below}"
         row: dict[str, Any] = {"task": f"{given['task']}, {number} {given['counted']}"}
@@ -109,12 +108,7 @@ def _capacity(paper: Paper) -> Table:
     return captioned("planning_capacity", rows)
 
 
-def _actions(samples: Samples) -> float:
-    first = samples.results[0]
-    return first.steps / max(1, len(first.endings))
-
-
-def _memories(papers: list[Paper]) -> Table:
+def _memories(papers: Sequence[Paper]) -> Table:
     runs = {
         MEMORIES[paper.agent]: {
             task: float(rate_within(items, 3))
@@ -137,11 +131,11 @@ def _demonstrations(paper: Paper) -> Table:
     given = {system_name(row): row for row in published("demonstrations.csv")}
     shared = [row for row in _by_task(paper).values() if row.keys() >= given.keys()]
     number = None if "few-shot" in paper.agent else 0
-    rows: Rows = []
-    if shared:
-        rate = mean([row["T=1"] for row in shared])
-        rows.append({"system": "this run", "all": number, "per task": number, "rate": rate})
-    for name, row in given.items() if shared else ():
+    if not shared:
+        return captioned("rci_demonstrations", [])
+    rate = mean([row["T=1"] for row in shared])
+    rows: Rows = [{"system": "this run", "all": number, "per task": number, "rate": rate}]
+    for name, row in given.items():
         cells = {"system": name, "all": row["demonstrations"], "per task": row["per_task"]}
         rows.append(cells | {"rate": mean([task[name] for task in shared])})
     return captioned("rci_demonstrations", rows)
@@ -161,11 +155,10 @@ def _residuals(paper: Paper) -> Table:
     return captioned("rci_residuals", rows, bars)
 
 
-def _ablations(papers: list[Paper]) -> Table:
+def _ablations(papers: Sequence[Paper]) -> Table:
     given = published("ablation.csv")
-    groups: dict[str, set[str]] = {}
-    for row in given:
-        groups.setdefault(row["group"], set()).add(row["task"])
+    names = dict.fromkeys(row["group"] for row in given)
+    groups = {name: {row["task"] for row in given if row["group"] == name} for name in names}
     printed = {4: given, 18: [row for row in published("results.csv") if system_name(row) == RCI]}
     systems: list[tuple[str, dict[str, float]]] = [
         (f"{paper.agent} with {paper.model}", {t: row["T=1"] for t, row in _by_task(paper).items()})
@@ -212,6 +205,24 @@ def _beside_rci(paper: Paper) -> Table:
             gain = run["T=1"] - run[RCI]
             row = {"task": given["task"], "run": run["T=1"]}
             row |= {"k=1": run["WebWISE (gpt-3.5-turbo) k=1"], "RCI": run[RCI]}
-            row |= {"RCI's k": given["rci_examples"], "paper": given["rci_result"]}
-            rows.append(row | {"this run": "win" if gain > 0 else "lost" if gain else "draw"})
+            row |= {"RCI's k": given["rci_examples"], "paper's": given["rci_result"]}
+            rows.append(row | {"run's": "win" if gain > 0 else "lost" if gain else "draw"})
     return captioned("webwise_rci", rows + _means("mean", rows))
+
+
+def _messages(papers: Sequence[Paper]) -> Table:
+    runs = {
+        paper.agent: mean([row["T=1"] for row in _by_task(paper).values()])
+        for paper in papers
+        if "-task-message-" in paper.agent
+    }
+    rows: Rows = []
+    for given in published("messages.csv") if runs else ():
+        agent = f"webwise-task-message-{given['message']}"
+        row = {
+            "message": given["message"],
+            "k=0": runs.get(agent),
+            "k=1": runs.get(f"{agent}-1-shot"),
+        }
+        rows.append(row | {f"paper {k}": float(given[k]) for k in ("k=0", "k=1")})
+    return captioned("webwise_messages", rows)

@@ -178,9 +178,8 @@ class Paper:
         shown = {name: name for name in ("task", *(f"T={t}" for t in self.trials))} | beside
         items = f"{range_} item{'s' * (range_ != '1')}"
         star = "* has the run's setting." if self.setting else self.compared
-        facts: dict[str, Any] = {"group": group, "items": items, "star": star}
-        facts["caption"] = f"completion_{self.suite}"
-        return captioned("completion", rows, shown=shown, **facts)
+        caption, facts = f"completion_{self.suite}", {"items": items, "star": star}
+        return captioned("completion", rows, None, shown, caption, group=group, **facts)
 
     @property
     def compared(self) -> str:
