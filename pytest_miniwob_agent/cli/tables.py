@@ -63,18 +63,15 @@ def run(options: Namespace) -> int:
         print("\n".join(tables.tables_text(paper, width) for paper in papers.values()), end="")
         print("".join(tables.table_text(table, width) for table in variants), end="")
     if options.plot:
-        figures = [
-            (f"{table.title}, {paper.agent} with {paper.model}", table)
+        figures = [("comparison", table) for table in variants] + [
+            (f"{paper.agent} with {paper.model}", table)
             for paper in papers.values()
             for table in (*paper.tables, *further_tables(paper))
-        ] + [(table.title, table) for table in variants]
-        figures = [(caption, table) for caption, table in figures if table.bars]
-        if not figures:
-            raise UsageError(
-                "nothing to draw: the papers have no figure for these agents and tasks"
-            )
+        ]
+        if not (drawn := draw(figures)):
+            raise UsageError("nothing to draw: no paper has a figure for these agents and tasks")
         try:
-            write_atomically(Path(options.plot), draw(figures))
+            write_atomically(Path(options.plot), drawn)
         except OSError as error:
             raise UsageError(f"{options.plot} can't be written: {error}") from None
     return 0

@@ -14,13 +14,16 @@ WIDTH, LEFT, RIGHT, BAR = 720, 300, 60, 11  # in pixels: the figure, margins, th
 
 
 def draw(tables: Sequence[tuple[str, Table]]) -> str:
-    """Return the SVG of tables that name `bars`, one below the other, each with its caption."""
+    """Return the SVG of the tables that name `bars`, with their runs; empty if nothing has one."""
     style = Path(__file__).with_name("plot.css").read_text(encoding="utf-8")
     top, body = 12, []
-    for caption, table in tables:
-        marks, height = _figure(caption, table)
-        body.append(f'<g transform="translate(0 {top})">{"".join(marks)}</g>\n')
-        top += height
+    for run, table in tables:
+        if any(_shares(row.get(column)) for row in table.rows for column in table.bars):
+            marks, height = _figure(run, table)
+            body.append(f'<g transform="translate(0 {top})">{"".join(marks)}</g>\n')
+            top += height
+    if not body:
+        return ""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {top}" width="{WIDTH}" '
         f'height="{top}" role="img">\n<style>\n{style}</style>\n'
@@ -28,9 +31,10 @@ def draw(tables: Sequence[tuple[str, Table]]) -> str:
     )
 
 
-def _figure(caption: str, table: Table) -> tuple[list[str], int]:
+def _figure(run: str, table: Table) -> tuple[list[str], int]:
     """The marks of a table, with their height."""
-    marks, y = [_text(12, 18, caption, "title")], 38
+    marks = [_text(12, 18, table.title, "title"), _text(12, 36, f"{run}, in percent", "soft")]
+    y = 58
     for number, legend in enumerate(table.bars.values()):
         x = 12 + number * (WIDTH - 24) // max(len(table.bars), 3)
         marks.append(f'<rect class="c{number % 4}" x="{x}" y="{y - 10}" width="11" height="11"/>')

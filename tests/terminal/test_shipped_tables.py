@@ -1,0 +1,233 @@
+"""`miniwob-agent tables` on the shipped results: the papers' further tables and figures."""
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from pytest_miniwob_agent.cli import main
+from pytest_miniwob_agent.core.outcome import Status
+from pytest_miniwob_agent.results.file import Result, Results, read_results
+from pytest_miniwob_agent.results.published import published
+
+CASSETTES = Path(__file__).parents[2] / "cassettes"
+
+
+def shipped(folder, name="paper"):
+    return str(CASSETTES / folder / f"{name}.jsonl")
+
+
+MEMORIES = [shipped(f"reflective{memory}", "results") for memory in ("", "-plain-memory")]
+
+
+@pytest.fixture
+def show(capsys, monkeypatch):
+    """Print tables of files, with runs of spaces as one; no line may be longer than 80 columns."""
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def show(*files):
+        assert main(["tables", *files]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert max(map(len, lines)) <= 80
+        return [re.sub(" +", " ", line) for line in lines]
+
+    return show
+
+
+@pytest.fixture
+def data(capsys):
+    def data(*files):
+        assert main(["tables", *files, "--format", "json"]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    return data
+
+
+def by_first(rows):
+    return {next(iter(row.values())): row for row in rows}
+
+
+def solved_in(file, task, trials=1):
+    """The share of a task's items in a file that were solved in so many trials."""
+    found = [one for one in read_results(file).results if one.task == task]
+    return sum(one.solved_at is not None and one.solved_at <= trials for one in found) / len(found)
+
+
+class TestWebWISE:
+    def test_table_1_has_the_run_beside_nine_columns(self, show, data):
+        lines = show(shipped("webwise"))
+        assert "By method (WebWISE's table 1)" in lines
+        assert "task run I0 I1 F0 F1 D0 D1 W0 W1 A0" in lines
+        (large,) = [line for line in lines if "TLE TLE 46" in line]
+        assert large.startswith("click-checkboxes-large ")
+        assert large.endswith(" 0 4 26 90 TLE TLE 46 100 89")
+        rows = by_first(data(shipped("webwise"))["webwise_methods"])
+        assert {*rows} > {row["task"] for row in published("webwise.csv")}
+        assert rows["terminal"]["run"] == solved_in(shipped("webwise"), "terminal")
+        assert rows["enter-time"]["WebWISE (gpt-3.5-turbo) k=0"] == 0
+        assert rows["enter-time"]["Automatic context generation k=0"] is None
+
+    def test_its_last_rows_are_means_by_the_kinds_of_table_4(self, show):
+        lines = show(shipped("webwise"))
+        means = [re.sub(r" \d+", "", line, count=1) for line in lines if line.startswith("mean, ")]
+        assert means == [  # without the run's
+            "mean, wrong answers 12 42 39 62 40 43 46 69 45",
+            "mean, no wrong answers 12 57 70 89 71 82 77 97 81",
+            "mean, target hidden 8 32 14 39 16 17 26 55 15",
+            "mean, target in sight 14 56 68 88 69 80 74 92 80",
+        ]
+
+    def test_table_6_has_the_run_s_result_against_rci(self, show, data):
+        lines = show(shipped("webwise"))
+        assert "WebWISE and RCI (WebWISE's table 6)" in lines
+        assert "task run k=1 RCI RCI's k paper's run's" in lines
+        rows = by_first(data(shipped("webwise"))["webwise_rci"])
+        assert len(rows) == 39
+        engine = rows["search-engine"]
+        assert [engine[name] for name in ("k=1", "RCI", "RCI's k", "paper's")] == [
+            0.2, 1.0, "22", "lost",
+        ]  # fmt: skip
+        for row in list(rows.values())[:-1]:
+            assert (row["run's"] == "win") == (row["run"] > row["RCI"])
+            assert (row["run's"] == "lost") == (row["run"] < row["RCI"])
+        assert (rows["mean"]["k=1"], rows["mean"]["RCI"]) == (0.88, 0.92)
+
+    def test_table_5_has_runs_with_its_task_messages(self, data, tmp_path):
+        tasks = {"click-pie": True, "terminal": False}
+        results = [
+            Result(
+                category="other", task=task, seed=1, agent="webwise-task-message-4-1-shot",
+                model="m", outcome=Status.SOLVED if solved else Status.UNSOLVED,
+                solved_at=1 if solved else None, endings=("correct" if solved else "failed",),
+            )
+            for task, solved in tasks.items()
+        ]  # fmt: skip
+        file = tmp_path / "r.jsonl"
+        Results(tuple(results)).write(file)
+        rows = data(str(file))["webwise_messages"]
+        assert len(rows) == 13
+        assert rows[3] == {
+            "message": "4", "k=0": None, "k=1": 0.5, "paper k=0": 0.54, "paper k=1": 0.74,
+        }  # fmt: skip
+        assert rows[4]["k=1"] is None
+
+
+class TestRCI:
+    def test_figures_5_and_6_have_the_groups_of_table_4(self, show, data):
+        lines = show(shipped("rci"))
+        start = lines.index("Ablations (RCI's figures 5 and 6)")
+        assert "click-tab-2-hard at 76 instead of 56" in " ".join(lines[start:])
+        assert "agent easy medium hard" in lines[start:]
+        assert lines[-2:] == [
+            "RCI few-shot, table 4 97.3 69.3 38.7",
+            "RCI few-shot, table 18 97.3 69.3 45.3",
+        ]
+        run, *_ = data(shipped("rci"))["rci_ablations"]
+        hard = ("click-tab-2-hard", "count-shape", "guess-number")
+        found = [solved_in(shipped("rci"), task) for task in hard]
+        assert run["hard"] == pytest.approx(sum(found) / 3)
+
+    def test_a_run_without_all_tasks_of_a_group_has_no_row(self, show):
+        assert "Ablations (RCI's figures 5 and 6)" not in show(shipped("rci", "results"))
+
+    def test_figure_4_b_has_the_demonstrations(self, show, data):
+        lines = show(shipped("rci"))
+        assert "Demonstrations (RCI's figure 4 b)" in lines
+        assert "WebN-T5-3B 12000 - 52.1" in lines
+        rows = by_first(data(shipped("rci"))["rci_demonstrations"])
+        assert (rows["this run"]["all"], rows["this run"]["per task"]) == (0, 0)
+        assert rows["RCI (gpt-4 where used) few-shot"]["per task"] == "2 to 3"
+
+    def test_figure_10_begins_with_the_task_that_rci_loses_most(self, show, data):
+        assert "Above the state of the art (RCI's figure 10)" in show(shipped("rci"))
+        rows = data(shipped("rci"))["rci_residuals"]
+        assert len(rows) == 54
+        assert (rows[0]["task"], rows[0]["RCI-both"]) == ("guess-number", -0.8)
+        assert (rows[-1]["task"], rows[-1]["RCI-both"]) == ("terminal", 1.0)
+        assert rows[0]["run-both"] == solved_in(shipped("rci"), "guess-number") - 1
+
+
+class TestReflectiveAgent:
+    def test_figures_4_to_6_go_through_five_trials(self, show, data):
+        assert "Completion by number of trials (figures 4 to 6)" in show(shipped("reflective"))
+        rows = data(shipped("reflective"))["completion_by_trials"]
+        printed = {row["completion"]: row["paper"] for row in rows}
+        assert len(printed) == 15
+        assert round(printed["n-screen-n-step, T=1"], 3) == 0.723
+        assert printed["n-screen-n-step, T=2"] is None
+        assert round(printed["n-screen-n-step, T=5"], 3) == 0.871
+        assert all(0 <= row["run"] <= 1 for row in rows)
+
+    def test_table_9_counts_the_items_by_their_actions(self, show, data):
+        lines = show(shipped("reflective"))
+        assert "Capacity of one plan (table 9)" in lines
+        assert "social-media-all, 10 or more candidates - - 40 20" in lines
+        rows = data(shipped("reflective"))["planning_capacity"]
+        assert [row["paper"] for row in rows] == [1.0, 0.9, 0.8, 0.4]
+        assert rows[0]["of"] + rows[1]["of"] == 50  # two tasks at 25 seeds
+        assert rows[1]["of"] > 0
+
+    def test_figure_7_compares_the_memories_of_several_files(self, show, data):
+        lines = show(*MEMORIES)
+        assert "Memory of reflections (figure 7)" in lines
+        assert "task both w/o structured mem" in lines
+        rows = by_first(data(*MEMORIES)["memories"])
+        assert rows["login-user-popup"]["both"] == solved_in(MEMORIES[0], "login-user-popup", 3)
+        assert "Memory of reflections (figure 7)" not in show(MEMORIES[0])
+
+    def test_several_files_have_their_tables_by_name(self, data):
+        found = data(*MEMORIES)
+        assert [name for name in found if name != "memories"] == MEMORIES
+        assert {found[file]["completion"][0]["task"] for file in MEMORIES} == {"login-user-popup"}
+
+
+class TestPlot:
+    @pytest.mark.parametrize(
+        ("files", "titles"),
+        [
+            (
+                [shipped("reflective")],
+                ["Planner calls, solved in the first trial", "Planner calls, all trials",
+                 "Completion by number of trials (figures 4 to 6)"],
+            ),
+            (
+                [shipped("rci")],
+                ["Ablations (RCI's figures 5 and 6)", "Systems, RCI's suite",
+                 "Above the state of the art (RCI's figure 10)"],
+            ),
+            ([shipped("webwise")], ["By method (WebWISE's table 1)"]),
+        ],
+    )  # fmt: skip
+    def test_it_has_the_figures_of_the_paper(self, files, titles, tmp_path, capsys):
+        file = tmp_path / "new" / "figures.svg"
+        assert main(["tables", *files, "--plot", str(file)]) == 0
+        assert titles[-1] in capsys.readouterr().out
+        root = ElementTree.parse(file).getroot()
+        found = [one.text for one in root.iter() if one.get("class") == "title"]
+        assert found == titles
+
+    def test_several_files_are_compared_first(self, tmp_path, capsys):
+        file = tmp_path / "figures.svg"
+        assert main(["tables", *MEMORIES, "--plot", str(file)]) == 0
+        texts = [one for one in ElementTree.parse(file).getroot().iter() if one.text]
+        first = next(one.text for one in texts if one.get("class") == "title")
+        assert first == "Memory of reflections (figure 7)"
+        assert "w/o structured mem" in [one.text for one in texts]
+
+    def test_a_file_that_can_t_be_written_is_a_usage_error(self, tmp_path, capsys):
+        (tmp_path / "file").write_text("", encoding="utf-8")
+        path = tmp_path / "file" / "figures.svg"
+        assert main(["tables", shipped("webwise"), "--plot", str(path)]) == 2
+        assert f"{path} can't be written: " in capsys.readouterr().err
+
+    def test_nothing_to_draw_is_a_usage_error(self, tmp_path, capsys):
+        file = tmp_path / "figures.svg"
+        tools = read_results(shipped("tools", "results")).results
+        other = tmp_path / "r.jsonl"
+        Results(tuple(replace(one, category="other") for one in tools)).write(other)
+        assert main(["tables", str(other), "--plot", str(file)]) == 2
+        assert "nothing to draw" in capsys.readouterr().err
+        assert not file.exists()
