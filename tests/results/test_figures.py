@@ -178,6 +178,21 @@ class TestMeansThatDoNotFollow:
         found = re.findall(r"^\| (\S+) \| tables? ([56]) \| (\d+\.\d) \| (\d+\.\d) \|$", text, re.M)
         return {(name, int(table)): (float(a), float(b)) for name, table, a, b in found}
 
+    def test_the_ones_in_the_text_are_right(self):
+        assert round(100 * mean_of(f"{PAPER} T=3", CATEGORIES["1-screen-n-step"]), 1) == 96.4
+        assert len(rates(RCI)) == 54
+        lead = mean_of(GPT_4, rates(GPT_4)) - mean_of("SotA (RL)", rates(GPT_4))
+        assert round(100 * lead) == 28
+        table_6 = rates("WebWISE (gpt-3.5-turbo) k=1")
+        table_1 = {
+            task: float(row[METHODS["W1"]])
+            for task, row in WEBWISE.items()
+            if task_fact(task, "webwise") == "variable"
+        }
+        assert round(mean(table_1.values()), 2) == 0.54
+        assert round(mean([table_6.get(task, rate) for task, rate in table_1.items()]), 2) == 0.66
+        assert (table_1 | table_6)["click-dialog-2"] == 0.74
+
     def test_they_are_the_ones_that_are_listed(self):
         listed, names = {}, {"WebN-T5-3B": "WebN-T5", "CC-Net (SL+RL)": "CC-Net", RCI: "RCI"}
         for row in published("means.csv"):

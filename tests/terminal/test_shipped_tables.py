@@ -227,7 +227,8 @@ class TestPlot:
         file = tmp_path / "figures.svg"
         tools = read_results(shipped("tools", "results")).results
         other = tmp_path / "r.jsonl"
-        Results(tuple(replace(one, category="other") for one in tools)).write(other)
+        steps = [replace(one, category="other", calls={"act": one.steps}) for one in tools]
+        Results(tuple(steps)).write(other)
         assert main(["tables", str(other), "--plot", str(file)]) == 2
         assert "nothing to draw" in capsys.readouterr().err
         assert not file.exists()
