@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from pytest_miniwob_agent.cassettes.folder.stems import ASIDE, Used
+from pytest_miniwob_agent.cassettes.folder.stems import ASIDE, Used, case_of, stem
 from pytest_miniwob_agent.core.actions import AnyAction
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import UsageError
@@ -270,7 +270,8 @@ class Collector:
         deselected = stems.difference(state.cassettes_of(cases_of(session.items)))
         settings = state.settings
         unused = settings.pending.with_name(ASIDE)
-        self.used = Used(settings.cassettes, sorted(stems), sorted(deselected), unused)
+        cases = {case_of(stem("", case)) for case in state.selection.cases if not case.setup}
+        self.used = Used(settings.cassettes, sorted(stems), sorted(deselected), unused, cases)
         self.problem = ""
 
 

@@ -91,6 +91,24 @@ class TestWithCollectedItems:
             "1 removed",
         ]
 
+    def test_a_case_that_names_no_agent_uses_the_cassettes_of_every_agent(self, project, run):
+        """It may be run with `--miniwob-agent=tools`, which another test names."""
+        project.makepyfile(
+            test_named="""
+            import pytest
+
+            @pytest.mark.miniwob("click-pie", seeds=[1], agents=["tools"])
+            def test_solves(miniwob_episode):
+                assert miniwob_episode.solved
+            """
+        )
+        used = plant(project.path, "cassettes/tools/m/click-menu-2/1.yaml")
+        plant(project.path, "cassettes/tools/m/click-menu-2/9.yaml")
+        out = run("prune", "--yes")
+        assert "cassettes/tools/m/click-menu-2/9.yaml" in out
+        assert out.endswith("1 removed\n")
+        assert used.exists()
+
     def test_arguments_after_two_dashes_choose_the_items(self, project, run):
         plant(project.path, "cassettes/reflective/other/click-menu-2/7-2.yaml")
         plant(project.path, "cassettes/reflective/other/click-menu-2/1.yaml")

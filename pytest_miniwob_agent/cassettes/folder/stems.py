@@ -68,13 +68,15 @@ class Used:
 
     `stems` are those of all items, and `deselected` those that only deselected items use. A test
     that overrides a fixture may use another agent, whose cassettes are in another folder. `unused`
-    is the folder of unused calls.
+    is the folder of unused calls. `open_cases` are those of tests that leave agent and model to the
+    options, as `case_of` returns them.
     """
 
     folder: Path
     stems: Collection[str]
     deselected: Collection[str] = ()
     unused: Path = Path(".miniwob", ASIDE)
+    open_cases: Collection[str] = ()
 
     @property
     def files(self) -> list[CassetteFile]:
@@ -82,8 +84,12 @@ class Used:
         return cassette_files(self.folder, self.unused)
 
     def lacks(self, stem: str) -> bool:
-        """Return True if no item uses this cassette, but others of its agent and model."""
-        return model_folder_of(stem) in self.model_folders and stem not in self.stems
+        """Return True if no item uses this cassette, but others of its agent and model.
+
+        An open case may be run with any agent that another test names.
+        """
+        known = model_folder_of(stem) in self.model_folders
+        return known and stem not in self.stems and case_of(stem) not in self.open_cases
 
     @cached_property
     def model_folders(self) -> set[str]:
