@@ -8,6 +8,7 @@ from argparse import Namespace
 
 from pytest_miniwob_agent.cli.arguments import Commands, add_format, add_prices
 from pytest_miniwob_agent.core.errors import NoResultsYet, UsageError
+from pytest_miniwob_agent.core.text import nearest
 
 
 def add(commands: Commands) -> None:
@@ -20,11 +21,17 @@ def add(commands: Commands) -> None:
         "Actions it also writes the job's summary.",
         epilog="A file is a path, git:REF:PATH for the file as it was at a commit, or git:REF for "
         "the path of the other one at a commit: miniwob-agent compare git:main results.jsonl. "
-        "Of one file with several agents or models, all are compared with the first of them. "
+        "Of one file with several agents or models, all are compared with the first of them, or "
+        "with the one that --first names. "
         "Join the results of shards first, with miniwob-agent results merge.",
     )
     parser.add_argument("base", metavar="BASE", help="the results before")
     parser.add_argument("heads", metavar="HEAD", nargs="*", help="the results after")
+    parser.add_argument(
+        "--first",
+        metavar="AGENT/MODEL",
+        help="compare those of one file with this one, such as reflective/gpt-5",
+    )
     add_format(parser, ["text", "markdown", "json"])
     parser.add_argument(
         "--by-task",
@@ -58,8 +65,17 @@ def run(options: Namespace) -> int:
         print(f"no baseline yet, nothing judged: {error}")
         return 0
     heads = [read_results(head, beside=options.base) for head in options.heads]
+    if options.first and heads:
+        raise UsageError("--first names one of the agents in one file: leave out the other files")
     if not heads:
-        baseline, *heads = baseline.by_setup.values() or [baseline]
+        setups = baseline.by_setup
+        if options.first and options.first not in setups:
+            raise UsageError(
+                f"{options.base} has no results of {options.first!r}"
+                f"{nearest(options.first, list(setups))}; it has {', '.join(setups) or 'none'}"
+            )
+        first = setups.pop(options.first or next(iter(setups), ""), baseline)
+        baseline, heads = first, list(setups.values())
     if not heads:
         raise UsageError(f"{options.base} has one agent and model: name a file to compare it with")
     by_task = options.by_task or bool(gate and gate.by_task)

@@ -111,18 +111,20 @@ def _capacity(paper: Paper) -> Table:
 def _memories(papers: Sequence[Paper]) -> Table:
     runs = {
         MEMORIES[paper.agent]: {
-            task: float(rate_within(items, 3))
+            (task, one.results[0].seed): float(rate_within([one], 3))
             for tasks in paper.items.values()
             for task, items in tasks.items()
+            for one in items
         }
         for paper in papers
         if paper.agent in MEMORIES and 3 in paper.trials
     }
     shared = set.intersection(*map(set, runs.values())) if len(runs) > 1 else set()
-    rows: Rows = [
-        {"task": task} | {name: rates[task] for name, rates in runs.items()}
-        for task in sorted(shared)
-    ]
+    rows: Rows = []
+    for task in sorted({task for task, _ in shared}):
+        items = [item for item in sorted(shared) if item[0] == task]
+        rates = {name: mean([run[item] for item in items]) for name, run in runs.items()}
+        rows.append({"task": task, "items": len(items)} | rates)
     rows += _means("mean", rows)
     return captioned("memories", rows, {name: name for name in runs})
 

@@ -230,8 +230,15 @@ def test_one_file_compares_its_agents_and_models_with_the_first(run, capsys):
     capsys.readouterr()
     assert main(["compare", str(results)]) == 0
     text = " ".join(capsys.readouterr().out.split())
+    assert "1: right/m of" in text
     assert "wrong/n of" in text
     assert "Holm" in text
+    assert main(["compare", str(results), "--first=wrong/n"]) == 0
+    assert "1: wrong/n of" in " ".join(capsys.readouterr().out.split())
+    assert main(["compare", str(results), "--first=wrong/o"]) == 2
+    assert "no results of 'wrong/o' (did you mean wrong/n" in capsys.readouterr().err
+    assert main(["compare", str(results), str(results), "--first=wrong/n"]) == 2
+    assert "leave out the other files" in capsys.readouterr().err
 
 
 def test_requests_of_all_models_wait_in_one_batch_file(run):
