@@ -7,7 +7,7 @@
 
 Each of the twelve pages in the folder `reflection` has a consequence that nobody can see beforehand
 and that ends the trial. What is right follows from the seed, so that it can be learned from one
-trial to the next.
+trial to the next. A popup interrupts the login of `login-user-popup` as well.
 
 Not collected unless it is named; tests/test_shipped.py runs it among the sweeps.
 """
@@ -16,13 +16,20 @@ import pytest
 
 MEMORIES = [("reflective", {"memory": "plain"}), ("reflective", {"memory": "unconstrained"})]
 PLANNERS = [("reflective", {"planning": way}) for way in ("iterative", "plan-then-adapt")]
+POPUP = ["reflective", MEMORIES[0], *PLANNERS]
 
 
+@pytest.mark.miniwob("login-user-popup", seeds=[1000, 1001], trials=3, agents=POPUP)
 @pytest.mark.miniwob("reflection", pages="reflection", seeds="1000-1004", agents=["reflective"])
 @pytest.mark.miniwob("reflection", pages="reflection", seeds="1000-1002", agents=MEMORIES)
 @pytest.mark.miniwob("reflection", pages="reflection", seeds="1000-1001", agents=PLANNERS)
 @pytest.mark.miniwob(
-    "reflection", pages="reflection", seeds=[1000], trials=1, agents=["rci", "webwise", "tools"]
+    "reflection",
+    pages="reflection",
+    seeds=[1000],
+    trials=1,
+    steps=15,
+    agents=["rci", "webwise", "tools"],
 )
 def test_solves(miniwob_episode):
     assert miniwob_episode.solved, miniwob_episode.explain()
