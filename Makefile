@@ -55,11 +55,14 @@ replay: $(STAMP) browser ## replay the n-screen tasks from the shipped cassettes
 	env -u OPENAI_API_KEY -u OPENAI_BASE_URL \
 		$(VENV)/bin/pytest -p no:randomly -n $(WORKERS) tests/test_suite.py -k n-screen $(ARGS)
 
-paper: $(STAMP) browser ## replay the 1,075 items of the reflective agent's paper, and print its tables beside ours
+paper: $(STAMP) browser ## replay the reflective agent's paper, and pages on which a first plan fails; print both beside the paper
 	env -u OPENAI_API_KEY -u OPENAI_BASE_URL \
 		$(VENV)/bin/pytest -p no:randomly -n $(WORKERS) tests/suites/paper.py \
 		--miniwob-baseline=cassettes/reflective/paper.jsonl --miniwob-results=.miniwob/paper.jsonl $(ARGS)
-	$(VENV)/bin/miniwob-agent tables .miniwob/paper.jsonl
+	env -u OPENAI_API_KEY -u OPENAI_BASE_URL \
+		$(VENV)/bin/pytest -p no:randomly -n $(WORKERS) tests/suites/reflection.py \
+		--miniwob-baseline=cassettes/reflection.jsonl --miniwob-results=.miniwob/reflection.jsonl $(ARGS)
+	$(VENV)/bin/miniwob-agent tables .miniwob/paper.jsonl .miniwob/reflection.jsonl
 
 docs: $(DOCS) ## build the documentation site in build/site; any warning fails
 	$(VENV)/bin/sphinx-build --fresh-env --fail-on-warning --keep-going --quiet -c docs . build/site

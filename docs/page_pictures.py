@@ -51,8 +51,8 @@ TOLERANCE = 40
 
 REPORTS = {
     "reflection": [
-        "tests/suites/reflection.py", "--miniwob-trace=on",
-        "--miniwob-baseline=cassettes/reflective/results.jsonl",
+        "tests/suites/reflection.py", "--miniwob-trace=on", "-k", "reflective/claude/reflection/two-formats",
+        "--miniwob-baseline=cassettes/reflection.jsonl",
     ],
     "one-trial": [
         "tests/suites/full_screen.py", "--miniwob-trace=off", "--miniwob-trials=1", "-n2",
@@ -63,7 +63,11 @@ REPORTS = {
 """Runs of shipped items, by the names of their reports."""
 
 REPORT_PICTURES = {
-    DOCS / "report.png": ("reflection", "#/item/other/login-user-popup/1000/2/0", 900),
+    DOCS / "report.png": (
+        "reflection",
+        "#/item/reflective/claude/reflection/two-formats/1001/2/0",
+        900,
+    ),
     DOCS / "report-overview.png": ("one-trial", "#/", 1100),
 }
 """The report, the place in it and the height of the pictures of reports."""

@@ -1,7 +1,7 @@
 """The recorded agents replay to the results that lie beside their cassettes.
 
-The suites run in one process and one browser each agent; `tests/test_suite.py` is the default
-agent's suite, which pytest collects by itself.
+Each suite runs in one process and one browser; `tests/test_suite.py` is the default agent's suite,
+which pytest collects by itself.
 """
 
 import json
@@ -12,74 +12,77 @@ import sys
 import pytest
 from projects import ROOT, SUITE_RUNS
 
+FULL = {"screen": "full", "actions": "all"}
+
 SHIPPED = {
-    "reflective": ("reflection.py", "reflective", {}),
-    "reflective-iterative": ("reflection.py", "reflective", {"planning": "iterative"}),
-    "reflective-plan-then-adapt": ("reflection.py", "reflective", {"planning": "plan-then-adapt"}),
-    "reflective-plain-memory": ("reflection.py", "reflective", {"memory": "plain"}),
-    "rci": ("ten_tasks.py", "rci", {}),
-    "webwise": ("ten_tasks.py", "webwise", {}),
-    "tools": ("ten_tasks.py", "tools", {}),
-    "reflective-full-screen-all-actions": (
-        "full_screen.py", "reflective", {"screen": "full", "actions": "all"},
+    "rci/results": ("ten_tasks.py", "rci", {}),
+    "webwise/results": ("ten_tasks.py", "webwise", {}),
+    "tools/results": ("ten_tasks.py", "tools", {}),
+    "reflective-full-screen-all-actions/results": ("full_screen.py", "reflective", FULL),
+    "reflective-full-screen-all-actions/browsergym": ("browsergym.py", "reflective", FULL),
+    "reflective-picture-screen-all-actions/results": (
+        "vision.py", "reflective", {**FULL, "screen": "picture"},
     ),
-    "reflective-picture-screen-all-actions": (
-        "vision.py", "reflective", {"screen": "picture", "actions": "all"},
+    "reflective-both-screen-all-actions/results": (
+        "vision.py", "reflective", {**FULL, "screen": "both"},
     ),
-    "reflective-both-screen-all-actions": (
-        "vision.py", "reflective", {"screen": "both", "actions": "all"},
-    ),
+    "reflective/paper": ("paper.py", "reflective", {}),
+    "rci/paper": ("rci.py", "rci", {}),
+    "webwise/paper": ("webwise.py", "webwise", {}),
+    "reflection": ("reflection.py", None, {}),
+    "rci/ablation": ("rci_ablation.py", None, {}),
+    "webwise/multi-step": ("webwise_multi_step.py", None, {}),
 }  # fmt: skip
+"""The suite, the agent and its parameters of each results file; a suite may name its agents."""
 
-PAPERS = {
-    "reflective": ("paper.py", "reflective"),
-    "rci": ("rci.py", "rci"),
-    "webwise": ("webwise.py", "webwise"),
-}
-"""The recorded evaluations of the papers: the folder, its suite, and the agent."""
-
-SWEEPS = {
-    *PAPERS,
-    "reflective-iterative",
-    "reflective-plain-memory",
-    "reflective-full-screen-all-actions",
-    "reflective-picture-screen-all-actions",
-    "reflective-both-screen-all-actions",
-}
-"""Folders that take long, and those whose agents other tests run in a like way."""
+SHORT = {"rci/results", "webwise/results", "tools/results"}
+"""Those that are no sweeps."""
 
 
-def replay_to_the_bytes(expected, suite, agent, params, output):
-    run = subprocess.run(
-        [
-            sys.executable, "-m", "pytest", "-p", "no:randomly", f"tests/suites/{suite}",
-            f"--miniwob-agent={agent}", f"--miniwob-agent-params={json.dumps(params)}",
-            f"--miniwob-baseline={expected}", f"--miniwob-results={output}",
-        ],
-        cwd=ROOT, env={**os.environ, "PYTEST_ADDOPTS": SUITE_RUNS},
-        capture_output=True, text=True,
-    )  # fmt: skip
+@pytest.mark.integration
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.sweep] * (name not in SHORT)) for name in SHIPPED],
+)
+def test_recorded_agent_replays_to_the_bytes_of_its_results(name, tmp_path):
+    suite, agent, params = SHIPPED[name]
+    expected, output = ROOT / f"cassettes/{name}.jsonl", tmp_path / "results.jsonl"
+    named = [f"--miniwob-agent={agent}", f"--miniwob-agent-params={json.dumps(params)}"]
+    run = replay(suite, expected, f"--miniwob-results={output}", *named[: 2 if agent else 0])
     assert run.returncode == 0, run.stdout + run.stderr
     assert output.read_bytes() == expected.read_bytes()
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.sweep] * (name in SWEEPS)) for name in SHIPPED]
-)
-def test_recorded_agent_replays_to_the_bytes_of_its_results(name, tmp_path):
-    expected = ROOT / "cassettes" / name / "results.jsonl"
-    replay_to_the_bytes(expected, *SHIPPED[name], tmp_path / "results.jsonl")
+def test_a_page_on_which_plans_fail_replays_for_all_agents():
+    run = replay("reflection.py", ROOT / "cassettes/reflection.jsonl", "-k", "popup/1000")
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "gate items: passed" in run.stdout
 
 
 @pytest.mark.integration
 @pytest.mark.sweep
-@pytest.mark.parametrize("name", PAPERS)
-def test_recorded_evaluation_of_a_paper_replays_to_the_bytes_of_its_results(name, tmp_path):
-    expected = ROOT / "cassettes" / name / "paper.jsonl"
-    replay_to_the_bytes(expected, *PAPERS[name], {}, tmp_path / "paper.jsonl")
+def test_the_examples_of_automatic_context_are_those_of_a_replay(tmp_path):
+    pool = tmp_path / "pool.jsonl"
+    saving = json.dumps({"save_examples": str(pool)})
+    agent = ["--miniwob-agent=webwise", f"--miniwob-agent-params={saving}"]
+    run = replay("webwise_multi_step.py", "", "--miniwob-seeds=1002-1004", *agent)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert pool.read_bytes() == (ROOT / "tests/suites/webwise_examples.jsonl").read_bytes()
 
 
-def test_every_folder_of_cassettes_is_replayed_by_a_test():
-    folders = {path.name for path in (ROOT / "cassettes").iterdir() if path.is_dir()}
-    assert folders - {"pictures"} == set(SHIPPED)
+def test_every_results_file_is_replayed_by_a_test():
+    shipped = (path.relative_to(ROOT / "cassettes") for path in ROOT.glob("cassettes/**/*.jsonl"))
+    default = {"results"}  # tests/test_suite.py
+    assert {str(path.with_suffix("")) for path in shipped} - default == set(SHIPPED)
+
+
+def replay(suite, baseline, *args):
+    return subprocess.run(
+        [
+            sys.executable, "-m", "pytest", "-p", "no:randomly", f"tests/suites/{suite}",
+            f"--miniwob-baseline={baseline}", *args,
+        ],
+        cwd=ROOT, env={**os.environ, "PYTEST_ADDOPTS": SUITE_RUNS},
+        capture_output=True, text=True,
+    )  # fmt: skip

@@ -20,7 +20,6 @@ from pytest_miniwob_agent.results.published import (
     rate_within,
     system_name,
 )
-from pytest_miniwob_agent.tasks.catalogue import CATEGORIES
 
 Rows = list[dict[str, Any]]
 
@@ -77,7 +76,7 @@ def _means(name: str, rows: Rows) -> Rows:
 
 def _by_trials(paper: Paper) -> Table:
     rows: Rows = []
-    for category in filter(paper.items.get, CATEGORIES):
+    for category in sorted(paper.items):
         for trials in range(1, max(paper.trials) + 1):
             items = paper.items[category].values()
             run = mean([float(rate_within(of_task, trials)) for of_task in items])

@@ -175,8 +175,13 @@ class Paper:
             beside = {self.setting: beside.get(self.setting, "same") + "*"} | {
                 name: heading for name, heading in beside.items() if name != self.setting
             }
-        shown = {name: name for name in ("task", *(f"T={t}" for t in self.trials))} | beside
+        shown = {name: name for name in ("task", *(f"T={t}" for t in self.trials))}
         items = f"{range_} item{'s' * (range_ != '1')}"
+        if not any(beside.keys() & row.keys() for row in rows):
+            return captioned(
+                "completion", rows, None, shown, "completion_own", group=group, items=items
+            )
+        shown |= beside
         star = "* has the run's setting." if self.setting else self.compared
         caption, facts = f"completion_{self.suite}", {"items": items, "star": star}
         return captioned("completion", rows, None, shown, caption, group=group, **facts)

@@ -20,7 +20,8 @@ def shipped(folder, name="paper"):
     return str(CASSETTES / folder / f"{name}.jsonl")
 
 
-MEMORIES = [shipped(f"reflective{memory}", "results") for memory in ("", "-plain-memory")]
+REFLECTION = str(CASSETTES / "reflection.jsonl")
+"""The pages on which plans fail, with several agents."""
 
 
 @pytest.fixture
@@ -170,18 +171,26 @@ class TestReflectiveAgent:
         assert rows[0]["of"] + rows[1]["of"] == 50  # two tasks at 25 seeds
         assert rows[1]["of"] > 0
 
-    def test_figure_7_compares_the_memories_of_several_files(self, show, data):
-        lines = show(*MEMORIES)
+    def test_figure_7_compares_memories_over_the_items_that_all_have(self, show, data):
+        lines = show(REFLECTION)
         assert "Memory of reflections (figure 7)" in lines
-        assert "task both w/o structured mem" in lines
-        rows = by_first(data(*MEMORIES)["memories"])
-        assert rows["login-user-popup"]["both"] == solved_in(MEMORIES[0], "login-user-popup", 3)
-        assert "Memory of reflections (figure 7)" not in show(MEMORIES[0])
+        assert "task items w/o structured mem w/o action constraint both" in lines
+        rows = by_first(data(REFLECTION)["memories"])
+        assert len(rows) == 13  # twelve pages and their mean
+        assert {row["items"] for task, row in rows.items() if task != "mean"} == {3}
+        found = [
+            one.solved_at is not None and one.solved_at <= 3
+            for one in read_results(REFLECTION).by_setup["reflective/claude"].results
+            if one.task == "four-keys" and one.seed <= 1002
+        ]
+        assert rows["four-keys"]["both"] == pytest.approx(sum(found) / 3)
+        assert "Memory of reflections (figure 7)" not in show(shipped("reflective"))
 
     def test_several_files_have_their_tables_by_name(self, data):
-        found = data(*MEMORIES)
-        assert [name for name in found if name != "memories"] == MEMORIES
-        assert {found[file]["completion"][0]["task"] for file in MEMORIES} == {"login-user-popup"}
+        files = [shipped("rci"), shipped("webwise")]
+        found = data(*files)
+        assert [name for name in found if name in files] == files
+        assert all(found[file]["completion"] for file in files)
 
 
 class TestPlot:
@@ -211,7 +220,7 @@ class TestPlot:
 
     def test_several_files_are_compared_first(self, tmp_path, capsys):
         file = tmp_path / "figures.svg"
-        assert main(["tables", *MEMORIES, "--plot", str(file)]) == 0
+        assert main(["tables", REFLECTION, "--plot", str(file)]) == 0
         texts = [one for one in ElementTree.parse(file).getroot().iter() if one.text]
         first = next(one.text for one in texts if one.get("class") == "title")
         assert first == "Memory of reflections (figure 7)"
@@ -225,10 +234,9 @@ class TestPlot:
 
     def test_nothing_to_draw_is_a_usage_error(self, tmp_path, capsys):
         file = tmp_path / "figures.svg"
-        tools = read_results(shipped("tools", "results")).results
+        first = read_results(shipped("rci", "results")).results[0]
         other = tmp_path / "r.jsonl"
-        steps = [replace(one, category="other", calls={"act": one.steps}) for one in tools]
-        Results(tuple(steps)).write(other)
+        Results((replace(first, category="mine", task="page-of-mine"),)).write(other)
         assert main(["tables", str(other), "--plot", str(file)]) == 2
         assert "nothing to draw" in capsys.readouterr().err
         assert not file.exists()
