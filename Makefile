@@ -63,6 +63,7 @@ paper: $(STAMP) browser ## replay the reflective agent's paper, and pages on whi
 		$(VENV)/bin/pytest -p no:randomly -n $(WORKERS) tests/suites/reflection.py \
 		--miniwob-baseline=cassettes/reflection.jsonl --miniwob-results=.miniwob/reflection.jsonl $(ARGS)
 	$(VENV)/bin/miniwob-agent tables .miniwob/paper.jsonl .miniwob/reflection.jsonl
+	$(VENV)/bin/miniwob-agent compare .miniwob/reflection.jsonl --first=reflective/claude
 
 docs: $(DOCS) ## build the documentation site in build/site; any warning fails
 	$(VENV)/bin/sphinx-build --fresh-env --fail-on-warning --keep-going --quiet -c docs . build/site

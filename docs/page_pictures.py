@@ -51,7 +51,8 @@ TOLERANCE = 40
 
 REPORTS = {
     "reflection": [
-        "tests/suites/reflection.py", "--miniwob-trace=on", "-k", "reflective/claude/reflection/two-formats",
+        "tests/suites/reflection.py", "--miniwob-trace=on",
+        "-k", "reflective/claude/reflection/two-formats",
         "--miniwob-baseline=cassettes/reflection.jsonl",
     ],
     "one-trial": [
