@@ -55,12 +55,13 @@ replay: $(STAMP) browser ## replay the n-screen tasks from the shipped cassettes
 	env -u OPENAI_API_KEY -u OPENAI_BASE_URL \
 		$(VENV)/bin/pytest -p no:randomly -n $(WORKERS) tests/test_suite.py -k n-screen $(ARGS)
 
+# Own pages wait for the browser's frames, so twice the workers keep the cores busy.
 paper: $(STAMP) browser ## replay the reflective agent's paper, and pages on which a first plan fails; print both beside the paper
 	env -u OPENAI_API_KEY -u OPENAI_BASE_URL \
 		$(VENV)/bin/pytest -p no:randomly -n $(WORKERS) tests/suites/paper.py \
 		--miniwob-baseline=cassettes/reflective/paper.jsonl --miniwob-results=.miniwob/paper.jsonl $(ARGS)
 	env -u OPENAI_API_KEY -u OPENAI_BASE_URL \
-		$(VENV)/bin/pytest -p no:randomly -n $(WORKERS) tests/suites/reflection.py \
+		$(VENV)/bin/pytest -p no:randomly -n $$((2 * $(WORKERS))) tests/suites/reflection.py \
 		--miniwob-baseline=cassettes/reflection.jsonl --miniwob-results=.miniwob/reflection.jsonl $(ARGS)
 	$(VENV)/bin/miniwob-agent tables .miniwob/paper.jsonl .miniwob/reflection.jsonl
 	$(VENV)/bin/miniwob-agent compare .miniwob/reflection.jsonl --first=reflective/claude
