@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from pytest_miniwob_agent.cassettes.folder.stems import ASIDE, Used, case_of, stem
+from pytest_miniwob_agent.cassettes.folder.stems import ASIDE, Used, case_name
 from pytest_miniwob_agent.core.actions import AnyAction
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import UsageError
@@ -270,7 +270,7 @@ class Collector:
         deselected = stems.difference(state.cassettes_of(cases_of(session.items)))
         settings = state.settings
         unused = settings.pending.with_name(ASIDE)
-        cases = {case_of(stem("", case)) for case in state.selection.cases if not case.setup}
+        cases = {case_name(case) for case in state.selection.cases if not case.setup}
         self.used = Used(settings.cassettes, sorted(stems), sorted(deselected), unused, cases)
         self.problem = ""
 

@@ -52,13 +52,13 @@ def test_an_answer_is_recorded_in_its_cassette_once(files):
     answers, batch, cassettes, request = files
     waiting = batch.read_text()
     write(answers, answer(request, "click id=1"), answer(request, "click id=1"))
-    assert take_answers(*files[:3]) == "1 completion recorded, 1 recorded before"
+    assert take_answers(*files[:3]) == ["1 completion recorded, 1 recorded before"]
     assert not batch.exists()
     cassette = Recording(cassettes, STEM, Record.DEFER)
     assert cassette.play(asked("one")).completion.text == "click id=1"
     before = (cassettes / f"{STEM}.partial.yaml").read_bytes()
     batch.write_text(waiting)  # as if the run had died before it wrote the batch file
-    assert take_answers(*files[:3]) == "0 completions recorded, 2 recorded before"
+    assert take_answers(*files[:3]) == ["0 completions recorded, 2 recorded before"]
     assert (cassettes / f"{STEM}.partial.yaml").read_bytes() == before
     assert not batch.exists()
 
@@ -71,7 +71,7 @@ def test_a_second_sample_of_an_equal_prompt_has_another_id(files):
     assert second["custom_id"] == request["custom_id"].removesuffix("0") + "1"
     update_pending(batch, {STEM}, [second])
     write(answers, answer(second))
-    assert take_answers(answers, batch, cassettes) == "1 completion recorded"
+    assert take_answers(answers, batch, cassettes) == ["1 completion recorded"]
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_a_second_sample_of_an_equal_prompt_has_another_id(files):
 def test_an_unusable_line_is_reported_and_the_others_are_taken(files, line, problem):
     answers, batch, cassettes, request = files
     write(answers, line, answer(request))
-    recorded, reported = take_answers(answers, batch, cassettes).splitlines()
+    recorded, reported = take_answers(answers, batch, cassettes)
     assert recorded == "1 completion recorded"
     assert problem in reported
     assert f"{answers}:1" in reported
@@ -105,7 +105,7 @@ def test_an_unusable_line_is_reported_and_the_others_are_taken(files, line, prob
 def test_an_error_in_the_answer_file_leaves_the_request_waiting(files, part):
     answers, batch, cassettes, request = files
     write(answers, {**answer(request), **part})
-    recorded, problem = take_answers(answers, batch, cassettes).splitlines()
+    recorded, problem = take_answers(answers, batch, cassettes)
     assert recorded == "0 completions recorded"
     assert "too late" in problem or "holds what looks like a secret (OpenAI key)" in problem
     assert SECRET not in problem
@@ -121,7 +121,7 @@ def test_a_damaged_cassette_delays_only_its_own_answer(files):
     path.parent.mkdir(parents=True)
     path.write_text("<<<<<<< HEAD\n")
     write(answers, answer(request), answer(other))
-    recorded, problem = take_answers(answers, batch, cassettes).splitlines()
+    recorded, problem = take_answers(answers, batch, cassettes)
     assert recorded == "1 completion recorded"
     assert "a git conflict is not resolved" in problem
     assert list(read_pending(batch)) == [request["custom_id"]]
@@ -135,7 +135,7 @@ def test_line_separators_inside_a_text_do_not_end_a_line(tmp_path):
     update_pending(batch, set(), [request])
     assert read_pending(batch) == {request["custom_id"]: request}
     answers.write_text(json.dumps(answer(request, text), ensure_ascii=False), encoding="utf-8")
-    assert take_answers(answers, batch, tmp_path) == "1 completion recorded"
+    assert take_answers(answers, batch, tmp_path) == ["1 completion recorded"]
     replayed = Recording(tmp_path, STEM, Record.DEFER).play(asked(text))
     assert replayed.completion.text == text
 

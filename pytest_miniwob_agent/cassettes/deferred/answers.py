@@ -79,8 +79,8 @@ def _completion(answer: Line, request: Request) -> Any:
     raise CassetteError(shorten(secrets.redact(f"no completion: {canonical_json(error or body)}")))
 
 
-def take_answers(answers: Path, pending: Path, cassettes: Path) -> str:
-    """Record the completions of an answer file; return lines on what was recorded.
+def take_answers(answers: Path, pending: Path, cassettes: Path) -> list[str]:
+    """Record the completions of an answer file; return what was recorded, then the problems.
 
     A request whose answer can't be used stays pending, and an answer is recorded only once.
 
@@ -115,4 +115,4 @@ def take_answers(answers: Path, pending: Path, cassettes: Path) -> str:
             problems.append(f"{answers}:{number}: {id_ or 'skipped'}: {error}")
     write_pending(pending, waiting.values())
     before = f", {already} recorded before" if already else ""
-    return "\n  ".join([f"{counted(recorded, 'completion')} recorded{before}", *problems])
+    return [f"{counted(recorded, 'completion')} recorded{before}", *problems]

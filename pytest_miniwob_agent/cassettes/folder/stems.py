@@ -42,7 +42,12 @@ def model_folder(agent: str, model: str) -> str:
 
 def stem(folder: str, case: Case) -> str:
     """Return the path of a case's cassette in a model folder, without its ending."""
-    return f"{folder}/{_safe_name(case.task)}/{case.sample}"
+    return f"{folder}/{case_name(case)}"
+
+
+def case_name(case: Case) -> str:
+    """Return the task and the sample of a case, as `case_of` returns them of its stem."""
+    return f"{_safe_name(case.task)}/{case.sample}"
 
 
 def _safe_name(name: str) -> str:
@@ -69,7 +74,7 @@ class Used:
     `stems` are those of all items, and `deselected` those that only deselected items use. A test
     that overrides a fixture may use another agent, whose cassettes are in another folder. `unused`
     is the folder of unused calls. `open_cases` are those of tests that leave agent and model to the
-    options, as `case_of` returns them.
+    options, by `case_name`.
     """
 
     folder: Path

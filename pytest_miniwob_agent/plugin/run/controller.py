@@ -130,8 +130,9 @@ class Controller:
             if settings.answers is None:
                 read_pending(settings.pending)  # a damaged file is reported before the run
             else:
-                taken = take_answers(settings.answers, settings.pending, settings.cassettes)
-                recorded, *problems = taken.split("\n  ")
+                recorded, *problems = take_answers(
+                    settings.answers, settings.pending, settings.cassettes
+                )
                 lines.append(f"miniwob answers: {recorded}")
                 self._remarks |= set(problems)  # below the run: with -q it has no header
         if settings.shard is not None:
