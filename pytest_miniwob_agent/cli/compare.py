@@ -69,13 +69,14 @@ def run(options: Namespace) -> int:
         raise UsageError("--first names one of the agents in one file: leave out the other files")
     if not heads:
         setups = baseline.by_setup
-        if options.first and options.first not in setups:
+        first = options.first or next(iter(setups), "")
+        if options.first and first not in setups:
             raise UsageError(
-                f"{options.base} has no results of {options.first!r}"
-                f"{nearest(options.first, list(setups))}; it has {', '.join(setups) or 'none'}"
+                f"{options.base} has no results of {first!r}{nearest(first, list(setups))}; "
+                f"it has {', '.join(setups) or 'none'}"
             )
-        first = setups.pop(options.first or next(iter(setups), ""), baseline)
-        baseline, heads = first, list(setups.values())
+        baseline = setups.pop(first, baseline)
+        heads = list(setups.values())
     if not heads:
         raise UsageError(f"{options.base} has one agent and model: name a file to compare it with")
     by_task = options.by_task or bool(gate and gate.by_task)

@@ -41,7 +41,7 @@ def run(options: Namespace) -> int:
     """Print the tables; draw the figures if a file is named."""
     from pytest_miniwob_agent.core.files import write_atomically
     from pytest_miniwob_agent.report.plot import draw
-    from pytest_miniwob_agent.results.figures import further_tables, variant_tables
+    from pytest_miniwob_agent.results.figures import tables_of, variant_tables
     from pytest_miniwob_agent.results.file import read_results
     from pytest_miniwob_agent.results.published import Paper
     from pytest_miniwob_agent.terminal import tables
@@ -66,7 +66,7 @@ def run(options: Namespace) -> int:
         figures = [("comparison", table) for table in variants] + [
             (f"{paper.agent} with {paper.model}", table)
             for paper in papers.values()
-            for table in (*paper.tables, *further_tables(paper))
+            for table in tables_of(paper)
         ]
         if not (drawn := draw(figures)):
             raise UsageError("nothing to draw: no paper has a figure for these agents and tasks")

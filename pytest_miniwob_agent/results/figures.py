@@ -40,14 +40,15 @@ KINDS = {
 """The kinds of tasks in WebWISE's table 4."""
 
 
-def further_tables(paper: Paper) -> list[Table]:
-    """Return the tables of a run by itself that are not in `Paper.tables`."""
+def tables_of(paper: Paper) -> list[Table]:
+    """Return all tables of a run by itself that have rows."""
     makers = {
         "paper": (_by_trials, _capacity),
         "rci": (_demonstrations, _residuals),
         "webwise": (_methods, _beside_rci),
     }
-    return [table for make in makers[paper.suite] if (table := make(paper)).rows]
+    further = [make(paper) for make in makers[paper.suite]]
+    return [*paper.tables, *(table for table in further if table.rows)]
 
 
 def variant_tables(papers: Sequence[Paper]) -> list[Table]:
@@ -80,10 +81,10 @@ def _by_trials(paper: Paper) -> Table:
         for trials in range(1, max(paper.trials) + 1):
             items = paper.items[category].values()
             run = mean([float(rate_within(of_task, trials)) for of_task in items])
-            name = f"{PAPER} T={trials}"
-            printed = [row[name] for row in paper.completion[category] if name in row]
-            row = {"completion": f"{category}, T={trials}", "run": run}
-            rows.append(row | {"paper": mean(printed) if printed else None})
+            tasks, name = paper.completion[category], f"{PAPER} T={trials}"
+            # A mean of fewer tasks would not be of the same as the run's.
+            printed = mean([t[name] for t in tasks]) if all(name in t for t in tasks) else None
+            rows.append({"completion": f"{category}, T={trials}", "run": run, "paper": printed})
     bars = {"run": "this run", "paper": "the paper's agent"}
     return captioned("completion_by_trials", rows, bars)
 

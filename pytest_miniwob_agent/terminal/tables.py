@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from pytest_miniwob_agent.core.text import counted, listed, p_value, percent, sanitize_line
-from pytest_miniwob_agent.results.figures import further_tables
+from pytest_miniwob_agent.results.figures import tables_of
 from pytest_miniwob_agent.results.published import TRIALS, Paper, Table
 from pytest_miniwob_agent.terminal import layout
 
@@ -24,7 +24,7 @@ def tables_data(paper: Paper) -> dict[str, Any]:
         "partial": paper.results.partial,
         "untold": _inconclusive(paper),
         "reward": "any" if paper.any_reward else "full",
-        **rows_by_name([*paper.tables, *further_tables(paper)]),
+        **rows_by_name(tables_of(paper)),
     }
 
 
@@ -39,8 +39,8 @@ def rows_by_name(tables: Iterable[Table]) -> dict[str, list[dict[str, Any]]]:
 def tables_text(paper: Paper, width: int = 80) -> str:
     """Return the tables of a run as text of `width` columns."""
     lines = [line for remark in _remarks(paper) for line in layout.wrap(remark, width)]
-    tables = [*paper.tables, *further_tables(paper)]
-    return "\n".join(lines) + "\n" + "".join(table_text(table, width) for table in tables)
+    tables = "".join(table_text(table, width) for table in tables_of(paper))
+    return "\n".join(lines) + "\n" + tables
 
 
 def table_text(table: Table, width: int = 80) -> str:

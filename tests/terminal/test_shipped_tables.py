@@ -162,6 +162,14 @@ class TestReflectiveAgent:
         assert round(printed["n-screen-n-step, T=5"], 3) == 0.871
         assert all(0 <= row["run"] <= 1 for row in rows)
 
+    def test_a_printed_mean_is_over_all_tasks_of_the_run_or_left_out(self, data, tmp_path):
+        first = read_results(shipped("reflective")).results[0]
+        mine = replace(first, case=f"{first.category}/mine/1", task="mine")
+        file = tmp_path / "r.jsonl"
+        Results((first, mine)).write(file)
+        rows = data(str(file))["completion_by_trials"]
+        assert [row["paper"] for row in rows] == [None] * len(rows)
+
     def test_table_9_counts_the_items_by_their_actions(self, show, data):
         lines = show(shipped("reflective"))
         assert "Capacity of one plan (table 9)" in lines
