@@ -56,7 +56,7 @@ replay: $(STAMP) browser ## replay the n-screen tasks from the shipped cassettes
 		$(VENV)/bin/pytest -p no:randomly -n $(WORKERS) tests/test_suite.py -k n-screen $(ARGS)
 
 # Own pages wait for the browser's frames, so twice the workers keep the cores busy.
-paper: $(STAMP) browser ## replay the reflective agent's paper, and pages on which a first plan fails; print both beside the paper
+paper: $(STAMP) browser ## replay the reflective agent's paper and the pages on which plans fail, and print their tables
 	env -u OPENAI_API_KEY -u OPENAI_BASE_URL \
 		$(VENV)/bin/pytest -p no:randomly -n $(WORKERS) tests/suites/paper.py \
 		--miniwob-baseline=cassettes/reflective/paper.jsonl --miniwob-results=.miniwob/paper.jsonl $(ARGS)
