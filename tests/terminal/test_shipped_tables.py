@@ -164,7 +164,7 @@ class TestReflectiveAgent:
 
     def test_a_printed_mean_is_over_all_tasks_of_the_run_or_left_out(self, data, tmp_path):
         first = read_results(shipped("reflective")).results[0]
-        mine = replace(first, case=f"{first.category}/mine/1", task="mine")
+        mine = replace(first, task="page-of-mine")
         file = tmp_path / "r.jsonl"
         Results((first, mine)).write(file)
         rows = data(str(file))["completion_by_trials"]
