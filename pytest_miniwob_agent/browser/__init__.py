@@ -5,7 +5,6 @@
 - `grid`: a session on a Selenium Grid; `grid_address`: the options for it
 - `devtools`: the browser's own protocol
 - `pages`: the server of task pages; `page`: the scripts that run in them
-- `frozen`: copies of real pages, and answers from recordings
 - `environment`: a task's page as a `Page`, of MiniWoB++ or your own
 - `input`: an action as native input; `dragging`: drags, also the browser's own
 - `hand_over`: the page for a program that drives the browser itself; `program`: its connection

@@ -17,14 +17,13 @@ from typing import TYPE_CHECKING, Any
 from selenium import webdriver
 from selenium.common.exceptions import JavascriptException, WebDriverException
 
-from pytest_miniwob_agent.browser.frozen.har import HarAnswers
 from pytest_miniwob_agent.browser.input import KEY_CODES, Gesture, NativeInput
 from pytest_miniwob_agent.browser.page import FAMILY, HAS_FONT
 from pytest_miniwob_agent.browser.pages import own_page_url, page_url
 from pytest_miniwob_agent.browser.process import VIEWPORT, Browser
 from pytest_miniwob_agent.core.actions import Action, Drag, DragFrom, Follow, Scroll, Wait
 from pytest_miniwob_agent.core.case import Case
-from pytest_miniwob_agent.core.errors import BrowserLost, PageError, ProgramError, UsageError
+from pytest_miniwob_agent.core.errors import BrowserLost, PageError, ProgramError
 from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.observations import Element, Observation, Shot, Transition
 from pytest_miniwob_agent.core.protocols import ProgramLog
@@ -264,8 +263,6 @@ class OwnPageEnvironment(MiniwobEnvironment):
         assert page.root is not None
         super().__init__(browser, case)
         self._root = page.root
-        recorded = page.file.with_suffix(".har")
-        self._recorded = recorded if recorded.is_file() else None
         self._url = own_page_url(page)
         self._name = str(display_path(page.file))
         self._said: list[str] = []
@@ -282,10 +279,6 @@ class OwnPageEnvironment(MiniwobEnvironment):
         assert self._browser.server is not None  # as the browser runs
         self._server = self._browser.server
         self._server.root = self._root
-        try:
-            self._server.recorded = HarAnswers(self._recorded) if self._recorded else None
-        except UsageError as error:
-            raise PageError(str(error)) from None
         self._server.missed.clear()
         self._said, self._taken = list(self.remarks()), 0  # those that nobody has taken
         self._browser.before_next_page = self._leave

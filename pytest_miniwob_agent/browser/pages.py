@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, quote
 
-from pytest_miniwob_agent.browser.frozen.har import ELSEWHERE, Exchange, HarAnswers
 from pytest_miniwob_agent.core.errors import BrowserError
 from pytest_miniwob_agent.loopback import LoopbackServer
 from pytest_miniwob_agent.tasks.catalogue import page_path, pages_folder
@@ -38,7 +37,7 @@ WRITING = ("POST", "PUT", "PATCH", "DELETE")
 """The methods that a file does not answer where a script asks."""
 
 UNANSWERED = "nothing answers"
-"""Begins the remark on a request of a script that got no answer."""
+"""Begins the remark on a request of a script that got no answer (also page/leaving.js)."""
 
 
 def page_url(task: str) -> str:
@@ -67,7 +66,6 @@ class PageServer:
     Attributes:
         address: its host and port, as the browser names them.
         root: the folder whose files `OWN_HOST` has now; None for none.
-        recorded: answers of a HAR file where that folder has no file; None for none.
         missed: what `OWN_HOST` was asked for in vain, as remarks; whoever reads them empties it.
 
     Raises:
@@ -76,7 +74,6 @@ class PageServer:
 
     def __init__(self, serving: Serving) -> None:
         self.root: Path | None = None
-        self.recorded: HarAnswers | None = None
         self.missed: set[str] = set()
         self._types = mimetypes.MimeTypes()  # without the tables of the machine
         try:
@@ -104,10 +101,6 @@ class PageServer:
             query = dict(parse_qsl(environ["QUERY_STRING"]))
             status, body = f"{query.get('status', '200')} -", environ["wsgi.input"].read()
             headers["Content-Type"] = query.get("type", "")
-        elif own and (found := self._recorded(environ, asked, path)):
-            status, headers["Content-Type"], body = f"{found.status} -", found.type, found.body
-            if found.location:
-                headers["Location"] = found.location
         elif path is None and asked == "/favicon.ico":
             status = "204 No Content"  # only some browsers ask, and show an error otherwise
         elif path is None or (own and _by_script(environ) and environ["REQUEST_METHOD"] in WRITING):
@@ -128,17 +121,6 @@ class PageServer:
             headers["Content-Security-Policy"] = POLICY
         start_response(status, [*headers.items(), ("Content-Length", str(len(body)))])
         return [] if is_head else [body]
-
-    def _recorded(
-        self, environ: Mapping[str, Any], asked: str, path: Path | None
-    ) -> Exchange | None:
-        """Return the recorded answer to a request that no file answers."""
-        if self.recorded is None or (path is not None and not _by_script(environ)):
-            return None
-        query = environ["QUERY_STRING"]
-        sent = environ["wsgi.input"].read().decode(errors="replace")
-        target = quote(asked, safe="/%:@!$&'()*+,;=~") + (f"?{query}" if query else "")
-        return self.recorded.answer(environ["REQUEST_METHOD"], target, sent)
 
     def own_file(self, asked: str) -> Path | None:
         """The file of a path, in the folder or among those that the package shares; or None.
@@ -165,9 +147,7 @@ def _by_script(environ: Mapping[str, Any]) -> bool:
 
 
 def _missed(environ: Mapping[str, Any], asked: str) -> str:
-    """Return the remark on a request in vain."""
-    elsewhere = asked.startswith(ELSEWHERE)
-    if not elsewhere and not _by_script(environ):
-        return f"there is no file {asked}"
-    shown = f"//{asked.removeprefix(ELSEWHERE)}" if elsewhere else asked
-    return f"{UNANSWERED} {environ['REQUEST_METHOD']} {shown}"
+    """Return the remark on an unanswered request."""
+    if _by_script(environ):
+        return f"{UNANSWERED} {environ['REQUEST_METHOD']} {asked}"
+    return f"there is no file {asked}"

@@ -4,7 +4,7 @@
 - `cassettes` and `batch`: recorded calls, and calls that wait for a Batch API.
 - `results` (and `report`), `compare` and `tables`: what runs have written.
 - `tasks` and `certify`: the tasks, and whether their pages are deterministic.
-- `new_task`, `freeze` and `open`: your own pages.
+- `new_task` and `open`: your own pages.
 - `prompts`: copies of an agent's prompts.
 - `doctor`: what a run needs.
 - `arguments` and `progress`: what several commands share.
@@ -23,7 +23,7 @@ from pytest_miniwob_agent.core.secrets import redact
 
 COMMANDS = (
     "doctor", "show", "play", "cassettes", "batch", "prompts", "compare", "results", "tables",
-    "tasks", "new-task", "freeze", "open", "certify",
+    "tasks", "new-task", "open", "certify",
 )  # fmt: skip
 """The modules of the commands, in the order of `--help`.
 

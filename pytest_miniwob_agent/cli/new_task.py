@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from pathlib import Path
 
 from pytest_miniwob_agent.cli.arguments import Commands
@@ -29,47 +29,30 @@ def add(commands: Commands) -> None:
         epilog="docs/your-own-pages.md describes the other form of pages, and sites of several.",
     )
     parser.add_argument("name", metavar="NAME", help="the name of the task and of its file")
-    add_place(parser)
-    parser.set_defaults(run=run)
-
-
-def add_place(parser: ArgumentParser) -> None:
-    """Add the folder that a new page is written into, for `place_for`."""
     parser.add_argument(
         "--pages",
         type=Path,
         metavar="DIR",
         help=f"the folder to write it into (default: miniwob_pages of the ini file, or {PAGES})",
     )
+    parser.set_defaults(run=run)
 
 
-def place_for(options: Namespace, name: str) -> Path:
-    """Return the file of a new page in the folder that is asked for.
-
-    Raises:
-        UsageError: the task's name is not valid, or taken.
-    """
+def run(options: Namespace) -> int:
+    """Write the page; a name that is not valid or taken is a `UsageError`."""
     from pytest_miniwob_agent.core.errors import UsageError
-    from pytest_miniwob_agent.core.files import display_path
+    from pytest_miniwob_agent.core.files import display_path, shown_from_here, write_atomically
     from pytest_miniwob_agent.plugin.options.reading import pages_of_ini_file
+    from pytest_miniwob_agent.tasks.catalogue import DATA
     from pytest_miniwob_agent.tasks.pages import Catalogue, TaskPage, pages_in
 
     pages: Path = options.pages or next(iter(pages_of_ini_file()), Path(PAGES))
-    file = pages / name
+    file = pages / f"{options.name}.html"
     if file.exists():
         raise UsageError(f"{display_path(file)} exists: choose another name")
     root = pages.resolve()
     has_pages = root.is_dir() and any(pages_in(root, root, root.name))
     Catalogue([root] if has_pages else []).add(TaskPage(options.name, root.name, file, root))
-    return file
-
-
-def run(options: Namespace) -> int:
-    """Write the page; a name that is not valid or taken is a `UsageError`."""
-    from pytest_miniwob_agent.core.files import shown_from_here, write_atomically
-    from pytest_miniwob_agent.tasks.catalogue import DATA
-
-    file = place_for(options, f"{options.name}.html")
     folder = shown_from_here(file.parent)
     text = (DATA / "new-task.html").read_text(encoding="utf-8")
     write_atomically(file, text.replace("{name}", options.name).replace("{folder}", str(folder)))

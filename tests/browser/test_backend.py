@@ -1,7 +1,5 @@
-"""Your own pages with a backend: requests that the task or a HAR file answers."""
+"""Your own pages with a backend: requests that the task answers, or nothing."""
 
-import base64
-import json
 from textwrap import dedent
 
 import pytest
@@ -164,30 +162,6 @@ class TestApi:
         assert fault in str(error.value)
 
 
-def entry(method, url, answer, sent=None, status=200, **headers):
-    content = {"mimeType": "application/json", "text": answer}
-    if isinstance(answer, bytes):
-        content |= {"text": base64.b64encode(answer).decode(), "encoding": "base64"}
-    request = {"method": method, "url": url, "headers": []}
-    if sent is not None:
-        request["postData"] = {"mimeType": "text/plain", "text": sent}
-    named = [{"name": name, "value": value} for name, value in headers.items()]
-    return {
-        "request": request,
-        "response": {"status": status, "headers": named, "content": content},
-    }
-
-
-RECORDED = [
-    entry("GET", "https://shop.test/", "<html>"),
-    entry("GET", "https://shop.test/api/items?page=2", '["mug"]'),
-    entry("POST", "https://shop.test/api/cart", '"one"', sent='{"n":1}'),
-    entry("POST", "https://shop.test/api/cart", '"two"', sent='{"n":2}', status=201),
-    entry("GET", "https://shop.test/api/count", "1"),
-    entry("GET", "https://shop.test/api/count", "2"),
-    entry("GET", "https://api.shop.test/price", "£3".encode()),
-]
-
 ASKING = """
     <p id="said"></p><button onclick="ask()">Ask</button>
     <script>
@@ -207,24 +181,6 @@ ASKING = """
 """
 
 
-class TestHarFile:
-    def test_it_answers_what_no_file_does_in_the_order_of_the_recording(self, pages):
-        pages.write(page_har=json.dumps({"log": {"entries": RECORDED}}))
-        env, seen = pages.show(ASKING.replace("? 0.5", "? 0"))
-        for _ in range(2):
-            after = click(env, seen, "Ask").observation
-            assert "said" not in texts(after)
-            said = next(text for text in texts(after) if "200" in text)
-            assert said == '200 ["mug"] 201 "two" 200 1 200 2 200 2 200 £3 404'
-            assert env.remarks() == ["nothing answers GET /api/items"]
-            seen = env.reset()
-
-    def test_a_damaged_file_is_an_error_of_the_page(self, pages):
-        pages.write(page_har="{}")
-        with pytest.raises(PageError, match=r"page.har is not a HAR file"):
-            pages.show(ASKING)
-
-
 def test_certify_fails_where_an_app_lacks_an_answer(tmp_path, capsys):
     folder = tmp_path / "pages"
     folder.mkdir()
@@ -233,3 +189,4 @@ def test_certify_fails_where_an_app_lacks_an_answer(tmp_path, capsys):
     out = capsys.readouterr().out
     assert "LACKS" in out
     assert "nothing answers POST /api/cart" in out
+    assert "nothing answers https://api.shop.test/price" in out

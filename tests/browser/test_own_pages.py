@@ -299,7 +299,7 @@ ASKING = {
     "<link rel=stylesheet href=http://x.test/font.css>":
         "asked for what is not in the folder: http://x.test/font.css (style-src-elem)",
     "<script>fetch('http://127.0.0.1/').catch(() => 0)</script>":
-        "nothing answers GET //127.0.0.1/",
+        "nothing answers http://127.0.0.1/",
     "<iframe src=http://miniwob.localhost/core/core.js></iframe>":
         "asked for what is not in the folder: http://miniwob.localhost (frame-src)",
     "<script>setTimeout(() => nope, 50)</script>":

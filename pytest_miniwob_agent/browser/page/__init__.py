@@ -26,7 +26,6 @@ import importlib.util
 from functools import cache
 from pathlib import Path
 
-from pytest_miniwob_agent.browser.frozen.har import ELSEWHERE
 from pytest_miniwob_agent.browser.pages import ECHO, OWN_HOST
 from pytest_miniwob_agent.core.errors import BrowserError
 
@@ -84,8 +83,7 @@ def page_script(*, with_font: bool = True) -> str:
     font = base64.b64encode(font_file().read_bytes()).decode() if with_font else ""
     constants = (
         f'const Constants = {{ FAMILY: "{FAMILY}", FONT: "{font}", EPOCH: {EPOCH_MS}, '
-        f'SETTLE: {SETTLE_MS}, OWN_HOST: "{OWN_HOST}", ECHO: "{ECHO}", '
-        f'ELSEWHERE: "{ELSEWHERE}" }};'
+        f'SETTLE: {SETTLE_MS}, OWN_HOST: "{OWN_HOST}", ECHO: "{ECHO}" }};'
     )
     folder = Path(__file__).parent
     sources = [(folder / f"{name}.js").read_text(encoding="utf-8") for name in FILES]

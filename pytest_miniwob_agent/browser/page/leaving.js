@@ -92,7 +92,8 @@
     // Nobody is there to be asked before the page is left.
     window.addEventListener("beforeunload", (event) => event.stopImmediatePropagation(), true);
     window.addEventListener("securitypolicyviolation", ({ blockedURI, effectiveDirective }) => {
-      remark(`asked for what is not in the folder: ${blockedURI} (${effectiveDirective})`);
+      remark(effectiveDirective === "connect-src" ? `nothing answers ${blockedURI}`
+        : `asked for what is not in the folder: ${blockedURI} (${effectiveDirective})`);
     }, true);
     window.addEventListener("error", (event) => {
       const error = event.error || event.message;

@@ -1,7 +1,7 @@
 // Requests of scripts on your own pages, which are answered in the order in which they were made.
 
 const Requests = (() => {
-  const { ECHO, ELSEWHERE } = Constants;
+  const { ECHO } = Constants;
   const { own, outer, remark } = Visit;
   const { nextFrame, queued } = Clock;
   const { begun, routed, waits, answer } = Backend;
@@ -17,13 +17,6 @@ const Requests = (() => {
   const plainFetch = window.fetch;
   const { open: plainOpen, setRequestHeader: plainHeader, abort: plainAbort } =
     XMLHttpRequest.prototype;
-
-  // Nothing outside can be reached; what was recorded of another server (a HAR file) is here.
-  const reachable = (address) => {
-    const { origin, host, pathname, search } = new URL(address, document.baseURI);
-    return /^http/.test(origin) && origin !== location.origin
-      ? `${ELSEWHERE}${host}${pathname}${search}` : address;
-  };
 
   // A response as the page expects it, of which all has arrived.
   const arrived = async (found, url) => {
@@ -50,14 +43,11 @@ const Requests = (() => {
       const { url, method } = request;
       return asking(method, url, async () => {
         const said = await answer(request.clone());
-        if (said) return arrived(said, url);
-        if (reachable(url) === url) return arrived(await plainFetch(request), url);
-        const body = ["GET", "HEAD"].includes(method) ? null : await request.arrayBuffer();
-        return arrived(await plainFetch(reachable(url), { method, body }), url);
+        return arrived(said ?? await plainFetch(request), url);
       });
     };
     navigator.sendBeacon = (url, body) => {
-      window.fetch(url, { method: "POST", body });
+      window.fetch(url, { method: "POST", body }).catch(() => {});
       return true;
     };
 
@@ -66,7 +56,7 @@ const Requests = (() => {
     const asked = new WeakMap(); // what a request was opened with, and its headers
     XMLHttpRequest.prototype.open = function (method, address, ...rest) {
       asked.set(this, { method, url: new URL(address, document.baseURI).href, headers: [], rest });
-      plainOpen.call(this, method, reachable(address), ...rest);
+      plainOpen.call(this, method, address, ...rest);
       end(this); // what was under way is given up, without an event
     };
     XMLHttpRequest.prototype.setRequestHeader = function (...header) {
