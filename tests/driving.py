@@ -52,11 +52,11 @@ class Program:
         params = {"expression": script, "awaitPromise": True, "returnByValue": True}
         return self.call("Runtime.evaluate", **params)["result"].get("value")
 
-    def mouse(self, point, *kinds):
+    def mouse(self, point, *kinds, button=None):
         for kind in kinds:
-            button = "none" if kind == "mouseMoved" else "left"
+            pressed = button or ("none" if kind == "mouseMoved" else "left")
             self.call(
-                "Input.dispatchMouseEvent", type=kind, x=point[0], y=point[1], button=button,
+                "Input.dispatchMouseEvent", type=kind, x=point[0], y=point[1], button=pressed,
                 clickCount=1,
             )  # fmt: skip
 

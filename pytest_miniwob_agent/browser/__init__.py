@@ -7,6 +7,7 @@
 - `pages`: the server of task pages; `page`: the scripts that run in them
 - `environment`: a task's page as a `Page`, of MiniWoB++ or your own
 - `input`: an action as native input; `dragging`: drags, also the browser's own
-- `hand_over`: the page for a program that drives the browser itself; `program`: its connection
+- `hand_over`: the page for a program that drives the browser itself; `program`: its connection;
+  `commands`: what it may send
 - `certification`: whether pages are deterministic
 """

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from selenium import webdriver
 from selenium.common.exceptions import JavascriptException, WebDriverException
 
+from pytest_miniwob_agent.browser.commands import PAGE
 from pytest_miniwob_agent.browser.input import KEY_CODES, Gesture, NativeInput
 from pytest_miniwob_agent.browser.page import FAMILY, HAS_FONT
 from pytest_miniwob_agent.browser.pages import own_page_url, page_url
@@ -197,7 +198,7 @@ class MiniwobEnvironment:
             browser.call("miniwobAgent.watch", log.left)
             target = driver.current_window_handle
         with browser.handed_over():
-            handed = HandedPage(self._witness, log, browser.connect, target, browser.timeout)
+            handed = HandedPage(self._witness, log, browser.connect, target, browser.timeout, PAGE)
             try:
                 yield handed
             finally:

@@ -19,7 +19,8 @@ from websocket import WebSocket, WebSocketException
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.server import ServerConnection, serve
 
-from pytest_miniwob_agent.browser.program import Connection, Names, Promise
+from pytest_miniwob_agent.browser.commands import CLOSING, SWALLOWED, Commands, refusal
+from pytest_miniwob_agent.browser.program import Connection, Message, Names, Promise
 from pytest_miniwob_agent.core.errors import MiniwobError
 from pytest_miniwob_agent.core.observations import Transition
 from pytest_miniwob_agent.core.protocols import ProgramLog
@@ -27,29 +28,7 @@ from pytest_miniwob_agent.core.protocols import ProgramLog
 if TYPE_CHECKING:
     from websockets.http11 import Request, Response
 
-_STAYS = "the page of a test item can't be left or loaded anew: follow its own links"
-_ALONE = "a test item has one page and no other: work on that one"
-_RUNS = "the browser of a test item can't be ended by a program"
-
-REFUSED = {
-    "Browser.crash": _RUNS,
-    "Browser.crashGpuProcess": _RUNS,
-    "Emulation.setVirtualTimePolicy": "the clock of a test item's page is moved on by the item",
-    "Page.crash": _RUNS,
-    "Page.navigate": _STAYS,
-    "Page.navigateToHistoryEntry": _STAYS,
-    "Page.reload": _STAYS,
-    "Page.setDocumentContent": _STAYS,
-    "Target.createBrowserContext": _ALONE,
-    "Target.createTarget": _ALONE,
-}
-"""Commands that are answered with an error, and the error."""
-
-SWALLOWED = ("Browser.close", "Browser.setContentsSize", "Browser.setWindowBounds")
-"""Commands that are answered as if they were carried out."""
-
-CLOSING = ("Page.close", "Target.closeTarget")
-"""Commands that detach the program from the page, as if it were closed."""
+HISTORY = "Page.navigateToHistoryEntry"
 
 TOUCHING = ("DOM.", "Input.", "Runtime.")
 """Beginnings of the names of commands that may do something to the page."""
@@ -85,9 +64,11 @@ class HandedPage:
         connect: Callable[[], WebSocket],
         target: str,
         timeout: float,
+        allowed: Commands,
     ) -> None:
         self._look, self._log, self._connect, self._timeout = look, log, connect, timeout
         self._names = Names(target)
+        self._allowed = allowed
         self._mutex = threading.RLock()
         self._connections: list[Connection] = []
         self._calls = 0  # of the model that are under way
@@ -185,29 +166,53 @@ class HandedPage:
         connection.close()
 
     def _carry_out(self, connection: Connection, text: str | bytes) -> None:
+        known: Message = {}
         try:
             command = json.loads(text)
-            method, params = command["method"], command.setdefault("params", {})
-            if not isinstance(command["id"], int) or not isinstance(params, dict):
+            json.dumps(command, allow_nan=False)
+            known = command if isinstance(command, dict) else {}
+            method, params = known["method"], known.setdefault("params", {})
+            if not (
+                type(known["id"]) is int and isinstance(method, str) and isinstance(params, dict)
+            ):
                 raise TypeError
-        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-            connection.reply({}, "a command is a JSON object with an id and a method")
+        except (ValueError, LookupError, TypeError, RecursionError):
+            connection.reply(known, "a command is a JSON object with an id and a method")
             return
         is_input = method.startswith("Input.")
         with self._mutex:
             if not is_input:
                 self._catch_up()
-            if error := self._refusal() or REFUSED.get(method):
-                connection.reply(command, error)
+            error = self._refusal() or refusal(method, params, self._allowed)
+            if method == HISTORY and not self._refusal() and self._traverse(connection, known):
+                self._acted = self._touched = True
+                connection.reply(known)
+            elif error:
+                connection.reply(known, error)
             elif method in SWALLOWED or (is_input and self._done):
-                connection.reply(command)
+                connection.reply(known)
             elif method in CLOSING:
+                self._log.remark("the program has closed the page, and can do nothing more on it")
                 connection.detach()
-                connection.reply(command, success=True)
+                connection.reply(known, success=True)
             else:
                 self._acted |= is_input
                 self._touched |= method.startswith(TOUCHING)
-                connection.send(command, text if isinstance(text, str) else text.decode())
+                connection.send(known)
+
+    def _traverse(self, connection: Connection, command: Message) -> bool:
+        """Go to an entry of the page's own history; False where that is another page's."""
+        session = command.get("sessionId")
+        try:
+            history = connection.ask("Page.getNavigationHistory", {}, session)["result"]
+            ids = [entry["id"] for entry in history["entries"]]
+            steps = ids.index(command["params"].get("entryId")) - history["currentIndex"]
+        except (LookupError, ValueError):
+            return False
+        params = {"expression": f"miniwobAgent.traverse({steps})", "awaitPromise": True}
+        answer = connection.ask("Runtime.evaluate", params, session)
+        left = "error" in answer  # for an earlier page of your own
+        return left or answer.get("result", {}).get("result", {}).get("value") is True
 
     def _pass_time(self, connection: Connection, promise: Promise) -> None:
         """Let the page's clock move on for a promise, once what led to it has run."""

@@ -7,7 +7,7 @@ import re
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from websocket import WebSocket, WebSocketException
@@ -22,9 +22,6 @@ PAGE_ID = f"{1:032X}"
 
 LONGEST = 60_000
 """Milliseconds of the page's clock that pass for one promise."""
-
-OWN_IDS = 1 << 30
-"""Our own commands on a program's connection have ids from here on."""
 
 CLOSING = 5.0
 """Real seconds to wait until the browser has closed a connection."""
@@ -76,6 +73,15 @@ class Promise:
     begun: bool = False
 
 
+@dataclass(eq=False)
+class Sent:
+    """A command that the browser has not answered yet: the program's with its `id`, or our own."""
+
+    id: int | None = None
+    promise: Promise | None = None
+    answer: Message = field(default_factory=dict)
+
+
 class Connection:
     """A connection of a program (`client`), with one to the browser that is its own."""
 
@@ -85,8 +91,8 @@ class Connection:
         self._client, self._browser, self._names = client, browser, names
         self._timeout = timeout
         self._changed = threading.Condition()
-        self._waiting: dict[int, Promise | None] = {}  # the program's commands without an answer
-        self._own: dict[int, Message | None] = {}  # our own commands, and the answers to them
+        self._count = 0  # of commands to the browser; programs may use any ids
+        self._waiting: dict[int, Sent] = {}
         self._worlds: set[tuple[str, str]] = set()  # sessions, and ids of a program's contexts
         self._sessions: set[str] = set()  # with the page itself
         self._closed = False
@@ -94,11 +100,16 @@ class Connection:
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
-    def send(self, command: Message, text: str) -> None:
+    def send(self, command: Message) -> None:
         """Pass a command on to the browser."""
+        self._send(command, Sent(command["id"], self._promise_of(command)))
+
+    def _send(self, command: Message, sent: Sent) -> None:
         with self._changed:
-            self._waiting[command["id"]] = self._promise_of(command)
-        self._browser.send(self._names.to_browser(text))
+            self._count += 1
+            self._waiting[self._count] = sent
+            text = json.dumps(command | {"id": self._count})
+            self._browser.send(self._names.to_browser(text))
 
     def reply(self, command: Message, error: str | None = None, **result: Any) -> None:
         """Answer a command of the program, with an error as the browser has them, or a result."""
@@ -110,23 +121,31 @@ class Connection:
     def evaluate(self, promise: Promise, expression: str) -> Message:
         """Evaluate an expression after the program's; empty if its promise is fulfilled before."""
         params = {"expression": expression, "awaitPromise": True}
-        return self._ask("Runtime.evaluate", params, promise)
+        return self.ask("Runtime.evaluate", params, promise.session, promise)
 
-    def _ask(self, method: str, params: Message, promise: Promise | None = None) -> Message:
-        number = OWN_IDS + len(self._own)
-        command = {"id": number, "method": method, "params": params}
-        if promise is not None:
-            command["sessionId"] = promise.session
+    def ask(
+        self,
+        method: str,
+        params: Message,
+        session: str | None = None,
+        promise: Promise | None = None,
+    ) -> Message:
+        """Send a command of our own; its answer, empty if the promise is fulfilled before."""
+        sent = Sent()
+        command = {"method": method, "params": params}
+        self._send(command if session is None else command | {"sessionId": session}, sent)
         with self._changed:
-            self._own[number] = None
-            self._browser.send(json.dumps(command))
-            self._wait(lambda: self._own[number] or promise not in {None, *self._waiting.values()})
-            return self._own[number] or {}
+            self._wait(lambda: sent.answer or (promise and promise not in self._promises))
+            return sent.answer
+
+    @property
+    def _promises(self) -> list[Promise]:
+        return [sent.promise for sent in self._waiting.values() if sent.promise]
 
     def await_answers(self) -> None:
-        """Wait until the browser has answered all commands but promises."""
+        """Wait until the browser has answered all the program's commands but promises."""
         with self._changed:
-            self._wait(lambda: None not in self._waiting.values())
+            self._wait(lambda: all(one.promise for one in self._waiting.values()))
 
     def _wait(self, over: Callable[[], Any]) -> None:
         self._changed.wait_for(lambda: over() or self._closed, self._timeout)
@@ -135,12 +154,12 @@ class Connection:
     def promise(self) -> Promise | None:
         """The first promise that is open, and for which time may pass."""
         with self._changed:
-            return next((one for one in self._waiting.values() if one and one.left > 0), None)
+            return next((one for one in self._promises if one.left > 0), None)
 
     def detach(self) -> None:
         """End the program's sessions with the page, as if it were closed."""
         for session in sorted(self._sessions):
-            self._ask("Target.detachFromTarget", {"sessionId": session})
+            self.ask("Target.detachFromTarget", {"sessionId": session})
 
     def close(self) -> None:
         """Close both connections, in any state; the browser then forgets what the program set."""
@@ -155,22 +174,30 @@ class Connection:
         with suppress(ConnectionClosed, WebSocketException, OSError):
             while text := self._browser.recv():
                 text = self._names.to_program(str(text))
-                if self._take_notice(json.loads(text)):
+                message = json.loads(text)
+                if (number := message.get("id")) is None:
+                    self._take_notice(message)
                     self._client.send(text)
+                else:
+                    self._take_answer(number, message, text)
         with self._changed:
             self._closed = True
             self._changed.notify_all()
         self._client.close()
 
-    def _take_notice(self, message: Message) -> bool:
-        """Take notice of a message; True if it is for the program."""
-        number, params = message.get("id", 0), message.get("params", {})
+    def _take_answer(self, number: int, message: Message, text: str) -> None:
+        with self._changed:
+            sent = self._waiting.pop(number, Sent())
+            sent.answer = message
+            self._changed.notify_all()
+        if sent.id is not None:
+            self._client.send(text.replace(f'"id":{number}', f'"id":{sent.id}', 1))
+
+    def _take_notice(self, message: Message) -> None:
+        """Take notice of an event."""
+        params = message.get("params", {})
         with self._changed:
             match message.get("method"):
-                case None if number in self._own:
-                    self._own[number] = message
-                case None:
-                    self._waiting.pop(number, None)
                 case "Runtime.executionContextCreated":
                     context, session = params["context"], str(message.get("sessionId"))
                     if not context.get("auxData", {}).get("isDefault", True):
@@ -180,7 +207,6 @@ class Connection:
                 case "Target.detachedFromTarget":
                     self._sessions.discard(params["sessionId"])
             self._changed.notify_all()
-        return number not in self._own
 
     def _promise_of(self, command: Message) -> Promise | None:
         """The promise that a command waits for, if it does."""

@@ -324,7 +324,7 @@ class Episode:
                     if trial == self.trials:
                         acts = (act for act in self._of(Acted) if act.trial == trial)
                         lines += shorten_lines([_line_of(act) for act in acts])
-                case Remark(what="page" | "exception" as what, text=text):
+                case Remark(what="page" | "program" | "exception" as what, text=text):
                     first, *others = text.splitlines() or [""]
                     lines += [f"{what}: {shorten(first)}", *map(sanitize, shorten_lines(others))]
                 case Reflected(step=None):

@@ -113,6 +113,9 @@ class ProgramLog(Protocol):
         take more actions than it may.
         """
 
+    def remark(self, text: str) -> None:
+        """Write down what whoever wrote the program should know."""
+
 
 @runtime_checkable
 class Drivable(Protocol):

@@ -8,6 +8,7 @@ from typing import Any
 
 from pytest_miniwob_agent.core.actions import ByProgram
 from pytest_miniwob_agent.core.errors import StepLimit
+from pytest_miniwob_agent.core.events import Remark
 from pytest_miniwob_agent.core.observations import Transition
 from pytest_miniwob_agent.episode.trace import Trace
 
@@ -20,6 +21,7 @@ class Program:
         self._trace = trace
         self._limit = limit
         self._shot = trace.picture()
+        self._said: set[str] = set()
 
     def refusal(self) -> str | None:
         """The error or the limit that ended the trial; None if there is none."""
@@ -41,3 +43,9 @@ class Program:
             self._shot = self._trace.picture()
         if seen["over"]:
             self._trace.limit = self._limit
+
+    def remark(self, text: str) -> None:
+        """Write a remark down, once in a trial."""
+        if text not in self._said:
+            self._said.add(text)
+            self._trace.note(Remark("program", text))

@@ -36,7 +36,9 @@ def drive(browser):
         env = page or MiniwobEnvironment(browser, case)
         agent = work if hasattr(work, "solve") else Driving(work)
         llm = ScriptedLLM(lambda prompt, purpose: "reply")
-        return run_episode(case, agent, env, llm, Limits(**limits), model="m", observers=observers)
+        return run_episode(
+            case, agent, env, llm, Limits(**limits), model="m", observers=observers, raising=True
+        )
 
     return play
 
@@ -126,6 +128,28 @@ def test_a_drag_and_a_double_click_are_one_action_each(drive, own_page):
         'drag <p> "from" to <p> "to"',
         'double click <p> "from"',
     ]
+
+
+def test_what_the_browser_drags_itself_is_a_drag(drive, own_page):
+    page = own_page(
+        page="""<p id="a" draggable="true">from</p>
+            <p id="b" ondragover="event.preventDefault()" ondrop="this.textContent = 'there'">to</p>
+            <script>const task = {
+              goal: "Drag.", reward: () => Number(b.textContent === "there") };</script>"""
+    )
+
+    def work(program, page, llm):
+        program.call("Input.setInterceptDrags", enabled=True)
+        program.mouse(program.point("#a"), "mouseMoved", "mousePressed")
+        program.mouse(program.point("#b"), "mouseMoved", button="left")
+        x, y = program.point("#b")
+        data = {"items": [], "dragOperationsMask": 1}
+        for kind in ("dragEnter", "dragOver", "drop"):
+            program.call("Input.dispatchDragEvent", type=kind, x=x, y=y, data=data)
+        program.mouse(program.point("#b"), "mouseReleased")
+        assert page.done
+
+    assert actions(drive(work, page=page)) == ['drag <p> "from" to <p> "to"']
 
 
 def test_the_clock_moves_on_after_input_and_for_a_promise_alone(drive):
@@ -299,24 +323,92 @@ def test_a_program_that_judges_itself_or_leaves_ends_the_item_with_an_error(scri
     assert actions(drive(lambda program, page, llm: program.click("#query"))) != []
 
 
-@pytest.mark.parametrize(
-    ("command", "params"),
-    [
-        ("Page.navigate", {"url": "about:blank"}),
-        ("Page.reload", {}),
-        ("Target.createTarget", {"url": "about:blank"}),
-        ("Page.crash", {}),
-        ("Emulation.setVirtualTimePolicy", {"policy": "pause"}),
-        ("No.suchCommand", {}),
-    ],
-)
-def test_commands_that_would_take_the_page_away_are_refused(command, params, drive):
+REFUSED = [
+    ("Page.navigate", {"url": "about:blank"}),
+    ("Page.reload", {}),
+    ("Target.createTarget", {"url": "file:///etc/passwd"}),
+    ("Page.crash", {}),
+    ("Emulation.setVirtualTimePolicy", {"policy": "pause"}),
+    ("No.suchCommand", {}),
+    ("nonsense", {}),
+    ("Target.sendMessageToTarget", {"message": "{}", "sessionId": "any"}),
+    ("Target.attachToTarget", {"targetId": f"{1:032X}"}),
+    ("Target.attachToTarget", {"targetId": f"{1:032X}", "flatten": False}),
+    ("Target.setAutoAttach", {"autoAttach": True, "waitForDebuggerOnStart": False}),
+    ("Target.exposeDevToolsProtocol", {"targetId": f"{1:032X}"}),
+    ("DOM.setFileInputFiles", {"files": ["/etc/hostname"], "backendNodeId": 1}),
+    ("Page.setFontSizes", {"fontSizes": {"standard": 40}}),
+    ("Page.setWebLifecycleState", {"state": "frozen"}),
+    ("Input.setIgnoreInputEvents", {"ignore": True}),
+    ("Runtime.terminateExecution", {}),
+    ("Debugger.enable", {}),
+    ("Tracing.start", {}),
+    ("SystemInfo.getInfo", {}),
+    ("Browser.getBrowserCommandLine", {}),
+    ("Tethering.bind", {"port": 9000}),
+    ("Network.loadNetworkResource", {"url": "file:///etc/passwd", "options": {}}),
+]
+
+
+def test_commands_that_no_page_needs_are_refused_by_name(drive):
     def work(program, page, llm):
-        with pytest.raises(Refused):
-            program.call(command, **params)
+        for command, params in REFUSED:
+            with pytest.raises(Refused, match=f"{command} was refused: "):
+                program.call(command, **params)
         assert program.run("1 + 1") == 2
 
     drive(work)
+
+
+def test_downloads_are_denied_whatever_a_program_sets(drive, own_page, tmp_path):
+    page = own_page(page="""<script>const task = { goal: "g", reward: () => 0 };</script>""")
+
+    def work(program, page, llm):
+        folder = str(tmp_path / "got")
+        for command in ("Browser.setDownloadBehavior", "Page.setDownloadBehavior"):
+            program.call(command, behavior="allow", downloadPath=folder)
+        program.run(
+            "const link = document.createElement('a');"
+            "Object.assign(link, { href: 'data:text/plain,x', download: 'x' }).click()"
+        )
+        program.click("body")
+
+    drive(work, page=page)
+    assert not (tmp_path / "got").exists()
+
+
+def test_a_program_goes_back_to_what_the_page_has_pushed_and_no_further(drive, own_page):
+    page = own_page(
+        page="""<button onclick="history.pushState({}, '', '?two')">Push</button><script>
+            const task = { goal: "Go back.", reward: () => Number("came" in window) };
+            addEventListener("popstate", () => setTimeout(() => { came = 1; }, 500));</script>"""
+    )
+
+    def go(program, steps):
+        history = program.call("Page.getNavigationHistory")
+        entry = history["entries"][history["currentIndex"] + steps]
+        program.call("Page.navigateToHistoryEntry", entryId=entry["id"])
+
+    def work(program, page, llm):
+        program.click("button")
+        go(program, -1)
+        assert page.done
+
+    episode = drive(work, page=page)
+    assert actions(episode) == ['click <button> "Push"', "go back"]
+    assert episode.solved
+
+    def leave(program, page, llm):
+        program.run("history.pushState({}, '', '#two')")
+        go(program, -1)
+        with pytest.raises(Refused, match="can't be left"):
+            go(program, -1)
+        with pytest.raises(Refused, match="can't be left"):
+            program.call("Page.navigateToHistoryEntry", entryId=-1)
+        assert program.run("location.hash") == ""
+
+    drive(lambda program, page, llm: None)
+    drive(leave)
 
 
 def test_a_closed_page_is_only_detached_and_the_browser_goes_on(drive):
@@ -329,7 +421,9 @@ def test_a_closed_page_is_only_detached_and_the_browser_goes_on(drive):
         with Program(page.cdp_url) as again:
             again.click("#query")
 
-    assert len(actions(drive(work))) == 1
+    episode = drive(work)
+    assert len(actions(episode)) == 1
+    assert "program: the program has closed the page" in episode.explain()
 
 
 def test_what_a_program_changed_of_the_browser_is_undone(drive, browser):
@@ -402,7 +496,10 @@ def numbers_in(node):
 
 
 NO_COMMANDS = ["", "{", "[]", "1", '{"id": 1}', '{"method": "Page.enable"}', "[" * 100_000,
-               '{"id": "1", "method": 5}', '{"id": 1, "method": "A.b", "params": []}']  # fmt: skip
+               '{"id": "1", "method": 5}', '{"id": 1, "method": 5}', '{"id": NaN, "method": "A.b"}',
+               f'{{"id": {"9" * 5000}, "method": "A.b"}}',
+               '{"id": 1, "method": "Page.enable", "params": {"x": 1e999}}',
+               '{"id": 1, "method": "A.b", "params": []}']  # fmt: skip
 
 
 def test_messages_that_are_no_commands_are_refused_and_the_page_goes_on(drive):
@@ -410,9 +507,22 @@ def test_messages_that_are_no_commands_are_refused_and_the_page_goes_on(drive):
         for message in NO_COMMANDS:
             program.socket.send(message)
             assert "error" in json.loads(program.socket.recv())
-        program.socket.send_binary(b"\xff\x00")
-        assert "error" in json.loads(program.socket.recv())
+        for message in (b"\xff\x00", b'{"id": 1, "method": "A.b\xff"}'):
+            program.socket.send_binary(message)
+            assert "error" in json.loads(program.socket.recv())
         assert program.run("1 + 1") == 2
+
+    drive(work)
+
+
+def test_every_command_gets_an_answer_with_its_id(drive):
+    def work(program, page, llm):
+        for number in (0, -1, 2**30, 2**31, 2**70, 1.5, "a", True, None):
+            program.socket.send(json.dumps({"id": number, "method": "Browser.getVersion"}))
+            answer = json.loads(program.socket.recv())
+            assert (answer["id"], "result" in answer) == (number, type(number) is int)
+        program.socket.send_binary(b'{"id": 7, "method": "Browser.getVersion"}')
+        assert "result" in json.loads(program.socket.recv())
 
     drive(work)
 

@@ -20,7 +20,7 @@
   const { marked } = PageClipboard;
   const { point } = Pointer;
   const { boxes, sights } = Picture;
-  const { watch, stirred, taken } = Witness;
+  const { watch, stirred, taken, traverse } = Witness;
 
   // The document that shows the task: this one, or the one in the frame of a flight task, whose
   // coordinates are those of the viewport.
@@ -96,6 +96,7 @@
     }),
     // Hand the page over to a program, or take it back; let time pass while that waits for it.
     watch,
+    traverse,
     witnessed: visited(async (acted) => {
       if (Visit.seed === null) return null; // another page, which the program has opened
       if (!acted && !stirred()) return { still: true };

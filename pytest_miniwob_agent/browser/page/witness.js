@@ -65,6 +65,7 @@ const Witness = (() => {
   let down = false; // while the mouse is pressed: what will come of it is not known yet
   let key = true; // false while a key is down whose action was refused
   let hovered = null;
+  let over = {}; // where the browser drags something, as it was when that came there
 
   // What native input begins or goes on with; false where it is refused.
   const native = {
@@ -81,6 +82,13 @@ const Witness = (() => {
       if (press?.act && Math.hypot(clientX - x, clientY - y) > DRAG) {
         Object.assign(press.act, { kind: "drag", to: described(target) });
       }
+    },
+    dragover: ({ target }) => {
+      if (target !== over.target) over = { target, to: described(target) };
+    },
+    dragend: () => {
+      down = false;
+      if (press?.act) Object.assign(press.act, { kind: "drag", to: over.to ?? "the page" });
     },
     dblclick: () => {
       const [first, second] = Visit.witness.acts.slice(-2);
@@ -173,8 +181,18 @@ const Witness = (() => {
     window.addEventListener("load", latch, { once: true });
   }
 
+  // Go so many entries on in the history: to those that the page has pushed, and to earlier pages
+  // of your own in the same trial. False where there is none.
+  const traverse = async (steps) => {
+    const entry = navigation.entries()[navigation.currentEntry.index + steps];
+    if (!entry || !(entry.sameDocument || own)) return false;
+    const kind = steps < 0 ? "go back" : "go forward";
+    if (steps && begin(kind, null, { key: entry.key })) await navigation.traverseTo(entry.key).finished;
+    return true;
+  };
+
   const written = ({ kind, where, to, key: name, times, text = "", point = null }) => {
-    const whats = { drag: `drag ${where} to ${to}`, enter: `enter "${text}" to ${where}`,
+    const whats = { "go back": kind, "go forward": kind, drag: `drag ${where} to ${to}`, enter: `enter "${text}" to ${where}`,
       choose: `choose "${text}" in ${where}`, press: `press ${name}${times > 1 ? ` x ${times}` : ""}`,
     };
     return { what: whats[kind] ?? `${kind} ${where}`, text: kind === "enter" ? text : null, point };
@@ -201,5 +219,5 @@ const Witness = (() => {
     return { acts, over: state.over, foul: state.foul };
   };
 
-  return { watch, stirred, taken };
+  return { watch, stirred, taken, traverse };
 })();
