@@ -25,8 +25,8 @@ PAGE: Commands = _commands(
     DOM="describeNode disable discardSearchResults enable focus getAttributes getBoxModel "
     "getContentQuads getDocument getFlattenedDocument getFrameOwner getNodeForLocation "
     "getOuterHTML getSearchResults performSearch pushNodesByBackendIdsToFrontend querySelector "
-    "querySelectorAll removeAttribute removeNode requestChildNodes requestNode resolveNode scrollIntoViewIfNeeded "
-    "setAttributeValue setAttributesAsText setNodeValue setOuterHTML",
+    "querySelectorAll removeAttribute removeNode requestChildNodes requestNode resolveNode "
+    "scrollIntoViewIfNeeded setAttributeValue setAttributesAsText setNodeValue setOuterHTML",
     DOMDebugger="getEventListeners",
     DOMSnapshot="",
     DOMStorage="",
