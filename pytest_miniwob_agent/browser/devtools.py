@@ -15,6 +15,8 @@ from typing import Any
 from selenium.common.exceptions import JavascriptException, TimeoutException, WebDriverException
 from websocket import WebSocket, WebSocketException, WebSocketTimeoutException
 
+from pytest_miniwob_agent.browser.page import WORLD
+
 Command = tuple[str, dict[str, Any]]
 """A command's name, such as `Page.reload`, and its parameters."""
 
@@ -34,6 +36,9 @@ LOST = {
 }
 """Events after which the browser would not answer."""
 
+REPLACED = "Cannot find context"
+"""Begins the browser's error where a document is gone; nothing was evaluated then."""
+
 
 class DevTools:
     """The page of a window, by a WebSocket to its browser; `attach` comes first."""
@@ -48,11 +53,13 @@ class DevTools:
         self._mutex = threading.Lock()  # a page that is handed over is read in several threads
         self._last = 0
         self._session: str | None = None
+        self._window = ""
+        self._world: int | None = None  # our own in the page's document (page/world.js)
 
     def attach(self, window: str) -> None:
         """Send the commands that follow to the page of a window, by the driver's handle."""
         attached = self.call("Target.attachToTarget", targetId=window, flatten=True)
-        self._session = attached["sessionId"]
+        self._session, self._window = attached["sessionId"], window
         # With its overlay on, as when its developer tools are open, the browser does not keep moves
         # of the mouse back until it draws the next frame.
         self.send(("Inspector.enable", {}), ("DOM.enable", {}), ("Overlay.enable", {}))
@@ -115,20 +122,31 @@ class DevTools:
                 return message
 
     def evaluate(self, function: str, *values: Any) -> Any:
-        """Call a function of the page, such as `miniwobAgent.read`, and return its result.
+        """Call a function in our own world of the page's document, and return its result.
 
         Raises:
             JavascriptException: the function threw an error.
             WebDriverException: as for `send`.
         """
         expression = f"{function}(...{json.dumps(values)})"
-        answer = self.call(
-            "Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True
-        )
+        params = {"expression": expression, "awaitPromise": True, "returnByValue": True}
+        try:
+            answer = self.call("Runtime.evaluate", **params, contextId=self._enter_world())
+        except WebDriverException as error:
+            if REPLACED not in str(error):
+                raise
+            self._world = None
+            answer = self.call("Runtime.evaluate", **params, contextId=self._enter_world())
         if failure := answer.get("exceptionDetails"):
             thrown = failure.get("exception", {}).get("description") or failure["text"]
             raise JavascriptException(thrown)
         return answer["result"].get("value")
+
+    def _enter_world(self) -> int:
+        if self._world is None:
+            created = self.call("Page.createIsolatedWorld", frameId=self._window, worldName=WORLD)
+            self._world = int(created["executionContextId"])
+        return self._world
 
     def close(self) -> None:
         """Close the connection, in any state."""

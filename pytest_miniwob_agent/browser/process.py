@@ -21,7 +21,7 @@ from websocket import WebSocket
 from pytest_miniwob_agent.browser.devtools import Command, DevTools
 from pytest_miniwob_agent.browser.dragging import Dragging, is_drag
 from pytest_miniwob_agent.browser.local import LocalLauncher
-from pytest_miniwob_agent.browser.page import FAMILY, HAS_FONT, page_script
+from pytest_miniwob_agent.browser.page import FAMILY, HAS_FONT, WORLD, page_scripts
 from pytest_miniwob_agent.browser.pages import HOST, ORIGIN, OWN_HOST, OWN_ORIGIN, PageServer
 from pytest_miniwob_agent.core.errors import BrowserLost
 
@@ -149,11 +149,12 @@ class Browser:
             )
             self._session = driver, devtools
             devtools.attach(driver.current_window_handle)
-            script = page_script(with_font=not devtools.evaluate(HAS_FONT, FAMILY))
+            theirs, ours = page_scripts(with_font=not devtools.evaluate(HAS_FONT, FAMILY))
             devtools.send(
                 *SETTINGS,
                 ("Page.enable", {}),
-                ("Page.addScriptToEvaluateOnNewDocument", {"source": script}),
+                ("Page.addScriptToEvaluateOnNewDocument", {"source": theirs}),
+                ("Page.addScriptToEvaluateOnNewDocument", {"source": ours, "worldName": WORLD}),
                 ("Input.setIgnoreInputEvents", {"ignore": self._headed}),
             )
         except BaseException:

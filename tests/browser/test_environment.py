@@ -180,10 +180,10 @@ class TestActing:
     def test_a_field_that_can_not_be_used_any_more_has_no_focus(self, page, browser, change):
         """Chromium takes the focus away with its next frame, before or after the screen is read."""
         page("enter-text", 1).reset()
-        focused = browser.driver.execute_script(
-            "const field = document.getElementById('tt'); field.focus();"
-            "const before = window.miniwobAgent.focused();"
-            f"field.{change}; return [before, window.miniwobAgent.focused()]"
+        focused = browser.call(
+            "(() => { const field = document.getElementById('tt'); field.focus();"
+            "const before = miniwobAgent.focused();"
+            f"field.{change}; return [before, miniwobAgent.focused()]; }})"
         )
         assert focused == [1, None]
 

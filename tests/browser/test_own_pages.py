@@ -226,7 +226,7 @@ class TestSite:
         env = site.open("site")
         seen = env.reset(full=True)
         assert texts(env.step(Wait(1)).observation) == texts(seen)
-        site.browser.call("setTimeout", "location = '/next.html'", 700)
+        site.browser.driver.execute_script("setTimeout(\"location = '/next.html'\", 700)")
         assert texts(env.step(Wait(1)).observation)[-1].startswith("/next.html,")
 
     def test_a_first_page_may_lead_to_another_at_once(self, pages):

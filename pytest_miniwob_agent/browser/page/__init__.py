@@ -1,21 +1,26 @@
 """JavaScript for every page: a frozen clock, one style, reading the page and aiming at elements.
 
 Each file is one object, such as `Clock`, with the objects that it needs named at its top, or runs
-at once where nothing needs it. `page_script` joins them into one function, so that the page sees
-nothing of them but `window.miniwobAgent`:
+at once where nothing needs it. `page_scripts` joins them into two functions, for two worlds
+(https://chromedevtools.github.io/devtools-protocol/tot/Page/#method-createIsolatedWorld). What
+replaces functions of the page, or calls its scripts, is in the page's own world:
 
-- the page and its trial: `visit` (a page of your own, and what goes on from page to page),
-  `frames` (pages of the same folder in it), `task` (how a page declares its task), `goal`,
-  `judgement` (begin, judge, hand over), `leaving` (links)
+- the page and its trial: `visit` (a page of your own, and what goes on from page to page), `task`
+  (how a page declares its task), `judgement` (begin, judge, hand over), `leaving` (links)
 - determinism: `storage`, `clock`, `random`, `backend`, `requests` and `times` (on your own pages),
-  `dialogs`, `clipboard`, `flights` (the frame of flight tasks), `style`, `settle` (until all is at
-  rest)
+  `dialogs`, `flights` (the frame of flight tasks), `style`
+- a page that is handed over to a program: `witness`
+- `served`: the functions that the other world calls
+
+Everything else is in a world of ours, where no script of the page can replace anything:
+
+- `world`: the calls to the page's own world
+- `frames` (pages of the same folder in frames), `settle` (until all is at rest), `clipboard`
 - reading: `sight` (what can be seen and clicked, and where), `leaves` (the compact screen),
   `everything` (the full one) with `colours`, `drawing`, `states`, `facts`, `looks` and `changes`,
-  `waiting` (for `Wait` and `Follow`), `html`
+  `waiting` (for `Wait` and `Follow`), `html`, `goal`
 - acting: `aim`, `drags`, `select`, `choose`
 - pictures: `pointer`, `picture`
-- a page that is handed over to a program: `witness`
 - `api`: the functions that Python calls
 """
 
@@ -23,6 +28,9 @@ from __future__ import annotations
 
 import base64
 import importlib.util
+import json
+import secrets
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
@@ -36,14 +44,24 @@ animation of the tasks, the wheel of `click-pie`, takes 1,500."""
 EPOCH_MS = 1_600_000_000_000
 """Start of the page's clock in every trial, in milliseconds since 1970."""
 
-FILES = (
-    "visit", "frames", "task", "storage", "clock", "random", "backend", "requests", "times",
-    "dialogs", "clipboard", "flights", "style", "settle", "sight", "leaves", "colours", "drawing",
-    "states", "facts", "looks", "everything", "changes", "waiting", "html", "goal", "judgement",
-    "witness", "leaving", "aim", "drags", "select", "choose", "pointer", "picture", "api",
-)  # fmt: skip
-"""The files in the order in which they run, before the task's own scripts."""
+FINE_FRAME_MS = 20
+"""Milliseconds between two frames of the page's clock where everything that shows is read."""
 
+PAGE_FILES = (
+    "visit", "task", "storage", "clock", "random", "backend", "requests", "times", "dialogs",
+    "flights", "style", "judgement", "witness", "leaving", "served",
+)  # fmt: skip
+"""The files of the page's own world in the order in which they run, before the page's scripts."""
+
+WORLD_FILES = (
+    "world", "frames", "clipboard", "settle", "sight", "leaves", "colours", "drawing", "states",
+    "facts", "looks", "everything", "changes", "waiting", "html", "goal", "aim", "drags", "select",
+    "choose", "pointer", "picture", "api",
+)  # fmt: skip
+"""The files of our own world, which run after those."""
+
+WORLD = "miniwob-agent"
+"""The name of our own world."""
 
 FAMILY = "miniwob-agent"
 """The family of the font of all text: Roboto, from the `font-roboto` package."""
@@ -72,19 +90,29 @@ def font_file() -> Path:
 
 
 @cache
-def page_script(*, with_font: bool = True) -> str:
-    """The script that runs first in every new document.
+def page_scripts(*, with_font: bool = True) -> tuple[str, str]:
+    """The scripts that run first in every new document: in the page's own world, and in ours.
 
-    Every document decodes a font that comes with the script: a tenth of a fresh start.
+    They call each other by events with secret names. Every document decodes a font that comes with
+    the script: a tenth of a fresh start.
 
     Raises:
         BrowserError: as for `font_file`.
     """
+    constants = {
+        "EPOCH": EPOCH_MS, "SETTLE": SETTLE_MS, "FINE_FRAME": FINE_FRAME_MS,
+        "OWN_HOST": OWN_HOST, "ECHO": ECHO,
+        "CALL": secrets.token_hex(), "ANSWER": secrets.token_hex(),
+    }  # fmt: skip
     font = base64.b64encode(font_file().read_bytes()).decode() if with_font else ""
-    constants = (
-        f'const Constants = {{ FAMILY: "{FAMILY}", FONT: "{font}", EPOCH: {EPOCH_MS}, '
-        f'SETTLE: {SETTLE_MS}, OWN_HOST: "{OWN_HOST}", ECHO: "{ECHO}" }};'
+    return (
+        _joined(PAGE_FILES, {**constants, "FAMILY": FAMILY, "FONT": font}),
+        _joined(WORLD_FILES, constants),
     )
+
+
+def _joined(names: tuple[str, ...], constants: Mapping[str, object]) -> str:
     folder = Path(__file__).parent
-    sources = [(folder / f"{name}.js").read_text(encoding="utf-8") for name in FILES]
-    return "\n".join(["(() => {", '"use strict";', constants, *sources, "})();"])
+    sources = [(folder / f"{name}.js").read_text(encoding="utf-8") for name in names]
+    head = f'"use strict";\nconst Constants = {json.dumps(constants)};'
+    return "\n".join(["(() => {", head, *sources, "})();"])

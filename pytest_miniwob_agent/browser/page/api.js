@@ -1,18 +1,17 @@
-// The functions that Python calls, as `window.miniwobAgent`.
+// The functions that Python calls, as `miniwobAgent` of our own world.
 
 (() => {
-  const { SETTLE } = Constants;
+  const { SETTLE, FINE_FRAME } = Constants;
   const { own, outer } = Visit;
-  const { agents } = Frames;
-  const { Fault } = Task;
-  const { nextFrame, pass, queued, restless } = Clock;
-  const { FINE_FRAME, loaded, preload, settle, settleFinely, frames } = Settle;
-  const { byId, leaves, focused } = Leaves;
+  const { agents, survey } = Frames;
+  const { begin, isOver, pass, queued, restless, settingUp } = Main;
+  const { loaded, preload, settle, settleFinely, frames } = Settle;
+  const { byId, counter, leaves, focused } = Leaves;
   const { everything } = Everything;
   const { takeChanges } = Changes;
   const { wait, follow } = Waiting;
   const { markup } = Html;
-  const { beginInCore, beginOwn, judge, isOver, goalNow, visited } = Judgement;
+  const { goalNow } = Goal;
   const { aim, reach } = Aim;
   const { dragged, selected } = Drags;
   const { range } = Selecting;
@@ -20,7 +19,6 @@
   const { marked } = PageClipboard;
   const { point } = Pointer;
   const { boxes, sights } = Picture;
-  const { watch, stirred, taken, traverse } = Witness;
 
   // The document that shows the task: this one, or the one in the frame of a flight task, whose
   // coordinates are those of the viewport.
@@ -34,9 +32,8 @@
   };
 
   const judged = () => {
-    judge();
-    const reward = () => Visit.verdict ?? WOB_RAW_REWARD_GLOBAL;
-    return { goal: goalNow(), done: isOver(), reward: isOver() ? reward() : 0 };
+    const verdict = Main.judged();
+    return { goal: goalNow(), ...verdict };
   };
 
   // The document that has an element, or the first of several places in elements.
@@ -46,12 +43,57 @@
     return inner || page();
   };
 
+  // Read the page by a function; the next page in this trial goes on with the ids.
+  const numbered = (reading) => {
+    const found = reading();
+    Visit.nextId = counter.next;
+    return found;
+  };
+
   const read = () => ({
     ...judged(),
-    elements: isOver() || !document.body ? [] : page()[Visit.full ? "shown" : "leaves"](),
+    elements: isOver() || !document.body ? []
+      : numbered(page()[Visit.full ? "shown" : "leaves"]),
     focus: isOver() ? null : page().focused(),
-    ...taken(),
+    ...Main.taken(),
   });
+
+  // Wait until an own page is loaded, and go on with the trial if another page has led to it.
+  let complete = false;
+  const arrive = async () => {
+    if (complete) return;
+    complete = true;
+    if (document.readyState !== "complete") {
+      await new Promise((resolve) => window.addEventListener("load", resolve, { once: true }));
+    }
+    await queued();
+    survey();
+    Main.dress();
+    if (Visit.fault) throw new Fault(Visit.fault);
+    if (Visit.seed === null) return;
+    if (Visit.full) Main.setFrame(FINE_FRAME);
+    preload();
+    await loaded();
+    await pass(SETTLE); // for scripts of the page that wait until it is loaded
+    await Main.goOn();
+  };
+
+  // A function that reads the page, for Python: on an own page with what its author should know,
+  // and with `leaving` where another page is about to come.
+  const visited = (reading) => async (...values) => {
+    if (!own) return reading(...values);
+    try {
+      await arrive();
+      const found = await reading(...values);
+      if (Visit.fault) throw new Fault(Visit.fault);
+      if (Visit.leaving && !found?.done) return { leaving: true };
+      Visit.count = 0;
+      return { ...found, remarks: Main.takeRemarks() };
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      return { fault: error.message, path: location.pathname, remarks: Main.takeRemarks() };
+    }
+  };
 
   // Generate the problem and read it. Where everything is read, no time passes before that on a
   // page that moves by itself: some give their reward for what is done from the first moment on.
@@ -63,7 +105,11 @@
     await pass(SETTLE); // for scripts of the page that wait until it is loaded
     if (Visit.leaving) return null; // the page leads to another one at once
     Visit.seed = given;
-    await (own ? beginOwn() : beginInCore());
+    await begin();
+    while (settingUp()) {
+      await loaded();
+      await pass(200);
+    }
     Settle.moving = Visit.full && restless();
     if (!Settle.moving) await settled();
     await loaded();
@@ -94,26 +140,20 @@
       await pass(duration);
       return Visit.leaving ? null : judged();
     }),
-    // Hand the page over to a program, or take it back; let time pass while that waits for it.
-    watch,
-    traverse,
+    // Hand the page over to a program, or take it back.
+    watch: (left) => Main.watch(left),
     witnessed: visited(async (acted) => {
       if (Visit.seed === null) return null; // another page, which the program has opened
-      if (!acted && !stirred()) return { still: true };
+      if (!acted && !Main.stirred()) return { still: true };
       await settled();
       return Visit.leaving ? null : read();
     }),
-    linger: async (ms, count) => {
-      for (; count > 0; count--) await nextFrame();
-      if (Visit.witness && ms) await pass(ms);
-      await queued();
-    },
     // True if the trial has begun, false if not; null where another page is about to come.
     begun: () => Visit.leaving ? null : Visit.seed !== null,
     // Hand nothing over to the next page.
     forget: () => { Visit.forgotten = true; },
     // The visible page as HTML, and the ids in it.
-    html: () => isOver() ? ["", []] : page().markup(),
+    html: () => isOver() ? ["", []] : numbered(page().markup),
     view: (points, wanted) => Picture.view(page(), points, wanted),
     point,
     // Call one of the functions below in the document that shows the task.
@@ -125,8 +165,7 @@
     // True if an element with this id is in this document, or in a frame of it.
     has: (id) => byId.has(id) || agents().some((agent) => agent.has(id)),
     // What documents in frames of your own pages have in common with this one.
-    inside: own || outer
-      ? { document, Frames, Clock, random: Math.random, Backend, Requests, Sight, Leaves } : null,
+    inside: own || outer ? { document, Frames, Sight, Leaves } : null,
     settle,
     settleFinely,
     wait,
@@ -149,6 +188,6 @@
     range,
     option,
     marked,
-    copied: () => PageClipboard.text,
+    copied: () => Visit.clipboard,
   };
 })();

@@ -26,14 +26,14 @@ const Changes = (() => {
 
   // Returns a function that notes what has changed since it was last called.
   const watchChanges = () => {
-    const began = Clock.now;
+    const began = Main.time();
     let before = signatures();
     return () => {
       const after = signatures();
       for (const id of new Set([...before.keys(), ...after.keys()])) {
         const details = changed(before.get(id), after.get(id)).filter(([, value]) => value);
         if (!details.length) continue;
-        const head = [["at", `${(Clock.now - began) / 1000} s`], ["of", `id=${id}`]];
+        const head = [["at", `${(Main.time() - began) / 1000} s`], ["of", `id=${id}`]];
         changes.push({ id: null, tag: "change", text: "", x: 0, y: 0, point: null,
           details: [...head, ...details] });
       }

@@ -2,9 +2,6 @@
 // outlasts the trial. As in any browser, a password can't be copied, nor read-only text cut.
 
 const PageClipboard = (() => {
-  const { handed } = Visit;
-
-  let text = handed?.clipboard ?? "";
   const marked = () => {
     const { selectionStart, selectionEnd, value, type } = document.activeElement ?? {};
     if (type === "password") return "";
@@ -12,18 +9,18 @@ const PageClipboard = (() => {
       || getSelection().toString();
   };
   window.addEventListener("copy", (event) => {
-    text = marked() || text;
+    Visit.clipboard = marked() || Visit.clipboard;
     event.preventDefault();
   }, true);
   window.addEventListener("cut", (event) => {
     const cut = marked();
-    if (cut && document.execCommand("delete")) text = cut;
+    if (cut && document.execCommand("delete")) Visit.clipboard = cut;
     event.preventDefault();
   }, true);
   window.addEventListener("paste", (event) => {
     event.preventDefault();
-    document.execCommand("insertText", false, text);
+    document.execCommand("insertText", false, Visit.clipboard);
   }, true);
 
-  return { marked, get text() { return text; } };
+  return { marked };
 })();

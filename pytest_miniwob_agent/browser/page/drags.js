@@ -1,7 +1,7 @@
 // Drags of the mouse: whether the browser drags something itself, and the end of its scrolling.
 
 const Drags = (() => {
-  const { nextFrame } = Clock;
+  const { nextFrame } = Settle;
 
   // True if the browser has begun to drag something itself since the mouse was pressed.
   let begun = null;

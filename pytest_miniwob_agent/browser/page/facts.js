@@ -59,7 +59,8 @@ const Facts = (() => {
   const limits = (element) => {
     const slider = element.closest(".ui-slider");
     const handle = slider ? [...slider.querySelectorAll(".ui-slider-handle")].indexOf(element) : -1;
-    const options = handle < 0 ? null : window.jQuery?.(slider).slider("instance")?.options;
+    const sliders = [...document.querySelectorAll(".ui-slider")];
+    const options = handle < 0 ? null : Main.slider(sliders.indexOf(slider));
     if (options) {
       return [["value", options.values?.[handle] ?? options.value],
         ["minimum", options.min], ["maximum", options.max], ["step", options.step]];

@@ -64,5 +64,20 @@ const Frames = (() => {
     };
   };
 
-  return { agentOf, agents, arrived, offset, scrolled, moved, viewport };
+  // Remark what is on the page that is not read, or goes by real time.
+  const survey = () => {
+    for (const element of document.querySelectorAll("iframe, frame, object, embed, video, audio")) {
+      if (agentOf(element)) continue;
+      const name = element.tagName.toLowerCase();
+      const source = element.getAttribute("src") ?? element.getAttribute("data") ?? "";
+      Main.remark(`what is in the element <${name}> is not read, and does not go by the page's clock: `
+        + source);
+    }
+    if (document.querySelector("meta[http-equiv=refresh i]")) {
+      Main.remark("a meta element with a refresh leads on in real time; "
+        + "a script with setTimeout does not");
+    }
+  };
+
+  return { agentOf, agents, survey, arrived, offset, scrolled, moved, viewport };
 })();

@@ -1,6 +1,7 @@
 // The goal of a page with core.js as text, with the pictures in it.
 
 const Goal = (() => {
+  const { inCore } = Main;
   const { visible } = Sight;
   const { IGNORED_TAGS, squeeze } = Leaves;
   const { accessibleName, pictured } = Facts;
@@ -35,12 +36,21 @@ const Goal = (() => {
   // The page's own words for the goal. Where they are the text of #query, leaves of it that show
   // something other than text are added.
   const goal = (detailed) => {
-    const said = core.getUtterance();
-    const words = said.utterance ?? said;
+    const words = Main.words();
     const query = document.getElementById("query");
     if (!query || squeeze(query.textContent) !== words) return words;
     return squeeze(worded(query, detailed));
   };
 
-  return { goal };
+  // The goal in the page's words; that of the trial's first page where a page has none.
+  const goalNow = () => {
+    if (!Visit.own) return goal(Visit.full);
+    if (inCore() && document.getElementById("query")) Visit.goal = goal(Visit.full);
+    if (!Visit.goal && Visit.seed !== null) {
+      throw new Fault("it has no goal: core.js expects it in an element with the id query");
+    }
+    return Visit.goal;
+  };
+
+  return { goalNow };
 })();

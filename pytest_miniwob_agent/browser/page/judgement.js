@@ -2,15 +2,11 @@
 // of the package are, and `window.task = {goal, setup(seed), reward(seed)}`, for your own pages.
 
 const Judgement = (() => {
-  const { SETTLE } = Constants;
-  const { own, HANDED, remarks, shownError } = Visit;
+  const { FINE_FRAME } = Constants;
+  const { own, HANDED, remarks, shownError, squeeze } = Visit;
   const { Fault, UNDECLARED, declared, inCore } = Task;
   const { nextFrame, pass, queued } = Clock;
   const { seedRandom } = Random;
-  const { survey } = Times;
-  const { FINE_FRAME, loaded, preload } = Settle;
-  const { squeeze } = Leaves;
-  const { goal } = Goal;
 
   const beginInCore = async () => {
     core.EPISODE_MAX_TIME = 2 ** 31 - 1;
@@ -42,6 +38,7 @@ const Judgement = (() => {
   };
 
   const MOST_SETUP = 10_000; // ms of the page's clock
+  let setup = null; // of the declared task, while it runs
 
   const beginDeclared = async () => {
     seedRandom(Visit.seed);
@@ -51,28 +48,42 @@ const Judgement = (() => {
         + "the task is not decided");
     }
     Backend.check();
-    let done = false;
-    const name = `task.setup(${Visit.seed})`;
-    const setup = part(name, () => asked("setup")).finally(() => { done = true; });
-    setup.catch(() => null); // awaited below, after the time that it may need
+    setup = { name: `task.setup(${Visit.seed})`, end: Clock.now + MOST_SETUP };
+    setUp();
     Backend.begin();
     await queued();
-    for (const end = Clock.now + MOST_SETUP; !done && !Visit.leaving && Clock.now < end;) {
-      await loaded();
-      await pass(200);
+  };
+  const setUp = async () => {
+    try {
+      await part(setup.name, () => asked("setup"));
+    } catch (error) {
+      setup.error = error;
     }
-    if (!done && !Visit.leaving) throw new Fault(`${name} does not come to an end`);
-    if (done) await setup;
+    setup.done = true;
+  };
+
+  // True while the task is set up, which may need time; after that the task has its goal.
+  const settingUp = () => {
+    if (!setup) return false;
+    const { name, end, done, error } = setup;
+    if (error) throw error;
+    if (!done && !Visit.leaving) {
+      if (Clock.now < end) return true;
+      throw new Fault(`${name} does not come to an end`);
+    }
+    setup = null;
     const said = asked("goal");
     if (typeof said !== "string" || !squeeze(said)) {
       throw new Fault("task.goal must be a text, or a function of the seed that returns one; it is "
         + (said === undefined ? "missing" : JSON.stringify(said) ?? String(said)));
     }
     Visit.goal = squeeze(said);
+    return false;
   };
 
-  // Begin a trial on an own page.
-  const beginOwn = async () => {
+  // Begin a trial, whose seed is set.
+  const begin = async () => {
+    if (!own) return beginInCore();
     if (declared()) return beginDeclared();
     if (!inCore()) throw new Fault(UNDECLARED);
     if (typeof genProblem !== "function") {
@@ -83,7 +94,8 @@ const Judgement = (() => {
   };
 
   // Go on with a trial on another page than its first: core.js needs an episode of its own there.
-  const goOnInCore = async () => {
+  const goOn = async () => {
+    if (!inCore() || Visit.verdict !== null) return;
     window.genProblem ??= () => undefined;
     if (core.cover_div === null) core.startEpisode();
     await part("genProblem", beginInCore);
@@ -109,14 +121,16 @@ const Judgement = (() => {
 
   const isOver = () => Visit.verdict !== null || (!own && WOB_DONE_GLOBAL);
 
-  // The goal in the page's words; that of the trial's first page where a page has none.
-  const goalNow = () => {
-    if (!own) return goal(Visit.full);
-    if (inCore() && document.getElementById("query")) Visit.goal = goal(Visit.full);
-    if (!Visit.goal && Visit.seed !== null) {
-      throw new Fault("it has no goal: core.js expects it in an element with the id query");
-    }
-    return Visit.goal;
+  const judged = () => {
+    judge();
+    const reward = () => Visit.verdict ?? WOB_RAW_REWARD_GLOBAL;
+    return { done: isOver(), reward: isOver() ? reward() : 0 };
+  };
+
+  // The goal as core.js has it.
+  const words = () => {
+    const said = core.getUtterance();
+    return said.utterance ?? said;
   };
 
   // Hand the trial over to the page that comes next.
@@ -128,7 +142,7 @@ const Judgement = (() => {
       Visit.fault = error.message;
     }
     sessionStorage.setItem(HANDED, JSON.stringify({
-      now: Clock.now, random: Random.state, nextId: Leaves.counter.next, clipboard: PageClipboard.text,
+      now: Clock.now, random: Random.state, nextId: Visit.nextId, clipboard: Visit.clipboard,
       seed: Visit.seed, full: Visit.full, goal: Visit.goal, verdict: Visit.verdict,
       state: Backend.state, made: Backend.made, remarks, fault: Visit.fault,
       count: Visit.count + 1, witness: Visit.witness,
@@ -136,42 +150,5 @@ const Judgement = (() => {
   };
   if (own) window.addEventListener("pagehide", handOver, true);
 
-  // Wait until an own page is loaded, and go on with the trial if another page has led to it.
-  let complete = false;
-  const arrive = async () => {
-    if (complete) return;
-    complete = true;
-    if (document.readyState !== "complete") {
-      await new Promise((resolve) => window.addEventListener("load", resolve, { once: true }));
-    }
-    await queued();
-    survey();
-    Style.dress(document);
-    if (Visit.fault) throw new Fault(Visit.fault);
-    if (Visit.seed === null) return;
-    if (Visit.full) Clock.frame = FINE_FRAME;
-    preload();
-    await loaded();
-    await pass(SETTLE); // for scripts of the page that wait until it is loaded
-    if (inCore() && Visit.verdict === null) await goOnInCore();
-  };
-
-  // A function that reads the page, for Python: on an own page with what its author should know,
-  // and with `leaving` where another page is about to come.
-  const visited = (reading) => async (...values) => {
-    if (!own) return reading(...values);
-    try {
-      await arrive();
-      const found = await reading(...values);
-      if (Visit.fault) throw new Fault(Visit.fault);
-      if (Visit.leaving && !found?.done) return { leaving: true };
-      Visit.count = 0;
-      return { ...found, remarks: remarks.splice(0) };
-    } catch (error) {
-      if (!(error instanceof Fault)) throw error;
-      return { fault: error.message, path: location.pathname, remarks: remarks.splice(0) };
-    }
-  };
-
-  return { beginInCore, beginOwn, judge, isOver, goalNow, handOver, visited };
+  return { begin, settingUp, goOn, judge, judged, isOver, words, handOver };
 })();

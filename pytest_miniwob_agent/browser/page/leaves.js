@@ -1,9 +1,9 @@
 // The visible leaves of the page, with the ids by which actions name them.
 
 const Leaves = (() => {
-  const { handed, outer } = Visit;
+  const { outer } = Visit;
   const { agentOf } = Frames;
-  const { inCore } = Task;
+  const { inCore } = Main;
   const { childrenOf, parentOf, extent, visible, reachable, place, target, focusedElement } = Sight;
 
   // What core.js adds to a page, and its goal, which is read elsewhere.
@@ -11,7 +11,7 @@ const Leaves = (() => {
   const IGNORED_TAGS = new Set(["script", "style", "br", "hr", "template", "defs", "title", "wbr"]);
   const ids = new WeakMap(); // element -> id
   const byId = new Map(); // id -> element
-  const counter = outer?.Leaves.counter ?? { next: handed?.nextId ?? 1 };
+  const counter = outer?.Leaves.counter ?? { next: Visit.nextId };
 
   const idOf = (element) => {
     if (!ids.has(element)) {

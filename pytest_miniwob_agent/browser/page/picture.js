@@ -1,7 +1,7 @@
 // Pictures: the part of the viewport that they have to show, and the boxes of elements in it.
 
 const Picture = (() => {
-  const { nextFrame } = Clock;
+  const { nextFrame } = Settle;
   const { agentOf, agents } = Frames;
   const { parentOf, hitAt, extent, visible, target } = Sight;
   const { ids, byId, squeeze } = Leaves;

@@ -2,11 +2,13 @@
 // the few things that take real time (images, the browser's own frames).
 
 const Settle = (() => {
-  const { SETTLE } = Constants;
+  const { SETTLE, FINE_FRAME } = Constants;
   const { own } = Visit;
-  const { nextFrame, pass, rest, restless } = Clock;
-  const { quiet } = Requests;
+  const { pass, quiet, rest, restless } = Main;
   const { agents, arrived, offset } = Frames;
+
+  // Wait for the browser's next frame, in real time.
+  const nextFrame = () => new Promise(requestAnimationFrame);
 
   // All images, for which a page waits in real time.
   const images = [];
@@ -63,22 +65,21 @@ const Settle = (() => {
   // Settle; again where the page has asked for something meanwhile, as it may show that only now.
   const whileAsking = async (settling) => {
     for (let count = 0; count < 3; count++) {
-      const before = Requests.line.count;
+      const before = Main.requested();
       await settling();
-      if (Requests.line.count === before || Visit.leaving) break;
+      if (Main.requested() === before || Visit.leaving) break;
     }
   };
 
   // The same for readers of everything that shows, who can wait themselves (`wait`): time passes
   // only until the page rests. Where it moved before the action, by itself, just a frame passes, or
   // what moves would be gone before it could be clicked.
-  const FINE_FRAME = 20; // ms
   const settleFinely = () => whileAsking(async () => {
-    Clock.frame = FINE_FRAME;
+    Main.setFrame(FINE_FRAME);
     await loaded();
     for (let count = 0; count < 2; count++) {
       if (!Settle.moving) await rest();
-      else if (count === 0) await pass(Clock.frame);
+      else if (count === 0) await pass(Main.frame());
       if (count === 0) await hover();
     }
     await loaded();
@@ -91,7 +92,7 @@ const Settle = (() => {
   };
 
   return {
-    FINE_FRAME,
+    nextFrame,
     loaded,
     preload,
     hover,

@@ -1,7 +1,7 @@
 // Your own pages: the browser's other clocks go by the page's clock too, and their author gets to
 // know what goes by real time.
 
-const Times = (() => {
+(() => {
   const { own, outer, remark } = Visit;
 
   if (own || outer) {
@@ -45,21 +45,4 @@ const Times = (() => {
       },
     });
   }
-
-  // Remark what is on the page that is not read, or goes by real time.
-  const survey = () => {
-    for (const element of document.querySelectorAll("iframe, frame, object, embed, video, audio")) {
-      if (Frames.agentOf(element)) continue;
-      const name = element.tagName.toLowerCase();
-      const source = element.getAttribute("src") ?? element.getAttribute("data") ?? "";
-      remark(`what is in the element <${name}> is not read, and does not go by the page's clock: `
-        + source);
-    }
-    if (document.querySelector("meta[http-equiv=refresh i]")) {
-      remark("a meta element with a refresh leads on in real time; "
-        + "a script with setTimeout does not");
-    }
-  };
-
-  return { survey };
 })();

@@ -33,6 +33,8 @@ const Visit = (() => {
     return `${error.name}: ${error.message}${place}`;
   };
 
+  const squeeze = (text) => text.replace(/\s+/g, " ").trim();
+
   return {
     own,
     outer,
@@ -41,6 +43,7 @@ const Visit = (() => {
     remarks,
     remark,
     shownError,
+    squeeze,
     seed: handed?.seed ?? null, // null until the trial has begun
     full: handed?.full ?? false, // true where everything that shows is read
     goal: handed?.goal ?? "", // of an own page
@@ -49,6 +52,8 @@ const Visit = (() => {
     count: handed?.count ?? 0, // of pages that followed one another since the last reading
     witness: handed?.witness ?? null, // what a program does that the page is handed over to
     leaving: false, // true once another page is to be loaded: no time passes any more
+    nextId: handed?.nextId ?? 1, // of elements
+    clipboard: handed?.clipboard ?? "",
     forgotten: false, // true where nothing is handed over to the next page
   };
 })();

@@ -1,7 +1,7 @@
 // Time that passes as an agent asks for it: for `Wait`, and while the pointer follows an element.
 
 const Waiting = (() => {
-  const { pass, restless } = Clock;
+  const { frame, pass, restless, time } = Main;
   const { hover, loaded } = Settle;
   const { extent, target } = Sight;
   const { byId } = Leaves;
@@ -10,8 +10,8 @@ const Waiting = (() => {
   // Let exactly so many ms pass; where everything that shows is read, with the changes meanwhile.
   const wait = async (duration, detailed) => {
     const watch = detailed ? watchChanges() : null;
-    for (const end = Clock.now + duration; Clock.now < end && !Visit.leaving;) {
-      await pass(detailed ? Math.min(WATCH, end - Clock.now) : duration);
+    for (const end = time() + duration; time() < end && !Visit.leaving;) {
+      await pass(detailed ? Math.min(WATCH, end - time()) : duration);
       watch?.();
     }
     await hover();
@@ -24,14 +24,14 @@ const Waiting = (() => {
   // gone.
   const follow = async (id, left) => {
     const element = byId.get(id);
-    while (left > 0 && !Visit.leaving && !top.WOB_DONE_GLOBAL) {
+    while (left > 0 && !Visit.leaving && !Main.over()) {
       const aimed = element.isConnected ? target(element) : null;
       if (!aimed) break;
       const { width, height } = extent(element);
       const [x, y] = Settle.pointer ?? [Infinity, Infinity];
       const away = Math.hypot(aimed[0] - x, aimed[1] - y);
       if (away > Math.min(width, height) / 4) return [left, aimed];
-      const step = Math.min(Clock.frame, left);
+      const step = Math.min(frame(), left);
       await pass(step);
       left -= step;
     }

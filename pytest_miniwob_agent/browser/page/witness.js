@@ -2,9 +2,8 @@
 // verdict of the page counts, and after it, or once the actions are used up, input is refused.
 
 const Witness = (() => {
-  const { own } = Visit;
+  const { own, squeeze } = Visit;
   const { declared, inCore } = Task;
-  const { squeeze } = Leaves;
   const { judge } = Judgement;
 
   const LONGEST = 60; // letters of an element's text
