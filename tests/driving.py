@@ -13,7 +13,7 @@ class Program:
     """A program on the page: the least that speaks the browser's protocol."""
 
     def __init__(self, url):
-        self.socket = create_connection(url, timeout=20, suppress_origin=True)
+        self.socket = create_connection(url, timeout=300, suppress_origin=True)
         self.events = []
         self.number = 0
         self.session = None

@@ -82,7 +82,7 @@ class SeleniumGrid:
             self.url + path, headers={"Authorization": f"Basic {user}"}, method=method
         )
         direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with direct.open(request, timeout=10) as answer:
+        with direct.open(request, timeout=60) as answer:
             return json.load(answer)["value"]
 
     def sessions(self):
@@ -97,7 +97,7 @@ class SeleniumGrid:
 
     def wait(self):
         """Wait until the Grid is up and nobody has a session."""
-        end = time.monotonic() + 90
+        end = time.monotonic() + 300
         while True:
             with contextlib.suppress(OSError):
                 if self._ask("GET", "/status")["ready"] and not self.sessions():

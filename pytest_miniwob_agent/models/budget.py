@@ -158,7 +158,7 @@ class Budget:
 
         path = self.folder / "ledger.json"
         try:
-            with FileLock(self.folder / "ledger.lock", poll_interval=_POLL):
+            with FileLock(self.folder / "ledger.lock", poll_interval=_POLL, is_singleton=True):
                 data = json.loads(path.read_text("utf-8")) if path.exists() else {}
                 ledger = _Ledger(**{**data, "recorded": Usage(**data.get("recorded", {}))})
                 yield ledger

@@ -114,7 +114,7 @@ def test_a_browser_that_does_not_start_or_can_not_be_reached_is_an_error(
 def test_a_screen_that_is_gone_does_not_matter_without_a_window(page, start_browser, monkeypatch):
     for name in ("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY"):
         monkeypatch.setenv(name, ":77")
-    assert page("click-test", browser=start_browser(timeout=5)).reset().elements
+    assert page("click-test", browser=start_browser()).reset().elements
 
 
 def test_a_browser_that_dies_while_it_starts_is_started_again(page, start_browser, tmp_path):

@@ -202,7 +202,7 @@ def test_calls_of_threads_are_all_kept_in_the_same_order_each_time(tmp_path, cha
     arrived = threading.Barrier(len(prompts))
 
     def reply(prompt):
-        arrived.wait(60)
+        arrived.wait(300)
         return f"answer to {prompt}"
 
     chat_server.reply = reply

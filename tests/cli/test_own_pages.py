@@ -144,7 +144,7 @@ def test_a_page_is_shown_with_goal_and_reward_and_again_when_it_changes(here, di
         shown.stdin.write("n\nq\n")
         shown.stdin.flush()
         assert read_until("goal")[-1] == "goal: Go, 4."
-        assert shown.wait(30) == 0
+        assert shown.wait(300) == 0
     finally:
         stop.set()
         shown.kill()

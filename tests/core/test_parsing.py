@@ -1,7 +1,7 @@
 """Parsing of actions from lines as models write them."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_miniwob_agent.core.parsing import ANY_VERB, Unreadable, parse_action
@@ -144,6 +144,7 @@ PARTS = (
 )  # fmt: skip
 
 
+@settings(deadline=None)
 @given(st.sampled_from(VERBS), st.lists(st.sampled_from(PARTS)), st.text(max_size=20))
 def test_any_line_is_an_action_that_can_be_written_and_read_again_or_unreadable(verb, parts, text):
     line = " ".join([verb, *parts, text])

@@ -144,7 +144,7 @@ spoilt = st.builds(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(spoilt | st.tuples(any_text, rubbish | any_text))
 def test_a_call_is_an_action_or_a_bad_call_and_nothing_else(call):
     name, arguments = call

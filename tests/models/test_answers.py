@@ -120,10 +120,10 @@ def test_an_answer_that_is_cut_off_was_paid_for_and_is_not_asked_for_again(
     def answer(number):
         yield from CUT[kind]
         if kind == "a stall":
-            given_up.wait(10)
+            given_up.wait(300)
 
     raw_server.answer = answer
-    limits = {"timeout": 0.3}
+    limits = {"timeout": 3} if kind == "a stall" else {}  # the first half may be late, too
     with session(raw_server, limits, retries=3) as llm, pytest.raises(ModelError) as error:
         llm.complete("one", "plan")
     given_up.set()

@@ -96,6 +96,33 @@ def test_workers_share_the_most_calls_and_the_most_under_way(live, chat_server):
 
 
 class TestBudget:
+    def test_ctrl_c_while_the_lock_is_taken_leaves_the_budget_readable(self, tmp_path):
+        """At each line of that; the end of the run reads the budget."""
+        moments = 0
+        for moment in range(1, 200):
+            lines, folder = [], tmp_path / str(moment)
+            folder.mkdir()
+
+            def trace(frame, event, _, moment=moment, lines=lines):
+                if frame.f_code.co_name == "_poll_until_acquired" and event == "line":
+                    lines.append(frame.f_lineno)
+                    if len(lines) == moment:
+                        raise KeyboardInterrupt
+                return trace
+
+            before = sys.gettrace()
+            sys.settrace(trace)
+            try:
+                Budget(folder).stop("full")
+            except KeyboardInterrupt:
+                moments += 1
+            finally:
+                sys.settrace(before)
+            if len(lines) < moment:
+                break
+            assert Budget(folder).recorded() == Usage()
+        assert moments > 3
+
     def test_threads_keep_to_both_limits(self, tmp_path):
         gauge, pair = Gauge(), threading.Barrier(2)
         made = []
@@ -105,7 +132,7 @@ class TestBudget:
             with contextlib.suppress(BudgetReached):
                 while True:
                     with budget.call() as payment, gauge:
-                        pair.wait(5)
+                        pair.wait(300)
                         made.append(1)
                         payment.answered = True
 

@@ -5,6 +5,7 @@ import time
 
 import pytest
 from answers import completion, response
+from servers import wait_until
 
 from pytest_miniwob_agent.core.errors import ModelError, UsageError
 from pytest_miniwob_agent.models.budget import Budget
@@ -25,10 +26,11 @@ class TestParameters:
         self, session, tmp_path, chat_server
     ):
         over = threading.Event()
-        chat_server.reply = lambda prompt: str(over.wait(30))
+        chat_server.reply = lambda prompt: str(over.wait(300))
         with session(chat_server, params={"timeout": 0.2}, retries=0) as llm:
             with pytest.raises(ModelError, match=r"/v1/ can't be reached: timed out$"):
                 llm.complete("one", "plan")
+            wait_until(lambda: chat_server.requests)  # it may read the request only now
             over.set()
         assert "timeout" not in chat_server.requests[0]
         assert not [path for path in tmp_path.rglob("*") if path.is_file()]
@@ -85,7 +87,7 @@ class TestRateLimits:
         chat_server.retry_after = 7
         sleep = time.sleep  # which also waits for locks
         monkeypatch.setattr(
-            time, "sleep", lambda wait: second_is_over.wait(30) if wait == 7 else sleep(wait)
+            time, "sleep", lambda wait: second_is_over.wait(300) if wait == 7 else sleep(wait)
         )
 
         def call(name):
@@ -95,7 +97,7 @@ class TestRateLimits:
 
         first = threading.Thread(target=call, args=("one",))
         first.start()
-        assert refused.wait(30)
+        assert refused.wait(300)
         call("two")
         second_is_over.set()
         first.join()

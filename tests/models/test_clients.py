@@ -220,7 +220,7 @@ def test_calls_at_the_same_time_give_equal_cassettes_and_replays(agents):
         def answer(prompt, last=last, others=others, samples=samples, lock=lock):
             if prompt == last:
                 for _ in range(4):
-                    others.acquire(timeout=3)
+                    others.acquire(timeout=300)
             elif "word" in prompt:
                 others.release()
             with lock:
