@@ -20,7 +20,7 @@ class Pages:
         for name, text in files.items():
             path = self.folder / name.replace("__", "/").replace("_", ".")
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(dedent(text))
+            path.write_text(dedent(text), encoding="utf-8")
 
     def open(self, task, seed=1):
         page = Catalogue([self.folder]).pages[task]

@@ -171,6 +171,7 @@ def certify(
     pause: float = PAUSE,
     full: bool = False,
     pixels: bool = False,
+    start_elsewhere: Callable[[], Browser] | None = None,
 ) -> list[CaseVerdict]:
     """Explore every case in several passes and compare their observations with those of the first.
 
@@ -186,10 +187,11 @@ def certify(
         pause: the longest pause between two actions in the last pass, in seconds.
         full: screens of everything that shows.
         pixels: compare pictures of the screens, too.
+        start_elsewhere: makes the browser of the second pass, as on another machine.
     """
     passes = [
         (FIRST, start_browser, cases, 0.0),
-        ("another browser and order", start_browser, cases[::-1], 0.0),
+        ("another browser and order", start_elsewhere or start_browser, cases[::-1], 0.0),
         *((name, start, cases, 0.0) for name, start in others.items()),
         ("pauses between the actions", start_browser, cases, pause),
     ]

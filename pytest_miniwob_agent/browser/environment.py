@@ -19,7 +19,6 @@ from selenium.common.exceptions import JavascriptException, WebDriverException
 
 from pytest_miniwob_agent.browser.commands import PAGE
 from pytest_miniwob_agent.browser.input import KEY_CODES, Gesture, NativeInput
-from pytest_miniwob_agent.browser.page import FAMILY, HAS_FONT
 from pytest_miniwob_agent.browser.pages import own_page_url, page_url
 from pytest_miniwob_agent.browser.process import VIEWPORT, Browser
 from pytest_miniwob_agent.core.actions import Action, Drag, DragFrom, Follow, Scroll, Wait
@@ -138,7 +137,7 @@ class MiniwobEnvironment:
     def fonts(self) -> list[str]:
         """The fonts with which the browser has drawn the page's text, by the names in their files.
 
-        One that is not the font of all text has " of this machine" behind its name.
+        One that the page has from the machine has " of this machine" behind its name.
         """
         with self._browser.guard(f"asking for the fonts of {self._name}"):
             devtools = self._browser.devtools
@@ -147,12 +146,11 @@ class MiniwobEnvironment:
             found = devtools.call("DOM.querySelectorAll", nodeId=root, selector="body *")
             ask = [("CSS.getPlatformFontsForNode", {"nodeId": node}) for node in found["nodeIds"]]
             fonts = [font for answer in devtools.send(*ask) for font in answer["fonts"]]
-            ours = [FONT] if self._browser.call(HAS_FONT, FAMILY) else []
+            ours = self._browser.has_fonts
         return sorted(
             {
-                name if font["isCustomFont"] or name in ours else f"{name} of this machine"
+                font["familyName"] + ("" if ours or font["isCustomFont"] else " of this machine")
                 for font in fonts
-                for name in [font["familyName"]]
             }
         )
 

@@ -7,9 +7,9 @@ import json
 import os
 import re
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from urllib.request import ProxyHandler, build_opener
-from xml.sax.saxutils import escape
 
 from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
@@ -18,7 +18,7 @@ from urllib3.exceptions import HTTPError
 from websocket import WebSocket, WebSocketException, create_connection
 
 from pytest_miniwob_agent.browser.devtools import CONNECTION, DIRECT, first_line
-from pytest_miniwob_agent.browser.page import FAMILY, font_file
+from pytest_miniwob_agent.browser.fonts import MACHINES, write_settings
 from pytest_miniwob_agent.browser.pages import Serving
 from pytest_miniwob_agent.browser.watchdog import Watchdog
 from pytest_miniwob_agent.core.errors import BrowserError
@@ -49,29 +49,6 @@ ROOM = 4 << 20
 
 LOOPBACK_TIMEOUT = 5.0
 """Real seconds to wait for a connection to this machine itself, which takes microseconds."""
-
-GREY_LETTERS = """
-    <edit name="antialias" mode="assign"><bool>true</bool></edit>
-    <edit name="autohint" mode="assign"><bool>false</bool></edit>
-    <edit name="hinting" mode="assign"><bool>false</bool></edit>
-    <edit name="hintstyle" mode="assign"><const>hintnone</const></edit>
-    <edit name="rgba" mode="assign"><const>none</const></edit>
-  """
-
-FONTS = f"""<?xml version="1.0"?>
-<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
-<fontconfig>
-  <include ignore_missing="yes">{{machine}}</include>
-  <match target="pattern">{GREY_LETTERS}</match>
-  <match target="font">{GREY_LETTERS}</match>
-  <dir>{{fonts}}</dir>
-  <match target="scan">
-    <test name="file" compare="contains"><string>{{fonts}}</string></test>
-    <edit name="family" mode="assign"><string>{FAMILY}</string></edit>
-  </match>
-</fontconfig>
-"""
-"""Settings of fontconfig, which include those of the machine, with a folder for the pages' font."""
 
 
 def is_shell(path: str) -> bool:
@@ -141,12 +118,20 @@ class LocalLauncher:
     """Starts Chromium on this machine, one at a time. It does not outlive this process.
 
     `GridLauncher` has the same methods. All but the last two raise a `BrowserError` that says what
-    to do. Without a `path` an executable is looked for; `headed` shows the window.
+    to do. Without a `path` an executable is looked for; `headed` shows the window, and `env` has
+    variables of the browser's environment besides those of this process.
     """
 
-    def __init__(self, path: str | None = None, *, headed: bool = False) -> None:
+    def __init__(
+        self,
+        path: str | None = None,
+        *,
+        headed: bool = False,
+        env: Mapping[str, str] | None = None,
+    ) -> None:
         self._path = path
         self._headed = headed
+        self._env = {**os.environ, **(env or {})}
         self._driver: webdriver.Chrome | None = None
         self._watchdog: Watchdog | None = None
 
@@ -194,8 +179,8 @@ class LocalLauncher:
     def _start(self, options: webdriver.ChromeOptions, driver_path: str) -> webdriver.Chrome:
         self._watchdog = Watchdog()
         folder = self._watchdog.folder
-        left_out = () if self._headed else SCREENS
-        env = {name: value for name, value in os.environ.items() if name not in left_out}
+        left_out = MACHINES if self._headed else (*MACHINES, *SCREENS)
+        env = {name: text for name, text in self._env.items() if not name.startswith(left_out)}
         try:
             if shutil.disk_usage(folder).free < ROOM:
                 raise BrowserError(
@@ -204,7 +189,7 @@ class LocalLauncher:
                 )
             service = _Service(
                 driver_path,
-                env={**env, "TMPDIR": folder, "FONTCONFIG_FILE": _font_settings(folder)},
+                env={**env, "TMPDIR": folder, "FONTCONFIG_FILE": str(write_settings(Path(folder)))},
                 popen_kw={"process_group": self._watchdog.group},  # Ctrl-C does not reach it there
             )
             self._driver = webdriver.Chrome(options=options, service=service)
@@ -250,21 +235,3 @@ class LocalLauncher:
     def explain(self, error: BaseException) -> str:
         """The reason for an error of a browser that ran, in a line without secrets."""
         return first_line(error)
-
-
-def _font_settings(folder: str) -> str:
-    """Write a file for `FONTCONFIG_FILE`, which gives the browser the font of all text.
-
-    It draws letters in grey and without hinting anywhere. Text of the page keeps to its own
-    outlines anyway (page/style.js), but text in drawings follows fontconfig
-    (https://fontconfig.pages.freedesktop.org/fontconfig/fontconfig-user.html), and a headless shell
-    has settings of its own.
-    """
-    machine = Path(os.environ.get("FONTCONFIG_FILE") or "fonts.conf")
-    machine = Path(os.environ.get("FONTCONFIG_PATH") or "/etc/fonts") / machine
-    fonts, path = Path(folder, "fonts"), Path(folder, "fonts.conf")
-    fonts.mkdir()
-    shutil.copy(font_file(), fonts)
-    text = FONTS.format(machine=escape(str(machine)), fonts=escape(str(fonts)))
-    path.write_text(text, encoding="utf-8")
-    return str(path)

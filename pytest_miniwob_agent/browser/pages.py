@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, quote
 
+from pytest_miniwob_agent.browser.fonts import served_font
 from pytest_miniwob_agent.core.errors import BrowserError
 from pytest_miniwob_agent.loopback import LoopbackServer
 from pytest_miniwob_agent.tasks.catalogue import page_path, pages_folder
@@ -94,7 +95,8 @@ class PageServer:
         asked = str(environ["PATH_INFO"]).encode("latin-1").decode(errors="replace")
         own = str(environ.get("HTTP_HOST")).partition(":")[0] == OWN_HOST
         is_head = environ["REQUEST_METHOD"] == "HEAD"
-        path = self.own_file(asked) if own else _file_in(pages_folder(), asked)
+        font = served_font(asked)
+        path = font or (self.own_file(asked) if own else _file_in(pages_folder(), asked))
         status, body = "200 OK", b""
         headers = {"Cache-Control": "no-cache"}  # your own pages may change
         if own and asked == ECHO:
@@ -115,7 +117,9 @@ class PageServer:
             if kind.startswith("text/") or kind == "application/javascript":
                 kind += "; charset=utf-8"
             headers["Content-Type"] = kind
-            if not own:
+            if font:
+                headers["Access-Control-Allow-Origin"] = "*"  # a sandboxed frame has no origin
+            if font or not own:
                 headers["Cache-Control"] = "public, max-age=31536000, immutable"
         if own:
             headers["Content-Security-Policy"] = POLICY

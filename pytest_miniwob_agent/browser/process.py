@@ -20,8 +20,9 @@ from websocket import WebSocket
 
 from pytest_miniwob_agent.browser.devtools import Command, DevTools
 from pytest_miniwob_agent.browser.dragging import Dragging, is_drag
+from pytest_miniwob_agent.browser.fonts import HAS_FONTS
 from pytest_miniwob_agent.browser.local import LocalLauncher
-from pytest_miniwob_agent.browser.page import FAMILY, HAS_FONT, WORLD, page_scripts
+from pytest_miniwob_agent.browser.page import WORLD, page_scripts
 from pytest_miniwob_agent.browser.pages import HOST, ORIGIN, OWN_HOST, OWN_ORIGIN, PageServer
 from pytest_miniwob_agent.core.errors import BrowserLost
 
@@ -128,6 +129,8 @@ class Browser:
         self._dragging: Dragging | None = None
         self.before_next_page: Callable[[], None] | None = None
         """Called once by a page of your own, before the next page is loaded."""
+        self.has_fonts = False
+        """True where the browser finds the fonts of all text, and no others (`fonts`)."""
         self.held: set[str] = set()
         """Names of the keys that are down."""
 
@@ -149,7 +152,8 @@ class Browser:
             )
             self._session = driver, devtools
             devtools.attach(driver.current_window_handle)
-            theirs, ours = page_scripts(with_font=not devtools.evaluate(HAS_FONT, FAMILY))
+            self.has_fonts = devtools.evaluate(HAS_FONTS)
+            theirs, ours = page_scripts(with_fonts=not self.has_fonts)
             devtools.send(
                 *SETTINGS,
                 ("Page.enable", {}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from argparse import Namespace
 from functools import partial
 from pathlib import Path
@@ -11,14 +12,18 @@ from pytest_miniwob_agent.cli.arguments import Commands, add_selectors, catalogu
 from pytest_miniwob_agent.cli.progress import show_progress
 from pytest_miniwob_agent.core.text import sanitize_line
 
+NO_FONTS = {"FONTCONFIG_FILE": os.devnull}
+"""The environment of a machine without fonts of its own."""
+
 
 def add(commands: Commands) -> None:
     """Add the command's arguments."""
     parser = commands.add_parser(
         "certify",
         help="check that pages are deterministic",
-        description="Load each page several times, in different browsers, orders and paces, take "
-        "the same actions on it, and compare all observations. Exits with 1 if any differ.",
+        description="Load each page several times, in different browsers, orders and paces and "
+        "once without the machine's fonts, take the same actions on it, and compare all "
+        "observations. Exits with 1 if any differ.",
     )
     add_selectors(parser)
     parser.add_argument("--seeds", default="1000-1001", help="such as 1000-1024,7 (%(default)s)")
@@ -54,7 +59,7 @@ def run(options: Namespace) -> int:
     """Print a verdict for each case; 1 if a page is not deterministic."""
     from pytest_miniwob_agent.browser.certification import certify
     from pytest_miniwob_agent.browser.environment import open_environment
-    from pytest_miniwob_agent.browser.local import is_shell
+    from pytest_miniwob_agent.browser.local import LocalLauncher, is_shell
     from pytest_miniwob_agent.browser.pages import UNANSWERED
     from pytest_miniwob_agent.browser.process import Browser
     from pytest_miniwob_agent.tasks.selectors import parse_seeds, select_cases
@@ -75,6 +80,7 @@ def run(options: Namespace) -> int:
         show_progress,
         full=options.screen == "full",
         pixels=options.pixels,
+        start_elsewhere=partial(Browser, launcher=LocalLauncher(first, env=NO_FONTS)),
     )
     show_progress("")
     for verdict in verdicts:

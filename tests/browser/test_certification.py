@@ -56,6 +56,28 @@ def test_deterministic_pages_have_no_difference_and_remarks_once():
     assert any(line.endswith(": other/two/1, pauses between the actions") for line in lines)
 
 
+def test_the_second_pass_may_have_a_browser_as_on_another_machine():
+    browsers = []
+
+    def start(name):
+        browsers.append(FakeBrowser(name))
+        return browsers[-1]
+
+    def open_page(browser, case):
+        page = FakeEnvironment(case.task, {"start": [Element(1, "button", browser.name)]})
+        page.remarks = list
+        return page
+
+    elsewhere = partial(start, "elsewhere")
+    verdicts = certify(
+        CASES, open_page, partial(start, "here"), {}, pause=0, start_elsewhere=elsewhere
+    )
+    assert sorted(browser.name for browser in browsers) == ["elsewhere", "here", "here"]
+    for verdict in verdicts:
+        assert "+++ another browser and order" in verdict.difference
+        assert "elsewhere" in verdict.difference
+
+
 def test_a_broken_page_ends_all_passes():
     with pytest.raises(ZeroDivisionError):
         certified(lambda browser: 1 / 0)

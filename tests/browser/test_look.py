@@ -43,7 +43,7 @@ def test_elements_that_show_are_marked_and_no_others(page, browser):
 @pytest.mark.integration
 def test_all_is_the_same_where_the_font_comes_with_the_page(page, monkeypatch):
     """As on a Grid and where there is no fontconfig."""
-    monkeypatch.setattr(process, "HAS_FONT", "(() => false)")
+    monkeypatch.setattr(process, "HAS_FONTS", "(() => false)")
     with closing(process.Browser()) as browser:
         for task in ("email-inbox", "book-flight", "unicode-test", "draw-line"):
             own, other = page(task), page(task, browser=browser)

@@ -105,7 +105,7 @@ class TestBrowser:
         result = subprocess.run(
             [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True
         )
-        assert re.search(r"^WRONG font +.* of this machine for all text\n", result.stdout, re.M)
+        assert re.search(r"^WRONG font +Noto Sans for all text\n", result.stdout, re.M)
         assert "pip install --force-reinstall font-roboto" in result.stdout
 
 

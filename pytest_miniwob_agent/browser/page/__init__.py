@@ -26,16 +26,14 @@ Everything else is in a world of ours, where no script of the page can replace a
 
 from __future__ import annotations
 
-import base64
-import importlib.util
 import json
 import secrets
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
+from pytest_miniwob_agent.browser.fonts import CJK, FAMILIES, FONTS, folder_of, sent_font
 from pytest_miniwob_agent.browser.pages import ECHO, OWN_HOST
-from pytest_miniwob_agent.core.errors import BrowserError
 
 SETTLE_MS = 2000
 """Milliseconds of the page's clock in which the consequences of an action come to rest. The slowest
@@ -63,38 +61,14 @@ WORLD_FILES = (
 WORLD = "miniwob-agent"
 """The name of our own world."""
 
-FAMILY = "miniwob-agent"
-"""The family of the font of all text: Roboto, from the `font-roboto` package."""
-
-HAS_FONT = """((family) => {
-  const pen = document.createElement("canvas").getContext("2d");
-  const width = (font) => {
-    pen.font = `100px ${font}`;
-    return pen.measureText("miniwob").width;
-  };
-  return width(`${family}, monospace`) !== width("monospace");
-})"""
-"""A function that returns True in a browser that finds a font of its argument's family."""
-
-
-def font_file() -> Path:
-    """The font of all text.
-
-    Raises:
-        BrowserError: the `font-roboto` package is not installed.
-    """
-    spec = importlib.util.find_spec("font_roboto")
-    if spec is None or spec.origin is None:
-        raise BrowserError("the font-roboto package is not installed: pip install font-roboto")
-    return Path(spec.origin).parent / "files" / "Roboto-Regular.ttf"
-
 
 @cache
-def page_scripts(*, with_font: bool = True) -> tuple[str, str]:
+def page_scripts(*, with_fonts: bool = True) -> tuple[str, str]:
     """The scripts that run first in every new document: in the page's own world, and in ours.
 
-    They call each other by events with secret names. Every document decodes a font that comes with
-    the script: a tenth of a fresh start.
+    They call each other by events with secret names. With fonts, every document decodes the first
+    and the last one, a tenth of a fresh start, and asks the server of pages for others where it has
+    characters of theirs.
 
     Raises:
         BrowserError: as for `font_file`.
@@ -104,10 +78,12 @@ def page_scripts(*, with_font: bool = True) -> tuple[str, str]:
         "OWN_HOST": OWN_HOST, "ECHO": ECHO,
         "CALL": secrets.token_hex(), "ANSWER": secrets.token_hex(),
     }  # fmt: skip
-    font = base64.b64encode(font_file().read_bytes()).decode() if with_font else ""
+    families = ", ".join(f'"{family}"' for family in FAMILIES)
+    fonts = [(family, *sent_font(family)) for family in FONTS] if with_fonts else []
+    boxed = with_fonts or folder_of(CJK[1]) is None
     return (
-        _joined(PAGE_FILES, {**constants, "FAMILY": FAMILY, "FONT": font}),
-        _joined(WORLD_FILES, constants),
+        _joined(PAGE_FILES, {**constants, "FAMILIES": families, "FONTS": fonts}),
+        _joined(WORLD_FILES, {**constants, "BOXED": boxed}),
     )
 
 

@@ -1,7 +1,7 @@
 // The functions that Python calls, as `miniwobAgent` of our own world.
 
 (() => {
-  const { SETTLE, FINE_FRAME } = Constants;
+  const { SETTLE, FINE_FRAME, BOXED } = Constants;
   const { own, outer } = Visit;
   const { agents, survey } = Frames;
   const { begin, isOver, pass, queued, restless, settingUp } = Main;
@@ -78,6 +78,14 @@
     await Main.goOn();
   };
 
+  // Remark that letters are boxes that another browser may draw.
+  const CJK = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Hang}\p{sc=Bopo}]/u;
+  const proofread = () => {
+    if (!BOXED || !CJK.test(document.body?.innerText ?? "")) return;
+    Main.remark("Chinese, Japanese and Korean are boxes here; in a browser on this machine, but not "
+      + "on macOS, pip install 'pytest-miniwob-agent[fonts]' has them drawn");
+  };
+
   // A function that reads the page, for Python: on an own page with what its author should know,
   // and with `leaving` where another page is about to come.
   const visited = (reading) => async (...values) => {
@@ -88,6 +96,7 @@
       if (Visit.fault) throw new Fault(Visit.fault);
       if (Visit.leaving && !found?.done) return { leaving: true };
       Visit.count = 0;
+      proofread();
       return { ...found, remarks: Main.takeRemarks() };
     } catch (error) {
       if (!(error instanceof Fault)) throw error;

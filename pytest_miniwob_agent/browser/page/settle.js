@@ -19,10 +19,20 @@ const Settle = (() => {
       image.addEventListener("load", resolve);
       image.addEventListener("error", resolve);
     })));
+  // Fonts, which the browser asks for when a layout has characters of theirs, one after the other.
+  const lettered = async () => {
+    const loading = shown().filter((one) => one.fonts.size).flatMap((one) => {
+      one.body?.getBoundingClientRect();
+      return [...one.fonts].filter((face) => face.status === "loading");
+    });
+    await Promise.allSettled(loading.map((face) => face.loaded));
+    if (loading.length) await lettered();
+  };
   const loaded = async () => {
     if (own) await quiet();
     await arrived();
     await drawn();
+    await lettered();
   };
 
   // Load images that appear only by a rule such as :hover. Otherwise the element would have no size

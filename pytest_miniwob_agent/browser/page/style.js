@@ -1,19 +1,23 @@
-// The style of the page: one font for everything, nothing that moves by itself. `FONT` is a
-// TrueType file in Base64, empty where the browser finds the font by itself.
+// The style of the page: the same fonts for everything, nothing that moves by itself. `FONTS` is
+// empty where the browser finds the fonts by itself.
 
 const Style = (() => {
-  const { FAMILY, FONT } = Constants;
+  const { FAMILIES, FONTS } = Constants;
 
-  if (FONT) {
-    const bytes = Uint8Array.fromBase64 // many times faster; Chromium 140 and later
-      ? Uint8Array.fromBase64(FONT)
-      : Uint8Array.from(atob(FONT), (character) => character.charCodeAt(0));
-    // One face for all weights and styles: no bold or italic file, so no other metrics.
-    document.fonts.add(new FontFace(FAMILY, bytes.buffer, { weight: "1 1000" }));
+  // A TrueType file in Base64, or an address to load it from when a character needs it.
+  const bytes = (source) => {
+    if (source.startsWith("url(")) return source;
+    return Uint8Array.fromBase64 // many times faster; Chromium 140 and later
+      ? Uint8Array.fromBase64(source).buffer
+      : Uint8Array.from(atob(source), (character) => character.charCodeAt(0)).buffer;
+  };
+  // One weight for all, so that widths are the same where the browser finds the files itself.
+  for (const [family, source, unicodeRange] of FONTS) {
+    document.fonts.add(new FontFace(family, bytes(source), { unicodeRange }));
   }
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(`* {
-  font-family: ${FAMILY} !important;
+  font-family: ${FAMILIES} !important;
   font-synthesis: none !important;
   caret-color: transparent !important;
   transition: none !important;

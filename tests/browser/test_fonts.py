@@ -1,0 +1,161 @@
+"""The fonts of all text: the same on a machine with any fonts or none, and sent with the page."""
+
+import importlib
+import os
+from contextlib import closing
+
+import pytest
+from own_pages import Pages
+
+from pytest_miniwob_agent.browser import local, process
+from pytest_miniwob_agent.browser.fonts import FAMILIES, FONTS, font_file
+from pytest_miniwob_agent.browser.local import LocalLauncher
+from pytest_miniwob_agent.browser.page import page_scripts
+from pytest_miniwob_agent.core.actions import Click
+from pytest_miniwob_agent.core.errors import BrowserError
+
+TEXT = """
+    <p>Ελληνικά, ἀρχή; Кириллица</p> <p>漢字、かな「テスト」 한국어 中文</p>
+    <p dir=rtl>مرحبا بالعالم، שלום</p> <p>हिन्दी বাংলা தமிழ் ไทย ລາວ ខ្មែរ မြန်မာ አማርኛ ქართული</p>
+    <p>●○■□▲△★☆ ✓✔✗ ☐☑ → ⇒ ↵ ∞ ≤ ∑ ─│┌ █░ ⌘ ⋮ ⚙ ♥♠ ⠿ \U0001d400 \ue03a</p>
+    <p>😀 👩‍👩‍👧 🇩🇪 ❤️ ☀ ☀️ 👍🏽 1️⃣</p>
+    <p style="width: 120px">Ωmega ἔ مرحبا ● देवनागरी 漢字漢字 and <b>so ἕ अ א</b> <i>on ἕ अ א</i></p>
+    <button>حفظ ✓</button> <input value="漢 ● Ω">
+"""
+
+OWN_CHOICE = """
+    <style>em::before { content: "✓ 漢 serif"; font-family: serif }</style><em></em>
+    <canvas width=300 height=40></canvas>
+    <img src="data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' width='200' height='30'>
+      <text y='20' font-family='Arial'>Arial ● 漢</text></svg>">
+    <script>
+      const pen = document.querySelector("canvas").getContext("2d");
+      pen.font = "bold 20px 'DejaVu Sans', monospace";
+      pen.fillText("canvas ● 漢 ✓", 5, 25);
+    </script>
+"""
+"""What chooses another font than all text."""
+
+TASK = "<script>task = { goal: 'Lesen Sie ●.', reward: () => 0 }</script>"
+
+MACHINE = """<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig>
+  {folders}
+  <cachedir>{cache}</cachedir>
+  <match target="pattern">
+    <edit name="family" mode="assign" binding="strong"><string>Noto Sans Thai</string></edit>
+    <edit name="weight" mode="assign" binding="strong"><const>bold</const></edit>
+  </match>
+</fontconfig>
+"""
+
+
+@pytest.fixture
+def pages(tmp_path, browser):
+    return Pages(tmp_path / "pages", browser)
+
+
+@pytest.fixture
+def machine(tmp_path):
+    """The environment of a machine that has fonts, and draws everything with another one."""
+    packages = dict.fromkeys(font_file(name).parent for name in FONTS if not name.startswith("min"))
+    folders = "".join(f"<dir>{path}</dir>" for path in ("/usr/share/fonts", *packages))
+    path = tmp_path / "machine.conf"
+    path.write_text(MACHINE.format(folders=folders, cache=tmp_path), encoding="utf-8")
+    return {"FONTCONFIG_FILE": str(path), "FONTCONFIG_PATH": str(tmp_path), "LANG": "ja_JP.UTF-8"}
+
+
+def seen(pages, browser):
+    """The page in a browser, which is closed: as text and as a picture, and what has drawn it."""
+    with closing(browser):
+        env = Pages(pages.folder, browser).open("text")
+        screen, png = env.reset(full=True), env.look(whole=True).png
+        return screen, png, env.fonts(), browser.has_fonts
+
+
+@pytest.mark.integration
+def test_fonts_of_the_machine_make_no_difference(pages, machine, tmp_path):
+    pages.write(text_html=f"<!DOCTYPE html><meta charset=utf-8>{TEXT}{OWN_CHOICE}{TASK}")
+    empty = {"FONTCONFIG_FILE": os.devnull, "FONTCONFIG_SYSROOT": str(tmp_path), "FC_LANG": "ar"}
+    with_its_own, without, plain = (
+        seen(pages, process.Browser(launcher=LocalLauncher(env=env)))
+        for env in (machine, empty, {})
+    )
+    assert with_its_own == without == plain
+    assert plain[3]
+    assert {"Roboto", "Noto Sans Arabic", "Noto Emoji", "miniwob-agent boxes"} <= set(plain[2])
+    assert not [name for name in plain[2] if "of this machine" in name or "DejaVu" in name]
+
+
+@pytest.mark.integration
+def test_text_is_the_same_where_the_fonts_are_sent_with_the_page(pages, machine, monkeypatch):
+    """As on a Grid and on macOS, whose fonts can't be taken away."""
+    pages.write(text_html=f"<!DOCTYPE html><meta charset=utf-8>{TEXT}{TASK}")
+    plain = seen(pages, process.Browser())
+    monkeypatch.setattr(local, "write_settings", lambda folder: machine["FONTCONFIG_FILE"])
+    sent = seen(pages, process.Browser())
+    assert sent[:2] == plain[:2]
+    assert not sent[3]
+    assert not [name for name in sent[2] if "of this machine" in name]
+
+
+@pytest.mark.integration
+def test_letters_that_come_later_have_their_fonts_too(pages, machine, monkeypatch):
+    more = f"<button onclick='more.innerHTML = `{TEXT}`'>More</button><div id=more></div>"
+    pages.write(text_html=f"<!DOCTYPE html><meta charset=utf-8>{more}{TASK}")
+
+    def after_click():
+        with closing(process.Browser()) as browser:
+            env = Pages(pages.folder, browser).open("text")
+            [id_] = [one.id for one in env.reset(full=True).elements if one.text == "More"]
+            return env.step(Click(id_)), env.look(whole=True).png
+
+    plain = after_click()
+    monkeypatch.setattr(local, "write_settings", lambda folder: machine["FONTCONFIG_FILE"])
+    assert after_click() == plain
+
+
+@pytest.mark.integration
+def test_boxes_of_one_width_stand_for_what_no_font_has(pages):
+    signs = ["漢", "한", "か", "𓀀", "\ue03a", "\U0001d400", "\U0010fffd", "ᚠ"]
+    spans = "".join(f"<span>{sign}</span> " for sign in signs)
+    env, _ = pages.show(f"{spans}<span>A</span>{TASK}")
+    boxes = {one.text: one.details for one in env.reset(full=True).elements if one.tag == "span"}
+    widths = [dict(details)["box"].split(",")[2:] for text, details in boxes.items() if text != "A"]
+    assert len(widths) == len(signs)
+    assert len({tuple(width) for width in widths}) == 1
+
+
+@pytest.mark.integration
+def test_a_remark_says_that_letters_are_boxes_and_what_draws_them(pages, tmp_path, monkeypatch):
+    pages.write(text_html=f"<meta charset=utf-8><p id=one>Ω ●</p>{TASK}")
+    env = pages.open("text")
+    env.reset()
+    assert list(env.remarks()) == []
+    pages.write(text_html=f"<meta charset=utf-8><p id=one>日本</p>{TASK}")
+    env.reset()
+    [remark] = env.remarks()
+    assert "pip install 'pytest-miniwob-agent[fonts]'" in remark
+    tmp_path.joinpath("manimgx_fonts_cjk").mkdir()
+    tmp_path.joinpath("manimgx_fonts_cjk", "__init__.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    page_scripts.cache_clear()
+    with closing(process.Browser()) as browser:
+        env = Pages(pages.folder, browser).open("text")
+        env.reset()
+        assert list(env.remarks()) == []
+    page_scripts.cache_clear()
+
+
+def test_a_font_that_is_not_installed_is_named_with_its_command(monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(BrowserError, match="pip install fontpkg-fira-code"):
+        font_file("Fira Code")
+
+
+def test_every_font_is_there_and_the_required_ones_have_less_than_10_megabytes():
+    files = [font_file(family) for family in FONTS]
+    assert all(path.stat().st_size for path in files)
+    assert sum(path.stat().st_size for path in files) < 10_000_000
+    assert [family for family in FAMILIES if family not in FONTS] == ["Noto Sans CJK JP"]
