@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import time
+import unicodedata
 from collections.abc import Iterator, Mapping
 from importlib import metadata
 from typing import Any
@@ -51,6 +53,9 @@ JOURNAL = (
 )  # fmt: skip
 """The columns of AgentLab's `reproducibility_journal.csv`."""
 
+_FORMULA = re.compile(r"""[\t\n]|[\s\x00-\x1f\u200b-\u200f\u2060\ufeff"'`]*[=+\-@]""")
+"""The beginning of a text that a spreadsheet may take for a formula."""
+
 
 def row_of(result: Result, prices: Mapping[str, Price]) -> dict[str, Any]:
     """Return a result's row of the table; None for what is not known."""
@@ -76,7 +81,10 @@ def row_of(result: Result, prices: Mapping[str, Price]) -> dict[str, Any]:
 
 
 def csv_text(results: Results, prices: Mapping[str, Price]) -> str:
-    """Return the table as CSV, with a heading; what is not known is empty."""
+    """Return the table as CSV, with a heading; what is not known is empty.
+
+    A text that a spreadsheet may take for a formula has an apostrophe before it.
+    """
     return _csv(list(COLUMNS), (row_of(result, prices) for result in results.results))
 
 
@@ -220,6 +228,14 @@ def _csv(columns: list[str], rows: Iterator[dict[str, Any]]) -> str:
     writer = csv.DictWriter(file, columns, lineterminator="\n")
     writer.writeheader()
     for row in rows:
-        words = {name: str(value).lower() for name, value in row.items() if isinstance(value, bool)}
-        writer.writerow(row | words)
+        writer.writerow({name: _cell(value) for name, value in row.items()})
     return file.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if not isinstance(value, str):
+        return value
+    text = "\n".join(re.split("\r\n?", value))  # a writer leaves a lone "\r" without quotes
+    return f"'{text}" if _FORMULA.match(unicodedata.normalize("NFKC", text)) else text

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import subprocess
+from dataclasses import replace
 
 import pytest
 from frameworks import FRAMEWORKS, program_of
@@ -65,6 +66,34 @@ def test_a_row_has_all_that_is_known(export):
     assert {name: first[name] for name in expected} == expected
     assert (second["outcome"], second["solved"], second["reason"]) == ("drifted", "", "prompt")
     assert second["prompt_tokens"] == ""
+
+
+FORMULAS = (
+    "=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\nx", " =1", "\xa0=1", '"=1', "'=1", ' "=1', "\ufeff=1",
+    "\x00=1", "\uff1d1", "\uff0b1", "\uff0d1", "\uff20x",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_a_text_is_no_formula_for_a_spreadsheet(export, text):
+    served = result(task=text, response_models=(text,), rewards=(-1.0,), outcome=Status.UNSOLVED)
+    _, printed = export([replace(served, agent=text, model=text, reason=text)])
+    [row] = csv.DictReader(io.StringIO(printed.out, newline=""))
+    texts = ("task", "agent", "model", "response_model", "reason")
+    assert {name: row[name] for name in texts} == dict.fromkeys(texts, f"'{text}")
+    assert row["reward"] == "-1.0"
+
+
+@pytest.mark.parametrize("text", ["gpt-5", "a=b", "openai/gpt-5", "m, -x", "1e5", "<b>"])
+def test_other_texts_are_as_they_were(export, text):
+    [row] = csv.DictReader(io.StringIO(export([replace(result(), model=text)])[1].out))
+    assert row["model"] == text
+
+
+def test_a_carriage_return_neither_begins_a_cell_nor_a_row(export):
+    served = result(response_models=("a\r=1",))
+    [row] = csv.DictReader(io.StringIO(export([replace(served, agent="\r=1")])[1].out))
+    assert (row["agent"], row["response_model"]) == ("'\n=1", "a\n=1")
 
 
 def test_parquet_keeps_types_and_needs_a_file(export):
