@@ -53,6 +53,16 @@ def check_writable(path: Path) -> None:
         os.fsync(file.fileno())
 
 
+def same_file(one: Path, other: Path) -> bool:
+    """True if writing one changes the other: by links, or by a case that the file system ignores.
+
+    Hard links do not count, as `write_atomically` leaves the others as they were.
+    """
+    one, other = one.resolve(), other.resolve()
+    alike = str(one).casefold() == str(other).casefold()
+    return one == other or (alike and one.exists() and other.exists() and one.samefile(other))
+
+
 def shown_from_here(path: Path) -> Path:
     """The path to show in a command: relative to the working directory, also where it is beside.
 

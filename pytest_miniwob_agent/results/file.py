@@ -307,6 +307,13 @@ def parse_results(text: str, source: str) -> Results:
             f"{source} holds {len(results)} items, but its first line says {items}: it was "
             "truncated or edited; write it again, or take it from its commit"
         )
+    found: dict[str, int] = {}
+    for number, result in enumerate(results, start=2):
+        if (first := found.setdefault(result.case, number)) != number:
+            raise UsageError(
+                f"{source}:{number} has {result.case} again, which line {first} has: a run writes "
+                "an item once; write the file again, or take it from its commit"
+            )
     return Results(results, tuple(head["partial"]), source, read_shard(head, f"{source}:1"))
 
 

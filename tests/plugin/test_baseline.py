@@ -448,6 +448,40 @@ class TestSettings:
                 "failed": 1, "passed": 10, "progressed": 1,
             }  # fmt: skip
 
+    @pytest.mark.parametrize(
+        ("before", "after", "committed"),
+        [
+            ("base.jsonl", "link.jsonl", True),
+            ("link.jsonl", "base.jsonl", True),
+            ("base.jsonl", "link.jsonl", False),
+            ("alias", "base.jsonl", False),
+            ("hard.jsonl", "base.jsonl", False),
+            ("base.jsonl", "base.jsonl", False),
+        ],
+    )
+    def test_a_red_run_is_red_again_whatever_the_name_of_its_baseline(
+        self, baseline, run, project, tmp_path, before, after, committed
+    ):
+        base = baseline.read_bytes()
+        (project.path / "link.jsonl").symlink_to("base.jsonl")
+        (project.path / "hard.jsonl").hardlink_to(baseline)
+        (tmp_path / "alias").symlink_to(project.path)
+        before = before if before != "alias" else tmp_path / "alias/../alias/base.jsonl"
+        if committed:
+            for command in (
+                "init -q", "add .", "-c user.name=n -c user.email=e@example.org commit -qm x",
+            ):  # fmt: skip
+                subprocess.run(["git", *command.split()], cwd=project.path, check=True)
+        args = [f"--miniwob-baseline={before}", f"--miniwob-results={project.path / after}"]
+        for lost in (["click-menu-2 1"], None):
+            result = run(*args, lost=lost)
+            assert result.parseoutcomes() == {"failed": 1, "passed": 10, "progressed": 1}
+        assert (project.path / "link.jsonl").is_symlink()
+        if not committed and before != "hard.jsonl":
+            assert baseline.read_bytes() == base
+            kept = f"it is the baseline, and the gate failed, so {after} stays as it was"
+            result.stdout.fnmatch_lines([kept])
+
     def test_a_first_pull_request_is_judged_by_its_tests_alone(self, baseline, run, project):
         for command in (
             "init -q -b main", "add tox.ini", "-c user.name=n -c user.email=e@a.org commit -qm x",

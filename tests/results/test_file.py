@@ -97,6 +97,10 @@ def changed(**fields):
         (changed(modle="m"), r"^f:2 is not as it was written \(.* 'modle'\)"),
         (changed(case="other/click-pie/2"), r"^f:2 .* \(case\)"),
         (changed(system_fingerprints="drop"), r"^f:2 .* \(system_fingerprints\)"),
+        (
+            Results((result(1), result(2), result(1, outcome="unsolved"))).text(),
+            r"^f:3 has other/click-pie/1 again, which line 2 has: .*write the file again",
+        ),
     ],
 )
 def test_an_error_in_a_file_is_reported_with_its_line(text, message):

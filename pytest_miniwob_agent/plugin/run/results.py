@@ -13,7 +13,12 @@ import pytest
 from pytest_miniwob_agent.core.data import canonical_json, digest, to_data
 from pytest_miniwob_agent.core.errors import NoResultsYet, UsageError
 from pytest_miniwob_agent.core.events import Called
-from pytest_miniwob_agent.core.files import check_writable, display_path, shown_from_here
+from pytest_miniwob_agent.core.files import (
+    check_writable,
+    display_path,
+    same_file,
+    shown_from_here,
+)
 from pytest_miniwob_agent.core.outcome import Change, Earlier, Outcome
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import counted
@@ -117,7 +122,7 @@ def _read_baseline(settings: Settings) -> Results:
         beside = beside and shown_from_here(beside)
         return read_results(source, beside=beside, written=settings.results)
     name = shown_from_here(source)
-    if source == settings.results:
+    if settings.results and same_file(source, settings.results):
         try:
             committed = read_at_commit("HEAD", source)
         except UsageError:
@@ -172,6 +177,7 @@ class RunResults:
         self._state = state
         self._partial: tuple[str, ...] = ()
         self._written: Path | None = None
+        self._stays = ""  # the reason why the results file is left as it was
         self.verdict: Verdict | None = None
         """The gate's verdict; None where nothing was judged."""
         file = state.settings.results
@@ -180,7 +186,7 @@ class RunResults:
         try:
             if file.is_dir():
                 raise IsADirectoryError(0, "it is a folder")
-            check_writable(file)
+            check_writable(file.resolve())
         except OSError as error:
             raise UsageError(
                 f"--miniwob-results: {display_path(file)} can't be written: "
@@ -200,25 +206,35 @@ class RunResults:
         self._partial = self._reasons_for_partial(outcomes)
         shard = shard_of(self._config, state)
         results = Results(one_per_case(map(result_of, outcomes)), self._partial, "this run", shard)
-        if file := state.settings.results:
-            whole = state.selection.to_run <= {outcome.case for outcome in outcomes}
-            beside = file.with_name(f"{file.stem}.incomplete{file.suffix}")
-            complete = whole and all(result.conclusive for result in results.results)
-            path = file if complete or shard else beside
-            results.write(path)
-            self._written = path
-            if path == file:
-                beside.unlink(missing_ok=True)
         baseline = self._config.stash.get(BASELINE, None)
         if baseline is not None and shard is None:
             from pytest_miniwob_agent.results.gate import judge
-            from pytest_miniwob_agent.terminal.comparison import ComparisonView
-            from pytest_miniwob_agent.terminal.github import report_to_github
 
             before, gate = baseline
             left_out = state.selection.left_out(before, self._config.rootpath, state.settings.seeds)
             self.verdict = judge(before, results, gate, left_out, state.settings.prices)
+        if file := state.settings.results:
+            whole = state.selection.to_run <= {outcome.case for outcome in outcomes}
+            beside = file.with_name(f"{file.stem}.incomplete{file.suffix}")
+            if not shard and not (whole and all(result.conclusive for result in results.results)):
+                self._stays = "not all items have an outcome"
+            elif self.verdict and self.verdict.failed and self._is_judged_by(file):
+                self._stays = "it is the baseline, and the gate failed"
+            path = beside if self._stays else file
+            results.write(path.resolve())
+            self._written = path
+            if path == file:
+                beside.unlink(missing_ok=True)
+        if self.verdict:
+            from pytest_miniwob_agent.terminal.comparison import ComparisonView
+            from pytest_miniwob_agent.terminal.github import report_to_github
+
             report_to_github(ComparisonView(self.verdict.both, self.verdict))
+
+    def _is_judged_by(self, file: Path) -> bool:
+        """True if the baseline is what this file holds, not what is committed of it."""
+        source = self._config.stash[BASELINE].results.source
+        return not source.startswith("git:") and same_file(Path(source), file)
 
     def _reasons_for_partial(self, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
         """Return the reasons for which the results are not those of all items."""
@@ -249,9 +265,9 @@ class RunResults:
             terminal.line(f"gate {settings.gate}: {self._state.no_baseline}", yellow=True)
         if self._written and terminal.verbosity >= 0:
             terminal.line(f"results: {display_path(self._written)}")
-            if self._written != settings.results and settings.results:
+            if self._stays and settings.results:
                 kept = display_path(settings.results)
-                terminal.line(f"not all items have an outcome, so {kept} stays as it was")
+                terminal.line(f"{self._stays}, so {kept} stays as it was")
         if settings.shard and terminal.verbosity >= 0:
             number, of = settings.shard
             terminal.line(
