@@ -25,6 +25,9 @@ from pytest_miniwob_agent.core.files import write_atomically
 _POLL = 0.02
 """Seconds between two attempts to get a lock; a model call takes a hundred times as long."""
 
+ENDED = "the run was stopped"
+"""The reason why the workers of a run that is over, or is to end, may make no more calls."""
+
 
 class Price(NamedTuple):
     """US dollars for a million tokens of prompt and completion.
@@ -91,7 +94,7 @@ class Budget:
         A call that the server did not answer (refused, dropped) is not counted.
 
         Raises:
-            BudgetReached: the limit of calls or cost is reached.
+            BudgetReached: the limit of calls or cost is reached, or the run is `ENDED`.
             RecordingStopped: see `stop`; or the run's controller has ended, or its folder is full.
         """
         with self._slot():
@@ -136,6 +139,8 @@ class Budget:
     def _check(self, ledger: _Ledger) -> None:
         if self.controller not in (None, os.getppid()):
             raise RecordingStopped("the process that began the run has ended")
+        if ledger.stopped == ENDED:
+            raise BudgetReached(ENDED)
         if ledger.stopped:
             raise RecordingStopped(ledger.stopped)
         if self.calls is not None and ledger.calls >= self.calls:

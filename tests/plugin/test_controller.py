@@ -2,8 +2,14 @@
 
 import functools
 import json
+import signal
+import subprocess
+import sys
+import threading
 
 import pytest
+from answers import completion
+from projects import solve_menu
 
 AGENT = """
     import os
@@ -146,3 +152,133 @@ def test_a_keyboard_interrupt_leaves_the_calls_and_results_that_are_there(run, c
     head, solved = (run.path / "results.incomplete.jsonl").read_text().splitlines()
     assert json.loads(head)["partial"] == ["10 items deselected", "1 item did not run"]
     assert json.loads(solved)["outcome"] == "solved"
+
+
+SHOWING = (
+    ["--help"], ["--version"], ["--version", "--version"], ["--markers"], ["--collect-only"],
+    ["--fixtures"], ["--fixtures-per-test"], ["--cache-show"], ["--setup-plan"],
+    ["--setup-plan", "-n2"], ["-pextended", "--only-configure"],
+)  # fmt: skip
+EXTENDED = """
+    import pytest
+
+    def pytest_addoption(parser):
+        parser.addoption("--only-configure", action="store_true")
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_cmdline_main(config):
+        if config.option.only_configure:
+            config._do_configure()
+            return 0
+"""
+"""A plugin that shows something and runs nothing, as many do."""
+
+
+@pytest.fixture
+def waiting(project):
+    """A project with an answer to the first call of an item that waits for it."""
+    project.makepyfile(extended=EXTENDED)
+    project.syspathinsert()
+    project.runpytest("--miniwob-record=defer", "-k", "click-menu-2")
+    pending = project.path / ".miniwob" / "pending.jsonl"
+    request = json.loads(pending.read_text().splitlines()[0])
+    response = {"status_code": 200, "request_id": "r", "body": completion("click id=1")}
+    answer = {"custom_id": request["custom_id"], "response": response, "error": None}
+    (project.path / "answers.jsonl").write_text(json.dumps(answer))
+    return project
+
+
+def files_in(folder):
+    return {
+        path: path.read_bytes() if path.is_file() else None
+        for path in folder.rglob("*")
+        if not {".pytest_cache", "__pycache__"} & {path.name, *path.relative_to(folder).parts}
+    }
+
+
+@pytest.mark.parametrize("args", SHOWING, ids=" ".join)
+def test_what_only_shows_something_changes_no_file(waiting, args):
+    before = files_in(waiting.path)
+    options = (
+        "--miniwob-record=defer",
+        "--miniwob-answers=answers.jsonl", "--miniwob-results=new/results.jsonl",
+        "--miniwob-baseline=new/results.jsonl", "--miniwob-report=report"
+    )  # fmt: skip
+    kept = [
+        option for option in options if args != ["--cache-show"] or "cacheprovider" not in option
+    ]
+    assert waiting.runpytest(*kept, *args).ret == pytest.ExitCode.OK
+    assert files_in(waiting.path) == before
+    waiting.runpytest(*options, "-k", "click-menu-2")  # a run takes the answer
+    assert files_in(waiting.path).keys() >= {waiting.path / "report", waiting.path / "new"}
+
+
+@pytest.fixture
+def recording(project, chat_server, tmp_path, monkeypatch):
+    """A run of pytest that records with two workers; each answer waits for `go`."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    chat_server.go = threading.Event()
+
+    class Run:
+        def start(self, *args):
+            self.process = project.popen(
+                [
+                    sys.executable, "-m", "pytest", "-n2", "--miniwob-record=once",
+                    f"--miniwob-base-url={chat_server.url}", *args,
+                ],
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT, text=True,
+            )  # fmt: skip
+
+        def wait_for(self, condition, tries=600):
+            while tries and not condition():
+                threading.Event().wait(0.05)
+                tries -= 1
+
+        def stopped(self):
+            """True once no worker may begin another call."""
+            ledgers = list(tmp_path.glob("miniwob-*/ledger.json"))
+            return ledgers and json.loads(ledgers[0].read_text())["stopped"]
+
+        def end(self):
+            chat_server.go.set()
+            return self.process.communicate()[0]
+
+    run = Run()
+    yield run
+    chat_server.go.set()
+    run.process.kill()
+    run.process.wait()
+
+
+def test_workers_make_no_more_calls_once_the_controller_is_interrupted(recording, chat_server):
+    def reply(prompt):
+        chat_server.go.wait()
+        return solve_menu(prompt)
+
+    chat_server.reply = reply
+    recording.start()
+    recording.wait_for(lambda: len(chat_server.requests) == 2)  # one of each worker
+    recording.process.send_signal(signal.SIGINT)  # to the controller alone
+    recording.wait_for(recording.stopped, 100)  # pytest-xdist ends workers after 10 seconds
+    assert "KeyboardInterrupt" in recording.end()
+    assert len(chat_server.requests) == 2
+
+
+def test_workers_make_no_more_calls_once_a_failure_is_the_last(recording, chat_server):
+    def reply(prompt):
+        if "click-menu-2 1" in prompt or "short sentence" in prompt:
+            return solve_menu(prompt).replace("id=2", "id=3")
+        chat_server.go.wait()
+        return solve_menu(prompt)
+
+    chat_server.reply = reply
+    recording.start("-x", "--miniwob-trials=1")
+    recording.wait_for(recording.stopped)
+    output = recording.end()
+    assert "1 failed, 1 budget" in output
+    assert "budget: the run was stopped, 1 item skipped; run again to continue" in output
+    calls = len(chat_server.requests)
+    recording.start("--miniwob-trials=1")  # goes on from there
+    assert "1 failed, 11 passed" in recording.end()
+    assert len(chat_server.requests) > calls

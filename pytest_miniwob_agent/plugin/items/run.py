@@ -32,6 +32,7 @@ from pytest_miniwob_agent.core.outcome import RECORD_IT, DriftDetails, Outcome, 
 from pytest_miniwob_agent.core.protocols import Agent, Model, Normalizer, Observer, Page, Visible
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import sanitize_lines
+from pytest_miniwob_agent.models.budget import ENDED
 from pytest_miniwob_agent.plugin.items.collection import Problem
 from pytest_miniwob_agent.plugin.options.commands import record_item_command
 from pytest_miniwob_agent.plugin.options.settings import Settings
@@ -327,6 +328,8 @@ class ItemRun:
                 result = {"status": Status.WAITING, "request": error.request}
                 return result, pytest.skip.Exception("waiting for a completion")
             case BudgetReached():
+                if str(error) == ENDED:
+                    self._item.session.shouldstop = ENDED
                 result = {"status": Status.BUDGET, "message": str(error)}
                 return result, pytest.skip.Exception(f"{error}; run again to continue from here")
             case ModelError() if reason := self._reason_to_stop(error):

@@ -22,6 +22,7 @@ from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.core.protocols import RunObserver
 from pytest_miniwob_agent.core.secrets import KEY_VARIABLE, redact
 from pytest_miniwob_agent.core.text import sanitize_line, sanitize_lines
+from pytest_miniwob_agent.models.budget import ENDED, Budget
 from pytest_miniwob_agent.plugin.items.report import EXPORTS, Exports
 from pytest_miniwob_agent.plugin.items.run import REMARK
 from pytest_miniwob_agent.plugin.options.commands import record_command
@@ -37,8 +38,17 @@ _REPORTING = {"html": "htmlpath", "json": "json_report", "allure": "allure_repor
 """Plugins that report, as `Exports` calls them, and the options that have them report."""
 
 
+_SHOWING = (
+    "cacheshow", "collectonly", "help", "markers", "setupplan", "show_fixtures_per_test",
+    "showfixtures", "version",
+)  # fmt: skip
+"""Options of pytest that only show something, so that nothing is read for a run or written."""
+
+
 def start(config: pytest.Config) -> None:
     """Give the configuration its state, and register the plugins of this process.
+
+    Files change only once the session starts.
 
     Raises:
         pytest.UsageError: an option, or a file that it names, is not valid.
@@ -50,6 +60,8 @@ def start(config: pytest.Config) -> None:
             patch = pytest.MonkeyPatch()
             patch.setenv(KEY_VARIABLE, settings.key_variable)
             config.add_cleanup(patch.undo)
+        if any(config.getoption(name, False) for name in _SHOWING):
+            return
         if settings.otel:
             from pytest_miniwob_agent import telemetry
 
@@ -110,17 +122,27 @@ class Controller:
         self._running = True
         has_results = settings.results or settings.baseline
         self._results = RunResults(config, state) if has_results else None
-        if settings.report and not config.option.collectonly:
+        self._header: list[str] = []
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        """Begin the run, before its header is shown and workers start."""
+        self._session = session
+        try:
+            self._begin()
+        except MiniwobError as error:
+            raise pytest.UsageError(redact(str(error))) from None
+
+    def _begin(self) -> None:
+        """Check what the run will write, and put answers of deferred recording into cassettes."""
+        settings, lines = self._state.settings, self._header
+        if self._results is not None:
+            self._results.check()
+        if settings.report:
             from pytest_miniwob_agent.report.folder import Report
 
             self._report = Report(settings.report)
             self._report.check()  # that the folder holds nothing else
-        self._header = self._begin()
-
-    def _begin(self) -> list[str]:
-        """Put answers of deferred recording into cassettes; return lines for the run's header."""
-        settings = self._state.settings
-        lines = []
         if settings.model is not None:
             lines.append(f"miniwob cassettes: {display_path(settings.cassettes)}")
         if settings.record == "defer":
@@ -137,25 +159,22 @@ class Controller:
                 self._remarks |= set(problems)  # below the run: with -q it has no header
         if settings.shard is not None:
             lines.append("miniwob shard: {} of {}".format(*settings.shard))
-        return lines
+        if self._report is not None:
+            self._report.prepare()  # for pictures
 
     def pytest_report_header(self) -> list[str]:
         """Show where the cassettes are, and what became of an answer file."""
         return self._header
-
-    def pytest_sessionstart(self) -> None:
-        """Prepare the report's folder before pictures come in."""
-        if self._report is not None:
-            try:
-                self._report.prepare()
-            except MiniwobError as error:
-                raise pytest.UsageError(str(error)) from None
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep an item's outcome.
 
         Plugins such as pytest-rerunfailures may run an item again: its last run counts.
         """
+        if (
+            self._session.shouldfail or self._session.shouldstop
+        ):  # as by -x: workers have more items
+            self._stop_calls()
         if report.when == "setup":
             self._setup_seconds[report.nodeid] = report.duration
             self._remarks |= {text for name, text in report.user_properties if name == REMARK}
@@ -165,6 +184,15 @@ class Controller:
         key = getattr(report, "worker_id", ""), report.nodeid
         earlier = self._last_runs.get(key)
         self._last_runs[key] = outcome if earlier is None else outcome.after(earlier)
+
+    @pytest.hookimpl(tryfirst=True)
+    def _stop_calls(self) -> None:
+        """Let workers that are still at work make no more model calls."""
+        if self._state.shared is not None:
+            with suppress(RecordingStopped):  # the ledger is lost
+                Budget(self._state.shared).stop(ENDED)
+
+    pytest_keyboard_interrupt = pytest_internalerror = _stop_calls
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> Any:
@@ -189,8 +217,6 @@ class Controller:
         A step that fails fails the run; the others still run.
         """
         self._running = False
-        if self._config.option.collectonly:
-            return
         self._outcomes = sorted(self._last_runs.values(), key=lambda outcome: outcome.case.id)
         nothing_ran = session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED
         # All items went to other shards, which is not a failure.
@@ -276,8 +302,6 @@ class Controller:
         price_of = settings.price_of
         kept = None  # of the calls that this run recorded
         if self._state.shared is not None:
-            from pytest_miniwob_agent.models.budget import Budget
-
             with suppress(RecordingStopped):  # the ledger is lost
                 kept = Budget(self._state.shared).recorded()
         summary.show_drift(terminal, self._outcomes, price_of=price_of, command=command)

@@ -106,7 +106,7 @@ class Forecaster:
     def pytest_collection_finish(self, session: pytest.Session) -> Generator[None, None, None]:
         """Make the forecast before a worker reports its items; show it below their number."""
         worker = getattr(self._config, "workerinput", {}).get("workerid", "gw0")
-        if worker == "gw0" and not self._config.option.collectonly:
+        if worker == "gw0":
             with suppress(MiniwobError):  # each item says so
                 write_atomically(self._file, forecast(session.items, self._state))
         yield

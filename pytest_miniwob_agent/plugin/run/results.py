@@ -166,11 +166,7 @@ def shard_of(config: pytest.Config, state: State) -> Shard | None:
 
 
 class RunResults:
-    """Results of a run, written and judged when it is over.
-
-    Raises:
-        UsageError: the file can't be written, which shows before anything is run or paid for.
-    """
+    """Results of a run, written and judged when it is over."""
 
     def __init__(self, config: pytest.Config, state: State) -> None:
         self._config = config
@@ -180,8 +176,15 @@ class RunResults:
         self._stays = ""  # the reason why the results file is left as it was
         self.verdict: Verdict | None = None
         """The gate's verdict; None where nothing was judged."""
-        file = state.settings.results
-        if file is None or config.option.collectonly or config.option.help:
+
+    def check(self) -> None:
+        """Check that the file can be written, before anything is run or paid for.
+
+        Raises:
+            UsageError: it can't be.
+        """
+        file = self._state.settings.results
+        if file is None:
             return
         try:
             if file.is_dir():
