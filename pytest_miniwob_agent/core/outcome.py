@@ -10,7 +10,7 @@ from typing import Any
 from pytest_miniwob_agent.core.case import Case, Limits
 from pytest_miniwob_agent.core.chat import Usage
 from pytest_miniwob_agent.core.data import to_data
-from pytest_miniwob_agent.core.errors import Cause, ChangedPicture
+from pytest_miniwob_agent.core.errors import Cause, ChangedPicture, NotRecorded
 from pytest_miniwob_agent.core.events import Called, Episode, Event
 
 
@@ -137,6 +137,11 @@ class Outcome:
         """The reason for which the item is not conclusive: causes of drift, or an error's name."""
         causes = self.drift.causes if self.drift is not None else ()
         return ", ".join(cause.kind for cause in causes) or self.error
+
+    @property
+    def not_recorded(self) -> bool:
+        """True if the item has no cassette."""
+        return self.error == NotRecorded.__name__
 
     @property
     def message_of_cause(self) -> str:

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from pytest_miniwob_agent.cassettes.folder.stems import ASIDE
+from pytest_miniwob_agent.cassettes.folder.stems import ASIDE, other_models
 from pytest_miniwob_agent.core.chat import Usage
-from pytest_miniwob_agent.core.outcome import RECORD_IT, DriftDetails, Outcome, Status
+from pytest_miniwob_agent.core.outcome import DriftDetails, Outcome, Status
 from pytest_miniwob_agent.core.text import (
     counted,
     first_items,
+    listed,
     percent,
     sanitize,
     sanitize_line,
@@ -58,9 +59,7 @@ def show_drift(
     terminal.line(f"{counted(len(drifted), 'item')} no longer {fit} the recorded model calls:")
     for cause, items in causes.items():
         terminal.line(sanitize(f"{len(items):>6}  {cause}"), bold=True)
-        names = sorted(outcome.case.id for outcome, _ in items)
-        for line in first_items(names, None if verbose else NAMED, "all with -v"):
-            terminal.line(f"        {line}")
+        _show_names(terminal, [outcome for outcome, _ in items])
     for cause, items in list(causes.items())[: None if verbose else SHOWN]:
         kinds = Counter(drift.changes for _, drift in items)
         for changes, _ in kinds.most_common(None if verbose else 1):
@@ -99,13 +98,37 @@ def _effort(drifted: Sequence[Outcome], price_of: Prices) -> str:
     return f"By the old cassettes, recording again takes about {effort}:"
 
 
-def show_errors(
-    terminal: pytest.TerminalReporter, outcomes: Iterable[Outcome], *, command: str
+def show_missing(
+    terminal: pytest.TerminalReporter, missing: Sequence[Outcome], *, cassettes: Path, command: str
 ) -> None:
-    """Show each error that several items share once, with their names.
+    """Show once which items have no cassette, and the models that their agents are recorded with.
 
-    `command` records all items without a cassette.
+    `command` records them.
     """
+    groups: dict[tuple[str, str], list[Outcome]] = {}
+    for outcome in missing:
+        groups.setdefault((outcome.agent, outcome.model), []).append(outcome)
+    terminal.section("MiniWoB++ missing cassettes", red=True)
+    terminal.line(f"{counted(len(missing), 'item')} have no cassette:")
+    for (agent, model), items in sorted(groups.items()):
+        others = other_models(cassettes, items[0].cassette)
+        known = f"; recorded with {listed(others)} (--miniwob-model)" if others else ""
+        width = terminal.config.get_terminal_writer().fullwidth
+        for line in wrap(f"{len(items)}  {agent} with {model}{known}", width, 4):
+            terminal.line(line, bold=True)
+        _show_names(terminal, items)
+    terminal.line("Record them with:")
+    terminal.line(command)
+
+
+def _show_names(terminal: pytest.TerminalReporter, items: Iterable[Outcome]) -> None:
+    names = sorted(outcome.case.id for outcome in items)
+    for name in first_items(names, None if terminal.verbosity > 0 else NAMED, "all with -v"):
+        terminal.line(f"        {name}")
+
+
+def show_errors(terminal: pytest.TerminalReporter, outcomes: Iterable[Outcome]) -> None:
+    """Show each error that several items share once, with their names."""
     groups: dict[tuple[str, str], list[Outcome]] = {}
     for outcome in outcomes:
         if outcome.status is Status.ERROR and outcome.message:
@@ -114,14 +137,9 @@ def show_errors(
     if shared:
         terminal.section("MiniWoB++ errors", red=True)
     for group in shared:
-        text, record, _ = group[0].message.partition(RECORD_IT)
-        terminal.line(sanitize_lines(text), red=True)
+        terminal.line(sanitize_lines(group[0].message), red=True)
         terminal.line(f"{counted(len(group), 'item')} with this error:")
-        names = sorted(outcome.case.id for outcome in group)
-        for name in first_items(names, None if terminal.verbosity > 0 else NAMED, "all with -v"):
-            terminal.line(f"    {name}")
-        if record:
-            terminal.line(f"Record them with: {command}")
+        _show_names(terminal, group)
 
 
 def show_episodes(terminal: pytest.TerminalReporter, outcomes: Iterable[Outcome]) -> None:

@@ -206,17 +206,59 @@ def test_errors_are_shown_once_per_cause_with_the_command_that_records_all(proje
     assert result.parseoutcomes() == {"errors": 12}
     result.stdout.fnmatch_lines(
         [
+            "*= MiniWoB++ missing cassettes =*",
+            "6 items have no cassette:",
+            "    6 reflective with m",
+            "        1-screen-1-step/click-tab/1",
+            "        and 3 more (all with -v)",
+            "Record them with:",
+            "pytest *--miniwob-record=new_episodes",
             "*= MiniWoB++ errors =*",
-            "there is no cassette cassettes/reflective/m/click-tab/1.yaml",
+            "ZeroDivisionError: division by zero",
             "6 items with this error:",
-            "    1-screen-1-step/click-tab/1",
-            "    and 3 more (all with -v)",
-            "Record them with: pytest *--miniwob-record=new_episodes",
         ]
     )
-    result.stdout.fnmatch_lines(["ZeroDivisionError: division by zero", "6 items with this error:"])
+    result.stdout.no_fnmatch_line("*there is no cassette*")
     assert (project.path / "junit.xml").read_text().count("Record it with: ") == 6
-    assert "    other/click-tab-2-medium/2" in project.runpytest("-v").outlines
+    assert "        other/click-tab-2-medium/2" in project.runpytest("-v").outlines
+
+
+@pytest.mark.parametrize("args", [["-n2", "-q"], ["-rE"]], ids=" ".join)
+def test_missing_cassettes_of_several_agents_are_one_block(project, monkeypatch, args):
+    project.makepyfile(
+        """
+        import pytest
+
+        TASKS = "click-menu-2", "click-tab*"
+
+        @pytest.mark.miniwob(*TASKS, seeds=range(4), agents=["reflective", "tools"])
+        def test_solves(miniwob_episode):
+            assert miniwob_episode.solved
+        """
+    )
+    for model in ("claude", "gpt-5", "llama-3.3-70b-instruct", "qwen3-coder-480b-a35b-instruct"):
+        (project.path / "cassettes" / "reflective" / model).mkdir(parents=True)
+    monkeypatch.setenv("COLUMNS", "80")
+    result = project.runpytest(*args)
+    assert result.parseoutcomes() == {"errors": 48}
+    block = [line for line in result.outlines if "=" not in line or "-record" in line]
+    begin = block.index("48 items have no cassette:")
+    assert block[begin : begin + 13] == [
+        "48 items have no cassette:",
+        "    24 reflective with m; recorded with claude, gpt-5, llama-3.3-70b-instruct,",
+        "      qwen3-coder-480b-a35b-instruct (--miniwob-model)",
+        "        reflective/m/1-screen-1-step/click-tab/0",
+        "        reflective/m/1-screen-1-step/click-tab/1",
+        "        reflective/m/1-screen-1-step/click-tab/2",
+        "        and 21 more (all with -v)",
+        "    24 tools with m",
+        "        tools/m/1-screen-1-step/click-tab/0",
+        "        tools/m/1-screen-1-step/click-tab/1",
+        "        tools/m/1-screen-1-step/click-tab/2",
+        "        and 21 more (all with -v)",
+        "Record them with:",
+    ]
+    assert len(result.outlines) < 35
 
 
 EVIL = "\\x1b[2J\\ud800\\u202e\\n::error::x"

@@ -62,6 +62,12 @@ def model_folder_of(stem: str) -> str:
     return "/".join(stem.split("/")[:-2])
 
 
+def other_models(cassettes: Path, stem: str) -> list[str]:
+    """Return the folders of the other models that the agent of a stem is recorded with."""
+    own = cassettes / model_folder_of(stem)
+    return sorted(path.name for path in own.parent.glob("*/") if path.is_dir() and path != own)
+
+
 def case_of(stem: str) -> str:
     """Return the task and the sample of a stem, or of an item's id: `click-menu-2/1000`."""
     return "/".join(stem.split("/")[-2:])

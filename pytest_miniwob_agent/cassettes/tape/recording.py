@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_miniwob_agent.cassettes.deferred.pending import batch_line
 from pytest_miniwob_agent.cassettes.drift.causes import drift_of_call, drift_of_unused_calls
+from pytest_miniwob_agent.cassettes.folder.stems import other_models
 from pytest_miniwob_agent.cassettes.format.call import Call, Request, usage_of
 from pytest_miniwob_agent.cassettes.tape.files import ItemFiles, without
 from pytest_miniwob_agent.cassettes.tape.pictures import Pictures
@@ -307,11 +308,11 @@ class Recording:
 
     def _other_models(self) -> str:
         """Name the models that the agent is recorded with, if this is none of them."""
-        model, agent = self.path.parents[1], self.path.parents[2]
-        others = sorted(path.name for path in agent.glob("*/") if path.is_dir())
+        model, agent = self.path.parents[1], self.path.parents[2].name
+        others = other_models(model.parents[1], self.stem)
         if model.exists() or not others:
             return ""
-        return f"; {agent.name} is recorded with {listed(others)}: name one with --miniwob-model"
+        return f"; {agent} is recorded with {listed(others)}: name one with --miniwob-model"
 
     def check_secrets(self, request: Request, origin: Origin, sent: Any = None) -> None:
         """Check a request before it leaves this machine; `sent` is its body as it is sent.

@@ -292,6 +292,23 @@ class Controller:
                     f"run_finished() of the agent {agent.name} failed:\n{traceback.format_exc()}"
                 ) from None
 
+    @pytest.hookimpl(wrapper=True, tryfirst=True, specname="pytest_terminal_summary")
+    def pytest_show_missing_once(
+        self, terminalreporter: pytest.TerminalReporter
+    ) -> Generator[None]:
+        """Leave several missing cassettes out of pytest's own lists of errors."""
+        stats, errors = terminalreporter.stats, terminalreporter.stats.get("error", [])
+        others = [
+            one
+            for one in errors
+            if not getattr(getattr(one, "miniwob", None), "not_recorded", False)
+        ]
+        if len(errors) - len(others) > 1:
+            stats["error"] = others
+        yield
+        if errors:
+            stats["error"] = errors
+
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Show drift, errors, episodes, the ledger of calls, the gate, and the files."""
@@ -305,7 +322,11 @@ class Controller:
             with suppress(RecordingStopped):  # the ledger is lost
                 kept = Budget(self._state.shared).recorded()
         summary.show_drift(terminal, self._outcomes, price_of=price_of, command=command)
-        summary.show_errors(terminal, self._outcomes, command=command)
+        missing = [outcome for outcome in self._outcomes if outcome.not_recorded]
+        if len(missing) > 1:
+            cassettes = settings.cassettes
+            summary.show_missing(terminal, missing, cassettes=cassettes, command=command)
+        summary.show_errors(terminal, [one for one in self._outcomes if not one.not_recorded])
         if (self._outcomes or (kept and kept.calls)) and terminal.verbosity >= 0:
             terminal.section("MiniWoB++ episodes")
             summary.show_episodes(terminal, self._outcomes)
