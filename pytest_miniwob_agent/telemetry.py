@@ -9,11 +9,15 @@ prompts, completions or pages are sent.
 
 from __future__ import annotations
 
+import logging
 import os
+import re
+import threading
 import time
 from collections import defaultdict
 from collections.abc import Mapping
 from importlib.metadata import version
+from logging.handlers import BufferingHandler
 from typing import TYPE_CHECKING, Any
 
 from pytest_miniwob_agent.core.case import Case
@@ -39,9 +43,12 @@ PACKAGE = "pytest-miniwob-agent"
 SCHEMA = "https://opentelemetry.io/schemas/1.44.0"
 """The version of the conventions."""
 
+PATIENCE = 2.0
+"""Seconds that the end of a run waits for spans to be sent."""
 
-def open_tracer() -> Tracer:
-    """Return the tracer of this process.
+
+class Traces:
+    """The traces of a run in this process, by its `tracer`.
 
     Where no provider of traces is set up, one is that sends them by OTLP over HTTP, to the address
     in `OTEL_EXPORTER_OTLP_ENDPOINT` (by default http://localhost:4318).
@@ -49,29 +56,49 @@ def open_tracer() -> Tracer:
     Raises:
         UsageError: the packages of the extra `otel` are missing.
     """
-    try:
-        from opentelemetry import trace
-        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-        from opentelemetry.sdk.resources import Resource
-        from opentelemetry.sdk.trace import TracerProvider
-        from opentelemetry.sdk.trace.export import BatchSpanProcessor
-    except ImportError as error:
-        raise UsageError(
-            f"--miniwob-otel needs OpenTelemetry ({error}): pip install '{PACKAGE}[otel]'"
-        ) from None
-    if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
-        name = os.environ.get("OTEL_SERVICE_NAME", PACKAGE)
-        provider = TracerProvider(resource=Resource.create({"service.name": name}))
-        provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
-        trace.set_tracer_provider(provider)
-    return trace.get_tracer(PACKAGE, version(PACKAGE), schema_url=SCHEMA)
 
+    def __init__(self) -> None:
+        try:
+            from opentelemetry import trace
+            from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+            from opentelemetry.sdk.resources import Resource
+            from opentelemetry.sdk.trace import TracerProvider
+            from opentelemetry.sdk.trace.export import BatchSpanProcessor
+        except ImportError as error:
+            raise UsageError(
+                f"--miniwob-otel needs OpenTelemetry ({error}): pip install '{PACKAGE}[otel]'"
+            ) from None
+        self._log = BufferingHandler(10_000)  # what the library has to say, in one line of ours
+        self._logger = logging.getLogger("opentelemetry")
+        self._logger.addHandler(self._log)
+        self._logger.propagate = False
+        provider: Any = trace.get_tracer_provider()
+        if isinstance(provider, trace.ProxyTracerProvider):
+            resource = Resource.create(
+                {"service.name": os.environ.get("OTEL_SERVICE_NAME", PACKAGE)}
+            )
+            provider = TracerProvider(resource=resource, shutdown_on_exit=False)  # it may wait long
+            provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+            trace.set_tracer_provider(provider)
+        self._flush = getattr(provider, "force_flush", lambda: None)
+        self.tracer = trace.get_tracer(PACKAGE, version(PACKAGE), schema_url=SCHEMA)
 
-def flush() -> None:
-    """Send what has not been sent yet, before this process ends."""
-    from opentelemetry import trace
-
-    getattr(trace.get_tracer_provider(), "force_flush", lambda: None)()
+    def finish(self) -> str:
+        """Send what has not been sent yet; return why not all was sent, empty if it was."""
+        sending = threading.Thread(target=self._flush, daemon=True)
+        sending.start()
+        sending.join(PATIENCE)
+        records = list(self._log.buffer)
+        if not sending.is_alive():  # it logs nothing any more
+            self._logger.removeHandler(self._log)
+            self._logger.propagate = True
+            if not any(record.levelno >= logging.ERROR for record in records):
+                return ""
+        texts = "\n".join(record.getMessage() for record in records)
+        reason = "can't be reached" if texts else f"took no more within {PATIENCE:g} seconds"
+        if found := re.findall(r"code: (\d+)|error ([\w ]+) encountered", texts):
+            reason = f"answered {''.join(found[-1])}"
+        return f"traces were lost: the collector {reason} (OTEL_EXPORTER_OTLP_ENDPOINT names it)"
 
 
 class Spans(Observer):

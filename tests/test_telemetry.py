@@ -29,6 +29,9 @@ class Collector:
         self.spans = []
         self.scopes = []
         self.service = ""
+        self.status = 200
+        self.answering = threading.Event()
+        self.answering.set()
         collector = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -36,8 +39,10 @@ class Collector:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 if self.headers.get("Content-Encoding") == "gzip":
                     body = gzip.decompress(body)
-                collector.take(ExportTraceServiceRequest.FromString(body))
-                self.send_response(200)
+                if collector.status == 200:
+                    collector.take(ExportTraceServiceRequest.FromString(body))
+                collector.answering.wait()
+                self.send_response(collector.status)
                 self.end_headers()
 
             def log_message(self, *args):
@@ -60,6 +65,7 @@ class Collector:
         return sorted(found, key=lambda one: one.start_time_unix_nano)
 
     def close(self):
+        self.answering.set()
         self._server.shutdown()
         self._server.server_close()
 
@@ -132,6 +138,51 @@ def test_recorded_items_are_traced_afterwards(record, collector):
     run = record.run(*TRACE, "-k", "nothing")
     assert run.ret == 2
     run.stderr.fnmatch_lines(["*no item was replayed*"])
+
+
+LIVE, LATER = ("-m", "pytest", "--miniwob-otel", "-q"), ("-m", *TRACE[2:])
+
+
+@pytest.mark.parametrize(
+    ("trouble", "reason", "command"),
+    [
+        (404, "answered 404", LIVE),
+        ("silent", "took no more within 2 seconds", (*LIVE, "-n1")),
+        ("refused", "can't be reached", LATER),
+        *(
+            pytest.param(*case, marks=pytest.mark.sweep)
+            for case in (
+                (401, "answered 401", (*LIVE, "-n1")),
+                (404, "answered 404", LATER),
+                (500, "answered 500", LATER),
+                (503, "answered Service Unavailable", (*LIVE, "-n1")),
+                ("silent", "took no more within 2 seconds", LATER),
+                ("refused", "can't be reached", LIVE),
+                ("unresolvable", "can't be reached", LIVE),
+            )
+        ),
+    ],
+)
+def test_a_collector_that_takes_nothing_costs_a_line(
+    record, collector, monkeypatch, trouble, reason, command
+):
+    if trouble == "silent":
+        collector.answering.clear()
+    elif isinstance(trouble, int):
+        collector.status = trouble
+    else:
+        host = "collector.invalid:4318" if trouble == "unresolvable" else "127.0.0.1:9"
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://{host}")
+    run = record.run(sys.executable, *command, "-k", "click-menu-2")
+    line = f"traces were lost: the collector {reason} (OTEL_EXPORTER_OTLP_ENDPOINT names it)"
+    if command == LATER:
+        assert run.ret == 2
+        assert (run.outlines, run.errlines) == ([], [f"miniwob-agent: {line}"])
+    else:
+        run.assert_outcomes(passed=2)
+        assert run.errlines == []
+        kept = [shown for shown in run.outlines if shown and not shown.startswith(("bring", ".."))]
+        assert kept[:-1] == [line]
 
 
 def test_the_pinned_conventions_are_those_of_the_package():

@@ -116,5 +116,5 @@ def pytest_report_teststatus(report: Any) -> tuple[str, str, Any] | None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Send the controller what this worker selected."""
-    session.config.stash[STATE].selection.send(session.config)
+    """Send traces, and to the controller what this worker selected."""
+    session.config.stash[STATE].send(session.config)

@@ -203,6 +203,7 @@ class _Tracing(_Replay):
 
     def __init__(self) -> None:
         self.traced = 0
+        self.untraced = ""
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_configure(self, config: pytest.Config) -> None:
@@ -212,17 +213,25 @@ class _Tracing(_Replay):
         """Count the items that came to an end."""
         self.traced += getattr(report, "miniwob", None) is not None
 
+    def pytest_unconfigure(self, config: pytest.Config) -> None:
+        """Find out whether all was sent."""
+        if STATE in config.stash:
+            self.untraced = config.stash[STATE].untraced
+
 
 def trace(args: Sequence[str]) -> int:
     """Replay the items of `pytest ARGS` and send their traces; return how many those are.
 
     Raises:
-        UsageError: there is none, or pytest can't run them; the message has its output.
+        UsageError: there is none, or pytest can't run them; the message has its output. Or the
+            collector did not take all.
     """
     plugin = _Tracing()
     output = _run(plugin, args)
     if not plugin.traced:
         raise UsageError(f"no item was replayed:\n{output}")
+    if plugin.untraced:
+        raise UsageError(plugin.untraced)
     return plugin.traced
 
 

@@ -277,11 +277,11 @@ class ItemRun:
 
     def _spans(self, agent: str, model: str) -> Observer:
         """Return what makes the item's trace, or does nothing."""
-        if self._state.tracer is None:
+        if self._state.traces is None:
             return Observer()
         from pytest_miniwob_agent.telemetry import Spans
 
-        return Spans(self._state.tracer, agent, model)
+        return Spans(self._state.traces.tracer, agent, model)
 
     def _make_outcome(self, agent: str, model: str, limits: Limits, **result: Any) -> Outcome:
         """Make the outcome without keys; its events were redacted as they happened."""

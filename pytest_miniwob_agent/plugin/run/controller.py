@@ -63,10 +63,9 @@ def start(config: pytest.Config) -> None:
         if any(config.getoption(name, False) for name in _SHOWING):
             return
         if settings.otel:
-            from pytest_miniwob_agent import telemetry
+            from pytest_miniwob_agent.telemetry import Traces
 
-            state.tracer = telemetry.open_tracer()
-            config.add_cleanup(telemetry.flush)
+            state.traces = Traces()
         asked_for = bool(config.getoption("miniwob_gate"))
         baseline = load_baseline(settings, gate_asked_for=asked_for)
         if isinstance(baseline, str):
@@ -207,8 +206,8 @@ class Controller:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """Take over what a worker has selected."""
-        self._state.selection.receive(getattr(node, "workeroutput", None) or {})
+        """Take over what a worker has to tell."""
+        self._state.receive(getattr(node, "workeroutput", None) or {})
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -351,6 +350,8 @@ class Controller:
         if self._results is not None:
             self._results.show(terminal)
         self._show_problems(terminal, "report")
+        if self._state.untraced:
+            terminal.line(self._state.untraced, yellow=True)
         if self._report_written and self._report is not None and terminal.verbosity >= 0:
             terminal.line(f"report: {display_path(self._report.index)}")
 

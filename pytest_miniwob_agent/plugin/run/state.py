@@ -17,13 +17,13 @@ from pytest_miniwob_agent.plugin.items.setups import Setup
 from pytest_miniwob_agent.plugin.options.settings import Settings
 
 if TYPE_CHECKING:
-    from opentelemetry.trace import Tracer
-
     from pytest_miniwob_agent.results.file import Results
+    from pytest_miniwob_agent.telemetry import Traces
 
 _KEY = "miniwob_selection"
 _SETUPS = "miniwob_setups"
-"""The selection in the output of a worker of pytest-xdist, and its set-ups."""
+_UNTRACED = "miniwob_untraced"
+"""The selection in the output of a worker of pytest-xdist, its set-ups, and `State.untraced`."""
 
 
 @dataclass(slots=True)
@@ -136,7 +136,7 @@ class State:
         no_baseline: why the run is compared with nothing though it names a baseline.
         observe: makes an observer of an item's episode, for `miniwob-agent show` and `play`.
         slowmo: with a window, milliseconds that each action takes longer, for `play`.
-        tracer: makes the traces of items, None for none.
+        traces: those of the items, None for none; `untraced` is why not all were sent.
         pages: the page of each task that was collected, by the task's name.
     """
 
@@ -147,7 +147,8 @@ class State:
     no_baseline: str = ""
     observe: Callable[[Page], Observer] | None = None
     slowmo: int | None = None
-    tracer: Tracer | None = None
+    traces: Traces | None = None
+    untraced: str = ""
     pages: dict[str, Path] = field(default_factory=dict)
 
     @cached_property
@@ -170,6 +171,19 @@ class State:
             folder.partition("/")[0]: setup.make_agent(self.settings) if folder else self.agent
             for folder, setup in self.selection.setups.items()
         }
+
+    def send(self, config: pytest.Config) -> None:
+        """Send the traces; on a worker of pytest-xdist, put what is to be told into its output."""
+        if self.traces is not None:
+            self.untraced = self.traces.finish() or self.untraced
+        self.selection.send(config)
+        if (output := getattr(config, "workeroutput", None)) is not None:
+            output[_UNTRACED] = self.untraced
+
+    def receive(self, output: Mapping[str, Any]) -> None:
+        """Take over what a worker has told."""
+        self.selection.receive(output)
+        self.untraced = self.untraced or output.get(_UNTRACED, "")
 
     def cassettes_of(self, cases: Iterable[Case]) -> list[str]:
         """Return the stems of the cassettes of cases by their markers' or the options' set-up.
