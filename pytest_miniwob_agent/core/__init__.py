@@ -11,6 +11,7 @@
 - `masks`: kinds of text that differ from run to run.
 - `data`: plain JSON data and digests.
 - `files`: atomic writing, and paths as shown.
+- `loops`: the event loops of agents, apart from that of the tests.
 - `text`: foreign texts made harmless, counts and lists in words.
 - `secrets`: keys in data, found and redacted.
 """

@@ -18,6 +18,7 @@ from pytest_miniwob_agent.core.case import Case, Limits
 from pytest_miniwob_agent.core.errors import CallLimit, CassetteError, limit_in
 from pytest_miniwob_agent.core.events import Ending, Episode, Remark, TrialEnded
 from pytest_miniwob_agent.core.files import display_path
+from pytest_miniwob_agent.core.loops import AgentLoops
 from pytest_miniwob_agent.core.protocols import Agent, Model, Observer, Page
 from pytest_miniwob_agent.core.text import sanitize_line
 from pytest_miniwob_agent.episode.env import AgentEnv
@@ -54,7 +55,8 @@ def run_episode(
     try:
         solving = agent.solve(page, calls, trace.note)
         if inspect.iscoroutine(solving):
-            asyncio.run(solving)
+            with AgentLoops().running(None):
+                asyncio.run(solving)
     except (Exception, BaseExceptionGroup, Stopped) as error:
         limit = limit_in(error) or (trace.limit if isinstance(trace.limit, CallLimit) else None)
         if limit is None and trace.error is None:

@@ -61,6 +61,39 @@ def test_an_agent_that_drives_the_browser_replays_to_its_baseline_twice(agent, t
         assert output.read_bytes() == expected
 
 
+WITH_PAGE = """
+import pytest
+from pytest_miniwob_agent.browser.local import find_browser
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args():
+    return {"executable_path": find_browser(), "args": ["--no-sandbox"]}
+
+def test_page(page):
+    page.set_content("<p>Hello</p>")
+    assert page.inner_text("p") == "Hello"
+"""
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize(
+    "agent",
+    ["with_browser_use:BrowserUse", "with_playwright:Playwright"],
+    ids=["asynchronous", "synchronous"],
+)
+@pytest.mark.parametrize("first", [True, False], ids=["before", "after"])
+def test_it_runs_beside_tests_with_the_page_of_pytest_playwright(agent, first, tmp_path):
+    python = program_of(BROWSERS, "python")
+    if not [*BROWSERS.glob("lib/*/site-packages/pytest_playwright")]:
+        pytest.skip("no pytest-playwright in .venv-browsers: run `make frameworks`")
+    theirs = tmp_path / "test_page.py"
+    theirs.write_text(WITH_PAGE)
+    items = ["examples/test_browsers.py"]
+    files = [theirs, *items] if first else [*items, theirs]
+    arguments = ("-cexamples/pytest.ini", "-k", "page or click-test", f"--miniwob-agent={agent}")
+    assert "2 passed" in replay(python, *files, *arguments)
+
+
 PICTURES = '--miniwob-agent-params={"screen": "picture"}'
 
 

@@ -221,19 +221,14 @@ class ItemRun:
         from pytest_miniwob_agent.episode import run_episode
 
         name = getattr(llm, "model", type(llm).__name__)
+        case, raising = self.problem.case, self._item.config.option.usepdb
         self._source = source_of(agent)
 
         def episode_of(llm: Model, *observers: Observer) -> Episode:
-            return run_episode(
-                self.problem.case,
-                agent,
-                page,
-                llm,
-                limits,
-                model=name,
-                observers=observers,
-                raising=self._item.config.option.usepdb,
-            )
+            with self._state.loops.running(agent):
+                return run_episode(
+                    case, agent, page, llm, limits, model=name, observers=observers, raising=raising
+                )
 
         pictures = _Pictures(self._settings, page)
         observe = self._state.observe

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.core.loops import AgentLoops
 from pytest_miniwob_agent.core.protocols import Agent, Observer, Page
 from pytest_miniwob_agent.plugin.items.setups import Setup
 from pytest_miniwob_agent.plugin.options.settings import Settings
@@ -138,6 +139,7 @@ class State:
         slowmo: with a window, milliseconds that each action takes longer, for `play`.
         traces: those of the items, None for none; `untraced` is why not all were sent.
         pages: the page of each task that was collected, by the task's name.
+        loops: the event loops of agents, in the thread of the tests.
     """
 
     settings: Settings
@@ -150,6 +152,7 @@ class State:
     traces: Traces | None = None
     untraced: str = ""
     pages: dict[str, Path] = field(default_factory=dict)
+    loops: AgentLoops = field(default_factory=AgentLoops)
 
     @cached_property
     def agent(self) -> Agent:
