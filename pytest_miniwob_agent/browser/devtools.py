@@ -54,7 +54,9 @@ class DevTools:
         self._last = 0
         self._session: str | None = None
         self._window = ""
-        self._world: int | None = None  # our own in the page's document (page/world.js)
+        self.world: int | None = None
+        """Our own world of the document; None if another one may have come, maybe in another process,
+        where the number is that of another world."""
 
     def attach(self, window: str) -> None:
         """Send the commands that follow to the page of a window, by the driver's handle."""
@@ -135,7 +137,7 @@ class DevTools:
         except WebDriverException as error:
             if REPLACED not in str(error):
                 raise
-            self._world = None
+            self.world = None
             answer = self.call("Runtime.evaluate", **params, contextId=self._enter_world())
         if failure := answer.get("exceptionDetails"):
             thrown = failure.get("exception", {}).get("description") or failure["text"]
@@ -143,10 +145,10 @@ class DevTools:
         return answer["result"].get("value")
 
     def _enter_world(self) -> int:
-        if self._world is None:
+        if self.world is None:
             created = self.call("Page.createIsolatedWorld", frameId=self._window, worldName=WORLD)
-            self._world = int(created["executionContextId"])
-        return self._world
+            self.world = int(created["executionContextId"])
+        return self.world
 
     def close(self) -> None:
         """Close the connection, in any state."""

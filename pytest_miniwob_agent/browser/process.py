@@ -254,6 +254,7 @@ class Browser:
             beside = {"type": "mouseReleased", "x": -1, "y": -1, "button": "left", "clickCount": 1}
             commands.append(("Input.dispatchMouseEvent", beside))
         self.devtools.send(*commands)
+        self.devtools.world = None
 
     def ignore_input(self, ignore: bool) -> None:
         """Set whether the window ignores mouse and keyboard."""
