@@ -84,6 +84,9 @@ def test_a_baseline_is_a_file_or_a_commit():
     assert settings.baseline == "git:main"
     assert settings.baseline_file == ROOT / "base.jsonl"
     assert read({"baseline": "git:main", "results": "new"}).baseline_file == BELOW / "new"
+    assert read(baseline="git:main").baseline == "git:main"
+    assert read(baseline="git:main:b.jsonl").baseline == f"git:main:{ROOT}/b.jsonl"
+    assert read({"baseline": "git:main:b.jsonl"}).baseline == "git:main:b.jsonl"
 
 
 def test_prices_are_found_by_model():

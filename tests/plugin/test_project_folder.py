@@ -1,7 +1,12 @@
 """The folder of a project: the same in whatever form an option is written."""
 
+import json
+import re
+import shlex
+from pathlib import Path
 from textwrap import dedent
 
+import pytest
 from projects import REFLECTIVE_PROMPTS, recorded_files, solve_menu
 
 from pytest_miniwob_agent.plugin.inner import collect
@@ -51,3 +56,75 @@ def test_suites_own_cassettes_but_are_collected_only_by_commands(project, monkey
     with project.path.joinpath("tox.ini").open("a") as file:
         file.write("\n    none/*.py\n")
     assert "miniwob_suites: none/*.py matches no file" in collect([]).problem
+
+
+INI = """[pytest]
+miniwob_model = m
+miniwob_baseline = base.jsonl
+miniwob_results = new.jsonl
+addopts = -p no:randomly
+"""
+
+
+@pytest.mark.parametrize(
+    ("folder", "args"),
+    [
+        (".", "--rootdir=.."),
+        (".", "--rootdir=below -n1"),
+        ("..", "{project} --rootdir=."),
+        ("..", "{project} --rootdir={project}/below -c {project}/tox.ini"),
+        ("..", "--config-file={project}/tox.ini --rootdir=. {project}"),
+        ("below", "../test_x.py"),
+    ],
+)
+def test_what_an_ini_file_says_counts_from_its_folder(
+    record, chat_server, monkeypatch, folder, args
+):
+    """The cassettes, the baseline, the results, and the ids of tests in these."""
+    project = record.path
+    next(project.glob("test_*.py")).rename(project / "test_x.py")
+    record.makeini(INI)
+    record.mkdir("below")
+    args = args.format(project=project.name).split()
+    record.runpytest("--miniwob-baseline=").assert_outcomes(passed=12)
+    expected = project.joinpath("new.jsonl").rename(project / "base.jsonl").read_text()
+
+    monkeypatch.chdir(project / folder)
+    result = record.runpytest(*args)
+    result.assert_outcomes(passed=12)
+    result.stdout.fnmatch_lines(["*gate items: passed*"])
+    tests = [json.loads(text)["test"] for text in expected.splitlines()[1:]]
+    written = (project / "new.jsonl").read_text().splitlines()[1:]
+    assert [json.loads(line)["test"] for line in written] == tests
+    assert set(tests) == {"test_x.py::test_solves"}
+
+    # An item that is not recorded, by the command that is printed for it.
+    result = record.runpytest(*args, "-k", "click-menu-2", "--miniwob-seeds=3")
+    [command] = re.findall(
+        "(?:Record it with: |\n)(pytest .*miniwob-record=.*)", result.stdout.str()
+    )
+    more = [f"--miniwob-base-url={chat_server.url}", "--miniwob-baseline="]
+    result = record.runpytest(*shlex.split(command)[1:], *more)
+    result.assert_outcomes(passed=1)
+    assert (project / "cassettes/reflective/m/click-menu-2/3.yaml").exists()
+
+
+def test_a_command_names_the_ini_file_of_the_run_where_pytest_would_find_another(
+    record, chat_server, monkeypatch
+):
+    """A folder has its own for runs in it, which one from above does not use."""
+    inner = record.mkdir("inner")
+    next(record.path.glob("test_*.py")).rename(inner / "test_x.py")
+    inner.joinpath("pytest.ini").write_text("[pytest]\n")
+    result = record.runpytest("inner", ".", "-k", "click-menu-2", "--miniwob-seeds=3")
+    [command] = re.findall("Record it with: pytest (.*)", result.stdout.str())
+    assert "-c tox.ini" in command
+    server = f"--miniwob-base-url={chat_server.url}"
+    record.runpytest(*shlex.split(command), server).assert_outcomes(passed=1)
+
+
+def test_a_null_device_as_the_ini_file_is_no_folder(record):
+    for options in ([], ["--rootdir=."]):
+        result = record.runpytest("-c", "/dev/null", "--miniwob-model=m", *options)
+        result.assert_outcomes(passed=12)
+        assert not Path("/dev/cassettes").exists()

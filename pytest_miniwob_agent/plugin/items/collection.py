@@ -16,6 +16,7 @@ from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.text import nearest
 from pytest_miniwob_agent.plugin.items.setups import Setup, setups_of
 from pytest_miniwob_agent.plugin.options.option import parse_count
+from pytest_miniwob_agent.plugin.options.reading import id_of_test
 from pytest_miniwob_agent.plugin.options.settings import BY_MARKER, SEEDS, Settings
 from pytest_miniwob_agent.plugin.run.state import STATE
 from pytest_miniwob_agent.tasks.pages import Catalogue, TaskPage
@@ -160,6 +161,7 @@ def selected_cases(
     """Yield the cases of a marker of a test file, of the tasks of a catalogue or of the package.
 
     The marker's arguments override the ini file, options override both.
+    test = id_of_test(metafunc.definition)
 
     Raises:
         UsageError: an argument is not valid.

@@ -35,6 +35,7 @@ from pytest_miniwob_agent.core.text import sanitize_lines
 from pytest_miniwob_agent.models.budget import ENDED
 from pytest_miniwob_agent.plugin.items.collection import Problem
 from pytest_miniwob_agent.plugin.options.commands import record_item_command
+from pytest_miniwob_agent.plugin.options.reading import id_of_test
 from pytest_miniwob_agent.plugin.options.settings import Settings
 from pytest_miniwob_agent.plugin.run.state import STATE
 
@@ -303,7 +304,7 @@ class ItemRun:
                 agent=agent,
                 model=model,
                 status=result.pop("status", Status.ERROR),
-                test=f"{parent.nodeid}::{test}" if parent else test,
+                test=id_of_test(item),
                 params=self._settings.kept_params,
                 prompts=self._log.prompts,
                 limits=limits,

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_miniwob_agent.core.files import shown_from_here
 from pytest_miniwob_agent.core.secrets import redact
+from pytest_miniwob_agent.plugin.options.reading import find_ini_file
 from pytest_miniwob_agent.plugin.options.settings import OPTIONS
 from pytest_miniwob_agent.plugin.run.state import settings_of
 
@@ -23,14 +26,14 @@ def record_command(config: pytest.Config) -> str:
 
 def record_item_command(item: pytest.Item) -> str:
     """Return the command that records an item."""
-    words = ["pytest", _node_id(item), *_options(item.config), "--miniwob-record=new_episodes"]
+    words = ["pytest", _node_id(item), *_options(item), "--miniwob-record=new_episodes"]
     return _shown(item.config, words)
 
 
 def show_command(item: pytest.Item, case: str) -> str:
     """Return the command that shows all of an item's episode."""
     test = _node_id(item).partition("[")[0]
-    return _shown(item.config, ["miniwob-agent", "show", case, "--", test, *_options(item.config)])
+    return _shown(item.config, ["miniwob-agent", "show", case, "--", test, *_options(item)])
 
 
 def _node_id(item: pytest.Item) -> str:
@@ -38,9 +41,13 @@ def _node_id(item: pytest.Item) -> str:
     return f"{shown_from_here(item.path)}::{item.nodeid.partition('::')[2]}"
 
 
-def _options(config: pytest.Config) -> list[str]:
+def _options(item: pytest.Item) -> list[str]:
     """Return the options of the command line that make a difference to an item."""
-    words = ["-c", str(config.option.inifilename)] if config.option.inifilename else []
+    config, words = item.config, []
+    if config.inipath != find_ini_file(str(item.path))[0]:  # it was named, or found otherwise
+        words += ["-c", str(shown_from_here(config.inipath or Path(os.devnull)))]
+    if config.option.rootdir:
+        words.append(f"--rootdir={shown_from_here(config.rootpath)}")
     for value in config.option.override_ini or ():
         if not value.startswith("strict"):  # pytest's own, for --strict-markers and the like
             words += ["-o", value]

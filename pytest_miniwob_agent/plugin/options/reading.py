@@ -1,13 +1,15 @@
 """Reading of the options: the command line overrides the ini file, which overrides the default.
 
-Paths of the ini file, cassettes and `.miniwob/` start from the project's folder: the one that
-`--rootdir` names, else that of the ini file, else the working directory. That is not always
-pytest's rootdir: without an ini file, pytest takes the common folder of the arguments, among them
-the value of `--miniwob-prompts DIR`, as it does not know the option yet.
+Paths of the ini file, cassettes and `.miniwob/` start from the project's folder: that of the ini
+file, else the one that `--rootdir` names, else the working directory. That is not always pytest's
+rootdir, which may be any folder: without an ini file and the option, pytest takes the common folder
+of the arguments, among them the value of `--miniwob-prompts DIR`, as it does not know the option
+yet.
 """
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from _pytest.config.findpaths import determine_setup
 
 from pytest_miniwob_agent.cassettes.deferred import PENDING
 from pytest_miniwob_agent.core.errors import UsageError
+from pytest_miniwob_agent.core.files import shown_from_here
 from pytest_miniwob_agent.models.budget import check_price
 from pytest_miniwob_agent.models.params import check_params
 from pytest_miniwob_agent.plugin.options.option import parse_folders
@@ -52,9 +55,15 @@ def project_folder(config: pytest.Config) -> Path:
     """Return the folder of a run's project; workers of pytest-xdist have that of the controller."""
     if (given := getattr(config, "workerinput", {}).get("miniwob_folder")) is not None:
         return Path(given)
-    if config.getoption("rootdir") or config.inipath is not None:
-        return config.rootpath
-    return config.invocation_params.dir
+    if config.inipath not in (None, Path(os.devnull)):  # which stands for no file
+        return config.inipath.parent
+    return config.rootpath if config.getoption("rootdir") else config.invocation_params.dir
+
+
+def id_of_test(item: pytest.Item) -> str:
+    """Return the node id of an item's test, from the project's folder on and without parameters."""
+    file = Path(os.path.relpath(item.path, project_folder(item.config)))
+    return f"{file.as_posix()}::{item.nodeid.partition('::')[2].partition('[')[0]}"
 
 
 def suite_files(config: pytest.Config) -> list[Path]:
@@ -72,19 +81,29 @@ def suite_files(config: pytest.Config) -> list[Path]:
     return files
 
 
-def pages_of_ini_file() -> list[Path]:
-    """Return the folders that `miniwob_pages` names in the ini file of the working directory.
+def find_ini_file(*args: str) -> tuple[Path | None, dict[str, Any]]:
+    """Return the ini file that pytest finds by arguments in the working directory, and its values.
 
     Raises:
         UsageError: pytest can't read the ini file.
     """
     here = Path.cwd()
     try:
-        _, inipath, values, _ = determine_setup(
-            inifile=None, override_ini=None, args=[], rootdir_cmd_arg=None, invocation_dir=here
+        _, path, values, _ = determine_setup(
+            inifile=None, override_ini=None, args=args, rootdir_cmd_arg=None, invocation_dir=here
         )
     except pytest.UsageError as error:
         raise UsageError(str(error)) from None
+    return path, values
+
+
+def pages_of_ini_file() -> list[Path]:
+    """Return the folders that `miniwob_pages` names in the ini file of the working directory.
+
+    Raises:
+        UsageError: pytest can't read the ini file.
+    """
+    inipath, values = find_ini_file()
     value = getattr(values.get("miniwob_pages"), "value", "")
     folders = parse_folders(value if isinstance(value, str) else "\n".join(value))
     return [inipath.parent / folder for folder in folders] if inipath else []
@@ -119,6 +138,10 @@ def read_settings(config: pytest.Config) -> Settings:
     _check(config, values)
     baseline = config.getini("miniwob_baseline")
     in_git = not baseline or baseline.startswith("git:")
+    if baseline and baseline == values["baseline"]:  # git:REF or git:REF:PATH
+        *commit, path = baseline.split(":", 2)
+        if commit[1:] and path:
+            values["baseline"] = ":".join([*commit, str(shown_from_here(folder / path))])
     return Settings(
         **values,
         ini=ini,

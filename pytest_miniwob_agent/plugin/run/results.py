@@ -214,7 +214,8 @@ class RunResults:
             from pytest_miniwob_agent.results.gate import judge
 
             before, gate = baseline
-            left_out = state.selection.left_out(before, self._config.rootpath, state.settings.seeds)
+            root, seeds = project_folder(self._config), state.settings.seeds
+            left_out = state.selection.left_out(before, root, seeds)
             self.verdict = judge(before, results, gate, left_out, state.settings.prices)
         if file := state.settings.results:
             whole = state.selection.to_run <= {outcome.case for outcome in outcomes}

@@ -84,7 +84,7 @@ class Selection:
 
         Args:
             baseline: the results of an earlier run.
-            root: the folder that node ids start at.
+            root: the project's folder, at which the ids of tests start.
             seeds: the seeds that the command line names, if it names any.
         """
         to_run = {case.item for case in self.to_run}
