@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -121,6 +121,7 @@ class LiveModel:
         key_variable: the environment variable with the key; None for that of the API.
         budget: limits the calls.
         on_unusable: counts answers that were paid for and can't be used.
+        past_mocks: a context in which the HTTP library is as it was before a user's test mocked it.
 
     Raises:
         UsageError: the client does not know a parameter, or a variable for proxies is not valid.
@@ -136,6 +137,7 @@ class LiveModel:
         key_variable: str | None = None,
         budget: Budget | None = None,
         on_unusable: OnUnusable = lambda reason, usage: None,
+        past_mocks: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
         known = inspect.signature(Completions.create).parameters
         if unknown := next((name for name in params if name not in known), None):
@@ -146,6 +148,7 @@ class LiveModel:
         self._model = model
         self._params = params
         self._on_unusable = on_unusable
+        self._past_mocks = past_mocks
         self._keys = Keys(base_url or os.environ.get("OPENAI_BASE_URL") or None, key_variable)
         self._sent_only = sent_only_texts(params, self._keys.address)
         server, query = split_url(self._keys.address)
@@ -182,7 +185,7 @@ class LiveModel:
         if provider_of(request.path) is not OPENAI:
             client = client.with_options(api_key="none")  # the key of the API is in the headers
         known = {*self._sent_only, *sent_only_texts({"extra_headers": sent}, None)}
-        with self._errors(origin.purpose, known):
+        with self._errors(origin.purpose, known), self._past_mocks():
             url, body = self._keys.url_of(request.path), dict(request.body)
             answer = client.post(url, cast_to=httpx.Response, body=body, options=options)
             kind, content = answer.headers.get("content-type", "application/json"), answer.content

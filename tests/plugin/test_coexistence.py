@@ -171,3 +171,48 @@ def test_requests_to_the_browsers_driver_are_neither_recorded_nor_blocked(pytest
     )
     result.assert_outcomes(passed=1)
     assert not list(pytester.path.rglob("*.yaml"))
+
+
+MOCKED = """
+    import httpcore2
+    import httpx2
+    import pytest
+
+    def weather():
+        return httpx2.get("https://weather.invalid/today").text
+
+    # What pytest-httpx replaces, respx, and respx with using="httpx".
+    MOCKS = {
+        1: (httpx2.HTTPTransport, "handle_request", lambda *_: httpx2.Response(200, text="rainy")),
+        2: (httpcore2.ConnectionPool, "handle_request",
+            lambda *_: httpcore2.Response(200, content=b"rainy")),
+        3: (httpx2.Client, "_transport_for_url",
+            lambda *_: httpx2.MockTransport(lambda _: httpx2.Response(200, text="rainy"))),
+    }
+    REAL = {number: getattr(*mock[:2]) for number, mock in MOCKS.items()}
+
+    @pytest.fixture
+    def mock(miniwob_case, monkeypatch):
+        monkeypatch.setattr(*MOCKS[miniwob_case.seed])
+
+    @pytest.mark.miniwob("click-menu-2", seeds=[1, 2, 3])
+    def test_mocked(mock, miniwob_episode):
+        assert miniwob_episode.solved, miniwob_episode.explain()
+        assert weather() == "rainy"
+
+    def test_after_them():
+        assert REAL == {number: getattr(*mock[:2]) for number, mock in MOCKS.items()}
+"""
+
+
+def test_mocks_of_the_clients_http_library_do_not_take_the_recordings_calls(project, chat_server):
+    chat_server.reply = solve_menu
+    for path in project.path.glob("test_*.py"):
+        path.unlink()
+    project.makepyfile(MOCKED)
+    server = f"--miniwob-base-url={chat_server.url}"
+    for record, args in (("once", [server]), ("all", [server, "-n1"]), ("none", [])):
+        result = project.runpytest_subprocess(f"--miniwob-record={record}", *args)
+        result.assert_outcomes(passed=4)
+        assert len(chat_server.requests) == (0 if record == "none" else 9)
+        chat_server.requests.clear()

@@ -182,6 +182,7 @@ class ItemRun:
 
             params = settings.kept_params
             with closing(RecordedModel(recording, model, params, connect, budget)) as llm:
+                    past_mocks=self._state.past_mocks,
                 yield llm
             recording.finish(limits, passed=self.passed)
 

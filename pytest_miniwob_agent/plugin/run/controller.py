@@ -91,8 +91,10 @@ def start(config: pytest.Config) -> None:
                     Progress(config, settings.price_of), "miniwob-progress"
                 )
         if state.shared is not None:
+            from pytest_miniwob_agent.models.http import PastMocks
             from pytest_miniwob_agent.plugin.run.forecast import Forecaster
 
+            state.past_mocks = PastMocks()
             config.pluginmanager.register(Forecaster(config, state), "miniwob-forecaster")
     except MiniwobError as error:
         raise pytest.UsageError(redact(str(error))) from None

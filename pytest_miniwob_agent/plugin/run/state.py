@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
@@ -138,6 +139,7 @@ class State:
         observe: makes an observer of an item's episode, for `miniwob-agent show` and `play`.
         slowmo: with a window, milliseconds that each action takes longer, for `play`.
         traces: those of the items, None for none; `untraced` is why not all were sent.
+        past_mocks: a context for model calls, for `LiveModel`.
         pages: the page of each task that was collected, by the task's name.
         loops: the event loops of agents, in the thread of the tests.
     """
@@ -151,6 +153,7 @@ class State:
     slowmo: int | None = None
     traces: Traces | None = None
     untraced: str = ""
+    past_mocks: Callable[[], AbstractContextManager[None]] = nullcontext
     pages: dict[str, Path] = field(default_factory=dict)
     loops: AgentLoops = field(default_factory=AgentLoops)
 
