@@ -2,11 +2,42 @@
 
 from __future__ import annotations
 
+import socket
 import threading
+import traceback
+from contextlib import suppress
 from typing import Any
 
 from waitress.server import create_server
 from waitress.wasyncore import close_all
+
+from pytest_miniwob_agent.core.errors import UsageError
+
+_HOSTS = "127.0.0.1,localhost,::1"
+_TO_ALLOW = {
+    "pytest_recording": f"with --allowed-hosts={_HOSTS} beside --block-network",
+    "pytest_socket": f"with --allow-hosts={_HOSTS}, which also lifts --disable-socket",
+}
+"""How to allow connections on loopback, by the module that blocks them."""
+
+
+def check_loopback() -> None:
+    """Check that no plugin of pytest, or the like, keeps this process from connecting to itself.
+
+    Raises:
+        UsageError: one does; the message names it.
+    """
+    try:
+        with suppress(OSError), socket.create_server(("127.0.0.1", 0)) as server:
+            socket.create_connection(("localhost", server.getsockname()[1])).close()
+    except Exception as error:  # noqa: BLE001 - each plugin has its own
+        *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+        blocker = str(frame.f_globals["__name__"]).partition(".")[0]
+        raise UsageError(
+            f"connections to 127.0.0.1 are blocked by {blocker.replace('_', '-')} ({error}). The "
+            "browser and its pages need them, and they don't leave this machine: allow them "
+            + _TO_ALLOW.get(blocker, f"there, for {_HOSTS}")
+        ) from None
 
 
 class LoopbackServer:
@@ -17,11 +48,13 @@ class LoopbackServer:
 
     Raises:
         OSError: the port can't be opened.
+        UsageError: see `check_loopback`.
     """
 
     def __init__(
         self, application: Any, threads: int, host: str = "127.0.0.1", port: int = 0
     ) -> None:
+        check_loopback()
         self._sockets: dict[int, Any] = {}
         create: Any = create_server  # it returns servers of three types
         self._server = create(

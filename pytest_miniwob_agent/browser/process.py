@@ -25,6 +25,7 @@ from pytest_miniwob_agent.browser.local import LocalLauncher
 from pytest_miniwob_agent.browser.page import WORLD, page_scripts
 from pytest_miniwob_agent.browser.pages import HOST, ORIGIN, OWN_HOST, OWN_ORIGIN, PageServer
 from pytest_miniwob_agent.core.errors import BrowserLost
+from pytest_miniwob_agent.loopback import check_loopback
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.browser.grid import GridLauncher
@@ -145,6 +146,7 @@ class Browser:
         return (self._session or self._start())[1]
 
     def _start(self) -> tuple[webdriver.Remote, DevTools]:
+        check_loopback()
         driver = self._launcher.start(self.options(), self.timeout)
         try:
             devtools = DevTools(

@@ -216,3 +216,48 @@ def test_mocks_of_the_clients_http_library_do_not_take_the_recordings_calls(proj
         result.assert_outcomes(passed=4)
         assert len(chat_server.requests) == (0 if record == "none" else 9)
         chat_server.requests.clear()
+
+
+GUARD = """
+    import socket
+
+    import pytest
+
+    @pytest.fixture(autouse=True)
+    def no_sockets(monkeypatch):
+        class Guarded(socket.socket):
+            def __new__(cls, *args, **kwargs):
+                raise RuntimeError("sockets are off")
+
+        monkeypatch.setattr(socket, "socket", Guarded)
+"""
+
+
+@pytest.mark.parametrize("blocker", ["pytest-recording", "conftest"])
+def test_what_blocks_loopback_before_the_browser_is_up_is_named(pytester, monkeypatch, blocker):
+    load_only(monkeypatch, *(["recording"] if blocker == "pytest-recording" else []))
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.miniwob("click-tab-2", seeds=[1000])
+        def test_item(miniwob_episode):
+            assert miniwob_episode.solved, miniwob_episode.explain()
+        """
+    )
+    options, said = ["--block-network"], "Network is disabled for host '127.0.0.1'"
+    if blocker == "conftest":
+        options, said = [], "sockets are off"
+        pytester.makeconftest(GUARD)
+    result = pytester.runpytest_subprocess(
+        f"--miniwob-cassettes={ROOT / 'cassettes'}",
+        "--miniwob-model=claude",
+        '--miniwob-llm-params={"temperature": 0}',
+        *options,
+    )
+    result.assert_outcomes(errors=1)
+    output = result.stdout.str()
+    assert f"connections to 127.0.0.1 are blocked by {blocker} ({said})" in output
+    assert ("--allowed-hosts=127.0.0.1,localhost" in output) == (blocker == "pytest-recording")
+    assert "same version" not in output
+    assert "waitress" not in output
