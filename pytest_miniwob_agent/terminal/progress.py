@@ -44,8 +44,11 @@ class Progress:
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         """Use the terminal if it can be redrawn and nothing else writes to it."""
         terminal: Any = self._config.pluginmanager.get_plugin("terminalreporter")
-        logged = self._config.getoption("log_cli_level", None) or self._config.getini("log_cli")
-        captured = self._config.getoption("capture") != "no"
+        logged = self._config.getoption("log_cli_level", None) or (
+            self._config.pluginmanager.has_plugin("logging-plugin")
+            and self._config.getini("log_cli")
+        )
+        captured = self._config.getoption("capture", "no") != "no"
         if terminal is None or terminal.verbosity < 0 or logged or not captured:
             return
         if terminal.isatty and os.environ.get("TERM") not in (None, "dumb"):

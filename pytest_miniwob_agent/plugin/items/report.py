@@ -97,7 +97,7 @@ def _attach(item: pytest.Item, call: pytest.CallInfo[None], report: Any, outcome
             failure = pytest.fail.Exception(text, pytrace=False).with_traceback(call.excinfo.tb)
             report.longrepr = item.repr_failure(pytest.ExceptionInfo.from_exception(failure))
             _set_reason(report.longrepr, verdict)
-            if item.config.option.tbstyle == "line":  # which shows the reason alone
+            if item.config.getoption("tbstyle", "") == "line":  # which shows the reason alone
                 for traceback, *_ in getattr(report.longrepr, "chain", ()):
                     traceback.reprentries = []
         elif unsolved:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -207,7 +207,7 @@ class ItemRun:
     def _say(self, text: str) -> None:
         """Show a line while an item runs, whose output is captured."""
         capture: Any = self._item.config.pluginmanager.get_plugin("capturemanager")
-        with capture.global_and_fixture_disabled():
+        with capture.global_and_fixture_disabled() if capture else nullcontext():
             print(f"\n{text}", file=sys.stderr, flush=True)
 
     def play(self, agent: Agent, llm: Model, page: Page, limits: Limits) -> Episode:
@@ -223,7 +223,7 @@ class ItemRun:
         from pytest_miniwob_agent.episode import run_episode
 
         name = getattr(llm, "model", type(llm).__name__)
-        case, raising = self.problem.case, self._item.config.option.usepdb
+        case, raising = self.problem.case, self._item.config.getoption("usepdb", False)
         self._source = source_of(agent)
 
         def episode_of(llm: Model, *observers: Observer) -> Episode:
