@@ -14,6 +14,7 @@ from pytest_miniwob_agent.core.events import Episode
 from pytest_miniwob_agent.core.protocols import Agent, Model, Page
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import sanitize_lines
+from pytest_miniwob_agent.plugin.items.collection import REFUSED, why_no_problem
 from pytest_miniwob_agent.plugin.items.run import RUN, ItemRun
 from pytest_miniwob_agent.plugin.run.state import STATE, settings_of
 
@@ -29,6 +30,15 @@ def _as_error() -> Iterator[None]:
     except MiniwobError as error:
         message = sanitize_lines(redact(str(error)))
         raise pytest.fail.Exception(message, pytrace=False) from None
+
+
+def _run_of(request: pytest.FixtureRequest) -> ItemRun:
+    """Return the run of the item that asks for a fixture; a test without a case is refused."""
+    run: ItemRun | None = request.node.stash.get(RUN, None)
+    reason = request.node.stash.get(REFUSED, "") if run else why_no_problem(request.node)
+    if run is None or reason:
+        raise pytest.fail.Exception(reason, pytrace=False)
+    return run
 
 
 @pytest.fixture(scope="session")
@@ -59,15 +69,13 @@ def miniwob_browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
 @pytest.fixture
 def miniwob_case(request: pytest.FixtureRequest) -> Case:
     """The item's task, category and seed."""
-    run: ItemRun = request.node.stash[RUN]
-    return run.problem.case
+    return _run_of(request).problem.case
 
 
 @pytest.fixture
 def miniwob_limits(request: pytest.FixtureRequest, miniwob_case: Case) -> Limits:
     """The trials, actions and model calls that the item may have."""
-    run: ItemRun = request.node.stash[RUN]
-    return run.problem.limits
+    return _run_of(request).problem.limits
 
 
 @pytest.fixture
@@ -79,8 +87,7 @@ def miniwob_environment(
     """
     from pytest_miniwob_agent.browser.environment import open_environment
 
-    run: ItemRun = request.node.stash[RUN]
-    return open_environment(miniwob_browser, miniwob_case, run.problem.page)
+    return open_environment(miniwob_browser, miniwob_case, _run_of(request).problem.page)
 
 
 @pytest.fixture
@@ -89,7 +96,7 @@ def miniwob_agent(request: pytest.FixtureRequest, miniwob_case: Case) -> Agent:
 
     Override it for one with arguments.
     """
-    run: ItemRun = request.node.stash[RUN]
+    setup = _run_of(request).problem.setup
     with _as_error():
         return run.problem.setup.make_agent(settings_of(request.config), task=miniwob_case.task)
 
@@ -102,8 +109,7 @@ def miniwob_llm(
 
     The item ends with this fixture: the cassette then holds what the episode and the test asked.
     """
-    run = request.node.stash[RUN]
-    with _as_error(), run.open_model(miniwob_agent, miniwob_limits) as llm:
+    with _as_error(), _run_of(request).open_model(miniwob_agent, miniwob_limits) as llm:
         yield llm
 
 
@@ -121,5 +127,5 @@ def miniwob_episode(
     If the browser is lost, the episode begins again in a new one, once, and the calls that were
     recorded until then are replayed.
     """
-    run: ItemRun = request.node.stash[RUN]
-    return run.play(miniwob_agent, miniwob_llm, miniwob_environment, miniwob_limits)
+    __tracebackhide__ = True
+    return _run_of(request).play(miniwob_agent, miniwob_llm, miniwob_environment, miniwob_limits)

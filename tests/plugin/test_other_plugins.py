@@ -4,9 +4,10 @@ What is not installed for development has a stand-in, which does the same at the
 """
 
 import json
+import re
 
 import pytest
-from projects import FAKE_PAGE, solve_menu
+from projects import FAKE_PAGE, INNER_RUNS, solve_menu
 
 USED = ("capture", "logging", "debugging", "skipping", "terminal")
 """Plugins of pytest whose options or state we use."""
@@ -47,3 +48,89 @@ def test_a_run_ends_in_order_without_a_plugin_of_pytest(project, chat_server, na
     found = run("new", *more)
     assert found == ["drifted", "drifted", "error", "error", "solved", "unsolved"]
     assert (project.path / "report/index.html").exists()
+
+
+BACKENDS = """
+import pytest
+{fixture}
+
+@pytest.mark.anyio
+@pytest.mark.miniwob("click-menu-2", seeds=[1])
+async def test_twice(miniwob_episode):
+    assert miniwob_episode.solved
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("anyio_backend", ["asyncio"], indirect=True)
+@pytest.mark.miniwob("click-menu-2", seeds=[1])
+async def test_once(miniwob_episode):
+    assert miniwob_episode.solved
+
+@pytest.mark.miniwob("click-menu-2", seeds=[1, 2])
+def test_solved(miniwob_episode):
+    assert miniwob_episode.solved
+"""
+
+OWN = """
+@pytest.fixture(params=["trio", "asyncio"])
+def anyio_backend(request):
+    return request.param
+"""
+
+
+@pytest.mark.parametrize("fixture", ["", OWN], ids=["default", "own"])
+def test_only_a_test_that_anyio_runs_with_two_backends_is_refused(record, monkeypatch, fixture):
+    monkeypatch.setenv("PYTEST_ADDOPTS", INNER_RUNS.replace("-pno:anyio", ""))
+    record.path.joinpath("test_x.py").write_text(BACKENDS.format(fixture=fixture))
+    result = record.runpytest("test_x.py", "--miniwob-results=results.jsonl")
+    result.assert_outcomes(passed=3, errors=2)
+    [advice] = set(re.findall(r"choose one of its param.*", result.stdout.str()))
+    assert "@pytest.mark.parametrize('anyio_backend', ['" in advice
+
+
+LATE = """
+import unittest
+import pytest
+
+pytestmark = pytest.mark.miniwob("click-menu-2", seeds=[1])
+
+def test_asks_later(request):
+    request.getfixturevalue("miniwob_episode")
+
+@pytest.mark.usefixtures("miniwob_episode")
+class TestCase(unittest.TestCase):
+    def test_method(self):
+        pass
+
+@pytest.fixture
+def page(request):
+    return request.getfixturevalue("miniwob_environment")
+
+def test_by_a_fixture(page):
+    pass
+
+@pytest.mark.usefixtures("miniwob_case")
+def test_has_a_case(request):
+    assert request.getfixturevalue("miniwob_episode").solved
+
+def test_needs_none():
+    pass
+"""
+
+
+def test_a_test_without_a_case_that_asks_for_a_fixture_is_told_what_it_lacks(record):
+    for path in record.path.glob("test_*.py"):
+        path.unlink()
+    record.path.joinpath("test_late.py").write_text(LATE)
+    record.path.joinpath("test_plain.py").write_text(
+        "def test_unmarked(request): request.getfixturevalue('miniwob_llm')"
+    )
+    record.path.joinpath("text.txt").write_text(">>> getfixture('miniwob_agent')\n")
+    result = record.runpytest("test_late.py", "test_plain.py", "text.txt", "--doctest-glob=*.txt")
+    result.assert_outcomes(passed=2, failed=3, errors=2)
+    output = result.stdout.str()
+    assert "StashKey" not in output
+    lacking = "has a miniwob marker but no miniwob fixture: give it the parameter miniwob_episode"
+    for name in ("test_asks_later", "TestCase::test_method", "test_by_a_fixture"):
+        assert f"{name} {lacking}" in output
+    for name in ("test_unmarked", "text.txt"):
+        assert f"{name} asks for a miniwob fixture but selects no tasks: mark it" in output

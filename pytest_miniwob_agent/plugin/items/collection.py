@@ -34,6 +34,10 @@ KNOWN = (*BY_MARKER, "problems", "reward", "agents", "models")
 """The arguments of the marker, besides its selectors."""
 
 
+REFUSED = pytest.StashKey[str]()
+"""Key in the stash of an item that is an error, of the reason."""
+
+
 class Problem(NamedTuple):
     """The parameter of an item: its case, its limits, the page of its task, agent and model."""
 
@@ -46,7 +50,23 @@ class Problem(NamedTuple):
 def problem_of(item: Any) -> Problem | None:
     """Return the problem of a pytest item, None if the item is not one of this plugin."""
     callspec = getattr(item, "callspec", None)
-    return callspec.params.get("miniwob_case") if callspec else None
+    found = callspec.params.get("miniwob_case") if callspec else None
+    return found if isinstance(found, Problem) else None
+
+
+def why_no_problem(item: pytest.Item) -> str:
+    """Return why an item that has a miniwob marker, or asks for a fixture of ours, has no case."""
+    if item.get_closest_marker("miniwob") is None:
+        return (
+            f"{item.nodeid} asks for a miniwob fixture but selects no tasks: mark it, for instance "
+            '@pytest.mark.miniwob("n-screen-n-step")'
+        )
+    return (
+        f"{item.nodeid} has a miniwob marker but no miniwob fixture: give it the parameter "
+        "miniwob_episode (a method of a unittest.TestCase can't have one), or mark it with "
+        '@pytest.mark.usefixtures("miniwob_case") where something else asks for the episode, such '
+        "as request.getfixturevalue or a step of pytest-bdd"
+    )
 
 
 def cases_of(items: Iterable[pytest.Item]) -> set[Case]:
@@ -57,22 +77,28 @@ def cases_of(items: Iterable[pytest.Item]) -> set[Case]:
 def check_marked(items: Iterable[pytest.Item], config: pytest.Config) -> None:
     """Check that each marked test was parametrized, and that no two items have the same case.
 
+    Items that a fixture of somebody else makes of one case are refused when they run.
     A marker of a module or class is for those of its tests that ask for a fixture.
     """
-    known: dict[Case, pytest.Item] = {}
+    known: dict[Case, Any] = {}
     settings = config.stash[STATE].settings
     judged = bool(settings.results or settings.baseline)
     for item in items:
         marked = any(marker.name == "miniwob" for marker in item.own_markers)
         problem = problem_of(item)
         if marked and problem is None:
-            raise pytest.UsageError(
-                f"{item.nodeid} has a miniwob marker but no miniwob fixture: give it the parameter "
-                "miniwob_episode (a method of a unittest.TestCase can't have one)"
-            )
+            raise pytest.UsageError(why_no_problem(item))
         if problem is not None:
             other = known.setdefault(problem.case, item)
-            if difference := _difference(item, other, judged=judged):
+            difference, fixture = _difference(item, other, judged=judged)
+            if fixture:
+                other.stash[REFUSED] = item.stash[REFUSED] = (
+                    f"the fixture {fixture} runs the test several times for the same case, which "
+                    "can't be told apart in cassettes and results: choose one of its parameters, "
+                    f"for instance @pytest.mark.parametrize({fixture!r}, "
+                    f"[{other.callspec.params[fixture]!r}], indirect=True)"
+                )
+            elif difference:
                 raise pytest.UsageError(
                     f"{other.nodeid}\nand {item.nodeid}\nare the same case with {difference}, and "
                     "can't be told apart in cassettes and results: name agents and models in the "
@@ -80,21 +106,25 @@ def check_marked(items: Iterable[pytest.Item], config: pytest.Config) -> None:
                 )
 
 
-def _difference(item: Any, other: Any, *, judged: bool) -> str:
-    """Name what differs between two items of a case: parameters or, in results, the agent."""
+def _difference(item: Any, other: Any, *, judged: bool) -> tuple[str, str]:
+    """Name what differs between two items of a case: parameters or, in results, the agent.
+
+    And name a fixture that decides nothing here and has the parameters, such as `anyio_backend`.
+    """
     fixtures, others = (one._fixtureinfo.name2fixturedefs for one in (item, other))
     deciding = [name for name in ("miniwob_agent", "miniwob_llm") if name in fixtures]
     for name in deciding if judged else ():
         if name in others and fixtures[name][-1].func != others[name][-1].func:
-            return f"another fixture {name}"
+            return f"another fixture {name}", ""
     params = item.callspec.params
     if item.originalname != other.originalname or params == other.callspec.params:
-        return ""
+        return "", ""
     # Those of plugins that repeat a test begin with an underscore.
     told_apart = ("miniwob_case", *([] if judged else deciding))
     names = [name for name in params if name not in told_apart and not name.startswith("_")]
     changed = [name for name in names if params[name] != other.callspec.params.get(name)]
-    return f"another {' and '.join(changed)}" if changed else ""
+    by_fixture = [name for name in changed if name not in deciding and fixtures[name][-1].params]
+    return f"another {' and '.join(changed)}" if changed else "", (*by_fixture, "")[0]
 
 
 def parametrize(metafunc: pytest.Metafunc) -> None:
@@ -106,10 +136,7 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
     test = metafunc.definition.nodeid
     markers = list(metafunc.definition.iter_markers("miniwob"))
     if not markers:
-        raise pytest.Collector.CollectError(
-            f"{test} asks for a miniwob fixture but selects no tasks: mark it, for instance "
-            '@pytest.mark.miniwob("n-screen-n-step")'
-        )
+        raise pytest.Collector.CollectError(why_no_problem(metafunc.definition))
     state = metafunc.config.stash[STATE]
     settings = state.settings
     problems = {}
@@ -134,6 +161,7 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
                 problems[of_setup.id] = Problem(of_setup, limits, page, setup)
     except UsageError as error:
         raise pytest.Collector.CollectError(f"{test}: {error}") from None
+    test = id_of_test(metafunc.definition)
     state.selection.offered[test] = [problem.case for problem in problems.values()]
     metafunc.parametrize("miniwob_case", list(problems.values()), ids=list(problems), indirect=True)
 
@@ -161,7 +189,6 @@ def selected_cases(
     """Yield the cases of a marker of a test file, of the tasks of a catalogue or of the package.
 
     The marker's arguments override the ini file, options override both.
-    test = id_of_test(metafunc.definition)
 
     Raises:
         UsageError: an argument is not valid.
