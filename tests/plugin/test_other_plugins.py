@@ -134,3 +134,43 @@ def test_a_test_without_a_case_that_asks_for_a_fixture_is_told_what_it_lacks(rec
         assert f"{name} {lacking}" in output
     for name in ("test_unmarked", "text.txt"):
         assert f"{name} asks for a miniwob fixture but selects no tasks: mark it" in output
+
+
+REPEAT = """
+    def pytest_generate_tests(metafunc):
+        metafunc.fixturenames.append("_repeat_step")
+        metafunc.parametrize("_repeat_step", range(2), indirect=True)
+
+    @pytest.fixture
+    def _repeat_step(request):
+        return request.param
+"""
+
+
+def test_an_item_that_a_plugin_repeats_counts_once(record):
+    record.makeconftest(FAKE_PAGE + REPEAT)
+    args = ["-k", "click-menu-2", "--miniwob-results=results.jsonl", "--miniwob-report=report"]
+    result = record.runpytest(*args)
+    result.assert_outcomes(passed=4)
+    result.stdout.fnmatch_lines(["n-screen-n-step * 2/2 *", "model calls: 12 replayed*"])
+    assert len((record.path / "results.jsonl").read_text().splitlines()) == 3
+
+
+def test_of_an_item_that_is_repeated_the_run_that_fails_counts(project):
+    own = """
+    from pytest_miniwob_agent import Completion
+
+    @pytest.fixture
+    def miniwob_llm(_repeat_step):
+        class Model:
+            def complete(self, prompt, purpose):
+                if ">Save<" not in prompt:
+                    return Completion("click id=1")
+                return Completion("click id=2" if _repeat_step == {solved} else "click id=3")
+        return Model()
+    """
+    for solved in (0, 1):
+        project.makeconftest(FAKE_PAGE + REPEAT + own.replace("{solved}", str(solved)))
+        result = project.runpytest("-k", "click-menu-2/1", "--miniwob-trials=1")
+        result.assert_outcomes(passed=1, failed=1)
+        result.stdout.fnmatch_lines(["n-screen-n-step * 0/1 *"])

@@ -114,6 +114,7 @@ class Controller:
         self._report: Report | None = None
         self._last_runs: dict[tuple[str, str], Outcome] = {}
         self._outcomes: list[Outcome] = []
+        self._items: list[Outcome] = []
         self._setup_seconds: dict[str, float] = {}
         self._problems: dict[str, list[str]] = defaultdict(list)
         self._remarks: set[object] = set()
@@ -218,7 +219,10 @@ class Controller:
         A step that fails fails the run; the others still run.
         """
         self._running = False
-        self._outcomes = sorted(self._last_runs.values(), key=lambda outcome: outcome.case.id)
+        by_case = sorted(self._last_runs.values(), key=lambda one: (one.case.id, not one.solved))
+        # Of an item that is run several times, as by pytest-repeat, an unsolved run counts.
+        items = {(one.test, one.case, one.agent, one.model): one for one in by_case}
+        self._outcomes, self._items = by_case, list(items.values())
         nothing_ran = session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED
         # All items went to other shards, which is not a failure.
         empty_shard = nothing_ran and self._state.settings.shard and self._state.selection.wanted
@@ -234,7 +238,7 @@ class Controller:
         if self._report is not None and (self._outcomes or empty_shard):
             with self._step("report"):
                 self._report.write(
-                    self._outcomes,
+                    self._items,
                     judged=self._state.settings.baseline is not None,
                     shard=shard_of(self._config, self._state),
                     verdict=verdict,
@@ -280,7 +284,7 @@ class Controller:
         except Exception:  # noqa: BLE001 - reported by each item that needed the agent
             return
         for folder, agent in agents.items():
-            own = [one for one in self._outcomes if one.case.setup.partition("/")[0] == folder]
+            own = [one for one in self._items if one.case.setup.partition("/")[0] == folder]
             if not own or not isinstance(agent, RunObserver):
                 continue
             try:
@@ -322,15 +326,15 @@ class Controller:
         if self._state.shared is not None:
             with suppress(RecordingStopped):  # the ledger is lost
                 kept = Budget(self._state.shared).recorded()
-        summary.show_drift(terminal, self._outcomes, price_of=price_of, command=command)
-        missing = [outcome for outcome in self._outcomes if outcome.not_recorded]
+        summary.show_drift(terminal, self._items, price_of=price_of, command=command)
+        missing = [outcome for outcome in self._items if outcome.not_recorded]
         if len(missing) > 1:
             cassettes = settings.cassettes
             summary.show_missing(terminal, missing, cassettes=cassettes, command=command)
-        summary.show_errors(terminal, [one for one in self._outcomes if not one.not_recorded])
+        summary.show_errors(terminal, [one for one in self._items if not one.not_recorded])
         if (self._outcomes or (kept and kept.calls)) and terminal.verbosity >= 0:
             terminal.section("MiniWoB++ episodes")
-            summary.show_episodes(terminal, self._outcomes)
+            summary.show_episodes(terminal, self._items)
             summary.show_ledger(
                 terminal,
                 self._outcomes,
