@@ -46,6 +46,7 @@ def run_episode(
     trial, and a remark has its traceback. It is raised where nothing was played, where the model
     failed or a package is missing, and where `raising` asks for it.
     """
+    __tracebackhide__ = True
     trace = Trace(env, observers, limits.trials, any_reward=limits.any_reward)
     page = AgentEnv(env, limits, agent, trace)
     calls = AgentLLM(llm, model, limits, trace)

@@ -98,7 +98,7 @@ def miniwob_agent(request: pytest.FixtureRequest, miniwob_case: Case) -> Agent:
     """
     setup = _run_of(request).problem.setup
     with _as_error():
-        return run.problem.setup.make_agent(settings_of(request.config), task=miniwob_case.task)
+        return setup.make_agent(settings_of(request.config), task=miniwob_case.task)
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.plugin.items import collection
 from pytest_miniwob_agent.plugin.items import report as item_report
+from pytest_miniwob_agent.plugin.items.run import RUN
 from pytest_miniwob_agent.plugin.options import reading
 from pytest_miniwob_agent.plugin.run import controller
 from pytest_miniwob_agent.plugin.run.state import STATE
@@ -70,10 +71,24 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     session.config.stash[STATE].selection.to_run = collection.cases_of(session.items)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup(item: pytest.Item) -> None:
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
     """Begin a run of the item."""
+    __tracebackhide__ = True
     item_report.begin_run(item)
+    try:
+        return (yield)
+    except Exception as error:
+        if not item_report.is_for_call(item, error):
+            raise
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_call(item: pytest.Item) -> None:
+    """Raise the agent's exception, where plugins that retry and annotate look for failures."""
+    __tracebackhide__ = True
+    if (run := item.stash.get(RUN, None)) is not None and run.raised is not None:
+        raise run.raised
 
 
 @pytest.hookimpl(wrapper=True)
@@ -111,7 +126,12 @@ def pytest_report_from_serializable() -> Generator[None, Any, Any]:
 def pytest_report_teststatus(report: Any) -> tuple[str, str, Any] | None:
     """Map outcomes to status letters."""
     outcome: Outcome | None = getattr(report, "miniwob", None)
-    return statuses.letter(report.outcome, outcome) if outcome is not None else None
+    if outcome is None or report.when == "teardown":
+        return None
+    status = statuses.letter(report.outcome, outcome)
+    if status is None and report.failed and getattr(report, "miniwob_inconclusive", False):
+        return "error", "E", ("ERROR", {"red": True})
+    return status
 
 
 @pytest.hookimpl(trylast=True)

@@ -174,3 +174,100 @@ def test_of_an_item_that_is_repeated_the_run_that_fails_counts(project):
         result = project.runpytest("-k", "click-menu-2/1", "--miniwob-trials=1")
         result.assert_outcomes(passed=1, failed=1)
         result.stdout.fnmatch_lines(["n-screen-n-step * 0/1 *"])
+
+
+AGENT = """
+    from pathlib import Path
+
+    from pytest_miniwob_agent import Click
+
+    class Agent:
+        name = "shaky"
+
+        def solve(self, env, llm, note):
+            if {late}:
+                env.reset()
+            runs = Path("runs")
+            runs.write_text(runs.read_text() + "." if runs.exists() else ".")
+            if len(runs.read_text()) <= {failures}:
+                raise RuntimeError("not this time")
+            env.reset()
+            env.step(Click(1))
+            env.step(Click(2))
+"""
+
+RETRY = """
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(item, call):
+        '''Repeat a call that failed, and let its report say how that ended, as pytest-retry.'''
+        report = (yield).get_result()
+        if call.when == "call" and call.excinfo:
+            hook = item.ihook
+            nobody = pytest.Class.from_parent(item.session, name="Nobody")
+            hook.pytest_runtest_teardown(item=item, nextitem=nobody)
+            item._initrequest()
+            pytest.CallInfo.from_call(lambda: hook.pytest_runtest_setup(item=item), when="setup")
+            again = pytest.CallInfo.from_call(
+                lambda: hook.pytest_runtest_call(item=item), when="call"
+            )
+            once_more = pytest.TestReport.from_item_and_call(item, again)
+            report.outcome, report.longrepr = once_more.outcome, once_more.longrepr
+"""
+
+
+@pytest.fixture
+def shaky(project):
+    """Run one item of an agent that raises an exception so many times."""
+
+    def run(failures, *args, late=False, conftest=""):
+        (project.path / "runs").unlink(missing_ok=True)
+        project.makepyfile(mine=AGENT.format(failures=failures, late=late))
+        project.makeconftest(FAKE_PAGE + conftest)
+        result = project.runpytest(
+            "-k", "click-menu-2/1", "-opythonpath=.", "--miniwob-agent=mine:Agent",
+            "--miniwob-record=all", "--miniwob-results=results.jsonl", *args,
+        )  # fmt: skip
+        [file] = project.path.glob("results*.jsonl")
+        result.item = json.loads(file.read_text().splitlines()[1])
+        file.unlink()
+        result.runs = len((project.path / "runs").read_text())
+        return result
+
+    return run
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["at once", "after it has played"])
+@pytest.mark.parametrize("plugin", ["rerunfailures", "stand-in for pytest-retry"])
+def test_plugins_retry_an_exception_of_the_agent(shaky, monkeypatch, plugin, late):
+    retry, options = RETRY, []
+    if plugin == "rerunfailures":
+        retry, options = "", ["--reruns=1"]
+        monkeypatch.setenv("PYTEST_ADDOPTS", INNER_RUNS.replace("-pno:rerunfailures", ""))
+    result = shaky(1, *options, late=late, conftest=retry)
+    assert result.parseoutcomes()["passed"] == 1
+    assert (result.runs, result.item["outcome"]) == (2, "solved")
+    result.stdout.fnmatch_lines(["n-screen-n-step * 1/1 *"])
+    result = shaky(2, *options, late=late, conftest=retry)
+    assert result.runs == 2
+    assert result.parseoutcomes()["failed" if late else "errors"] == 1
+    assert result.item["outcome"] == "unsolved" if late else "error"
+
+
+ANNOTATE = """
+    def pytest_runtest_logreport(report):
+        '''Name the place of a failure, as plugins that annotate commits.'''
+        if report.when == "call" and report.failed:
+            place = report.longrepr.reprtraceback.reprentries[0].reprfileloc
+            print(f"::error file={place.path},line={place.lineno}")
+"""
+
+
+def test_an_exception_of_the_agent_is_a_failed_call_in_its_own_file(shaky):
+    result = shaky(1, conftest=ANNOTATE)
+    result.assert_outcomes(errors=1)  # inconclusive
+    result.stdout.fnmatch_lines(["*::error file=mine.py,line=14", "*RuntimeError: not this time"])
+    assert "hooks.py" not in result.stdout.str()
+
+
+def test_set_up_alone_shows_an_exception_of_the_agent(shaky):
+    shaky(1, "--setup-only").stdout.fnmatch_lines(["*ERROR at setup of *", "*not this time"])

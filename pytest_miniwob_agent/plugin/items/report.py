@@ -34,6 +34,12 @@ def begin_run(item: pytest.Item) -> None:
         ]
 
 
+def is_for_call(item: pytest.Item, error: Exception) -> bool:
+    """True if an error of an item's set-up is an exception of its agent, which its call raises."""
+    run = item.stash.get(RUN, None)
+    return run is not None and run.raised is error and not item.config.getoption("setuponly", False)
+
+
 def remember_end(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
     """Keep how the body of an item's test ended; a check that failed is an end, an error is not."""
     if RUN in item.stash and call.when == "call":
@@ -51,18 +57,23 @@ def _is_failed_check(call: pytest.CallInfo[None]) -> bool:
 def attach_outcome(item: pytest.Item, call: pytest.CallInfo[None], report: Any) -> None:
     """Give the item's outcome to its last report of set-up or call, as `report.miniwob`.
 
+    That of teardown has it where a plugin, as pytest-retry, has repeated the call without a report.
+
     Pytest's own parts of each report of the item, its failure, reason, captured output and log, are
     redacted.
     """
     run = item.stash.get(RUN, None)
     if run is None:
         return
-    if report.when == "call" or (report.when == "setup" and not report.passed):
-        if run.outcome is None and report.failed and call.excinfo:
-            run.fail_without_episode(call.excinfo.value)
-        if run.outcome is not None:
-            report.miniwob = run.outcome
-            _attach(item, call, report, run.outcome)
+    error = call.excinfo.value if call.excinfo else None
+    last = report.when == "call" or (report.when == "setup" and not report.passed)
+    if last and run.outcome is None and report.failed and error is not None:
+        run.fail_without_episode(error)
+    if run.outcome is not None and not run.reported and (last or report.when == "teardown"):
+        run.reported = True
+        report.miniwob = run.outcome
+        report.miniwob_inconclusive = report.failed and error is run.raised
+        _attach(item, call, report, run.outcome)
     known = settings_of(item.config).sent_only_texts
     report.longrepr = redact(report.longrepr, known)
     report.sections = redact(report.sections, known)

@@ -117,13 +117,17 @@ class ItemRun:
     Attributes:
         problem: the item's case, limits and page.
         passed: True if the body of the test passed, False if a check failed, None if it broke off.
+        raised: what `play` raised.
         outcome: the outcome, once the episode is over or the item has failed without one.
+        reported: True once a report of pytest has the outcome.
     """
 
     def __init__(self, item: pytest.Item, problem: Problem) -> None:
         self.problem = problem
         self.passed: bool | None = None
+        self.raised: BaseException | None = None
         self.outcome: Outcome | None = None
+        self.reported = False
         self._item = item
         self._state = item.config.stash[STATE]
         self._settings = self._state.settings
@@ -178,11 +182,11 @@ class ItemRun:
                     key_variable=settings.key_variable,
                     budget=budget,
                     on_unusable=recording.add_unusable,
+                    past_mocks=self._state.past_mocks,
                 )
 
             params = settings.kept_params
             with closing(RecordedModel(recording, model, params, connect, budget)) as llm:
-                    past_mocks=self._state.past_mocks,
                 yield llm
             recording.finish(limits, passed=self.passed)
 
@@ -222,11 +226,13 @@ class ItemRun:
         """
         from pytest_miniwob_agent.episode import run_episode
 
+        __tracebackhide__ = True  # a text of the agent's exception begins in its own file
         name = getattr(llm, "model", type(llm).__name__)
         case, raising = self.problem.case, self._item.config.getoption("usepdb", False)
         self._source = source_of(agent)
 
         def episode_of(llm: Model, *observers: Observer) -> Episode:
+            __tracebackhide__ = True
             with self._state.loops.running(agent):
                 return run_episode(
                     case, agent, page, llm, limits, model=name, observers=observers, raising=raising
@@ -253,10 +259,10 @@ class ItemRun:
             result = {"status": status, "episode": episode}
             return episode
         except MiniwobError as error:
-            result, raised = self._inconclusive(error)
-            raise raised from None
+            result, self.raised = self._inconclusive(error)
+            raise self.raised from None
         except Exception as error:
-            result = _failure(error)
+            result, self.raised = _failure(error), error
             raise
         finally:
             if pictures.wanted(result.get("status")):
@@ -298,7 +304,6 @@ class ItemRun:
                 "unusable": recording.unusable,
                 "left": recording.left,
             }
-        parent, test = item.parent, getattr(item, "originalname", item.name)
         outcome = redact(
             Outcome(
                 case=self.problem.case,
