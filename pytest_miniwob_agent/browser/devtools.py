@@ -55,8 +55,10 @@ class DevTools:
         self._session: str | None = None
         self._window = ""
         self.world: int | None = None
-        """Our own world of the document; None if another one may have come, maybe in another process,
-        where the number is that of another world."""
+        """Our own world of the document; None if another one may have come.
+
+        In another process its number would be that of another world.
+        """
 
     def attach(self, window: str) -> None:
         """Send the commands that follow to the page of a window, by the driver's handle."""
