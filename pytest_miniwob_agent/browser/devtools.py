@@ -48,6 +48,8 @@ class DevTools:
         """Real seconds that the answers to commands may take."""
         self.dragged: dict[str, Any] | None = None
         """What the browser is about to drag, where drags are intercepted."""
+        self.excused: Callable[[], Any] = lambda: False
+        """True while the browser can't answer, as it waits for a program."""
         self._socket = socket
         self._is_gone = is_gone  # True where no answer will come; asked while one is awaited
         self._mutex = threading.Lock()  # a page that is handed over is read in several threads
@@ -118,7 +120,9 @@ class DevTools:
             try:
                 message: dict[str, Any] = json.loads(self._socket.recv())
             except WebSocketTimeoutException:
-                if left <= PATIENCE:
+                if self.excused():
+                    end = time.monotonic() + self.timeout
+                elif left <= PATIENCE:
                     raise
                 if self._is_gone():
                     raise WebDriverException("the browser does not answer") from None

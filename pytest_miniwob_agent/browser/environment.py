@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from selenium import webdriver
 from selenium.common.exceptions import JavascriptException, WebDriverException
+from websocket import WebSocket
 
 from pytest_miniwob_agent.browser.commands import PAGE
 from pytest_miniwob_agent.browser.input import KEY_CODES, Gesture, NativeInput
@@ -196,13 +197,28 @@ class MiniwobEnvironment:
             browser.call("miniwobAgent.watch", log.left)
             target = driver.current_window_handle
         with browser.handed_over():
-            handed = HandedPage(self._witness, log, browser.connect, target, browser.timeout, PAGE)
+            handed = HandedPage(self, log, target, browser.timeout, PAGE)
+            browser.devtools.excused = lambda: handed.held
             try:
                 yield handed
             finally:
                 handed.close()
 
-    def _witness(self, acted: bool) -> tuple[Transition, Mapping[str, Any]] | None:
+    def connect(self) -> WebSocket:
+        """Open a further connection to the browser, for a program."""
+        return self._browser.connect()
+
+    def elapse(self, ms: int, repeated: bool) -> int:
+        """Let time pass for a program that waits; how much has passed (`hand_over.Driven`)."""
+        with self._browser.guard(f"letting time pass on {self._name}"):
+            try:
+                return int(self._browser.call("miniwobAgent.elapse", ms, repeated))
+            except WebDriverException as error:
+                if not LEFT.search(str(error)):
+                    raise
+                return ms
+
+    def witnessed(self, acted: bool) -> tuple[Transition, Mapping[str, Any]] | None:
         """The page after what a program has done, and that; None if it has done nothing."""
         with self._browser.guard(f"reading {self._name}"):
             try:
@@ -325,5 +341,7 @@ class OwnPageEnvironment(MiniwobEnvironment):
                 begun = self._browser.call("miniwobAgent.begun")
                 if begun is not None:
                     return bool(begun)
+            if self._browser.devtools.excused():
+                end = time.monotonic() + self._browser.timeout
             time.sleep(POLL)
         raise BrowserLost(f"the page after {self._name} did not come")

@@ -1,8 +1,9 @@
 """A page that is handed over to a program, which drives it by the browser's own protocol.
 
 The program's commands come in by a WebSocket on loopback, and go to the browser by a connection of
-its own (`program`). In between the page's clock moves on: after input, and while the program waits
-for a promise of the page. What the program does is seen by the page itself (page/witness.js).
+its own (`program`). In between the page's clock moves on by what the program asks: after input,
+while it waits for a promise of the page, where it repeats a question, and by whole seconds where it
+sleeps. What it does is seen by the page itself (page/witness.js).
 """
 
 from __future__ import annotations
@@ -10,16 +11,22 @@ from __future__ import annotations
 import json
 import secrets
 import threading
+import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
+from functools import partial
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any, Protocol
 
 from websocket import WebSocket, WebSocketException
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.server import ServerConnection, serve
 
 from pytest_miniwob_agent.browser.commands import CLOSING, SWALLOWED, Commands, refusal
+from pytest_miniwob_agent.browser.page import SETTLE_MS
 from pytest_miniwob_agent.browser.program import Connection, Message, Names, Promise
 from pytest_miniwob_agent.core.errors import MiniwobError
 from pytest_miniwob_agent.core.observations import Transition
@@ -33,6 +40,12 @@ HISTORY = "Page.navigateToHistoryEntry"
 TOUCHING = ("DOM.", "Input.", "Runtime.")
 """Beginnings of the names of commands that may do something to the page."""
 
+ASKING = (
+    "Accessibility.", "CSS.get", "DOM.", "DOMSnapshot.", "Page.capture", "Runtime.callFunctionOn",
+    "Runtime.evaluate",
+)  # fmt: skip
+"""Beginnings of the names of commands with which a program may look whether something has come."""
+
 STEP = 100
 """Milliseconds of the page's clock that pass at once while a program waits for a promise."""
 
@@ -43,11 +56,45 @@ the page's own scripts: those of a program have a clock of their own, which goes
 POLL = 0.005
 """Real seconds between two looks at a program that waits for a promise and for a model."""
 
-Look = Callable[[bool], tuple[Transition, Mapping[str, Any]] | None]
-"""Lets what a program did take effect, and returns the page after that, and what it did.
+REPEATED, MOST_REPEATED = 1000, 30_000
+"""Milliseconds of the page's clock that pass where a program asks the same a third time: first the
+least, then as much again as has passed so. After the most nothing passes until it acts."""
 
-It gets True if the program has sent input. Without that, and if it did nothing, it returns None.
-"""
+PAUSE = 2
+"""Whole real seconds of silence after which the page goes on: the program sleeps, or waits for an
+event."""
+
+HELD = 0.5
+"""Real seconds after which a request or dialog of the page that the program has not answered stops
+the page: the program does something else first, and the page is read once it has answered."""
+
+EARLY, LATE = 0.25, -0.5
+"""Real seconds by which a silence may be longer than it seems, once it has ended, or shorter, while
+it lasts. The program's own work in this process is no silence."""
+
+
+class Driven(Protocol):
+    """The page in its browser."""
+
+    def witnessed(self, acted: bool) -> tuple[Transition, Mapping[str, Any]] | None:
+        """Let what a program did take effect; the page after that, and what it did.
+
+        `acted` is True if the program has sent input. Without that, and if it did nothing: None.
+        """
+
+    def elapse(self, ms: int, repeated: bool) -> int:
+        """Let so many ms pass on the page's clock, and return how many have.
+
+        With `repeated`, only until something has come that is not to recur.
+        """
+
+    def connect(self) -> WebSocket:
+        """Open a connection to the browser."""
+
+
+def _idle() -> float:
+    """Real seconds that this process did not work, from any moment on."""
+    return time.monotonic() - time.process_time()
 
 
 class HandedPage:
@@ -58,21 +105,21 @@ class HandedPage:
     """
 
     def __init__(
-        self,
-        look: Look,
-        log: ProgramLog,
-        connect: Callable[[], WebSocket],
-        target: str,
-        timeout: float,
-        allowed: Commands,
+        self, page: Driven, log: ProgramLog, target: str, timeout: float, allowed: Commands
     ) -> None:
-        self._look, self._log, self._connect, self._timeout = look, log, connect, timeout
+        self._page, self._log, self._timeout = page, log, timeout
         self._names = Names(target)
         self._allowed = allowed
-        self._mutex = threading.RLock()
+        self._clock = ThreadPoolExecutor(1)  # for what lets time pass on the page
         self._connections: list[Connection] = []
+        self._stopping: set[str] = set()  # what has stopped the page, for `HELD` or longer
         self._calls = 0  # of the model that are under way
         self._acted = self._touched = False  # since the page was read: input, or any script
+        self._asked: Counter[str] = Counter()  # questions since time passed
+        self._repeated = 0  # ms that passed where the program asked the same again
+        # Since the program acted: ms of the page's clock, real seconds of its silences, and the
+        # begin of that which lasts.
+        self._passed, self._silent, self._began = 2 * SETTLE_MS, 0.0, _idle()
         self._done = False
         self._error: MiniwobError | None = None
         self._path = f"/{secrets.token_urlsafe(16)}"
@@ -103,13 +150,14 @@ class HandedPage:
         self._catch_up()
         if self._error is not None:
             raise self._error
-        with self._mutex:
-            self._calls += 1
+        self._silent = self._silence()
+        self._calls += 1
         try:
             yield
         finally:
-            with self._mutex:
-                self._calls -= 1
+            self._calls -= 1
+            self._began = _idle()
+            self._forget_questions()
 
     def close(self) -> None:
         """Take the page back from the program, whatever that does; raise the error of the page."""
@@ -117,26 +165,94 @@ class HandedPage:
         for connection in self._connections:
             connection.close()
         self._server.shutdown()
+        self._clock.submit(int).result()  # after what is under way
         if self._error is not None:
             raise self._error
 
     def _refusal(self) -> str | None:
         return str(self._error) if self._error else self._log.refusal()
 
-    def _catch_up(self) -> None:
-        """Let what the program has done take effect, and write it down."""
-        with self._mutex:
-            if self._refusal() or not self._touched:
+    def _catch_up(self, more: float = EARLY) -> None:
+        """Let what the program has done take effect, and time pass as long as it has slept."""
+        ms = 1000 * int(self._silence() + more)
+
+        def keep_up() -> None:
+            self._read_page()
+            if ms > self._passed:
+                self._elapse(ms - self._passed)
+                self._read_page()
+
+        self._run(keep_up)
+
+    def _run(self, work: Callable[[], None]) -> None:
+        """Do what lets time pass on the page, but don't wait where that waits for the program."""
+        running = self._clock.submit(work)
+        before = self._stopping
+        while not wait([running], POLL if self._stopping & self.held else HELD).done:
+            held = self.held
+            if before & held:
+                self._stopping = held
                 return
-            for connection in self._connections:
-                connection.await_answers()
-            acted, self._acted, self._touched = self._acted, False, False
-            try:
-                if found := self._look(acted):
-                    self._done = found[0].done
-                    self._log.acted(*found)
-            except MiniwobError as error:
-                self._error = error
+            before = held
+        self._stopping = set()
+        running.result()
+
+    @property
+    def held(self) -> set[str]:
+        """What the program has not answered: ids of the page's requests, and of its dialog."""
+        return {one for connection in self._connections for one in connection.held}
+
+    def _read_page(self) -> None:
+        """Have the page read after what the program has done."""
+        if self._refusal() or not self._touched:
+            return
+        for connection in self._connections:
+            connection.await_answers()
+        acted, self._acted, self._touched = self._acted, False, False
+        try:
+            if found := self._page.witnessed(acted):
+                self._done = found[0].done
+                self._passed += found[1]["passed"]
+                self._log.acted(*found)
+        except MiniwobError as error:
+            self._error = error
+
+    def _elapse(self, ms: int, *, repeated: bool = False) -> None:
+        if self._refusal():
+            return
+        self._touched = True
+        try:
+            self._passed += self._page.elapse(ms, repeated)
+        except MiniwobError as error:
+            self._error = error
+
+    def _silence(self) -> float:
+        """Real seconds since the program acted in which it waited for nothing."""
+        waits = self._calls or any(one.waits for one in self._connections)
+        return self._silent + (0 if waits or not self._connections else _idle() - self._began)
+
+    def _answered(self) -> None:
+        """Begin another silence: the program has an answer."""
+        self._began = _idle()
+
+    def _forget_questions(self) -> None:
+        self._asked.clear()
+        self._repeated = 0
+
+    def _take_question(self, command: Message) -> None:
+        """Let time pass before the third of the same questions: the program waits for something."""
+        question = json.dumps({**command, "id": None}, sort_keys=True)
+        self._asked[question] += 1
+        if self._asked[question] > 2:
+            self._asked = Counter({question: 2})
+            self._run(self._pass_for_question)
+
+    def _pass_for_question(self) -> None:
+        before = self._passed
+        if ms := min(max(REPEATED, self._repeated), MOST_REPEATED - self._repeated):
+            self._elapse(ms, repeated=True)
+            self._repeated += self._passed - before
+            self._read_page()
 
     def _check_path(self, client: ServerConnection, request: Request) -> Response | None:
         if secrets.compare_digest(request.path, self._path):
@@ -144,61 +260,95 @@ class HandedPage:
         return client.respond(HTTPStatus.NOT_FOUND, "No page is handed over at this address.\n")
 
     def _serve(self, client: ServerConnection) -> None:
-        """Carry out a program's commands until it leaves."""
+        """Take a program's commands until it leaves.
+
+        What the page itself may wait for goes to the browser at once, everything else in turn.
+        """
         try:
-            connection = Connection(client, self._connect(), self._names, self._timeout)
+            connection = Connection(
+                client, self._page.connect(), self._names, self._timeout, self._answered
+            )
         except MiniwobError as error:
             self._error = error
             return
-        with self._mutex:
-            self._connections.append(connection)
+        inbox: SimpleQueue[Message | None] = SimpleQueue()
+        self._connections.append(connection)
+        self._answered()
+        threading.Thread(target=self._work, args=(connection, inbox), daemon=True).start()
+        with suppress(ConnectionClosed, WebSocketException, OSError):
+            for text in client:
+                if command := self._parsed(connection, text):
+                    if connection.is_urgent(command) and not self._refused(command):
+                        connection.send(command)
+                    else:
+                        inbox.put(command)
+        connection.close()
+        inbox.put(None)
+
+    def _work(self, connection: Connection, inbox: SimpleQueue[Message | None]) -> None:
+        """Carry out the commands of a connection one after the other, and let time pass."""
         with suppress(ConnectionClosed, WebSocketException, OSError):
             while True:
                 promise = connection.promise
-                wait = POLL if self._calls else 0
+                pause = POLL if self._calls else 0
                 try:
-                    text = client.recv(timeout=wait if promise else None)
-                except TimeoutError:
+                    command = inbox.get(timeout=pause if promise else -LATE)
+                except Empty:
                     if promise:
-                        self._pass_time(connection, promise)
+                        self._run(partial(self._pass_time, connection, promise))
+                    elif int(self._silence() + LATE) >= PAUSE:
+                        self._catch_up(LATE)
                     continue
-                self._carry_out(connection, text)
-        connection.close()
+                if command is None:
+                    return
+                self._carry_out(connection, command)
 
-    def _carry_out(self, connection: Connection, text: str | bytes) -> None:
+    def _parsed(self, connection: Connection, text: str | bytes) -> Message | None:
+        """Return a command; answer what is none."""
         known: Message = {}
         try:
             command = json.loads(text)
             json.dumps(command, allow_nan=False)
             known = command if isinstance(command, dict) else {}
             method, params = known["method"], known.setdefault("params", {})
-            if not (
-                type(known["id"]) is int and isinstance(method, str) and isinstance(params, dict)
-            ):
-                raise TypeError
+            if type(known["id"]) is int and isinstance(method, str) and isinstance(params, dict):
+                return known
         except (ValueError, LookupError, TypeError, RecursionError):
-            connection.reply(known, "a command is a JSON object with an id and a method")
-            return
+            pass
+        connection.reply(known, "a command is a JSON object with an id and a method")
+        return None
+
+    def _refused(self, command: Message) -> str | None:
+        allowed = refusal(command["method"], command["params"], self._allowed)
+        return self._refusal() or allowed
+
+    def _carry_out(self, connection: Connection, command: Message) -> None:
+        method = command["method"]
         is_input = method.startswith("Input.")
-        with self._mutex:
-            if not is_input:
-                self._catch_up()
-            error = self._refusal() or refusal(method, params, self._allowed)
-            if method == HISTORY and not self._refusal() and self._traverse(connection, known):
-                self._acted = self._touched = True
-                connection.reply(known)
-            elif error:
-                connection.reply(known, error)
-            elif method in SWALLOWED or (is_input and self._done):
-                connection.reply(known)
-            elif method in CLOSING:
-                self._log.remark("the program has closed the page, and can do nothing more on it")
-                connection.detach()
-                connection.reply(known, success=True)
-            else:
-                self._acted |= is_input
-                self._touched |= method.startswith(TOUCHING)
-                connection.send(known)
+        if not is_input or int(self._silence() + EARLY) >= PAUSE:
+            self._catch_up()
+        self._silent, self._began = self._silence(), _idle()
+        if is_input:
+            self._passed, self._silent = 0, 0.0
+            self._forget_questions()
+        elif method.startswith(ASKING) and not self._calls:
+            self._take_question(command)
+        error = self._refused(command)
+        if method == HISTORY and not self._refusal() and self._traverse(connection, command):
+            self._acted = self._touched = True
+            connection.reply(command)
+        elif error:
+            connection.reply(command, error)
+        elif method in SWALLOWED or (is_input and self._done):
+            connection.reply(command)
+        elif method in CLOSING:
+            self._log.remark("the program has closed the page, and can do nothing more on it")
+            connection.detach()
+            connection.reply(command, success=True)
+        else:
+            connection.send(command)  # before the page may be read, in another thread
+            self._acted |= is_input
+            self._touched |= method.startswith(TOUCHING)
 
     def _traverse(self, connection: Connection, command: Message) -> bool:
         """Go to an entry of the page's own history; False where that is another page's."""
@@ -218,15 +368,17 @@ class HandedPage:
         """Let the page's clock move on for a promise, once what led to it has run."""
         step = STEP if promise.begun else 0
         frames = FRAMES if promise.own_world and not promise.begun else 0
-        with self._mutex:
-            if self._calls:
-                return
-            found = (
-                {}
-                if self._refusal()
-                else connection.evaluate(promise, f"miniwobAgent.linger({step}, {frames})")
-            )
-            self._touched = True
+        if self._calls:
+            return
+        found = (
+            {}
+            if self._refusal()
+            else connection.evaluate(promise, f"miniwobAgent.linger({step}, {frames})")
+        )
+        self._touched = True
+        if step:
+            self._passed += step
+            self._asked.clear()
         promise.begun = not (promise.begun and promise.own_world)
         promise.left -= step
         if self._refusal() or "exceptionDetails" in found.get("result", {}):

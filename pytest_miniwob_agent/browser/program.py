@@ -23,6 +23,15 @@ PAGE_ID = f"{1:032X}"
 LONGEST = 60_000
 """Milliseconds of the page's clock that pass for one promise."""
 
+ANSWERS = (
+    "Fetch.continueRequest", "Fetch.continueResponse", "Fetch.continueWithAuth",
+    "Fetch.failRequest", "Fetch.fulfillRequest", "Page.handleJavaScriptDialog",
+)  # fmt: skip
+"""Commands that the page itself may wait for: a request or a dialog has stopped it."""
+
+DIALOG = "dialog"
+"""Stands for the page's dialog among the ids of what it waits for."""
+
 CLOSING = 5.0
 """Real seconds to wait until the browser has closed a connection."""
 
@@ -86,22 +95,43 @@ class Connection:
     """A connection of a program (`client`), with one to the browser that is its own."""
 
     def __init__(
-        self, client: ServerConnection, browser: WebSocket, names: Names, timeout: float
+        self,
+        client: ServerConnection,
+        browser: WebSocket,
+        names: Names,
+        timeout: float,
+        answered: Callable[[], None],
     ) -> None:
         self._client, self._browser, self._names = client, browser, names
-        self._timeout = timeout
+        self._timeout, self._answered = timeout, answered
         self._changed = threading.Condition()
         self._count = 0  # of commands to the browser; programs may use any ids
         self._waiting: dict[int, Sent] = {}
         self._worlds: set[tuple[str, str]] = set()  # sessions, and ids of a program's contexts
         self._sessions: set[str] = set()  # with the page itself
+        self._workers: set[str] = set()  # sessions with workers of the page
+        self.held: set[str] = set()
+        """What the page waits for, and the program has not answered: requests, and a dialog."""
         self._closed = False
         browser.settimeout(None)  # a program may be silent for long
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
+    def is_urgent(self, command: Message) -> bool:
+        """True if the page may wait for a command, while it is awaited before another is sent."""
+        return command["method"] in ANSWERS or command.get("sessionId") in self._workers
+
+    @property
+    def waits(self) -> bool:
+        """True while the program waits for an answer."""
+        return any(one.id is not None for one in list(self._waiting.values()))
+
     def send(self, command: Message) -> None:
         """Pass a command on to the browser."""
+        if command["method"] in ANSWERS:
+            self.held.discard(str(command["params"].get("requestId", DIALOG)))
+        elif command["method"] == "Fetch.disable":
+            self.held &= {DIALOG}
         self._send(command, Sent(command["id"], self._promise_of(command)))
 
     def _send(self, command: Message, sent: Sent) -> None:
@@ -115,6 +145,7 @@ class Connection:
         """Answer a command of the program, with an error as the browser has them, or a result."""
         answer: Message = {key: command[key] for key in ("id", "sessionId") if key in command}
         answer |= {"error": {"code": -32000, "message": error}} if error else {"result": result}
+        self._answered()
         with suppress(ConnectionClosed):
             self._client.send(json.dumps(answer))
 
@@ -145,10 +176,13 @@ class Connection:
     def await_answers(self) -> None:
         """Wait until the browser has answered all the program's commands but promises."""
         with self._changed:
-            self._wait(lambda: all(one.promise for one in self._waiting.values()))
+            self._wait(lambda: all(one.promise or one.id is None for one in self._waiting.values()))
 
     def _wait(self, over: Callable[[], Any]) -> None:
-        self._changed.wait_for(lambda: over() or self._closed, self._timeout)
+        while (
+            not self._changed.wait_for(lambda: over() or self._closed, self._timeout) and self.held
+        ):
+            pass  # the browser waits for the program
 
     @property
     def promise(self) -> Promise | None:
@@ -182,6 +216,7 @@ class Connection:
                     self._take_answer(number, message, text)
         with self._changed:
             self._closed = True
+            self.held.clear()
             self._changed.notify_all()
         self._client.close()
 
@@ -191,6 +226,7 @@ class Connection:
             sent.answer = message
             self._changed.notify_all()
         if sent.id is not None:
+            self._answered()
             self._client.send(text.replace(f'"id":{number}', f'"id":{sent.id}', 1))
 
     def _take_notice(self, message: Message) -> None:
@@ -204,6 +240,14 @@ class Connection:
                         self._worlds |= {(session, str(context[k])) for k in ("id", "uniqueId")}
                 case "Target.attachedToTarget" if params["targetInfo"]["targetId"] == PAGE_ID:
                     self._sessions.add(params["sessionId"])
+                case "Target.attachedToTarget" if "worker" in params["targetInfo"]["type"]:
+                    self._workers.add(params["sessionId"])
+                case "Fetch.requestPaused" | "Fetch.authRequired":
+                    self.held.add(params["requestId"])
+                case "Page.javascriptDialogOpening":
+                    self.held.add(DIALOG)
+                case "Page.javascriptDialogClosed":
+                    self.held.discard(DIALOG)
                 case "Target.detachedFromTarget":
                     self._sessions.discard(params["sessionId"])
             self._changed.notify_all()

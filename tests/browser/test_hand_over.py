@@ -13,6 +13,7 @@ from pytest_miniwob_agent import (
     Called,
     Case,
     Ending,
+    HoverAt,
     Limits,
     Observer,
     ProgramError,
@@ -298,6 +299,51 @@ def test_the_first_verdict_counts_and_later_input_does_nothing(drive):
     episode = drive(work)
     assert actions(episode) == ['click <button> "TWO"']
     assert episode.rewards == (-1,)
+
+
+@pytest.mark.parametrize("blocks", [2, 3])
+def test_an_honest_program_may_get_the_page_several_times(blocks, browser, drive):
+    class Agent:
+        name = "again"
+
+        def solve(self, env, llm, note):
+            for _ in range(2):
+                seen = env.reset()
+                one, two = (find(seen, text) for text in ("ONE", "TWO"))
+                wrong = two if seen.goal == "Click button ONE." else one
+                env.step(HoverAt((5, 5)))
+                for number in range(blocks):
+                    with env.hand_over() as page, Program(page.cdp_url) as program:
+                        program.click("#query" if number < blocks - 1 else wrong)
+                        assert page.done == (number == blocks - 1)
+
+    def find(seen, text):
+        place = [one.text for one in seen.elements if one.tag == "button"].index(text)
+        return f"button:nth-of-type({place + 1})"
+
+    episode = drive(Agent(), trials=2)
+    assert episode.endings == (Ending.FAILED, Ending.FAILED)
+    assert actions(episode).count('click <div> "Click button ONE."') == 2 * (blocks - 1)
+
+
+def test_a_page_that_another_has_led_to_may_be_handed_over_again(drive, own_page):
+    page = own_page(
+        page="""<a href="second">Go on</a><script>
+            const task = { goal: "Go on, then confirm.", reward: () => 0 };</script>""",
+        second="""<button onclick="yes++">Yes</button><script>
+            let yes = 0; const task = { reward: () => yes > 1 ? 1 : 0 };</script>""",
+    )
+
+    class Agent:
+        name = "again"
+
+        def solve(self, env, llm, note):
+            env.reset()
+            for what in ("a", "button", "button"):
+                with env.hand_over() as page, Program(page.cdp_url) as program:
+                    program.click(what)
+
+    assert drive(Agent(), page=page).solved
 
 
 @pytest.mark.parametrize(

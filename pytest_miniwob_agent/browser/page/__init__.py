@@ -33,7 +33,7 @@ from functools import cache
 from pathlib import Path
 
 from pytest_miniwob_agent.browser.fonts import CJK, FAMILIES, FONTS, folder_of, sent_font
-from pytest_miniwob_agent.browser.pages import ECHO, OWN_HOST
+from pytest_miniwob_agent.browser.pages import ANSWERED, ECHO, OWN_HOST
 
 SETTLE_MS = 2000
 """Milliseconds of the page's clock in which the consequences of an action come to rest. The slowest
@@ -75,7 +75,7 @@ def page_scripts(*, with_fonts: bool = True) -> tuple[str, str]:
     """
     constants = {
         "EPOCH": EPOCH_MS, "SETTLE": SETTLE_MS, "FINE_FRAME": FINE_FRAME_MS,
-        "OWN_HOST": OWN_HOST, "ECHO": ECHO,
+        "OWN_HOST": OWN_HOST, "ECHO": ECHO, "ANSWERED": ANSWERED,
         "CALL": secrets.token_hex(), "ANSWER": secrets.token_hex(),
     }  # fmt: skip
     families = ", ".join(f'"{family}"' for family in FAMILIES)

@@ -2,6 +2,7 @@
 
 (() => {
   const { SETTLE, FINE_FRAME, BOXED } = Constants;
+  const SECOND = 1000; // ms
   const { own, outer } = Visit;
   const { agents, survey } = Frames;
   const { begin, isOver, pass, queued, restless, settingUp } = Main;
@@ -154,9 +155,23 @@
     witnessed: visited(async (acted) => {
       if (Visit.seed === null) return null; // another page, which the program has opened
       if (!acted && !Main.stirred()) return { still: true };
+      const before = Main.time();
       await settled();
-      return Visit.leaving ? null : read();
+      return Visit.leaving ? null : { ...read(), passed: Main.time() - before };
     }),
+    // Let time pass for a program that sleeps, or asks the same again: then no longer than until a
+    // timer has run that does not recur.
+    elapse: async (ms, repeated) => {
+      const [began, fired] = [Main.time(), Main.fired()];
+      for (let now = began; now < began + ms && !Visit.leaving; now = Main.time()) {
+        const before = Main.requested();
+        await pass(Math.min(SECOND, began + ms - now));
+        await queued();
+        if (Main.requested() !== before) await loaded();
+        if (repeated && Main.fired() !== fired) break;
+      }
+      return Main.time() - began;
+    },
     // True if the trial has begun, false if not; null where another page is about to come.
     begun: () => Visit.leaving ? null : Visit.seed !== null,
     // Hand nothing over to the next page.

@@ -8,8 +8,9 @@ const Clock = (() => {
   const RealDate = Date;
   const realFrame = window.requestAnimationFrame.bind(window);
   const began = outer?.Clock.began ?? handed?.now ?? EPOCH;
-  // Of this document and those in its frames; timers: id -> { at, id, run, every }
-  const common = outer?.Clock.common ?? { now: began, nextTimer: 1, timers: new Map(), frame: 100 };
+  // Of this document and those in its frames; timers: id -> { at, id, run, every };
+  // `fired` counts those that do not recur.
+  const common = outer?.Clock.common ?? { now: began, nextTimer: 1, timers: new Map(), frame: 100, fired: 0 };
   const { timers } = common;
 
   const add = (callback, delay, every, args) => {
@@ -47,7 +48,7 @@ const Clock = (() => {
       if (!next) break;
       common.now = Math.max(common.now, next.at);
       if (next.every) next.at = common.now + next.every;
-      else timers.delete(next.id);
+      else if (timers.delete(next.id)) common.fired++;
       try {
         next.run();
       } catch (error) {

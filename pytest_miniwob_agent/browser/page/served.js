@@ -19,6 +19,7 @@
     remark,
     takeRemarks: () => remarks.splice(0),
     time: () => Clock.now,
+    fired: () => Clock.common.fired,
     frame: () => Clock.frame,
     setFrame: (ms) => { Clock.frame = ms; },
     requested: () => Requests.line.count,

@@ -141,9 +141,11 @@ const Witness = (() => {
 
   // From here on the rewards count that the page gives, and the first of them.
   let reward = null;
+  let latched = false; // a page may be handed over again
   const latch = () => {
     reward = declared()?.reward;
-    if (!inCore()) return;
+    if (latched || !inCore()) return;
+    latched = true;
     const { endEpisode } = core;
     core.endEpisode = (raw, ...values) => {
       if (!Visit.witness) return endEpisode(raw, ...values);
