@@ -43,7 +43,7 @@ from replay import Page, Watch
 from selenium.common.exceptions import WebDriverException
 
 import pytest_miniwob_agent.gymnasium  # noqa: F401 - registers the environments
-from pytest_miniwob_agent.browser.input import KEY_CODES
+from pytest_miniwob_agent.browser.input import NAMED
 from pytest_miniwob_agent.browser.local import find_browser
 from pytest_miniwob_agent.browser.process import VIEWPORT
 from pytest_miniwob_agent.core.actions import Click, Enter, Hold, Press, Release
@@ -54,7 +54,7 @@ NOWHERE = (80, 105)
 
 KEYS = {
     name: name.replace("ARROW", "Arrow_").replace("PAGE", "Page_").title().replace("_", "")
-    for name in KEY_CODES
+    for name in NAMED
 }
 """Our names of keys to those that browsers give them."""
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
+import re
 import statistics
 import sys
 import time
@@ -32,18 +33,21 @@ from selenium.webdriver import ActionChains, Keys
 
 from pytest_miniwob_agent import episode
 from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
-from pytest_miniwob_agent.browser.input import KEY_CODES
 from pytest_miniwob_agent.browser.local import find_browser, find_driver
 from pytest_miniwob_agent.browser.pages import page_url
 from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.browser.watchdog import Watchdog
 from pytest_miniwob_agent.cassettes.tape.model import RecordedModel
 from pytest_miniwob_agent.cassettes.tape.recording import Recording
-from pytest_miniwob_agent.core.actions import Action, Click, Enter, Hold, Press, Release
+from pytest_miniwob_agent.core.actions import KEYS, Action, Click, Enter, Hold, Press, Release
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.tasks.catalogue import page_path
 
 ROOT = Path(__file__).parent.parent
+
+KEY_CODES = {name: getattr(Keys, re.sub("^(PAGE|ARROW)", r"\1_", name)) for name in KEYS}
+KEY_CODES |= {"CTRL": Keys.CONTROL, "SHIFT": Keys.SHIFT, "ALT": Keys.ALT}
+"""WebDriver's characters for keys, by their names."""
 
 
 @dataclass

@@ -19,7 +19,7 @@ from selenium.common.exceptions import JavascriptException, WebDriverException
 from websocket import WebSocket
 
 from pytest_miniwob_agent.browser.commands import PAGE
-from pytest_miniwob_agent.browser.input import KEY_CODES, Gesture, NativeInput
+from pytest_miniwob_agent.browser.input import Gesture, NativeInput
 from pytest_miniwob_agent.browser.pages import own_page_url, page_url
 from pytest_miniwob_agent.browser.process import VIEWPORT, Browser
 from pytest_miniwob_agent.core.actions import Action, Drag, DragFrom, Follow, Scroll, Wait
@@ -83,9 +83,9 @@ class MiniwobEnvironment:
             self._next = None
             self._full = full
             if self._browser.held:
-                release = Gesture(driver)
+                release = Gesture(self._browser.held)
                 for key in sorted(self._browser.held):
-                    release.keys.key_up(KEY_CODES[key])
+                    release.let_go(key)
                 self._browser.perform(release.steps)
                 self._browser.held.clear()
             self._browser.forget_pages()
@@ -102,7 +102,7 @@ class MiniwobEnvironment:
 
     def step(self, action: Action) -> Transition:
         """Carry out an action with native input, let the page settle, and read it."""
-        with self._browser.guard(f"doing {action}") as driver:
+        with self._browser.guard(f"doing {action}"):
             planned, self._next = self._aim(action), None
             if planned.error is None:
                 self._browser.show_pointer(planned.pointed[:1], linger=True)
@@ -111,7 +111,7 @@ class MiniwobEnvironment:
                         self._browser.call("miniwobAgent.ask", "frame")
                     self._browser.perform(part.steps)
             if isinstance(action, Wait | Follow):
-                wait = None if planned.error else self._time_left(action, driver)
+                wait = None if planned.error else self._time_left(action)
                 read = self._read("readAfter", wait, self._full)
             else:
                 read = self._read("read", isinstance(action, Scroll))
@@ -235,7 +235,7 @@ class MiniwobEnvironment:
             raise ProgramError(f"the program has cheated on {self._name}: {read['foul']}")
         return self._transition(read), read
 
-    def _time_left(self, action: Wait | Follow, driver: webdriver.Remote) -> int:
+    def _time_left(self, action: Wait | Follow) -> int:
         """Let time pass while the pointer follows an element; the ms that are still to pass."""
         left = round(action.seconds * 1000)
         while isinstance(action, Follow) and left:
@@ -243,7 +243,7 @@ class MiniwobEnvironment:
             left, point = self._browser.call("miniwobAgent.ask", *ask)
             if point is None:
                 break
-            mouse = Gesture(driver, self._browser.held)
+            mouse = Gesture(self._browser.held)
             mouse.move(point)
             self._browser.perform(mouse.steps)
         return left

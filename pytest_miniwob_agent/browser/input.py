@@ -8,9 +8,6 @@ from copy import copy
 from itertools import pairwise
 from typing import Any
 
-from selenium import webdriver
-from selenium.webdriver import ActionChains, Keys
-
 from pytest_miniwob_agent.browser.process import VIEWPORT, Browser, Step
 from pytest_miniwob_agent.core import actions
 from pytest_miniwob_agent.core.text import sanitize_line
@@ -19,14 +16,47 @@ DRAG_MOVES = 10
 """Moves of the mouse from the start of a drag to its end. Pages recognise a drag by the first, and
 sort dragged elements by the others."""
 
-KEY_CODES: dict[str, str] = {
-    name: getattr(Keys, re.sub("^(PAGE|ARROW)", r"\1_", name)) for name in actions.KEYS
-}
-KEY_CODES |= {"CTRL": Keys.CONTROL, "SHIFT": Keys.SHIFT, "ALT": Keys.ALT}
-"""WebDriver's characters for the keys of `Press`, `Hold` and `Release`, by their names."""
-
 MODIFIERS = {"ALT": 1, "CTRL": 2, "SHIFT": 8}
-"""The bits of keys that are held in events of the mouse (`Input.dispatchMouseEvent`)."""
+"""The bits of keys that are held in events of the mouse and of other keys."""
+
+NAMED = {
+    "ENTER": ("Enter", "NumpadEnter", 13, "\r"),
+    "TAB": ("Tab", "Tab", 9, "\t"),
+    "SPACE": (" ", "Space", 32, " "),
+    "ESCAPE": ("Escape", "Escape", 27, ""),
+    "BACKSPACE": ("Backspace", "Backspace", 8, ""),
+    "DELETE": ("Delete", "Delete", 46, ""),
+    "HOME": ("Home", "Home", 36, ""),
+    "END": ("End", "End", 35, ""),
+    "PAGEUP": ("PageUp", "PageUp", 33, ""),
+    "PAGEDOWN": ("PageDown", "PageDown", 34, ""),
+    "ARROWUP": ("ArrowUp", "ArrowUp", 38, ""),
+    "ARROWDOWN": ("ArrowDown", "ArrowDown", 40, ""),
+    "ARROWLEFT": ("ArrowLeft", "ArrowLeft", 37, ""),
+    "ARROWRIGHT": ("ArrowRight", "ArrowRight", 39, ""),
+    "CTRL": ("Control", "ControlLeft", 17, ""),
+    "SHIFT": ("Shift", "ShiftLeft", 16, ""),
+    "ALT": ("Alt", "AltLeft", 18, ""),
+}
+"""The `key`, `code`, `keyCode` and text of keys, by their names in actions."""
+
+NAMES = {"\n": "ENTER", "\t": "TAB", " ": "SPACE"}
+"""The names of the keys that type these characters."""
+
+WITH_SHIFT = dict(zip("`1234567890-=[]\\;',./", '~!@#$%^&*()_+{}|:"<>?', strict=True))
+WITHOUT_SHIFT = {typed: plain for plain, typed in WITH_SHIFT.items()}
+"""What a key of an American keyboard types with SHIFT, and without it."""
+
+SIGNS = {
+    ";": ("Semicolon", 186), "=": ("Equal", 187), ",": ("Comma", 188), "-": ("Minus", 189),
+    ".": ("Period", 190), "/": ("Slash", 191), "`": ("Backquote", 192), "[": ("BracketLeft", 219),
+    "\\": ("Backslash", 220), "]": ("BracketRight", 221), "'": ("Quote", 222),
+}  # fmt: skip
+"""The `code` and `keyCode` of keys that type neither letters nor digits."""
+
+EDITING = {"a": "SelectAll", "c": "Copy", "v": "Paste", "x": "Cut", "y": "Redo", "z": "Undo"}
+EDITING |= {"A": "SelectAll", "Z": "Redo"}
+"""What an editor does for a key with CTRL."""
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
@@ -35,17 +65,18 @@ _UNTYPABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ue000-\uf8ff]")
 
 
 class Gesture:
-    """Input for the browser: the mouse by its own protocol, keys by the driver with its keyboard.
+    """Input for the browser, as commands of its protocol.
+
+    Scripts of the page have no part in it, as they would in the driver's own input.
 
     Attributes:
-        steps: commands that are sent at once, and chains of keys.
+        steps: lists of commands that are sent at once.
         points: the points that the mouse goes to.
     """
 
-    def __init__(self, driver: webdriver.Remote, held: Iterable[str] = ()) -> None:
+    def __init__(self, held: Iterable[str] = ()) -> None:
         self.steps: list[Step] = []
         self.points: list[tuple[int, int]] = []
-        self._driver = driver
         self._modifiers = sum(MODIFIERS.get(key, 0) for key in held)
         self._at = (0, 0)
         self._pressed = False
@@ -56,21 +87,50 @@ class Gesture:
         following.steps, following.points = [], []
         return following
 
-    @property
-    def keys(self) -> ActionChains:
-        """The chain to which keys are added that come next."""
-        last = self.steps[-1] if self.steps else None
-        if not isinstance(last, ActionChains):
-            last = ActionChains(self._driver, duration=0)
-            self.steps.append(last)
-        return last
+    def hold(self, key: str) -> None:
+        """Press a key, by its name, and keep it down."""
+        self._modifiers |= MODIFIERS.get(key, 0)
+        self._key("keyDown", key)
+
+    def let_go(self, key: str) -> None:
+        """Release a key that is held."""
+        self._modifiers &= ~MODIFIERS.get(key, 0)
+        self._key("keyUp", key)
+
+    def type(self, *keys: str) -> None:
+        """Press and release keys: names, or characters."""
+        for key in keys:
+            self._key("keyDown", key)
+            self._key("keyUp", key)
+
+    def _key(self, event: str, key: str) -> None:
+        modifiers = self._modifiers
+        if named := NAMED.get(NAMES.get(key, key)):
+            name, code, number, text = named
+            plain = text
+        else:
+            shift = modifiers & MODIFIERS["SHIFT"] and key.isascii()
+            name = text = WITH_SHIFT.get(key, key.upper()) if shift else key
+            plain = WITHOUT_SHIFT.get(name, name.lower() if name.isascii() else name)
+            modifiers |= MODIFIERS["SHIFT"] if name != plain else 0
+            code, number = SIGNS.get(plain, ("", 0))
+            if plain.isascii() and plain.isalnum():
+                code = f"{'Digit' if plain.isdigit() else 'Key'}{plain.upper()}"
+                number = ord(plain.upper())
+        params = {
+            "type": event, "key": name, "code": code, "windowsVirtualKeyCode": number, "text": text,
+            "unmodifiedText": plain, "modifiers": modifiers,
+            "location": int(code in ("NumpadEnter", "ControlLeft", "ShiftLeft", "AltLeft")),
+        }  # fmt: skip
+        if modifiers & MODIFIERS["CTRL"] and name in EDITING:
+            params["commands"] = [EDITING[name]]
+        self.steps.append([("Input.dispatchKeyEvent", params)])  # each is awaited
 
     def move(self, point: Sequence[int]) -> None:
         """Move the mouse to a point, and wait: Chromium may merge moves that arrive together."""
         self._at = (point[0], point[1])
         self.points.append(self._at)
-        last = self.steps[-1] if self.steps else None
-        if isinstance(last, list) and last[-1][1]["type"] == "mouseMoved":
+        if self.steps and self.steps[-1][-1][1]["type"] == "mouseMoved":
             self.steps.append([])
         self._mouse("mouseMoved")
 
@@ -99,12 +159,10 @@ class Gesture:
         state: dict[str, Any] = {"buttons": int(self._pressed), "modifiers": self._modifiers}
         if self._pressed:
             state |= {"button": "left", "force": 0.5}  # the pressure of devices that measure none
-        last = self.steps[-1] if self.steps else None
-        if not isinstance(last, list):
-            last = []
-            self.steps.append(last)
+        if not self.steps:
+            self.steps.append([])
         params = {"type": event, "x": x, "y": y, **state, **more}
-        last.append(("Input.dispatchMouseEvent", params))
+        self.steps[-1].append(("Input.dispatchMouseEvent", params))
 
 
 class _Impossible(Exception):
@@ -136,7 +194,7 @@ class NativeInput:
         slow: bool = False,
     ) -> None:
         self.action = action
-        self.gesture = Gesture(browser.driver, browser.held)
+        self.gesture = Gesture(browser.held)
         self.parts = [self.gesture]
         self.error: str | None = None
         self._browser = browser
@@ -205,30 +263,29 @@ class NativeInput:
                     raise _Impossible(f"no key types the character U+{ord(letter):04X}")
                 if isinstance(self.action, actions.Enter):
                     self._click(self.action.element)
-                self.gesture.keys.send_keys(text)
+                self.gesture.type(*text)
             case actions.Press(key, times):
                 limit = f"a key can be pressed 1 to {actions.MAX_PRESSES} times"
                 _require(1 <= times <= actions.MAX_PRESSES, f"{limit}, not {times}")
-                self.gesture.keys.send_keys(_code_of(key) * times)
+                self.gesture.type(*[_known(key)] * times)
             case actions.Hold(key):
-                self.gesture.keys.key_down(_code_of(key))
+                self.gesture.hold(_known(key))
                 self._held.add(key)
             case actions.Release(key):
                 _require(key in self._held, f"{key} is not held")
-                self.gesture.keys.key_up(KEY_CODES[key])
+                self.gesture.let_go(key)
                 self._held.remove(key)
             case actions.Choose(option, element):
                 found = self._aim("option", element, option)
                 self.gesture.move(found["point"])
                 self.gesture.click()
-                down = Keys.ARROW_DOWN * found["down"]
-                self.gesture.keys.send_keys(Keys.HOME + down + Keys.ENTER)
+                self.gesture.type("HOME", *["ARROWDOWN"] * found["down"], "ENTER")
             case actions.Copy():
                 _require(self._ask("marked"), "no text is selected")
-                self._press_with(Keys.CONTROL, "c")
+                self._press_with("CTRL", "c")
             case actions.Paste():
                 _require(self._ask("copied"), "nothing was copied")
-                self._press_with(Keys.CONTROL, "v")
+                self._press_with("CTRL", "v")
 
     def _click(self, element: int, at: actions.Place | None = None, times: int = 1) -> None:
         self.gesture.move(self._point(element, at))
@@ -291,11 +348,11 @@ class NativeInput:
         self.gesture.move(found["point"])
         self.gesture.click()
         if select.text is None:
-            self._press_with(Keys.CONTROL, "a")
+            self._press_with("CTRL", "a")
         else:
-            self._press_with(Keys.CONTROL, Keys.HOME)
-            self.gesture.keys.send_keys(Keys.ARROW_RIGHT * found["skip"])
-            self._press_with(Keys.SHIFT, Keys.ARROW_RIGHT * found["take"])
+            self._press_with("CTRL", "HOME")
+            self.gesture.type(*["ARROWRIGHT"] * found["skip"])
+            self._press_with("SHIFT", *["ARROWRIGHT"] * found["take"])
 
     def _point(self, id_: int, at: actions.Place | None = None) -> list[int]:
         """The point of an element, or of a place in it, which is scrolled into sight."""
@@ -319,8 +376,10 @@ class NativeInput:
         sent = (_SURROGATES.sub("\ufffd", one) if isinstance(one, str) else one for one in values)
         return self._browser.call("miniwobAgent.ask", name, *sent)
 
-    def _press_with(self, modifier: str, keys: str) -> None:
-        self.gesture.keys.key_down(modifier).send_keys(keys).key_up(modifier)
+    def _press_with(self, modifier: str, *keys: str) -> None:
+        self.gesture.hold(modifier)
+        self.gesture.type(*keys)
+        self.gesture.let_go(modifier)
 
 
 def _require(possible: Any, otherwise: str) -> None:
@@ -333,6 +392,6 @@ def _is_near(place: actions.Place) -> bool:
     return all(abs(number) <= actions.MAX_PIXELS for number in place)
 
 
-def _code_of(key: str) -> str:
-    _require(key in KEY_CODES, f"there is no key {sanitize_line(key)}")
-    return KEY_CODES[key]
+def _known(key: str) -> str:
+    _require(key in NAMED, f"there is no key {sanitize_line(key)}")
+    return key

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
-from selenium.webdriver import ActionChains
 from urllib3.exceptions import HTTPError
 from websocket import WebSocket
 
@@ -88,8 +87,8 @@ SETTINGS: tuple[Command, ...] = (
 )  # fmt: skip
 """Settings of the window, which a program that a page is handed over to may change."""
 
-Step = list[Command] | ActionChains
-"""A part of native input: commands that are sent at once, or a chain of keys."""
+Step = list[Command]
+"""A part of native input: commands that are sent at once."""
 
 
 class Browser:
@@ -137,7 +136,7 @@ class Browser:
 
     @property
     def driver(self) -> webdriver.Remote:
-        """The WebDriver, for windows, addresses and keys."""
+        """The WebDriver, for windows and addresses."""
         return (self._session or self._start())[0]
 
     @property
@@ -194,9 +193,7 @@ class Browser:
         if self._headed:
             self.ignore_input(False)
         for step in steps:
-            if isinstance(step, ActionChains):
-                step.perform()
-            elif self._dragging or is_drag(step):
+            if self._dragging or is_drag(step):
                 self._dragging = self._dragging or Dragging(self.devtools)
                 if self._dragging.send(step):
                     self._dragging = None

@@ -1,9 +1,12 @@
-"""The mouse does to a page what the driver's mouse does, by the browser's own protocol."""
+"""Mouse and keyboard do to a page what the driver's do, by the browser's own protocol."""
+
+import re
 
 import pytest
-from selenium.webdriver import ActionChains
+from selenium.webdriver import ActionChains, Keys
 
 from pytest_miniwob_agent.browser.input import Gesture
+from pytest_miniwob_agent.core import actions
 
 LISTEN = """(() => {
   window.heard = [];
@@ -71,7 +74,7 @@ def scroll(mouse):
 def test_a_page_hears_the_same_events_as_from_the_driver(browser, page, act, last):
     def listen():
         page("click-button").reset()
-        beside = Gesture(browser.driver)
+        beside = Gesture()
         beside.move((-1, -1))
         browser.perform(beside.steps)
         browser.call(LISTEN)
@@ -90,7 +93,7 @@ def test_a_page_hears_the_same_events_as_from_the_driver(browser, page, act, las
     mouse.keys.perform()
     expected = heard()
     listen()
-    gesture = Gesture(browser.driver)
+    gesture = Gesture()
     act(gesture)
     browser.perform(gesture.steps)
     assert heard() == expected
@@ -106,7 +109,48 @@ def test_a_page_that_is_slow_hears_of_each_move(browser, page):
         for (let count = 0; count < 3e6; count += 1);
       };
     })""")
-    gesture = Gesture(browser.driver)
+    gesture = Gesture()
     drag(gesture)
     browser.perform(gesture.steps)
     assert browser.call("(() => moves)") == 1 + len(PATH)
+
+
+LISTEN_TO_KEYS = """(() => {
+  window.heard = [];
+  const types = ["keydown", "keypress", "beforeinput", "input", "keyup", "copy", "focusin"];
+  const wanted = ["type", "key", "code", "keyCode", "charCode", "location", "ctrlKey", "shiftKey",
+    "altKey", "metaKey", "repeat", "data", "inputType", "isTrusted"];
+  const hear = (event) => heard.push(wanted.map((name) => event[name]));
+  for (const type of types) document.addEventListener(type, hear, true);
+  document.getElementById("tt").focus();
+})"""
+
+TYPED = [*map(chr, range(32, 127)), "\u00fc", "\u20ac", "\U0001f600", "\u0301"]
+TYPED.remove(">")  # the driver has a code for it that American keyboards lack
+
+KEYS = {name: getattr(Keys, re.sub("^(PAGE|ARROW)", r"\1_", name)) for name in actions.KEYS}
+MODIFIERS = {"CTRL": Keys.CONTROL, "SHIFT": Keys.SHIFT, "ALT": Keys.ALT}
+
+
+def test_a_page_hears_the_same_keys_as_from_the_driver(browser, page):
+    with_modifiers = [(name, key) for name in MODIFIERS for key in ["a", "B", "1", "HOME"]]
+    with_modifiers += [("CTRL", key) for key in "aczZ"]
+    chain, gesture = ActionChains(browser.driver, duration=0), Gesture()
+    for key in [*TYPED, *KEYS]:
+        chain.send_keys(KEYS.get(key, key))
+        gesture.type(key)
+    for name, key in with_modifiers:
+        chain.key_down(MODIFIERS[name]).send_keys(KEYS.get(key, key)).key_up(MODIFIERS[name])
+        gesture.hold(name)
+        gesture.type(key)
+        gesture.let_go(name)
+
+    def heard(perform):
+        page("enter-text").reset()
+        browser.call(LISTEN_TO_KEYS)
+        perform()
+        return browser.call("(() => heard)")
+
+    expected = heard(chain.perform)
+    assert heard(lambda: browser.perform(gesture.steps)) == expected
+    assert len(expected) > 500
