@@ -5,8 +5,9 @@ at once where nothing needs it. `page_scripts` joins them into two functions, fo
 (https://chromedevtools.github.io/devtools-protocol/tot/Page/#method-createIsolatedWorld). What
 replaces functions of the page, or calls its scripts, is in the page's own world:
 
+- `saved`: the language and the browser as they were before any script of the page ran
 - the page and its trial: `visit` (a page of your own, and what goes on from page to page), `task`
-  (how a page declares its task), `judgement` (begin, judge, hand over), `leaving` (links)
+  (how a page declares its task), `judgement` (begin, judge, hand over)
 - determinism: `storage`, `clock`, `random`, `backend`, `requests` and `times` (on your own pages),
   `dialogs`, `flights` (the frame of flight tasks), `style`
 - a page that is handed over to a program: `witness`
@@ -15,7 +16,8 @@ replaces functions of the page, or calls its scripts, is in the page's own world
 Everything else is in a world of ours, where no script of the page can replace anything:
 
 - `world`: the calls to the page's own world
-- `frames` (pages of the same folder in frames), `settle` (until all is at rest), `clipboard`
+- `leaving` (links), `frames` (pages of the same folder in frames), `settle` (until all is at rest),
+  `clipboard`
 - reading: `sight` (what can be seen and clicked, and where), `leaves` (the compact screen),
   `everything` (the full one) with `colours`, `drawing`, `states`, `facts`, `looks` and `changes`,
   `waiting` (for `Wait` and `Follow`), `html`, `goal`
@@ -46,15 +48,15 @@ FINE_FRAME_MS = 20
 """Milliseconds between two frames of the page's clock where everything that shows is read."""
 
 PAGE_FILES = (
-    "visit", "task", "storage", "clock", "random", "backend", "requests", "times", "dialogs",
-    "flights", "style", "judgement", "witness", "leaving", "served",
+    "saved", "visit", "task", "storage", "clock", "random", "backend", "requests", "times",
+    "dialogs", "flights", "style", "judgement", "witness", "served",
 )  # fmt: skip
 """The files of the page's own world in the order in which they run, before the page's scripts."""
 
 WORLD_FILES = (
-    "world", "frames", "clipboard", "settle", "sight", "leaves", "colours", "drawing", "states",
-    "facts", "looks", "everything", "changes", "waiting", "html", "goal", "aim", "drags", "select",
-    "choose", "pointer", "picture", "api",
+    "world", "leaving", "frames", "clipboard", "settle", "sight", "leaves", "colours", "drawing",
+    "states", "facts", "looks", "everything", "changes", "waiting", "html", "goal", "aim", "drags",
+    "select", "choose", "pointer", "picture", "api",
 )  # fmt: skip
 """The files of our own world, which run after those."""
 

@@ -25,12 +25,12 @@ const Backend = (() => {
   // The routes of the task, checked where a trial begins.
   const routes = () => Object.entries(declared()?.api ?? {});
   const check = () => {
-    for (const [name, handler] of routes()) {
-      if (!ROUTE.test(name) || typeof handler !== "function") {
+    Arrays.forEach(routes(), ({ 0: name, 1: handler }) => {
+      if (!Patterns.exec(ROUTE, name) || typeof handler !== "function") {
         throw new Fault(`task.api has ${JSON.stringify(name)}: a route is a method and a path, such `
           + 'as "POST /api/cart", and its value a function of the request');
       }
-    }
+    });
   };
   const routed = (method, address) => {
     const url = new URL(address, document.baseURI);

@@ -14,7 +14,7 @@ const Clock = (() => {
   const { timers } = common;
 
   const add = (callback, delay, every, args) => {
-    const run = typeof callback === "function" ? () => callback(...args) : new Function(callback);
+    const run = typeof callback === "function" ? () => apply(callback, window, args) : new Function(callback);
     const wait = Math.max(every ? 4 : 1, Math.ceil(Number(delay) || 0));
     const id = common.nextTimer++;
     timers.set(id, { at: common.now + wait, id, run, every: every ? wait : 0 });
@@ -42,9 +42,9 @@ const Clock = (() => {
     const end = common.now + duration;
     while (!Visit.leaving) {
       let next = null;
-      for (const timer of timers.values()) {
+      timers.forEach((timer) => {
         if (timer.at <= end && (!next || timer.at < next.at)) next = timer;
-      }
+      });
       if (!next) break;
       common.now = Math.max(common.now, next.at);
       if (next.every) next.at = common.now + next.every;
@@ -52,7 +52,7 @@ const Clock = (() => {
       try {
         next.run();
       } catch (error) {
-        console.error(error); // as the browser does with an error in a timer
+        console.error?.(error); // as the browser does with an error in a timer
         remark(`a script failed: ${shownError(error)}`);
       }
       await (own ? queued(1) : null);
@@ -62,8 +62,11 @@ const Clock = (() => {
 
   // True if the page moves or is about to: a timer is due within `SETTLE` ms. What recurs only
   // every quarter of a second or more, such as a clock, is not awaited.
-  const restless = () => [...timers.values()].some(({ at, every }) =>
-    at <= common.now + SETTLE && every < 250);
+  const restless = () => {
+    let due = false;
+    timers.forEach(({ at, every }) => { due ||= at <= common.now + SETTLE && every < 250; });
+    return due;
+  };
 
   // Let time pass until the page rests, for twice `SETTLE` ms at most.
   const rest = async () => {
@@ -76,12 +79,14 @@ const Clock = (() => {
   const queued = async (times = 5) => {
     for (let count = 0; count < times; count++) {
       await new Promise((resolve) => {
-        const { port1, port2 } = new MessageChannel();
-        port1.onmessage = () => {
-          port1.close();
+        const channel = new MessageChannel();
+        const port = Channels.port1(channel);
+        Targets.addEventListener(port, "message", () => {
+          Ports.close(port);
           resolve();
-        };
-        port2.postMessage(null);
+        });
+        Ports.start(port);
+        Ports.postMessage(Channels.port2(channel), null);
       });
     }
   };

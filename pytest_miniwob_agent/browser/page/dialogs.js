@@ -1,6 +1,8 @@
-// Dialogs, other windows and the position of the machine: nobody is there to answer or to look.
+// Dialogs, other windows, the position of the machine and workers of a site: nobody is there to answer
+// or to look, and the page stays.
 
 (() => {
+  const { OWN_HOST } = Constants;
   const { remark } = Visit;
   const { add } = Clock;
 
@@ -11,7 +13,15 @@
     remark(`a window was not opened: ${url}`);
     return null;
   };
+  window.close = () => remark("the page's window was not closed");
   // The answer of a browser that denies access, but by the page's clock.
   navigator.geolocation.getCurrentPosition = navigator.geolocation.watchPosition = (_, failed) =>
     add(() => failed?.({ code: 1, message: "User denied Geolocation" }), 1, false, []);
+
+  if (location.host === OWN_HOST && navigator.serviceWorker) { // in frames, too
+    ServiceWorkerContainer.prototype.register = (script) => {
+      remark(`a service worker was refused: ${script}`);
+      return Promise.reject(new DOMException("service workers are refused", "SecurityError"));
+    };
+  }
 })();

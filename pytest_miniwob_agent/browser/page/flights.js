@@ -3,7 +3,8 @@
 // ends the trial once that page is loaded: end the trial at once.
 
 (() => {
-  if (window !== top && window.frameElement?.matches("iframe#wrap") && parent.core) {
+  const { frameElement } = window;
+  if (frameElement && Elements.matches(frameElement, "iframe#wrap") && parent.core) {
     const { open } = XMLHttpRequest.prototype;
     XMLHttpRequest.prototype.open = function (method, url) { open.call(this, method, url, false); };
     navigation.addEventListener("navigate", (event) => {

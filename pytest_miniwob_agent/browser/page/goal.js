@@ -49,7 +49,7 @@ const Goal = (() => {
     if (!Visit.goal && Visit.seed !== null) {
       throw new Fault("it has no goal: core.js expects it in an element with the id query");
     }
-    return Visit.goal;
+    return squeeze(Visit.goal);
   };
 
   return { goalNow };

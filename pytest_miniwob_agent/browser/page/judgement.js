@@ -3,7 +3,7 @@
 
 const Judgement = (() => {
   const { FINE_FRAME } = Constants;
-  const { own, HANDED, remarks, shownError, squeeze } = Visit;
+  const { own, HANDED, remarks, shownError } = Visit;
   const { Fault, UNDECLARED, declared, inCore } = Task;
   const { nextFrame, pass, queued } = Clock;
   const { seedRandom } = Random;
@@ -11,7 +11,7 @@ const Judgement = (() => {
   const beginInCore = async () => {
     core.EPISODE_MAX_TIME = 2 ** 31 - 1;
     core.setDataMode?.("train");
-    Math.seedrandom(Visit.seed);
+    window.Math.seedrandom(Visit.seed);
     if (Visit.full) Clock.frame = FINE_FRAME;
     core.startEpisodeReal();
     while (!WOB_TASK_READY) await nextFrame(); // a flight task's frame loads
@@ -48,7 +48,8 @@ const Judgement = (() => {
         + "the task is not decided");
     }
     Backend.check();
-    setup = { name: `task.setup(${Visit.seed})`, end: Clock.now + MOST_SETUP };
+    const end = Clock.now + MOST_SETUP;
+    setup = { name: `task.setup(${Visit.seed})`, end, done: false, error: null };
     setUp();
     Backend.begin();
     await queued();
@@ -73,24 +74,24 @@ const Judgement = (() => {
     }
     setup = null;
     const said = asked("goal");
-    if (typeof said !== "string" || !squeeze(said)) {
+    if (typeof said !== "string" || !Strings.trim(said)) {
       throw new Fault("task.goal must be a text, or a function of the seed that returns one; it is "
         + (said === undefined ? "missing" : JSON.stringify(said) ?? String(said)));
     }
-    Visit.goal = squeeze(said);
+    Visit.goal = said;
     return false;
   };
 
   // Begin a trial, whose seed is set.
   const begin = async () => {
-    if (!own) return beginInCore();
-    if (declared()) return beginDeclared();
+    if (!own) return await beginInCore();
+    if (declared()) return await beginDeclared();
     if (!inCore()) throw new Fault(UNDECLARED);
     if (typeof genProblem !== "function") {
       throw new Fault("genProblem is not defined, which core.js calls");
     }
     if (core.cover_div === null) core.startEpisode();
-    return part("genProblem", beginInCore);
+    return await part("genProblem", beginInCore);
   };
 
   // Go on with a trial on another page than its first: core.js needs an episode of its own there.
@@ -133,6 +134,15 @@ const Judgement = (() => {
     return said.utterance ?? said;
   };
 
+  // A copy that has no method `toJSON` of the page's prototypes, which some libraries add.
+  const bare = (value) => {
+    const list = Array.isArray(value);
+    if (!list && Object.getPrototypeOf(value ?? 0) !== Object.prototype) return value;
+    const copy = list ? Object.setPrototypeOf([], null) : { __proto__: null };
+    Arrays.forEach(Object.keys(value), (name) => { copy[name] = bare(value[name]); });
+    return copy;
+  };
+
   // Hand the trial over to the page that comes next.
   const handOver = () => {
     if (Visit.forgotten) return;
@@ -141,14 +151,22 @@ const Judgement = (() => {
     } catch (error) {
       Visit.fault = error.message;
     }
-    sessionStorage.setItem(HANDED, JSON.stringify({
+    Stores.setItem(sessionStorage, HANDED, JSON.stringify(bare({
       now: Clock.now, random: Random.state, nextId: Visit.nextId, clipboard: Visit.clipboard,
       seed: Visit.seed, full: Visit.full, goal: Visit.goal, verdict: Visit.verdict,
       state: Backend.state, made: Backend.made, remarks, fault: Visit.fault,
       count: Visit.count + 1, witness: Visit.witness,
-    }));
+    })));
   };
-  if (own) window.addEventListener("pagehide", handOver, true);
+  if (own) {
+    window.addEventListener("pagehide", handOver, true);
+    const { intercept } = NavigateEvent.prototype;
+    NavigateEvent.prototype.intercept = function (...options) { // the page shows the next one itself
+      apply(intercept, this, options);
+      Visit.leaving = false;
+      Stores.removeItem(sessionStorage, HANDED);
+    };
+  }
 
   return { begin, settingUp, goOn, judge, judged, isOver, words, handOver };
 })();

@@ -2,17 +2,13 @@
 // know what they ask for and do not get. Nothing here is done on the package's pages.
 
 (() => {
-  const { OWN_HOST } = Constants;
-  const { own, HANDED, remark, shownError } = Visit;
-  const { routed } = Backend;
-  const { plainSend } = Requests;
-  const { handOver } = Judgement;
+  const { own } = Visit;
+  const { handOver, remark, routed } = Main;
 
   // Pages that followed one another since the last reading; more than these never come to an end.
   const MOST_VISITS = 20;
 
   // True if an address leads to a page of the folder; otherwise its author gets to know.
-  const { open } = XMLHttpRequest.prototype;
   const leadsToPage = (address) => {
     const { protocol, host, pathname } = new URL(address);
     if (protocol !== location.protocol || host !== location.host) {
@@ -20,8 +16,8 @@
       return false;
     }
     const request = new XMLHttpRequest();
-    open.call(request, "HEAD", address, false);
-    plainSend.call(request);
+    request.open("HEAD", address, false);
+    request.send();
     if (request.status !== 200) {
       remark(`a link leads to a page that is not in the folder, and was not followed: ${pathname}`);
       return false;
@@ -34,8 +30,7 @@
 
   // Have the task answer a form that is sent by POST; its answer leads to the next page.
   const post = async (url, body) => {
-    const answer = await window.fetch(url, { method: "POST", body });
-    const next = answer.headers.get("location");
+    const next = await Main.post(url, [...body]);
     if (next) location.assign(next);
     else remark(`the answer to the form of ${new URL(url).pathname} leads to no page: it must be `
       + 'Response.redirect("/page.html", 303)');
@@ -62,13 +57,6 @@
         handOver(); // again when it is hidden, of which a document that is written anew does not hear
       }
     });
-    const { intercept } = NavigateEvent.prototype;
-    NavigateEvent.prototype.intercept = function (...options) { // the page shows the next one itself
-      intercept.apply(this, options);
-      Visit.leaving = false;
-      sessionStorage.removeItem(HANDED);
-    };
-
     // There is one window: links and forms that name another one open in it.
     const stayHere = (element, attribute) => {
       const name = element?.getAttribute(attribute)
@@ -95,19 +83,5 @@
       remark(effectiveDirective === "connect-src" ? `nothing answers ${blockedURI}`
         : `asked for what is not in the folder: ${blockedURI} (${effectiveDirective})`);
     }, true);
-    window.addEventListener("error", (event) => {
-      const error = event.error || event.message;
-      if (error) remark(`a script failed: ${shownError(error)}`);
-    }, true);
-    window.addEventListener("unhandledrejection", ({ reason }) => {
-      remark(`a promise was rejected: ${shownError(reason)}`);
-    }, true);
-  }
-
-  if (location.host === OWN_HOST && navigator.serviceWorker) { // in frames, too
-    ServiceWorkerContainer.prototype.register = (script) => {
-      remark(`a service worker was refused: ${script}`);
-      return Promise.reject(new DOMException("service workers are refused", "SecurityError"));
-    };
   }
 })();

@@ -5,28 +5,32 @@ const Random = (() => {
   const { own, outer, handed } = Visit;
 
   let state = handed?.random ?? 1;
-  Math.random = () => {
+  const next = () => {
     state = (state * 48271) % 2147483647;
     return state / 2147483647;
   };
-  if (outer) Math.random = outer.random;
+  window.Math.random = outer?.random ?? next;
   const seedRandom = (seed) => {
     state = 1 + (Math.imul(seed + 1, 2654435761) >>> 0) % 2147483646;
-    for (let count = 0; count < 3; count++) Math.random();
+    for (let count = 0; count < 3; count++) next();
   };
 
   if (own || outer) {
-    const bytesOf = ({ buffer, byteOffset, byteLength }) =>
-      new Uint8Array(buffer, byteOffset, byteLength);
+    const { Uint8Array } = window;
+    const DIGITS = "0123456789abcdef";
     crypto.getRandomValues = (array) => {
-      bytesOf(array).forEach((_, index, bytes) => { bytes[index] = Math.random() * 256; });
+      const bytes = new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
+      for (let at = 0; at < bytes.length; at++) bytes[at] = window.Math.random() * 256;
       return array;
     };
     crypto.randomUUID = () => {
-      const hex = [...crypto.getRandomValues(new Uint8Array(16))]
-        .map((byte) => byte.toString(16).padStart(2, "0")).join("");
-      return [hex.slice(0, 8), hex.slice(8, 12), `4${hex.slice(13, 16)}`, `a${hex.slice(17, 20)}`,
-        hex.slice(20)].join("-");
+      let uuid = "";
+      for (let at = 0; at < 16; at++) {
+        const byte = Math.floor(window.Math.random() * 256);
+        if (at === 4 || at === 6 || at === 8 || at === 10) uuid += "-";
+        uuid += ({ 6: "4", 8: "a" }[at] ?? DIGITS[byte >> 4]) + DIGITS[byte & 15];
+      }
+      return uuid;
     };
   }
 

@@ -133,8 +133,9 @@ const Requests = (() => {
   }
 
   // The number of files that a page has got, where its modules may load others at any time.
-  const files = () => document.querySelector("script[type=module]")
-    ? performance.getEntriesByType("resource").length : 0;
+  const { getEntriesByType } = performance;
+  const files = () => Documents.querySelector(document, "script[type=module]")
+    ? apply(getEntriesByType, performance, ["resource"]).length : 0;
 
   // Wait until an own page has got what it asked for, and has drawn.
   const quiet = async () => {

@@ -3,21 +3,22 @@
 
 (() => {
   const { CALL, ANSWER } = Constants;
-  const { own, outer, remark, remarks } = Visit;
+  const { own, outer, remark, remarks, shownError } = Visit;
   const { Fault, inCore } = Task;
   const { nextFrame, pass, queued, rest, restless } = Clock;
   const { quiet } = Requests;
-  const { begin, settingUp, goOn, words, judged, isOver } = Judgement;
+  const { begin, settingUp, goOn, words, judged, isOver, handOver } = Judgement;
   const { watch, stirred, taken, traverse } = Witness;
 
   const now = {
+    __proto__: null,
     visit: (name) => Visit[name],
     keep: (name, value) => {
       Visit[name] = value;
       return true;
     },
     remark,
-    takeRemarks: () => remarks.splice(0),
+    takeRemarks: () => Arrays.splice(remarks, 0),
     time: () => Clock.now,
     fired: () => Clock.common.fired,
     frame: () => Clock.frame,
@@ -25,44 +26,57 @@
     requested: () => Requests.line.count,
     over: () => Boolean(top.WOB_DONE_GLOBAL),
     slider: (index) => {
-      const options = window.jQuery?.(document.querySelectorAll(".ui-slider")[index])
+      const options = window.jQuery?.(Documents.querySelectorAll(document, ".ui-slider")[index])
         .slider("instance")?.options;
       if (!options) return null;
       const { value, values, min, max, step } = options;
       return { value, values, min, max, step };
     },
-    dress: () => Style.dress(document),
-    restless, settingUp, inCore, words, judged, isOver, watch, stirred, taken,
+    dress: Style.dress,
+    routed: (method, url) => Boolean(Backend.routed(method, url)),
+    handOver, restless, settingUp, inCore, words, judged, isOver, watch, stirred, taken,
   };
-  const later = { pass, queued, rest, quiet, begin, goOn };
+  // Have the task answer a form; returns the address to which its answer leads, if any.
+  const { fetch } = window;
+  const post = async (url, fields) => {
+    const body = new FormData();
+    Arrays.forEach(fields, (field) => apply(body.append, body, field));
+    return (await fetch(url, { method: "POST", body })).headers.get("location");
+  };
 
-  const answer = (detail) => performance.dispatchEvent(new CustomEvent(ANSWER, { detail }));
-  const failed = (error) => ({
-    error: error instanceof Fault ? error.message : String(error), fault: error instanceof Fault,
+  const later = { __proto__: null, pass, queued, rest, quiet, begin, goOn, post };
+
+  const answer = (detail) =>
+    Targets.dispatchEvent(performance, new CustomEvent(ANSWER, { __proto__: null, detail }));
+  const failed = (number, error) => answer({
+    number,
+    fault: error instanceof Fault,
+    error: error instanceof Fault ? error.message : shownError(error),
   });
   const answerLater = async (number, run, values) => {
     await null; // not in the event, which scripts of the page would find as `window.event`
     try {
-      answer({ number, value: await run(...values) });
+      answer({ number, value: await apply(run, null, values) });
     } catch (error) {
-      answer({ number, ...failed(error) });
+      failed(number, error);
     }
   };
-  performance.addEventListener(CALL, (event) => {
-    event.preventDefault();
-    const { number, name, values } = event.detail;
+  Targets.addEventListener(performance, CALL, (event) => {
+    Events.preventDefault(event);
+    const { number, name, values } = detailOf(event);
     if (name in later) return void answerLater(number, later[name], values);
     try {
-      answer({ number, value: now[name](...values) });
+      answer({ number, value: apply(now[name], null, values) });
     } catch (error) {
-      answer({ number, ...failed(error) });
+      failed(number, error);
     }
   });
 
   Object.defineProperty(window, "miniwobAgent", {
+    __proto__: null,
     value: {
       // What documents in frames of your own pages have in common with this one.
-      inside: own || outer ? { Clock, random: Math.random, Backend, Requests } : null,
+      inside: own || outer ? { Clock, random: window.Math.random, Backend, Requests } : null,
       watch,
       traverse,
       // Let time pass while a program that the page is handed over to waits for it.

@@ -35,23 +35,28 @@ iframe#wrap { position: fixed !important; inset: 0 !important; height: 100vh !im
   document.adoptedStyleSheets = [sheet];
 
   // Shadow trees have styles of their own: `dress` gives ours to those that a parser has made.
-  const dress = (root) => {
-    for (const { shadowRoot } of root.querySelectorAll("*")) {
-      if (!shadowRoot) continue;
-      shadowRoot.adoptedStyleSheets = shadowRoot.adoptedStyleSheets.filter((one) => one !== sheet);
-      dress(shadowRoot);
+  const sheets = Object.getOwnPropertyDescriptor(ShadowRoot.prototype, "adoptedStyleSheets");
+  const give = (root, others) => apply(sheets.set, root, [Arrays.concat([], others, sheet)]);
+  const dress = () => {
+    const trees = [Documents.querySelectorAll(document, "*")];
+    for (let at = 0; at < trees.length; at++) {
+      for (let number = 0; number < Lists.length(trees[at]); number++) {
+        const root = Elements.shadowRoot(trees[at][number]);
+        if (!root) continue;
+        give(root, Arrays.filter(apply(sheets.get, root, []), (one) => one !== sheet));
+        Arrays.push(trees, Fragments.querySelectorAll(root, "*"));
+      }
     }
   };
   if (Visit.own || Visit.outer) {
     const { attachShadow } = Element.prototype;
-    const sheets = Object.getOwnPropertyDescriptor(ShadowRoot.prototype, "adoptedStyleSheets");
     Object.defineProperty(ShadowRoot.prototype, "adoptedStyleSheets", {
       ...sheets,
-      set(value) { sheets.set.call(this, [...value, sheet]); },
+      set(value) { give(this, value); },
     });
     Element.prototype.attachShadow = function (...options) {
-      const root = attachShadow.apply(this, options);
-      root.adoptedStyleSheets = [];
+      const root = apply(attachShadow, this, options);
+      give(root, []);
       return root;
     };
   }

@@ -16,7 +16,7 @@ const Task = (() => {
       return null; // there is no such name
     }
     const isTask = found && typeof found === "object" && !(found instanceof Node)
-      && ["goal", "setup", "reward"].some((name) => name in found);
+      && ("goal" in found || "setup" in found || "reward" in found);
     return isTask ? found : null;
   };
 

@@ -23,15 +23,26 @@ const Visit = (() => {
 
   // What the author of the page should know, for the next reading.
   const remarks = handed?.remarks ?? [];
-  const remark = (text) => void (remarks.includes(text) || remarks.push(text));
+  const remark = (text) => void (Arrays.includes(remarks, text) || Arrays.push(remarks, text));
 
   // The error that a script of the page has thrown, with its place.
   const shownError = (error) => {
     if (!(error instanceof Error)) return String(error);
-    const [, file, line] = /:\/\/[^/\s]+\/([^\s:)]*):(\d+):\d+/.exec(error.stack ?? "") ?? [];
-    const place = line ? ` (line ${line} of ${file || "index.html"})` : "";
+    const found = Patterns.exec(/:\/\/[^/\s]+\/([^\s:)]*):(\d+):\d+/, error.stack ?? "");
+    const place = found ? ` (line ${found[2]} of ${found[1] || "index.html"})` : "";
     return `${error.name}: ${error.message}${place}`;
   };
+
+  if (own) {
+    window.addEventListener("error", (event) => {
+      if (!(event instanceof ErrorEvent)) return; // a file that is missing
+      const error = errorOf(event) || messageOf(event);
+      if (error) remark(`a script failed: ${shownError(error)}`);
+    }, true);
+    window.addEventListener("unhandledrejection", (event) => {
+      remark(`a promise was rejected: ${shownError(reasonOf(event))}`);
+    }, true);
+  }
 
   const squeeze = (text) => text.replace(/\s+/g, " ").trim();
 

@@ -1,0 +1,148 @@
+"""Pages whose scripts replace what the language and the browser have."""
+
+import pytest
+from own_pages import Pages, click
+
+from pytest_miniwob_agent.core.actions import Choose, Enter, Wait
+
+pytestmark = pytest.mark.integration
+
+PAGE = """<!DOCTYPE html><html><head><meta charset="utf-8">
+    <script>
+      const [apply, put, fill] = [Reflect.apply,
+        ...["textContent", "innerHTML"].map((name) => Object.getOwnPropertyDescriptor(
+          name === "innerHTML" ? Element.prototype : Node.prototype, name).set)];
+      const later = setTimeout;
+      let chosen = 0;
+    </script>
+    <script>{script}</script>
+    </head><body>
+    <p id="shown">Nothing</p>
+    <form class="all fields"><label>Name <input type="text" placeholder="name"></label>
+      <select><option>one</option><option>two</option></select>
+      <textarea>text</textarea><input type="checkbox" checked></form>
+    <ul style="height: 30px; overflow: auto"><li>a</li><li>b</li><li>c</li><li>d</li></ul>
+    <div><template shadowrootmode="open"><b>In a shadow</b> <slot></slot></template>given</div>
+    <iframe src="/inner.html" style="height: 40px"></iframe>
+    <svg width="40" height="20"><polygon points="1,1 30,1 15,15" fill="red"></polygon></svg>
+    <button onclick="later(function () {{ apply(put, shown, ['Later']) }}, 700)">Go</button>
+    <button onclick="chosen = 1">Done</button>
+    <script>
+      var task = {{ goal: "Click Done.", reward: function () {{ return chosen; }},
+        setup: function (seed) {{ later(function () {{ apply(put, shown, ["Begun"]) }}, 300); }} }};
+    </script></body></html>"""
+
+BREAK = """
+    const broken = function () { throw new Error("broken"); };
+    const names = Object.getOwnPropertyNames, define = Object.defineProperty;
+    const describe = Object.getOwnPropertyDescriptor, symbols = Object.getOwnPropertySymbols;
+    const all = names(window), { window: here } = window;
+    const breakAll = (...owners) => {
+      const found = owners.flatMap((owner) =>
+        [...names(owner), ...(typeof owner === "function" ? [] : symbols(owner))]
+          .map((name) => ({ owner, name, ...describe(owner, name) })));
+      for (let at = 0; at < found.length; at++) {
+        const { owner, name, configurable, get, value } = found[at];
+        const works = get || typeof value === "function";
+        if (name === "constructor" || !configurable || !works) continue;
+        define(owner, name, { __proto__: null, value: broken, writable: true });
+      }
+    };
+    const classes = all.filter((name) => /^[A-Z]/.test(name) && typeof window[name] === "function");
+    const language = RegExp("^(Array|Big|Bool|Date|Error|Function|Iter|Map|Num|Obj|Promise|Reg|"
+      + "Set|String|Sym|Weak)");
+"""
+"""Functions that replace all that an object has."""
+
+SABOTAGE = {
+    "classes": "for (const name of classes) here[name] = broken;",
+    "functions": """for (const name of all) {
+        if (/^[a-z]/.test(name) && typeof here[name] === "function") here[name] = broken;
+      }""",
+    "namespaces": "breakAll(JSON, Math, Reflect, Intl);",
+    "no-namespaces": "JSON = Math = Reflect = Intl = Symbol = console = null;",
+    "statics": "breakAll(...classes.map((name) => window[name]));",
+    "language": """
+      const iterators = [[], new Map(), new Set(), ""].map((one) => one[Symbol.iterator]());
+      breakAll(...classes.filter((name) => language.test(name))
+        .map((name) => window[name].prototype).filter(Boolean),
+        ...iterators.map((one) => Object.getPrototypeOf(one)));""",
+    "browser": """breakAll(...classes.filter((name) => !language.test(name))
+        .map((name) => window[name].prototype).filter(Boolean));""",
+    "document": """for (const name in document) {
+        try { define(document, name, { get: broken, set: broken }) } catch {}
+      }""",
+    "replaceable": """for (const name of ["parent", "self", "length", "status", "frames", "event",
+          "name", "closed", "opener", "origin", "external", "screen", "innerWidth", "innerHeight",
+          "scrollX", "scrollY", "performance", "navigation", "visualViewport", "crypto"]) {
+        try { here[name] = "replaced"; } catch {}
+      }""",
+    "deleted": "for (const name of all) { try { delete here[name]; } catch {} }",
+    "frozen": """for (const name of classes) {
+        Object.freeze(window[name]);
+        if (window[name].prototype) Object.freeze(window[name].prototype);
+      }""",
+    "additions": """for (const owner of [Object, Array, String, Function, Number]) {
+        owner.prototype.added = broken;
+        for (const name of ["get", "set", "value", "once", "signal", "detail", "own", "error"]) {
+          if (!(name in owner.prototype)) owner.prototype[name] = "added";
+        }
+      }""",
+    "toJSON": """for (const owner of [Object, Array, String, Number]) {
+        owner.prototype.toJSON = () => '"converted"';
+      }""",
+}
+
+FIELDS = [
+    "tagName", "localName", "id", "attributes", "children", "childNodes", "parentNode",
+    "parentElement", "getAttribute", "matches", "contains", "closest", "style", "value", "elements",
+    "submit", "ownerDocument", "querySelector", "querySelectorAll", "getBoundingClientRect",
+    "checkVisibility", "textContent", "childElementCount", "shadowRoot", "assignedSlot",
+    "scrollTop", "scrollHeight", "clientHeight", "isConnected", "placeholder", "nodeType",
+    "previousSibling", "scrollIntoView", "type", "checked", "selected",
+]  # fmt: skip
+
+DOCUMENTS = [
+    "body", "images", "activeElement", "createElement", "createRange", "createTreeWalker",
+    "documentElement", "elementFromPoint", "getElementById", "querySelector", "querySelectorAll",
+    "scrollingElement", "styleSheets", "readyState", "baseURI", "execCommand", "fonts",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def show(browser, tmp_path_factory):
+    """Play the page with a script in its head; returns all that is seen."""
+    pages = Pages(tmp_path_factory.mktemp("hostile"), browser)
+    pages.write(inner_html="<!DOCTYPE html><body><button>Framed</button></body>")
+
+    def play(script="", more=""):
+        pages.write(page_html=PAGE.format(script=script).replace("</body>", f"{more}</body>"))
+        env = pages.open("page")
+        for full in (False, True):
+            seen = env.reset(full=full)
+            ids = {element.tag: element.id for element in seen.elements if element.id}
+            yield str(seen)
+            yield env.html()
+            yield str(env.step(Enter("Ann", ids["input_text"])))
+            yield str(env.step(Choose(ids["select"], "two")))
+            yield str(click(env, seen, "Go"))
+            yield str(env.look(marks=list(ids.values())).boxes)
+            if full:
+                yield str(env.step(Wait(1)))
+            judged = click(env, seen, "Done")
+            yield str(judged)
+            assert judged.solved
+        yield str(env.remarks())
+
+    return play
+
+
+@pytest.fixture(scope="module")
+def expected(show):
+    return list(show())
+
+
+@pytest.mark.parametrize("name", SABOTAGE)
+def test_what_a_page_replaces_changes_nothing_of_what_is_read(show, expected, name):
+    script = "(function () {" + BREAK + SABOTAGE[name] + "})();"
+    assert list(show(script)) == expected
