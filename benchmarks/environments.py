@@ -170,7 +170,8 @@ def use_our_browser() -> None:
     from playwright.sync_api import BrowserType
 
     if not isinstance(vars(BrowserType)["launch"], partialmethod):
-        BrowserType.launch = partialmethod(BrowserType.launch, executable_path=find_browser())
+        launch = partialmethod(BrowserType.launch, executable_path=find_browser())
+        BrowserType.launch = launch  # type: ignore[method-assign, assignment]
 
 
 def browsergym_actions(page: Page) -> Iterator[str]:
