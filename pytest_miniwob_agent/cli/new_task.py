@@ -14,7 +14,8 @@ NEXT = """\
 look at it:    miniwob-agent open {name} --pages {folder} --seed 3
 check it:      miniwob-agent certify {name} --pages {folder}
 use it:        @pytest.mark.miniwob("{name}")
-               with miniwob_pages = {folder} in the ini file
+               with miniwob_pages = {folder} in pytest.ini,
+               or miniwob_pages = ["{folder}"] in pytest.toml or pyproject.toml
 """
 """What to do with a new page."""
 

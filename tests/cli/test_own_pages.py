@@ -24,7 +24,10 @@ def here(tmp_path, monkeypatch):
 
 def test_a_new_task_is_a_page_that_works(here, browser, capsys):
     assert main(["new-task", "colours"]) == 0
-    assert "miniwob-agent open colours --pages tests/pages --seed 3" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "miniwob-agent open colours --pages tests/pages --seed 3" in shown
+    assert "miniwob_pages = tests/pages in pytest.ini" in shown
+    assert 'miniwob_pages = ["tests/pages"] in pytest.toml' in shown
     page = Catalogue([here / "tests" / "pages"]).pages["colours"]
     assert "open colours --pages tests/pages" in page.file.read_text()
     for wanted, reward in (("yellow", 1), ("red", -1)):

@@ -332,6 +332,10 @@ class TestOtherGates:
         result = run(*judged, "-v", lost=["click-menu-2 1"])
         assert result.parseoutcomes() == {"passed": 10, "progressed": 1, "regressed": 1}
         assert result.ret == status
+        given = ("--miniwob-record", "none", "--miniwob-seeds=1-2")
+        [command] = re.findall("^     pytest .*", run(*judged, *given).stdout.str(), re.M)
+        assert "none" not in command
+        assert (command.count("--miniwob-record"), command.count("--miniwob-seeds")) == (1, 1)
         letters = run(*judged).stdout.str()  # not those of pytest-rerunfailures
         assert re.search(r"\.py L", letters)
         result.stdout.fnmatch_lines_random(

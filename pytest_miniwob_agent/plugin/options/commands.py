@@ -18,10 +18,16 @@ if TYPE_CHECKING:
     import pytest
 
 
-def record_command(config: pytest.Config) -> str:
-    """Return the command that records what this run lacks."""
-    arguments = map(str, config.invocation_params.args)
-    return _shown(config, ["pytest", *arguments, "--miniwob-record=new_episodes"])
+def record_command(config: pytest.Config, *others: str) -> str:
+    """Return the command that records what this run lacks, without options that others replace."""
+    replaced = ("--miniwob-record", "--miniwob-answers", *others)
+    words, given = ["pytest"], map(str, config.invocation_params.args)
+    for word in given:
+        if word in replaced:
+            next(given, None)  # its value
+        elif word.partition("=")[0] not in replaced:
+            words.append(word)
+    return _shown(config, [*words, "--miniwob-record=new_episodes"])
 
 
 def record_item_command(item: pytest.Item) -> str:

@@ -262,7 +262,8 @@ class RunResults:
             most = None if terminal.verbosity > 0 else NAMED
             changed = bool(verdict.progressed or verdict.regressed) and not verdict.failed
             hint = self._how_to_keep(verdict.both) if changed else ""
-            command = record_command(self._config)
+            given = (reason.options.partition("=")[0] for reason in verdict.reasons)
+            command = record_command(self._config, *filter(None, given))
             show_gate(terminal, verdict, most=most, hint=hint, command=command)
         elif verdict:
             terminal.line(f"gate {verdict.gate}: {verdict.decision}")
