@@ -287,7 +287,7 @@ class Collector:
 def collect(args: Sequence[str]) -> Collector:
     """Return what `pytest ARGS` would use."""
     collector = Collector()
-    output = _run(collector, ["--collect-only", "-qq", *args])
+    output = _run(collector, ["--collect-only", "-qq", "--assert=plain", *args])
     if collector.problem:
         collector.problem += output
     return collector

@@ -78,6 +78,17 @@ def test_a_key_is_found_and_not_shown(used, old, new, place):
     assert [found.kind for found in damage] == ["damaged"] * (old == "schema: 1")
 
 
+def test_many_files_are_checked_as_few_are(used):
+    """By several processes."""
+    for number in range(3, 240):
+        plant(used.folder, f"reflective/m/click-menu-2/{number}.yaml")
+    last = plant(used.folder, "reflective/m/click-menu-2/999.yaml", GOOD.replace("goal", KEY))
+    leak, *orphans = sorted(lint_folder(used), key=lambda finding: finding.kind)
+    assert (leak.path, leak.what.split(":")[0]) == (last, f"AWS key in line {LINE}")
+    assert {finding.kind for finding in orphans} == {"orphan"}
+    assert len(orphans) == 238
+
+
 def test_unused_calls_and_unfinished_recordings_are_notes(used):
     path = plant(used.unused, "reflective/m/click-menu-2/1.unused.yaml", GOOD)
     plant(used.folder, "reflective/m/click-menu-2/2.partial.yaml", GOOD)
