@@ -1,6 +1,8 @@
 """BrowserGym's action texts, the set `miniwob_all`, as actions.
 
-The functions and their arguments are those of `browsergym.core.action.functions`.
+The functions and their arguments are those of `browsergym.core.action.functions`. As its parser
+does (`browsergym.core.action.parsers`), the one call is found in any text, comments are left out,
+quotes may hold line breaks, and a backslash that begins no escape is dropped.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ from pytest_miniwob_agent.core.actions import (
     Wait,
 )
 from pytest_miniwob_agent.core.observations import Observation
+from pytest_miniwob_agent.core.text import well_formed
 
 PASS = Wait(0.001)
 """What stands for an action that does nothing on the page, so that it counts all the same."""
@@ -55,6 +58,21 @@ FIRST_PART = (8, 8)
 
 UNFILLABLE = {"button", "checkbox", "color", "file", "image", "radio", "range", "reset", "submit"}
 """Types of fields that can't be filled with a text."""
+
+LONGEST = 20_000
+"""The longest text, in characters, that is searched for an action."""
+
+ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "f": "\f"}
+"""What stands behind a backslash, and what both are together."""
+
+_ESCAPE = re.compile(r"\\(x[\da-f]{2}|u[\da-f]{4}|.)", re.S | re.I)
+_QUOTED = "|".join(rf"{q}(?:\\.|(?!{q})[^\\])*+{q}" for q in ('"""', "'''", '"', "'"))
+_ATOM = re.compile(rf"#[^\n]*+|{_QUOTED}", re.S)
+_PARTS = rf"(?:{_ATOM.pattern}|[^()\"'#]"
+_CALL = re.compile(
+    rf"#[^\n]*+|(?<!\w)([A-Za-z_]\w*+)\s*+\(({_PARTS}|\({_PARTS})*+\))*+)\)", re.S | re.A
+)
+"""A comment, or a call: its name and its arguments, with at most one level of brackets in them."""
 
 
 class BadAction(ValueError):
@@ -179,6 +197,8 @@ class Hand:
             form, typed = TYPED[kind]
             keys = datetime.strptime(value, form).strftime(typed)
             return [Click(element, FIRST_PART), Type(keys)]
+        if field.tag == "input":  # which drops them
+            value = _text(value).replace("\n", "")
         text = [Type(value)] if _text(value) else []
         return [Select(element), Press("BACKSPACE"), *text]
 
@@ -208,20 +228,40 @@ class Hand:
 
 
 def _read(text: str) -> tuple[str, list[Any], dict[str, Any]]:
-    """The name, the arguments and the named arguments of a call."""
-    try:
-        body = ast.parse(text.strip()).body
-        if len(body) != 1:
-            raise BadAction(f"one action is expected, not {len(body)}: {text!r}")
-        call = body[0].value if isinstance(body[0], ast.Expr) else None
-        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
-            raise BadAction(f"not an action: {text!r}")
-        named = {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
-        return call.func.id, list(map(ast.literal_eval, call.args)), named
-    except BadAction:
-        raise
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise BadAction(f"not an action: {text!r}") from None
+    """The name, the arguments and the named arguments of the one call in a text."""
+    calls = []
+    at = 0
+    while len(text) <= LONGEST and (match := _CALL.search(text, at)):
+        at = match.end()
+        name, arguments = match.groups()
+        if name:
+            try:
+                call: Any = ast.parse(f"f({_ATOM.sub(_literal, arguments)})").body
+                given = call[0].value
+                named = {str(word.arg): ast.literal_eval(word.value) for word in given.keywords}
+                calls.append((name, list(map(ast.literal_eval, given.args)), named))
+            except (SyntaxError, ValueError, RecursionError, MemoryError):
+                at = match.end(1)  # words with brackets; a call may be inside of them
+    if not calls:
+        raise BadAction(f"not an action: {text!r}")
+    if len(calls) > 1:
+        raise BadAction(f"one action is expected, not {len(calls)}: {text!r}")
+    return calls[0]
+
+
+def _literal(found: re.Match[str]) -> str:
+    """A text as Python has it in one line; nothing for a comment."""
+    atom = found[0]
+    if atom[0] == "#":
+        return ""
+    mark = 3 if atom[:3] in ('"""', "'''") else 1
+    text = _ESCAPE.sub(_unescaped, atom[mark:-mark])
+    return repr(re.sub("\r\n?", "\n", well_formed(text)))
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    what = found[1]
+    return chr(int(what[1:], 16)) if len(what) > 1 else ESCAPES.get(what, what)
 
 
 def _text(text: str) -> str:

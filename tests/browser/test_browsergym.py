@@ -150,9 +150,37 @@ class TestActions:
         assert (seen["screenshot"] != after["screenshot"]).any()
 
     @pytest.mark.parametrize(
+        ("written", "typed"),
+        [
+            ('"one\ntwo"', "one\ntwo"),
+            ("'one\r\ntwo'", "one\ntwo"),
+            ('"""one\n"two" """', 'one\n"two" '),
+            ("'''it's\n'''", "it's\n"),
+            (r"'one\ntwo'", "one\ntwo"),
+            (r"'\$5 \u00e9 \\n'", "$5 é \\n"),
+            ("'one\\\ntwo'", "one\ntwo"),
+            ("'(a, b) # c'", "(a, b) # c"),
+            ("'a',  # it's (a)\n", "a"),
+        ],
+    )  # fmt: skip
+    def test_a_text_is_read_as_browsergym_reads_it(self, play, browser, written, typed):
+        """In prose, with comments, over several lines, and with line breaks in quotes."""
+        player, seen = play("text-editor")
+        browser.driver.execute_script("area.innerHTML = '<textarea></textarea><input>'")
+        seen, _ = player.step("noop(1)")
+        for field, kept in zip(fields(seen), (typed, typed.replace("\n", "")), strict=True):
+            text = f"I'll (maybe) fill it.\n# fill('1', '')\nfill(\n  {field!r}, {written})  # now"
+            seen, transition = player.step(text)
+            assert (seen["last_action_error"], transition.done) == ("", False)
+            tag = "textarea" if kept == typed else "input"
+            value = browser.driver.execute_script(f"return document.querySelector('{tag}').value")
+            assert value == kept
+
+    @pytest.mark.parametrize(
         "text",
         [
             "", "I click it", "fly('1')", "click()", "click('a51')", "click('1', button='right')",
+            "I (do) fly('1')", "# click('1')", "fill('1', 'a\n)", "a('" * 9000,
             "click('1'); click('1')", "import os", "keyboard_press('F13')", "scroll(5, 0)",
             "fill('1', 'text')", "mouse_click('a', 'b')", "keyboard_type(5)", "__init__()",
             "click('1', modifiers=['Meta'])", "noop('long')", "click(open('x'))", "click(" * 300,
