@@ -47,6 +47,7 @@ class ChatServer(LoopbackServer):
     def __init__(self):
         self.reply = lambda prompt: "DONE"
         self.encode = None  # compresses what is sent
+        self.kind = None  # the content type of ready bodies
         self.retry_after = None  # seconds, which go with refusals
         self.requests = []
         self.headers = []
@@ -72,7 +73,7 @@ class ChatServer(LoopbackServer):
         path = path_of(urlsplit(url).path)
         read_as = CHAT if "messages" in body and path not in OTHER_APIS else path
         answer = self.reply(api_of(read_as).messages(body)[-1].text)
-        status, kind = 200, "application/json"
+        status, kind = 200, self.kind or "application/json"
         if isinstance(answer, int):
             answer = (answer, {"error": {"message": f"status {answer}"}})
         if isinstance(answer, tuple):

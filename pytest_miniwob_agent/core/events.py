@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, ClassVar
@@ -29,7 +30,8 @@ class Completion:
     empty where the model only calls tools. `finish_reason` is the server's word for why the answer
     ends, `reasoning` are the model's thoughts, `refusal` is its reason not to answer, and `others`
     are further choices, where more than one was asked for. Of the prompt's tokens the provider had
-    `cached_tokens` in its cache, and wrote `written_tokens` into it.
+    `cached_tokens` in its cache, and wrote `written_tokens` into it. `original` is the message of a
+    chat completion as it can be sent back, where it has more than these fields.
     """
 
     text: str
@@ -44,6 +46,7 @@ class Completion:
     others: tuple[Completion, ...] = field(default=(), metadata=_OPTIONAL)
     cached_tokens: int = field(default=0, metadata=_OPTIONAL)
     written_tokens: int = field(default=0, metadata=_OPTIONAL)
+    original: Mapping[str, Any] | None = field(default=None, hash=False, metadata=_OPTIONAL)
 
     @property
     def usage(self) -> Usage:
@@ -61,7 +64,13 @@ class Completion:
 
     @property
     def message(self) -> dict[str, Any]:
-        """The answer as a message in the Chat Completions form, to go on with the conversation."""
+        """The answer as a message in the Chat Completions form, to go on with the conversation.
+
+        It has all that the provider added, such as signatures of thoughts, but nulls, empty lists,
+        the data of audio and the numbers of calls, which servers refuse to be sent back.
+        """
+        if self.original is not None:
+            return deepcopy(dict(self.original))
         if not self.tool_calls:
             return {"role": "assistant", "content": self.text}
         calls = []

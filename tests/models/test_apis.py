@@ -5,6 +5,7 @@ import json
 import pytest
 
 from pytest_miniwob_agent.core.chat import ToolCall
+from pytest_miniwob_agent.core.data import to_data
 from pytest_miniwob_agent.core.events import Completion
 from pytest_miniwob_agent.models.apis import (
     CHAT,
@@ -130,6 +131,197 @@ def test_an_answer_is_read_whole():
     assert (said.reasoning, said.refusal, said.finish_reason) == ("Hm.", "No.", "max_output_tokens")
     assert said.tool_calls == (ToolCall("c", "click", "{"),)
     assert completion_of("/v1/responses", api_of("/v1/responses").stream(responses)) == said
+
+
+CALL = {"id": "a", "type": "function", "function": {"name": "click", "arguments": '{"x": 1}'}}
+SIGNED = {**CALL, "extra_content": {"google": {"thought_signature": "SIG"}}}
+SIGNED_FUNCTION = {**CALL["function"], "provider_specific_fields": {"signature": "SIG"}}
+CUSTOM = {"id": "b", "type": "custom", "custom": {"name": "c", "input": "i"}}
+THOUGHT = {"type": "thinking", "thinking": "Hm.", "signature": "SIG"}
+
+
+@pytest.mark.parametrize(
+    ("came", "back"),
+    [
+        ({"content": "Yes."}, {"content": "Yes."}),
+        ({"content": "", "tool_calls": [CALL]}, {"content": None, "tool_calls": [CALL]}),
+        ({"content": None, "tool_calls": [SIGNED]}, {"content": None, "tool_calls": [SIGNED]}),
+        (
+            {"content": None, "tool_calls": [{"index": 0, **SIGNED, "function": SIGNED_FUNCTION}]},
+            {"content": None, "tool_calls": [{**SIGNED, "function": SIGNED_FUNCTION}]},
+        ),
+        ({"content": None, "tool_calls": [CUSTOM]}, {"content": None, "tool_calls": [CUSTOM]}),
+        # DeepSeek wants an empty one back as well.
+        ({"content": "A", "reasoning_content": ""}, {"content": "A", "reasoning_content": ""}),
+        (
+            {"content": "A", "refusal": None, "tool_calls": [], "function_call": None},
+            {"content": "A"},
+        ),
+        ({"content": "A", "blocks": [THOUGHT]}, {"content": "A", "blocks": [THOUGHT]}),
+        (
+            {"content": [THOUGHT, {"type": "text", "text": "A"}]},
+            {"content": [THOUGHT, {"type": "text", "text": "A"}]},
+        ),
+        ({"content": "", "refusal": "No."}, {"content": "", "refusal": "No."}),
+        (
+            {"content": None, "audio": {"id": "a", "data": "UklG", "expires_at": 1}},
+            {"content": "", "audio": {"id": "a"}},
+        ),
+        (
+            {"content": None, "function_call": {"name": "click", "arguments": "{}"}},
+            {"content": None, "function_call": {"name": "click", "arguments": "{}"}},
+        ),
+    ],
+)  # fmt: skip
+def test_the_message_to_go_on_with_is_the_one_that_came_less_what_is_refused(came, back):
+    answer = {"choices": [{"message": {"role": "assistant", **came}, "finish_reason": "stop"}]}
+    said = completion_of(CHAT, answer)
+    assert said.message == {"role": "assistant", **back}
+    said.message.clear()
+    assert said.message == {"role": "assistant", **back}
+    streamed = completion_of(CHAT, api_of(CHAT).stream(answer))
+    assert streamed == said
+    if back == {"content": "Yes."} or back.get("tool_calls") == [CALL]:
+        assert "original" not in to_data(said)
+
+
+def piece(index=None, name=None, **call):
+    function = {"arguments": call.pop("arguments", "")} | ({"name": name} if name else {})
+    return {"function": function} | ({} if index is None else {"index": index}) | call
+
+
+def details(text=None, **more):
+    said = {"type": "reasoning.text", "format": "f", "index": 0} | ({"text": text} if text else {})
+    return {"reasoning_details": [said | more]}
+
+
+STREAMS = {
+    "a signature of a call": (
+        [
+            {"tool_calls": [piece(0, "click", id="a", extra_content=SIGNED["extra_content"])]},
+            {"tool_calls": [piece(0, arguments='{"x"')]},
+            {"tool_calls": [piece(0, arguments=": 1}")]},
+        ],
+        {"content": None, "tool_calls": [SIGNED]},
+    ),
+    "two calls of one number": (
+        [
+            {"tool_calls": [piece(0, "click", id="a", arguments='{"x": 1}')]},
+            {"tool_calls": [piece(0, "click", id="b")]},
+            {"tool_calls": [piece(0, arguments='{"x": 1}')]},
+        ],
+        {"content": None, "tool_calls": [CALL, {**CALL, "id": "b"}]},
+    ),
+    "calls without numbers": (
+        [
+            {"tool_calls": [piece(None, "click", id="a"), piece(arguments='{"x": 1}')]},
+            {"tool_calls": [piece(None, "click", id="b", arguments='{"x": 1}')]},
+        ],
+        {"content": None, "tool_calls": [CALL, {**CALL, "id": "b"}]},
+    ),
+    "a new id for each piece": (
+        [
+            {"tool_calls": [piece(0, "click", id="z")]},
+            {"tool_calls": [piece(0, id="a", arguments='{"x": 1}')]},
+        ],
+        {"content": None, "tool_calls": [CALL]},
+    ),
+    "OpenRouter's details": (
+        [
+            {"content": "", **details("Let ")}, details("me."), details(signature="SIG"),
+            {"reasoning_details": [{"type": "reasoning.encrypted", "data": "E", "index": 0}]},
+            {"content": "A"},
+        ],
+        {
+            "content": "A",
+            "reasoning_details": [
+                details("Let me.", signature="SIG")["reasoning_details"][0],
+                {"type": "reasoning.encrypted", "data": "E", "index": 0},
+            ],
+        },
+    ),
+    "LiteLLM's blocks": (
+        [
+            {"thinking_blocks": [{"type": "thinking", "thinking": "H", "signature": None}]},
+            {"thinking_blocks": [{"type": "thinking", "thinking": "m.", "signature": None}]},
+            {"thinking_blocks": [{"type": "thinking", "thinking": "", "signature": "SIG"}]},
+            {"thinking_blocks": [THOUGHT]},
+            {"thinking_blocks": [{"type": "redacted_thinking", "data": "E"}]},
+            {"thinking_blocks": [{"type": "redacted_thinking", "data": "F"}]},
+            {"content": "A", "reasoning_content": "H"}, {"reasoning_content": "m."},
+        ],
+        {
+            "content": "A", "reasoning_content": "Hm.",
+            "thinking_blocks": [
+                THOUGHT, THOUGHT, {"type": "redacted_thinking", "data": "E"},
+                {"type": "redacted_thinking", "data": "F"},
+            ],
+        },
+    ),
+    "Mistral's parts": (
+        [
+            {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "H"}]}]},
+            {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "m."}]}]},
+            {"content": "Y"}, {"content": "es."},
+        ],
+        {
+            "content": [
+                {"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]},
+                {"type": "text", "text": "Yes."},
+            ]
+        },
+    ),
+    "an old function call": (
+        [
+            {"function_call": {"name": "click", "arguments": ""}},
+            {"function_call": {"arguments": '{"x"'}}, {"function_call": {"arguments": ": 1}"}},
+        ],
+        {"content": None, "function_call": CALL["function"]},
+    ),
+    "annotations": (
+        [
+            {"content": "A", "annotations": [{"type": "u", "u": {"url": "a"}}], "seen": ["a"]},
+            {"annotations": [{"type": "u", "u": {"url": "b"}}], "seen": ["b"], "flag": True},
+        ],
+        {
+            "content": "A", "seen": ["a", "b"], "flag": True,
+            "annotations": [{"type": "u", "u": {"url": "a"}}, {"type": "u", "u": {"url": "b"}}],
+        },
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", STREAMS)
+def test_the_pieces_of_what_a_provider_adds_are_put_together(kind):
+    deltas, message = STREAMS[kind]
+    chunks = [{"choices": [{"index": 0, "delta": delta}]} for delta in deltas]
+    chunks[0]["choices"][0]["delta"]["role"] = "assistant"
+    end = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}], "citations": ["c"]}
+    said = completion_of(CHAT, stream_of([*chunks, end]))
+    assert said.message == {"role": "assistant", **message}
+    assert said.reasoning == ("Hm." if "Mistral" in kind or "LiteLLM" in kind else None)
+    assert said.text == ("Yes." if "Mistral" in kind else message["content"] or "")
+    assert api_of(CHAT).collect([*chunks, end])["citations"] == ["c"]
+
+
+def test_thoughts_and_citations_of_anthropics_streams_keep_their_signatures():
+    answer = {
+        "content": [
+            {"type": "thinking", "thinking": "Hm.", "signature": "SIG"},
+            {"type": "redacted_thinking", "data": "E"},
+            {"type": "text", "text": "A", "citations": [{"url": "u"}]},
+        ],
+        "stop_reason": "end_turn", "usage": {"input_tokens": 1, "output_tokens": 2},
+    }  # fmt: skip
+    api = api_of("/v1/messages")
+    assert api.collect(api.events(answer))["content"] == answer["content"]
+    deltas = [event["delta"] for event in api.events(answer) if "delta" in event]
+    assert {"type": "signature_delta", "signature": "SIG"} in deltas
+    cited = {"type": "content_block_delta", "index": 2, "delta": {"citation": {"url": "v"}}}
+    events = api.events(answer)
+    events.insert(-3, cited)
+    cites = api.collect(events)["content"][2]["citations"]
+    assert cites == [{"url": "u"}, {"url": "v"}]
 
 
 def test_a_request_and_an_answer_of_gemini_are_read_whole():

@@ -10,6 +10,8 @@ import yaml
 
 from pytest_miniwob_agent.core.chat import ToolCall
 from pytest_miniwob_agent.core.events import Completion
+from pytest_miniwob_agent.models.apis import CHAT, api_of
+from pytest_miniwob_agent.models.apis.api import EVENT_STREAM
 
 AGENTS = '''
     import asyncio, json, pathlib, urllib.error, urllib.request, uuid
@@ -36,6 +38,18 @@ AGENTS = '''
             for goal in ("open", "save"):
                 asked = {"role": "user", "name": uuid.uuid4().hex, "content": goal}
                 act(env, llm, llm.chat([asked], "act", tools=TOOLS))
+
+    class Loop:
+        """Goes on with the message of each answer, as the documentation shows it."""
+        name = "loop"
+        def solve(self, env, llm, note):
+            env.reset()
+            messages = [{"role": "user", "content": "open"}]
+            for goal in ("save", "done"):
+                answer = llm.chat(messages, "act", tools=TOOLS)
+                act(env, llm, answer)
+                result = {"role": "tool", "tool_call_id": answer.tool_calls[0].id, "content": goal}
+                messages += [answer.message, result]
 
     class Client:
         """Plain and streamed, Chat Completions and Responses, and an unknown path."""
@@ -186,6 +200,31 @@ def test_what_an_agent_normalizes_is_sent_as_it_is_and_stored_with_its_place(age
     result = agents.run("MadeUp", record="none")
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["model calls: 2 replayed, 0 recorded", "tokens: *28 avoided"])
+    assert len(agents.server.requests) == 2
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_server_gets_back_what_it_added_to_a_message(agents, streamed):
+    """As Gemini demands it, which answers 400 otherwise."""
+    extra = {"google": {"thought_signature": "SIG"}}
+
+    def answer(prompt):
+        first, second = (click(number).message for number in (1, 2))
+        for message in (first, second):
+            message["reasoning_details"] = [{"data": "D"}]
+            message["tool_calls"][0]["extra_content"] = extra
+        if agents.server.requests[-1]["messages"][1:2] not in ([], [first]):
+            return 400, {"error": {"message": "the signature is missing"}}
+        body = agents.server.completion(None) | {"citations": ["c"]}
+        body["choices"][0]["message"] = second if prompt == "save" else first
+        return api_of(CHAT).stream(body).encode() if streamed else body
+
+    agents.server.reply = answer
+    agents.server.kind = EVENT_STREAM if streamed else None
+    agents.run("Loop").assert_outcomes(passed=1)
+    if not streamed:
+        assert agents.calls("loop")[0]["response"]["body"]["citations"] == ["c"]
+    agents.run("Loop", record="none").assert_outcomes(passed=1)
     assert len(agents.server.requests) == 2
 
 

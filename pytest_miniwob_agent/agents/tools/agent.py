@@ -4,7 +4,9 @@ A trial is one conversation. The model calls tools, several in one answer if it 
 each call says what came of it, and below the last result is the screen that the calls led to.
 
 Answers go back in a form that every server takes: what is not valid, or endless, is replaced, and
-calls are numbered, so that prompts do not depend on the ids that a server makes up.
+calls are numbered, so that prompts do not depend on the ids that a server makes up. What a provider
+has added to the message and its calls goes back as it came, and so does an id that holds more than
+a name, such as a signature.
 """
 
 from __future__ import annotations
@@ -47,6 +49,9 @@ ARGUMENTS_LIMIT = 10_000
 
 CALLS_LIMIT = 50
 """Calls of one answer that are carried out, and that later prompts repeat."""
+
+LONGEST_ID = 64
+"""Characters of a call's id that is no more than a name."""
 
 NOTHING = "(no answer)"
 """The text in place of an empty answer, which some servers refuse to be sent."""
@@ -173,17 +178,23 @@ class _Trial:
 
     def _add(self, completion: Completion, results: Sequence[Prompt]) -> None:
         """Add an answer and the results of its first calls, or without calls the user's reply."""
-        text = _sendable((completion.text or completion.refusal or "").strip()[:TEXT_LIMIT])
-        answer: dict[str, Any] = {"role": "assistant", "content": text or NOTHING}
+        text = (completion.text or completion.refusal or "").strip()[:TEXT_LIMIT]
+        came = completion.message
+        made = came.pop("tool_calls", None) or [{}] * len(completion.tool_calls)
+        added = {name: part for name, part in came.items() if name != "function_call"}
+        parts = came["content"] if isinstance(came["content"], list) else None
+        answer: dict[str, Any] = {**added, "role": "assistant", "content": parts or text or NOTHING}
         self._messages.append(answer)
         if not completion.tool_calls:
             self._messages += [{"role": "user", "content": result} for result in results]
             return
-        answer |= {"content": text or None, "tool_calls": []}
-        for call, result in zip(completion.tool_calls, results, strict=False):
+        answer |= {"content": parts or text or None, "tool_calls": []}
+        for call, one, result in zip(completion.tool_calls, made, results, strict=False):
             self._answered += 1
-            id_, function = f"call{self._answered:05}", _echo(call.name, call.arguments)
-            answer["tool_calls"].append({"id": id_, "type": "function", "function": function})
+            id_ = call.id if len(call.id) > LONGEST_ID else f"call{self._answered:05}"
+            function = {**one.pop("function", {}), **_echo(call.name, call.arguments)}
+            plain = {"id": id_, "type": "function", "function": function}
+            answer["tool_calls"].append({**one, **plain})
             self._messages.append({"role": "tool", "tool_call_id": id_, "content": result})
 
     def _with_screens(self) -> list[dict[str, Any]]:
@@ -205,15 +216,10 @@ def _echo(name: str, arguments: str) -> dict[str, str]:
     """A call's name and arguments as they can be sent back: a name, and a JSON object."""
     try:
         parse_arguments(arguments)
-        arguments = _sendable(arguments).strip()
+        arguments = arguments.strip()
     except BadCall:
         arguments = ""
     if not arguments or len(arguments) > ARGUMENTS_LIMIT:
         arguments = "{}"
     valid = re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name)
     return {"name": name if valid else "unknown", "arguments": arguments}
-
-
-def _sendable(text: str) -> str:
-    """The text without halves of surrogate pairs, which can't be encoded."""
-    return text.encode("utf-8", "replace").decode("utf-8")

@@ -16,8 +16,8 @@ from pytest_miniwob_agent.models.apis import CHAT, api_of, completion_of
 from pytest_miniwob_agent.models.apis.api import read_events
 from pytest_miniwob_agent.pictures.references import digests_in, without_pictures
 
-RECORDED_FIELDS = ("object", "model", "system_fingerprint", "choices", "usage")
-"""The fields of a chat completion that are stored; the others (ids, times) differ at every call."""
+NOT_RECORDED = ("created", "id")
+"""The fields of a chat completion that are not stored, as they differ at every call."""
 
 CHARACTERS_PER_TOKEN = 4
 """A rough estimate for English texts, used where a server gave no token counts."""
@@ -117,10 +117,10 @@ class Call:
 
     @property
     def recorded(self) -> Any:
-        """The stored part of the answer: of a chat completion the `RECORDED_FIELDS`, else all."""
+        """The stored part of the answer: of a chat completion not `NOT_RECORDED`, else all."""
         if self.request.path != CHAT or isinstance(self.answer, str):
             return self.answer
-        return {name: self.answer[name] for name in RECORDED_FIELDS if name in self.answer}
+        return {name: part for name, part in self.answer.items() if name not in NOT_RECORDED}
 
     @cached_property
     def content(self) -> str:

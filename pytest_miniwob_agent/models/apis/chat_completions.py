@@ -72,22 +72,27 @@ class ChatCompletions(API):
 
     def collect(self, events: Sequence[Any]) -> dict[str, Any]:
         """Return the answer that the chunks of a stream add up to."""
-        answer: dict[str, Any] = {"object": "chat.completion"}
+        answer: dict[str, Any] = {}
         choices: dict[Any, dict[str, Any]] = {}
         for chunk in lenient.mappings(events):
-            for name in ("model", "system_fingerprint", "usage"):
-                if chunk.get(name) is not None:
-                    answer[name] = chunk[name]
+            answer |= {name: part for name, part in chunk.items() if part is not None}
             for piece in lenient.mappings(chunk.get("choices")):
                 index = piece.get("index")
                 key = index if isinstance(index, int) else 0
-                choice = choices.setdefault(
-                    key, {"index": key, "message": {"role": "assistant", "content": None}}
-                )
-                _add_delta(choice["message"], lenient.mapping(piece.get("delta")))
-                if piece.get("finish_reason") is not None:
-                    choice["finish_reason"] = piece["finish_reason"]
-        answer["choices"] = [choices[index] for index in sorted(choices)]
+                choice = choices.setdefault(key, {})
+                choice |= {
+                    name: lenient.joined(choice.get(name), part) if name == "logprobs" else part
+                    for name, part in piece.items()
+                    if part is not None and name not in ("delta", "message")
+                }
+                delta = lenient.mapping(piece.get("delta"))
+                choice["message"] = lenient.joined(choice.get("message", {}), delta)
+        for key, choice in choices.items():
+            message = choice["message"] = {"content": None, **choice["message"]}
+            message["role"], choice["index"] = "assistant", key
+            if calls := lenient.mappings(message.get("tool_calls")):
+                message["tool_calls"] = [_whole_call(call, {}) for call in calls]
+        answer |= {"object": "chat.completion", "choices": [choices[n] for n in sorted(choices)]}
         whole = any("finish_reason" in choice for choice in choices.values())
         return answer if whole else {}
 
@@ -119,14 +124,33 @@ class ChatCompletions(API):
 def _choice(choice: Mapping[str, Any]) -> Completion:
     """Return what one choice of an answer says."""
     message = lenient.mapping(choice.get("message"))
+    content = message.get("content")
+    # Mistral's thoughts are parts of the content.
+    thoughts = [part["thinking"] for part in lenient.mappings(content) if "thinking" in part]
+    if thoughts:
+        content = [part for part in lenient.mappings(content) if "thinking" not in part]
     reasoning = message.get("reasoning_content") or message.get("reasoning")
-    return Completion(
-        lenient.content_text(message.get("content")),
+    said = Completion(
+        lenient.content_text(content),
         tool_calls=_tool_calls(message),
         finish_reason=lenient.text(choice.get("finish_reason")) or None,
-        reasoning=lenient.text(reasoning) or None,
+        reasoning=lenient.text(reasoning) or "\n".join(map(lenient.content_text, thoughts)) or None,
         refusal=lenient.text(message.get("refusal")) or None,
     )
+    back = _sent_back(message, said.message)
+    return said if back == said.message else replace(said, original=back)
+
+
+def _sent_back(message: Mapping[str, Any], plain: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a message as it came, less what servers refuse; `plain` has what all servers have."""
+    back = {name: part for name, part in message.items() if part is not None and part != []}
+    back = {"role": "assistant", **back, "content": back.get("content") or plain["content"]}
+    if audio := lenient.mapping(back.get("audio")):
+        back["audio"] = {"id": audio.get("id")}
+    if calls := lenient.mappings(back.pop("tool_calls", None)):
+        both = zip(calls, plain["tool_calls"], strict=False)
+        back["tool_calls"] = [_whole_call(call, said) for call, said in both]
+    return back
 
 
 def _tool_calls(message: Mapping[str, Any]) -> tuple[ToolCall, ...]:
@@ -141,24 +165,11 @@ def _tool_calls(message: Mapping[str, Any]) -> tuple[ToolCall, ...]:
     return tuple(found)
 
 
-def _add_delta(message: dict[str, Any], delta: Mapping[str, Any]) -> None:
-    """Add a piece of a streamed message to the message."""
-    for name, part in delta.items():
-        if name == "tool_calls":
-            for piece in lenient.mappings(part):
-                _add_tool_call(message.setdefault("tool_calls", []), piece)
-        elif name != "role" and isinstance(part, str):
-            message[name] = (message.get(name) or "") + part
-        elif part is not None:
-            message[name] = part
-
-
-def _add_tool_call(calls: list[dict[str, Any]], piece: Mapping[str, Any]) -> None:
-    index = piece.get("index")
-    number = index if isinstance(index, int) and 0 <= index <= len(calls) else len(calls)
-    if number == len(calls):
-        calls.append({"id": "", "type": "function", "function": {"name": "", "arguments": ""}})
-    call, function = calls[number], lenient.mapping(piece.get("function"))
-    call["id"] = lenient.text(piece.get("id")) or call["id"]
-    call["function"]["name"] += lenient.text(function.get("name"))
-    call["function"]["arguments"] += lenient.text(function.get("arguments"))
+def _whole_call(call: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a call as it came, with what each call has, and without its number in a stream."""
+    whole = {"id": "", "type": "function", **call}
+    whole.pop("index", None)
+    if "custom" in call:
+        return whole
+    first, second = (lenient.mapping(each.get("function")) for each in (call, said))
+    return {**whole, **said, "function": {"name": "", "arguments": "", **first, **second}}

@@ -93,12 +93,12 @@ class Gemini(API):
         """Join the parts of all events; the last one has the reason for the end."""
         answer: dict[str, Any] = {}
         parts: list[Any] = []
+        first: dict[str, Any] = {}
         for event in lenient.mappings(events):
-            answer.update(event)
+            answer |= {**event, "candidates": [first]} if "candidates" in event else event
             for candidate in lenient.mappings(event.get("candidates"))[:1]:
                 parts += _parts(candidate.get("content"))
-                content = {"role": "model", "parts": parts}
-                answer["candidates"] = [{**candidate, "content": content}]
+                first |= {**candidate, "content": {"role": "model", "parts": parts}}
         ended = any(each.get("finishReason") for each in lenient.mappings(answer.get("candidates")))
         return answer if (ended or _blocked(answer)) and "error" not in answer else {}
 

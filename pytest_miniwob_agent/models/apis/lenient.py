@@ -13,6 +13,9 @@ from pytest_miniwob_agent.core.chat import ToolCall, token_count
 from pytest_miniwob_agent.core.data import canonical_json
 from pytest_miniwob_agent.pictures.references import digest_in, read_base64, reference_to
 
+_WHOLE = ("format", "id", "role", "signature", "status", "thought_signature", "type")
+"""Names of texts that a stream never sends in pieces, though maybe again."""
+
 
 def mapping(value: Any) -> Mapping[str, Any]:
     """Return the value if it is a mapping, otherwise an empty one."""
@@ -41,6 +44,52 @@ def parsed(text: str) -> Any:
         return json.loads(text or "{}")
     except (ValueError, RecursionError):
         return text
+
+
+def joined(value: Any, piece: Any, name: str = "") -> Any:
+    """Return a streamed value with a further piece of it; `name` is the one that both have.
+
+    Texts are appended, objects are merged, and an item of a list goes on with the item that it
+    continues, or is a new one. All else, and what names a thing as a whole, is replaced.
+    """
+    if isinstance(value, str) and isinstance(piece, list):
+        value = [{"type": "text", "text": value}] if value else []
+    if isinstance(value, list) and isinstance(piece, str):
+        piece = [{"type": "text", "text": piece}] if piece else []
+    if isinstance(piece, Mapping):
+        value = mapping(value)
+        return {**value, **{key: joined(value.get(key), part, key) for key, part in piece.items()}}
+    if isinstance(piece, list):
+        items = list(value) if isinstance(value, list) else []
+        for item in piece:
+            places = reversed(range(len(items)))
+            at = next((at for at in places if _continues(items, at, item)), len(items))
+            items[at : at + 1] = [joined(next(iter(items[at : at + 1]), None), item)]
+        return items
+    if isinstance(value, str) and isinstance(piece, str) and name not in _WHOLE:
+        return value + piece
+    return value if piece is None or (piece == "" and value is not None) else piece
+
+
+def _continues(items: Sequence[Any], at: int, piece: Any) -> bool:
+    """Return True if a piece of a list goes on with the item at a place.
+
+    Both have the same number and type. Without numbers it is the last item, and only texts and
+    calls go on: others come as a whole. Some servers give all calls the same number, and another
+    id to each piece; what begins a call has its name.
+    """
+    item = items[at]
+    if not isinstance(item, Mapping) or not isinstance(piece, Mapping):
+        return False
+    index, kind = piece.get("index"), item.get("type")
+    if index != item.get("index") or piece.get("type", kind) not in (kind, None):
+        return False
+    named = bool(mapping(piece.get("function")).get("name"))
+    if index is None and at == len(items) - 1:
+        going_on = any(name in piece for name in ("text", "thinking", "signature"))
+        return not named and ("function" in piece or (going_on and not item.get("signature")))
+    other = bool(item.get("id") and piece.get("id")) and item["id"] != piece["id"]
+    return index is not None and not (other and (named or "function" not in piece))
 
 
 def tool_call(id_: Any, name: Any, arguments: Any) -> ToolCall:

@@ -138,8 +138,10 @@ def _tool_calls(blocks: Sequence[Mapping[str, Any]]) -> tuple[ToolCall, ...]:
 def _add_delta(block: dict[str, Any], delta: Mapping[str, Any]) -> None:
     """Add a piece of a streamed content block to the block."""
     for name, part in delta.items():
-        if name != "type" and isinstance(part, str):
-            block[name] = lenient.text(block.get(name)) + part
+        if name == "citation":
+            block["citations"] = [*(block.get("citations") or []), part]
+        elif name != "type":
+            block[name] = lenient.joined(block.get(name), part, name)
 
 
 def _pieces(block: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -151,4 +153,8 @@ def _pieces(block: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, An
             given = json.dumps(block.get("input", {}), ensure_ascii=False)
             delta = {"type": "input_json_delta", "partial_json": given}
             return {**block, "input": {}}, [delta]
+        case "thinking":
+            parts = ("thinking", "signature")
+            empty = {**block, **dict.fromkeys(parts, "")}
+            return empty, [{"type": f"{name}_delta", name: block.get(name, "")} for name in parts]
     return dict(block), []

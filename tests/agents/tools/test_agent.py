@@ -16,6 +16,7 @@ from pytest_miniwob_agent import (
 )
 from pytest_miniwob_agent.agents.registry import load_agent
 from pytest_miniwob_agent.agents.tools.agent import CALLS_LIMIT, SCREENS_LIMIT, ToolsAgent
+from pytest_miniwob_agent.models.apis import CHAT, completion_of
 from pytest_miniwob_agent.testing import FakeEnvironment
 
 MENU, FIELD, SAVE = (
@@ -177,6 +178,33 @@ def test_an_answer_is_sent_back_in_a_form_that_servers_take():
     for call in (*answer["tool_calls"], *second["tool_calls"]):
         assert isinstance(json.loads(call["function"]["arguments"]), dict)
         assert len(call["function"]["arguments"]) < 100
+
+
+def test_what_a_provider_adds_goes_back_with_the_answer():
+    extra = {"google": {"thought_signature": "SIG"}}
+    function = {"name": "click", "arguments": '{"element": 1}', "signed": "SIG"}
+    signed = "call_1__thought__" + "SIG" * 30
+    message = {
+        "role": "assistant", "content": "First.", "reasoning_content": "", "refusal": None,
+        "tool_calls": [
+            {"id": "x", "type": "function", "function": function, "extra_content": extra},
+            {"id": signed, "type": "function", "function": {**function, "arguments": "{"}},
+        ],
+    }  # fmt: skip
+    answer = completion_of(CHAT, {"choices": [{"message": message, "finish_reason": "stop"}]})
+    thought = {"role": "assistant", "content": "Hm.", "thinking_blocks": [{"signature": "SIG"}]}
+    silent = completion_of(CHAT, {"choices": [{"message": thought, "finish_reason": "stop"}]})
+    _, requests, _ = play([answer, silent, calls(click(3))])
+    back = requests[-1]["messages"]
+    assert back[2] == {
+        "role": "assistant", "content": "First.", "reasoning_content": "",
+        "tool_calls": [
+            {"id": "call00001", "type": "function", "function": function, "extra_content": extra},
+            {"id": signed, "type": "function", "function": {**function, "arguments": "{}"}},
+        ],
+    }  # fmt: skip
+    assert [message.get("tool_call_id") for message in back[3:5]] == ["call00001", signed]
+    assert back[5] == thought
 
 
 def test_of_endless_calls_only_the_first_are_kept():
