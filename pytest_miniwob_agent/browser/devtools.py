@@ -16,6 +16,7 @@ from selenium.common.exceptions import JavascriptException, TimeoutException, We
 from websocket import WebSocket, WebSocketException, WebSocketTimeoutException
 
 from pytest_miniwob_agent.browser.page import WORLD
+from pytest_miniwob_agent.core.data import well_formed
 
 Command = tuple[str, dict[str, Any]]
 """A command's name, such as `Page.reload`, and its parameters."""
@@ -118,7 +119,8 @@ class DevTools:
             left = end - time.monotonic()
             self._socket.settimeout(max(0.001, min(left, PATIENCE)))
             try:
-                message: dict[str, Any] = json.loads(self._socket.recv())
+                text = self._socket.recv()
+                message: dict[str, Any] = json.loads(text)
             except WebSocketTimeoutException:
                 if self.excused():
                     end = time.monotonic() + self.timeout
@@ -126,8 +128,8 @@ class DevTools:
                     raise
                 if self._is_gone():
                     raise WebDriverException("the browser does not answer") from None
-            else:
-                return message
+            else:  # a page's text may hold half of a surrogate pair
+                return well_formed(message) if "\\ud" in text else message
 
     def evaluate(self, function: str, *values: Any) -> Any:
         """Call a function in our own world of the page's document, and return its result.

@@ -10,6 +10,7 @@ from typing import Any
 
 from pytest_miniwob_agent.browser.process import VIEWPORT, Browser, Step
 from pytest_miniwob_agent.core import actions
+from pytest_miniwob_agent.core.data import well_formed
 from pytest_miniwob_agent.core.text import sanitize_line
 
 DRAG_MOVES = 10
@@ -57,8 +58,6 @@ SIGNS = {
 EDITING = {"a": "SelectAll", "c": "Copy", "v": "Paste", "x": "Cut", "y": "Redo", "z": "Undo"}
 EDITING |= {"A": "SelectAll", "Z": "Redo"}
 """What an editor does for a key with CTRL."""
-
-_SURROGATES = re.compile("[\ud800-\udfff]")
 
 _UNTYPABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ue000-\uf8ff]")
 """Characters that no key types; WebDriver takes those from U+E000 on for keys such as CTRL."""
@@ -373,8 +372,7 @@ class NativeInput:
     def _ask(self, name: str, *values: Any) -> Any:
         """Call a function of the document that shows the task."""
         # The driver refuses half of a surrogate pair.
-        sent = (_SURROGATES.sub("\ufffd", one) if isinstance(one, str) else one for one in values)
-        return self._browser.call("miniwobAgent.ask", name, *sent)
+        return self._browser.call("miniwobAgent.ask", name, *well_formed(values))
 
     def _press_with(self, modifier: str, *keys: str) -> None:
         self.gesture.hold(modifier)

@@ -33,8 +33,8 @@ from pytest_miniwob_agent.core.actions import (
     Type,
     Wait,
 )
+from pytest_miniwob_agent.core.data import well_formed
 from pytest_miniwob_agent.core.observations import Observation
-from pytest_miniwob_agent.core.text import well_formed
 
 PASS = Wait(0.001)
 """What stands for an action that does nothing on the page, so that it counts all the same."""

@@ -1,4 +1,4 @@
-"""Plain JSON data, and digests of texts."""
+"""Plain JSON data, texts that can be encoded, and digests of texts."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 from pytest_miniwob_agent.core.actions import Action
+from pytest_miniwob_agent.core.secrets import Data, map_texts
 
 
 def to_data(value: Any) -> Any:
@@ -34,6 +35,23 @@ def to_data(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: to_data(value[key]) for key in sorted(value)}
     return str(value) if isinstance(value, StrEnum) else value
+
+
+def well_formed(data: Data) -> Data:
+    """Return a text, or data of any kind, with texts that can be encoded.
+
+    Halves of a surrogate pair are joined, or become U+FFFD alone. Data without one is itself.
+    """
+
+    def change(text: str, name: str) -> str:
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        return text
+
+    changed: Data = map_texts(data, change)
+    return changed
 
 
 def canonical_json(data: Any) -> str:

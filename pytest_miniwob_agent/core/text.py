@@ -10,15 +10,6 @@ LONG, MANY = 160, 20
 """The most characters that `shorten` keeps whole, and the most lines that `shorten_lines` does."""
 
 
-def well_formed(text: str) -> str:
-    """Text that can be encoded: halves of a surrogate pair are joined, or become U+FFFD alone."""
-    try:
-        text.encode()
-        return text
-    except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-
-
 def sanitize(line: object) -> str:
     """Foreign text without control characters and without commands to a workflow runner."""
     shown = "".join(c if c.isprintable() else " " for c in str(line))

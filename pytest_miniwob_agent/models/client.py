@@ -18,7 +18,7 @@ from pytest_miniwob_agent.core.events import Origin
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import sanitize_line
 from pytest_miniwob_agent.models.apis import answer_of, path_of, provider_of, usage_of_answer
-from pytest_miniwob_agent.models.apis.api import OPENAI, Provider
+from pytest_miniwob_agent.models.apis.api import EVENT_STREAM, OPENAI, Provider, read_events
 from pytest_miniwob_agent.models.budget import Budget, Payment
 from pytest_miniwob_agent.models.failures import (
     advice_on_connection,
@@ -27,7 +27,7 @@ from pytest_miniwob_agent.models.failures import (
 )
 from pytest_miniwob_agent.models.http import httpx
 from pytest_miniwob_agent.models.params import OPTION, sent_only_texts, shown_url, split_url
-from pytest_miniwob_agent.models.unusable import describe_unusable, parsed_json
+from pytest_miniwob_agent.models.unusable import describe_unusable, parsed_json, status_of_error
 
 RETRIES = 5
 """Default number of retries of a refused or dropped call; enough for a minute of rate limits."""
@@ -286,8 +286,17 @@ class _Attempts(httpx.BaseTransport):
             response.close()
             if payment.answered and not complete:
                 self._on_unusable("cut off or not decodable", payment.usage)
+        if payment.answered and (status := status_of_error(_parsed(response))):
+            payment.answered, response.status_code = False, status
         # After these a client asks for a page, and does not repeat the call.
         if response.status_code in (301, 302, 303) and "location" in response.headers:
             there = shown_url(str(request.url.join(response.headers["location"])))
             raise PermanentError(f"redirects calls to {there}; name it with --miniwob-base-url")
         return response
+
+
+def _parsed(response: httpx.Response) -> Any:
+    """Return the JSON of a response, or the events of a stream."""
+    if response.headers.get("content-type", "").startswith(EVENT_STREAM):
+        return read_events(response.content.decode("utf-8", "replace"))
+    return parsed_json(response.content)

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from pytest_miniwob_agent.core.chat import ModelRequest, ModelResponse
+from pytest_miniwob_agent.core.data import well_formed
 from pytest_miniwob_agent.core.errors import ModelError
 from pytest_miniwob_agent.core.events import Completion
 from pytest_miniwob_agent.core.text import shorten
@@ -49,7 +50,7 @@ class ChatCalls(ABC):
             kind = type(prompt).__name__
             raise TypeError(f"llm.complete takes a text, not {kind}: llm.chat takes messages")
         request = chat_request(self.model, [{"role": "user", "content": prompt}], self.params)
-        return self._ask(request, purpose, getattr(prompt, "files", {}), str(prompt))
+        return self._ask(request, purpose, getattr(prompt, "files", {}), well_formed(str(prompt)))
 
     def chat(
         self,
@@ -106,7 +107,8 @@ def chat_request(
     body = {name: params[name] for name in sorted(params) if name not in _NOT_IN_BODY}
     body = {"messages": messages, "model": model, **body, **(params.get("extra_body") or {})}
     headers, query = params.get("extra_headers") or {}, params.get("extra_query") or {}
-    return ModelRequest(CHAT, json.loads(json.dumps(body)), dict(headers), urlencode(query))
+    plain = well_formed(json.loads(json.dumps(body)))
+    return ModelRequest(CHAT, plain, dict(headers), urlencode(query))
 
 
 def read_completion(response: ModelResponse, *, text_only: bool = False) -> Completion:
@@ -148,7 +150,7 @@ def request_of(
     if method != "POST":
         raise BadRequest(405, f"only POST requests can be recorded, not {method} {path}")
     try:
-        body = json.loads(content)
+        body = well_formed(json.loads(content))
     except (ValueError, RecursionError):
         body = None
     if not isinstance(body, dict):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -60,6 +61,34 @@ def describe_unusable(status: int, answer: object, body: Mapping[str, Any]) -> U
         f"{prefix}{shorten(redact(text))!r}{hint}",
         foreign,
     )
+
+
+_STATUSES = {
+    "rate_limit": 429, "overloaded": 529, "timeout": 504, "unavailable": 503,
+    "server_error": 500, "api_error": 500, "internal": 500,
+}  # fmt: skip
+"""The statuses that stand for words in an error which has no number."""
+
+
+def status_of_error(answer: Any) -> int | None:
+    """Return the status that an error in an answer of status 200 stands for; None if it has none.
+
+    OpenRouter reports errors of its providers so, and every API those after the start of a stream.
+
+    Args:
+        answer: parsed JSON, or the list of a stream's events.
+    """
+    for part in lenient.mappings(answer if isinstance(answer, list) else [answer]):
+        choices, response = lenient.mappings(part.get("choices")), part.get("response")
+        errors = [each.get("error") for each in (part, lenient.mapping(response), *choices)]
+        errors += [part] if part.get("type") == "error" else []
+        for error in lenient.mappings(errors):
+            words = " ".join(str(error.get(name)) for name in ("code", "type", "status")).lower()
+            if number := re.search(r"\b[45]\d\d\b", words):
+                return int(number[0])
+            if status := next((_STATUSES[word] for word in _STATUSES if word in words), None):
+                return status
+    return None
 
 
 def parsed_json(content: bytes) -> Any:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_miniwob_agent.core.actions import Action, Click, Enter, elements_of
 from pytest_miniwob_agent.core.chat import ModelRequest, ModelResponse
+from pytest_miniwob_agent.core.data import well_formed
 from pytest_miniwob_agent.core.events import OF_TEST, Completion, Origin
 from pytest_miniwob_agent.core.observations import Element, Observation, Shot, Transition
 from pytest_miniwob_agent.core.tools import carry_out_call
@@ -219,7 +220,7 @@ class ScriptedLLM(ChatCalls):
         answer = api.served(api.answer(completion), f"scripted{len(self.prompts)}")
         stream = api.streams(request.path, request.body)
         text = api.stream(answer) if stream else json.dumps(answer, ensure_ascii=False)
-        body = text.encode("utf-8", "replace")  # a server can't send half of a surrogate pair
+        body = well_formed(text).encode()  # a server can't send half of a surrogate pair
         return ModelResponse(body, EVENT_STREAM) if stream else ModelResponse(body)
 
     @property

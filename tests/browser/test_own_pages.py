@@ -87,6 +87,19 @@ class TestDeclaredTask:
         assert shown == "a field of its own"
         assert re.fullmatch(r"7,x,0\.\d+,[0-9a-f-]{36}", others[0])
 
+    def test_half_of_a_surrogate_pair_is_no_text_that_an_agent_gets(self, pages):
+        body = """
+            <p>😀</p><button title="">x</button>
+            <script>
+              const button = document.querySelector("button");
+              button.textContent = button.title = "a\\ud83d";
+              window.task = { goal: "Click \\ude00.", reward: () => 0 };
+            </script>
+        """
+        env, seen = pages.show(body)
+        assert (seen.goal, texts(seen)) == ("Click \ufffd.", ["😀", "a\ufffd"])
+        assert 'title="a\ufffd"' in env.html()
+
     def test_what_a_request_brings_is_on_the_screen_after_the_action(self, pages):
         body = """
             <button onclick="ask()">Ask</button><p id="shown"></p>

@@ -1,6 +1,7 @@
 """Answers of servers that misbehave, over real HTTP on loopback: malformed, unusual and cut off."""
 
 import gzip
+import json
 import re
 import threading
 
@@ -22,10 +23,7 @@ MALFORMED = {
     "no choices": (response(completion_with("choices", [])), NO_TEXT),
     "a choice is null": (response(completion_with("choices", [None])), NO_TEXT),
     "a content is null": (response(completion_of(None)), NO_TEXT),
-    "a lone surrogate": (response(completion_of("click \ud800")), NO_TEXT),
-    "NaN": (response(completion_with("usage", {"prompt_tokens": float("nan")})), NO_TEXT),
     "nested too deep": (response(b"[" * 200_000), NO_TEXT),
-    "not UTF-8": (response(WHOLE.replace(b"click", b"cl\xffck")), NO_TEXT),
     "HTML": (
         response(b"<html>\n<body>Log in</body>\n</html>", kind="text/html"),
         NO_TEXT + "'<html> <body>Log in</body> </html>'",
@@ -76,6 +74,27 @@ UNUSUAL = {
     ),
     "usage is a text": ([response(completion_with("usage", "much"))], "click id=1"),
     "gzip": ([response(gzip.compress(WHOLE), "Content-Encoding: gzip")], "click id=1"),
+    "a lone surrogate": ([response(completion("\ud800 \ude00id=1"))], "\ufffd \ufffdid=1"),
+    "not UTF-8": ([response(WHOLE.replace(b"click", b"cl\xffck"))], "cl\ufffdck id=1"),
+    "UTF-16": ([response(WHOLE.decode().encode("utf-16"))], "click id=1"),
+    "surrogates in names": (
+        [response(completion(**{"x\udc00": {"\ud800": ["\ud83d"]}}))], "click id=1",
+    ),
+    "NaN": ([response(completion_with("usage", {"prompt_tokens": float("nan")}))], "click id=1"),
+    "infinite": (
+        [response(completion(logprobs={"a": [float("-inf"), float("inf")]}))], "click id=1",
+    ),
+    "a pair of surrogates in two pieces": (
+        [
+            response(
+                b'data: {"choices": [{"delta": {"content": "\\ud83d"}}]}\n\n'
+                b'data: {"choices": [{"delta": {"content": "\\ude00 \\ud83d"}}]}\n\n'
+                b'data: {"choices": [{"delta": {}, "finish_reason": "stop"}]}\n\n',
+                kind="text/event-stream",
+            )
+        ],
+        "\U0001f600 \ufffd",
+    ),
 }  # fmt: skip
 
 
@@ -88,6 +107,68 @@ def test_an_unusual_answer_is_recorded_and_replayed_as_the_agent_saw_it(session,
     assert live.text == text
     with session() as llm:
         assert llm.complete("one", "plan") == live
+    assert raw_server.requests == 1
+
+
+BUSY = {"error": {"code": 502, "message": "busy"}}
+DELTA = {"index": 0, "delta": {"content": "cl"}}
+
+
+def events(*data):
+    return b"".join(b"data: " + json.dumps(each).encode() + b"\n\n" for each in data)
+
+
+FAILED = {
+    "a code": (BUSY, 502),
+    "a code as a text": ({"error": {"code": "503", "message": "busy"}}, 503),
+    "in a choice": (
+        {"choices": [{**BUSY, "finish_reason": "error", "message": {"content": "cl"}}]}, 502,
+    ),
+    "beside choices": ({**BUSY, "choices": [{"message": {"content": None}}]}, 502),
+    "in a stream": (events({"choices": [DELTA]}, BUSY), 502),
+    "in a stream's choice": (
+        events({"choices": [DELTA]}, {"choices": [{**BUSY, "finish_reason": "error"}]}), 502,
+    ),
+    "Anthropic's words": (
+        events({"type": "error", "error": {"type": "overloaded_error", "message": "busy"}}), 529,
+    ),
+    "OpenAI's words": (
+        events({"type": "error", "code": "server_error", "message": "busy"}), 500,
+    ),
+    "a failed response": (
+        events({"type": "x", "response": {"error": {"code": "rate_limit_exceeded"}}}), 429,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", FAILED)
+def test_an_error_with_status_200_is_retried_as_one_with_its_own_status(session, raw_server, kind):
+    body, status = FAILED[kind]
+    form = "text/event-stream" if isinstance(body, bytes) else "application/json"
+    failed = response(body, "Retry-After-Ms: 1", kind=form)
+    raw_server.answer = lambda number: [failed if number < 3 else response(completion())]
+    with session(raw_server, retries=1) as llm, pytest.raises(ModelError) as error:
+        llm.complete("one", "plan")
+    assert f"refused the call: Error code: {status}" in str(error.value)
+    with session(raw_server, retries=1) as llm:
+        assert llm.complete("one", "plan").text == "click id=1"
+    assert raw_server.requests == 3
+
+
+@pytest.mark.parametrize("code", [400, 402, "insufficient_quota"])
+def test_an_error_with_status_200_that_lasts_is_not_retried(session, raw_server, code):
+    raw_server.answer = lambda number: [response({"error": {"code": code, "message": "no"}})]
+    with session(raw_server, retries=2) as llm, pytest.raises(ModelError):
+        llm.complete("one", "plan")
+    assert raw_server.requests == 1
+
+
+def test_a_stream_that_ends_with_an_error_is_not_an_answer(session, raw_server):
+    body = events({"choices": [{**DELTA, "finish_reason": "error"}]})
+    raw_server.answer = lambda number: [response(body, kind="text/event-stream")]
+    with session(raw_server, retries=2) as llm, pytest.raises(ModelError):
+        llm.complete("one", "plan")
+    assert raw_server.requests == 1
 
 
 def test_a_call_without_an_answer_is_made_again(session, tmp_path, raw_server):

@@ -51,6 +51,23 @@ AGENTS = '''
                 result = {"role": "tool", "tool_call_id": answer.tool_calls[0].id, "content": goal}
                 messages += [answer.message, result]
 
+    class Halves:
+        """Passes half of a surrogate pair on, as a page's text may end with one."""
+        name = "halves"
+        def solve(self, env, llm, note):
+            env.reset()
+            half = "\\ud83d"
+            llm.complete("say " + half, "act")
+            content = [{"type": "text", "text": half + "\\ude00"}]
+            asked = [{"role": "user", "name": half, "content": content}]
+            act(env, llm, llm.chat(asked, "act", tools=TOOLS))
+            body = {"messages": [{"role": "user", "content": half + "save"}], half: 1}
+            data = json.dumps({"model": llm.model, **body}).encode()
+            asked = urllib.request.Request(llm.base_url + "/chat/completions", data,
+                                           {"Content-Type": "application/json"})
+            [choice] = json.loads(urllib.request.urlopen(asked).read())["choices"]
+            env.call("click", choice["message"]["tool_calls"][0]["function"]["arguments"])
+
     class Client:
         """Plain and streamed, Chat Completions and Responses, and an unknown path."""
         name = "client"
@@ -187,6 +204,17 @@ def reply(prompt):
     if "encoding_format" in prompt:
         return {"data": [{"embedding": [0.5], "index": 0, "object": "embedding"}]}
     return click(2) if ("Save" in prompt and "Quit" in prompt) or "save" in prompt else click(1)
+
+
+def test_half_of_a_surrogate_pair_in_a_prompt_is_sent_as_another_character(agents):
+    agents.run("Halves").assert_outcomes(passed=1)
+    first, second, third = agents.server.requests
+    assert first["messages"][0]["content"] == "say \ufffd"
+    assert second["messages"][0]["name"] == "\ufffd"
+    assert second["messages"][0]["content"][0]["text"] == "\U0001f600"
+    assert (third["messages"][0]["content"], third["\ufffd"]) == ("\ufffdsave", 1)
+    agents.run("Halves", record="none").assert_outcomes(passed=1)
+    assert len(agents.server.requests) == 3
 
 
 def test_what_an_agent_normalizes_is_sent_as_it_is_and_stored_with_its_place(agents):

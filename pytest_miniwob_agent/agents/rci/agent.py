@@ -194,7 +194,7 @@ class _Trial:
 
 
 def _bounded(text: str, limit: int) -> str:
-    """Cut a text to a number of characters, and replace halves of surrogate pairs."""
+    """Cut a text to a number of characters."""
     if len(text) > limit:
         text = f"{text[:limit]}\n[{len(text) - limit} more characters are left out]"
-    return text.encode("utf-8", "replace").decode()
+    return text

@@ -11,6 +11,7 @@ a name, such as a signature.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -19,6 +20,7 @@ from typing import Any
 from pytest_miniwob_agent.agents.prompts import Prompt, Prompts
 from pytest_miniwob_agent.agents.registry import check_choice, variant_name
 from pytest_miniwob_agent.core.actions import Action
+from pytest_miniwob_agent.core.data import well_formed
 from pytest_miniwob_agent.core.errors import StepLimit
 from pytest_miniwob_agent.core.events import Completion, Ending, Note, TrialEnded
 from pytest_miniwob_agent.core.observations import Transition
@@ -215,8 +217,9 @@ class _Trial:
 def _echo(name: str, arguments: str) -> dict[str, str]:
     """A call's name and arguments as they can be sent back: a name, and a JSON object."""
     try:
-        parse_arguments(arguments)
-        arguments = arguments.strip()
+        given = parse_arguments(arguments)
+        sendable = well_formed(given)
+        arguments = arguments.strip() if sendable is given else json.dumps(sendable)
     except BadCall:
         arguments = ""
     if not arguments or len(arguments) > ARGUMENTS_LIMIT:

@@ -17,6 +17,7 @@ from dataclasses import replace
 from typing import Any
 
 from pytest_miniwob_agent.core.chat import ModelResponse, Usage
+from pytest_miniwob_agent.core.data import well_formed
 from pytest_miniwob_agent.core.events import Completion
 from pytest_miniwob_agent.models.apis import lenient
 from pytest_miniwob_agent.models.apis.api import API, EVENT_STREAM, Provider, read_events
@@ -57,10 +58,14 @@ def path_of(url_path: str) -> str:
 
 
 def answer_of(path: str, content: bytes, content_type: str = "") -> Any:
-    """Return the answer in a response's body, as it is recorded; None if it holds none."""
+    """Return the answer in a response's body, as it is recorded; None if it holds none.
+
+    What is no character, such as half of a surrogate pair, becomes U+FFFD.
+    """
     try:
         streamed = content_type.partition(";")[0].strip() == EVENT_STREAM
-        answer: Any = content.decode() if streamed else json.loads(content)
+        text = content.decode("utf-8" if streamed else json.detect_encoding(content), "replace")
+        answer = text if streamed else well_formed(json.loads(text))
     except (ValueError, RecursionError):
         return None
     return answer if is_answer(path, answer) else None
@@ -70,12 +75,10 @@ def is_answer(path: str, answer: Any) -> bool:
     """Return True for what may be recorded as an answer: any but an error or an empty one."""
     api = api_of(path)
     try:
-        # NaN, or half of a surrogate pair: Python reads them, but they could not be replayed.
-        json.dumps(answer, ensure_ascii=False, allow_nan=False).encode()
         if isinstance(answer, list):
             return api is _OTHER
         return isinstance(answer, str | Mapping) and api.is_answer(_json_of(api, answer))
-    except (ValueError, RecursionError):
+    except RecursionError:
         return False
 
 
@@ -108,5 +111,5 @@ def usage_of_answer(path: str, answer: Any) -> Usage:
 def _json_of(api: API, answer: Any) -> Mapping[str, Any]:
     """Return an answer as one JSON object, that of a stream put together."""
     if isinstance(answer, str):
-        return api.collect(read_events(answer))
+        return well_formed(api.collect(read_events(answer)))
     return answer if isinstance(answer, Mapping) else {"answer": answer} if answer else {}

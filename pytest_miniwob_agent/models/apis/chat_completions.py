@@ -38,7 +38,10 @@ class ChatCompletions(API):
         choice = next(iter(lenient.mappings(answer.get("choices"))), {})
         message = lenient.mapping(choice.get("message"))
         said = map(message.get, ("tool_calls", "function_call", "refusal", "audio"))
-        return isinstance(message.get("content"), str | list) or any(said)
+        failed = (
+            answer.get("error") or choice.get("error") or choice.get("finish_reason") == "error"
+        )
+        return not failed and (isinstance(message.get("content"), str | list) or any(said))
 
     def completion(self, answer: Mapping[str, Any]) -> Completion:
         usage = lenient.mapping(answer.get("usage"))

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import pickle
-import re
 from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pytest_miniwob_agent.core.data import well_formed
 from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.outcome import Outcome, Status
-from pytest_miniwob_agent.core.secrets import map_texts, redact
+from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import sanitize_line
 from pytest_miniwob_agent.plugin.items.collection import problem_of
 from pytest_miniwob_agent.plugin.items.run import RUN, ItemRun
 from pytest_miniwob_agent.plugin.options.commands import show_command
 from pytest_miniwob_agent.plugin.run.results import BASELINE
 from pytest_miniwob_agent.plugin.run.state import settings_of
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 _GIVEN: pytest.StashKey[dict[str, str]] = pytest.StashKey()
 
@@ -210,7 +208,7 @@ def serialize(data: Any, *, on_worker: bool) -> Any:
     if data and isinstance(outcome := data.get("miniwob"), Outcome):
         data["miniwob"] = pickle.dumps(outcome) if on_worker else outcome.to_data()
     if data and on_worker:
-        data = map_texts(data, lambda text, _: _SURROGATE.sub("\ufffd", text))
+        data = well_formed(data)
     return data
 
 

@@ -160,6 +160,7 @@ def test_an_answer_is_sent_back_in_a_form_that_servers_take():
                 ToolCall("same", "a b\n\ud800", "{" * 9_000),
                 ToolCall("", "copy", ""),
                 ToolCall("", "press", '{"key": "\ud800"}'),
+                ToolCall("", "press", '{"key": "\\ud800"}'),
             ),
         ),
         calls(("type", json.dumps({"text": "x" * 20_000}))),
@@ -170,13 +171,15 @@ def test_an_answer_is_sent_back_in_a_form_that_servers_take():
     messages = requests[2]["messages"]
     json.dumps(messages, ensure_ascii=False).encode()
     answer, second = (message for message in messages if message["role"] == "assistant")
-    assert answer["content"].startswith("?x")
+    assert answer["content"].startswith("\ufffdx")
     assert len(answer["content"]) == 4_000
-    assert [call["id"] for call in answer["tool_calls"]] == [f"call0000{n}" for n in range(1, 5)]
+    assert [call["id"] for call in answer["tool_calls"]] == [f"call0000{n}" for n in range(1, 6)]
     names = [call["function"]["name"] for call in answer["tool_calls"]]
-    assert names == ["click", "unknown", "copy", "press"]
+    assert names == ["click", "unknown", "copy", "press", "press"]
     for call in (*answer["tool_calls"], *second["tool_calls"]):
-        assert isinstance(json.loads(call["function"]["arguments"]), dict)
+        given = json.loads(call["function"]["arguments"])
+        assert isinstance(given, dict)
+        json.dumps(given, ensure_ascii=False).encode()
         assert len(call["function"]["arguments"]) < 100
 
 
