@@ -22,6 +22,12 @@ LINE = GOOD[: GOOD.index("The goal")].count("\n") + 1
 KEY = "AKIA" + "AB12" * 4
 
 
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    """Leave out the unused calls of the folder that the tests are started in."""
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.fixture
 def used(tmp_path):
     """A folder with the cassettes of the two items that use it."""
