@@ -155,7 +155,7 @@ class AgentLLM(ChatCalls):
         from pytest_miniwob_agent.models.openai_clients import openai_client
 
         self._http_model("client")
-        return self._closing.enter_context(openai_client(self.post))
+        return self._closing.enter_context(openai_client(self.post, self.model))
 
     @cached_property
     def async_client(self) -> openai.AsyncOpenAI:
@@ -163,7 +163,7 @@ class AgentLLM(ChatCalls):
         from pytest_miniwob_agent.models.openai_clients import async_openai_client
 
         self._http_model("async_client")
-        return async_openai_client(self.async_post)
+        return async_openai_client(self.async_post, self.model)
 
     @cached_property
     def base_url(self) -> str:
@@ -171,7 +171,7 @@ class AgentLLM(ChatCalls):
         from pytest_miniwob_agent.models.server import ModelServer
 
         self._http_model("base_url")
-        return self._closing.enter_context(closing(ModelServer(self.post))).base_url
+        return self._closing.enter_context(closing(ModelServer(self.post, self.model))).base_url
 
     def close(self) -> None:
         """Close the clients and the server that the agent used."""

@@ -33,9 +33,9 @@ RETRIES = 5
 """Default number of retries of a refused or dropped call; enough for a minute of rate limits."""
 
 _OWN_HEADERS = (
-    "accept-encoding", "api-key", "authorization", "connection", "content-length", "content-type",
-    "cookie", "host", "proxy-authorization", "transfer-encoding", "user-agent", "x-api-key",
-    "x-goog-api-key",
+    "accept-encoding", "api-key", "authorization", "connection", "content-encoding",
+    "content-length", "content-type", "cookie", "expect", "host", "proxy-authorization",
+    "transfer-encoding", "user-agent", "x-api-key", "x-goog-api-key",
 )  # fmt: skip
 """Headers of a request that are not sent on: those of its connection, and keys."""
 

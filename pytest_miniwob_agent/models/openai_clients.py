@@ -8,19 +8,22 @@ import openai
 
 from pytest_miniwob_agent.core.chat import ModelRequest, ModelResponse
 from pytest_miniwob_agent.models.http import httpx
-from pytest_miniwob_agent.models.requests import BadRequest, request_of
+from pytest_miniwob_agent.models.requests import NotACall, request_of
 
 _BASE_URL = "http://model.invalid/v1"
 """Stands for the server, which the function knows."""
 
 
-def openai_client(post: Callable[[ModelRequest], ModelResponse]) -> openai.OpenAI:
-    """Return a client whose requests go through `post`, which also retries."""
+def openai_client(post: Callable[[ModelRequest], ModelResponse], model: str) -> openai.OpenAI:
+    """Return a client whose requests go through `post`, which also retries.
+
+    `model` is the only one in its list of models.
+    """
 
     def answer(request: httpx.Request) -> httpx.Response:
         try:
-            return _response_of(post(_request_of(request)))
-        except BadRequest as error:
+            return _response_of(post(_request_of(request, model)))
+        except NotACall as error:
             return _response_of(error.response)
 
     client = openai.DefaultHttpxClient(transport=httpx.MockTransport(answer))
@@ -28,14 +31,14 @@ def openai_client(post: Callable[[ModelRequest], ModelResponse]) -> openai.OpenA
 
 
 def async_openai_client(
-    post: Callable[[ModelRequest], Awaitable[ModelResponse]],
+    post: Callable[[ModelRequest], Awaitable[ModelResponse]], model: str
 ) -> openai.AsyncOpenAI:
-    """Return an asynchronous client whose requests go through `post`."""
+    """Return an asynchronous client of this kind."""
 
     async def answer(request: httpx.Request) -> httpx.Response:
         try:
-            return _response_of(await post(_request_of(request)))
-        except BadRequest as error:
+            return _response_of(await post(_request_of(request, model)))
+        except NotACall as error:
             return _response_of(error.response)
 
     http = openai.DefaultAsyncHttpxClient(transport=httpx.MockTransport(answer))
@@ -45,9 +48,10 @@ def async_openai_client(
     return client
 
 
-def _request_of(request: httpx.Request) -> ModelRequest:
+def _request_of(request: httpx.Request, model: str) -> ModelRequest:
     url, content = request.url, request.content
-    return request_of(request.method, url.path, url.query.decode(), request.headers, content)
+    query = url.query.decode()
+    return request_of(request.method, url.path, query, request.headers, content, model)
 
 
 def _response_of(response: ModelResponse) -> httpx.Response:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,6 +18,9 @@ from pytest_miniwob_agent.models.apis import CHAT, answer_of, completion_of, len
 
 _NOT_IN_BODY = ("extra_body", "extra_headers", "extra_query", "timeout")
 """Parameters that the client of a live server uses itself."""
+
+_MODELS = re.compile(r"/v1/models(?:/(.+))?")
+"""The paths of the list of models, and of one model."""
 
 
 class ChatCalls(ABC):
@@ -131,32 +135,68 @@ def read_completion(response: ModelResponse, *, text_only: bool = False) -> Comp
     return completion
 
 
-class BadRequest(ValueError):
-    """The request can't be recorded; `response` is the answer to its sender."""
+class NotACall(ValueError):
+    """The request is none to a model, so it is not recorded; `response` is the answer to it."""
 
-    def __init__(self, status: int, message: str) -> None:
-        super().__init__(message)
-        self.response = error_response(status, message)
+    def __init__(self, response: ModelResponse) -> None:
+        super().__init__(response.content)
+        self.response = response
 
 
 def request_of(
-    method: str, path: str, query: str, headers: Mapping[str, str], content: bytes
+    method: str, path: str, query: str, headers: Mapping[str, str], content: bytes, model: str
 ) -> ModelRequest:
     """Return the request to a model's server that an HTTP request is.
 
     Raises:
-        BadRequest: it is not a JSON object that is posted.
+        NotACall: it is not a JSON object that is posted. `model` is in the list of models.
     """
-    if method != "POST":
-        raise BadRequest(405, f"only POST requests can be recorded, not {method} {path}")
+    asked = _MODELS.fullmatch(path)
+    if asked and method in ("GET", "HEAD"):
+        raise NotACall(_models(model, asked[1]))
+    if method == "OPTIONS":
+        raise NotACall(ModelResponse(b""))
+    if asked or method != "POST":
+        raise refusal(405, f"only POST requests of calls can be recorded, not {method} {path}")
+    content = _decoded(content, headers.get("content-encoding", ""))
     try:
         body = well_formed(json.loads(content))
     except (ValueError, RecursionError):
         body = None
     if not isinstance(body, dict):
-        raise BadRequest(400, f"the request to {path} is not a JSON object")
+        raise refusal(400, f"the request to {path} is not a JSON object")
     pairs = [pair for pair in parse_qsl(query, keep_blank_values=True) if pair[0] != "key"]
     return ModelRequest(path_of(path), body, dict(headers), urlencode(pairs))
+
+
+def _decoded(content: bytes, encoding: str) -> bytes:
+    """Return a body without its compression, if the HTTP library can take it away."""
+    encoding = encoding.lower().replace("x-gzip", "gzip")
+    if encoding in ("", "identity"):
+        return content
+    from pytest_miniwob_agent.models.http import httpx  # takes 0.1 s
+
+    try:
+        body = httpx.Response(200, headers={"Content-Encoding": encoding}, content=content).content
+    except httpx.DecodingError as error:
+        raise refusal(400, f"the request's body is not {encoding}: {error}") from None
+    if body == content:
+        raise refusal(415, f"bodies can't be read as {encoding} here: send gzip, or as they are")
+    return body
+
+
+def _models(model: str, asked: str | None) -> ModelResponse:
+    """Return the list of models, which has one, or that one if it is asked for."""
+    one = {"id": model, "object": "model", "created": 0, "owned_by": "miniwob"}
+    if asked not in (None, model):
+        return error_response(404, f"there is no model {asked} here: the item's is {model}")
+    answer = one if asked else {"object": "list", "data": [one], "has_more": False}
+    return ModelResponse(json.dumps(answer).encode())
+
+
+def refusal(status: int, message: str) -> NotACall:
+    """Return what refuses a request."""
+    return NotACall(error_response(status, message))
 
 
 def error_response(status: int, message: str) -> ModelResponse:

@@ -228,7 +228,7 @@ class ScriptedLLM(ChatCalls):
         """A client whose requests get the next replies, for tests without `run_episode`."""
         from pytest_miniwob_agent.models.openai_clients import openai_client
 
-        return openai_client(self.post)
+        return openai_client(self.post, self.model)
 
     @property
     def async_client(self) -> openai.AsyncOpenAI:
@@ -238,7 +238,7 @@ class ScriptedLLM(ChatCalls):
         async def post(request: ModelRequest) -> ModelResponse:
             return self.post(request)
 
-        return async_openai_client(post)
+        return async_openai_client(post, self.model)
 
     @property
     def base_url(self) -> str:

@@ -14,9 +14,11 @@ from pytest_miniwob_agent.models.apis import CHAT, api_of
 from pytest_miniwob_agent.models.apis.api import EVENT_STREAM
 
 AGENTS = '''
-    import asyncio, json, pathlib, urllib.error, urllib.request, uuid
+    import asyncio, gzip, json, pathlib, urllib.error, urllib.request, uuid, zlib
     from concurrent.futures import ThreadPoolExecutor
+    import openai, pytest
     from pytest_miniwob_agent import Click, tools_of
+    from pytest_miniwob_agent.models.http import httpx
 
     TOOLS = tools_of([Click])
 
@@ -140,9 +142,15 @@ AGENTS = '''
             ]:
                 status, text = self.ask(llm, path, {"model": llm.model, **body})
                 assert status == 200 and "said" in text, text
-            assert self.ask(llm, "/chat/completions", None, "GET")[0] == 405
-            for path in ("/models", "/fine_tuning/jobs", "/files", "/v1beta/cachedContents"):
-                assert self.ask(llm, path, {})[0] == 404
+            for path in ("/chat/completions", "/messages", "/v1beta/models/g:generateContent"):
+                assert self.ask(llm, path, None, "GET")[0] == 405
+            assert self.ask(llm, "/models", {})[0] == 405
+            for path in ("", "/fine_tuning/jobs", "/files", "/v1beta/cachedContents", "/api/chat",
+                         "/threads/t/messages", "/model/m/converse", "/deployments/completions",
+                         "/audio/speech", "/chat/completions/c", "/x/chat/completions"):
+                for method in ("POST", "GET"):
+                    status, text = self.ask(llm, path, {}, method)
+                    assert (status, "/chat/completions, /completions" in text) == (404, True)
             for others in ({"Origin": "http://a"}, {"Host": "a:1"}, {"Content-Type": "text/plain"}):
                 status, _ = self.ask(llm, "/chat/completions", {"messages": ask}, **others)
                 assert status in (403, 415)
@@ -153,6 +161,66 @@ AGENTS = '''
                 assert self.ask(llm, f"{host}{guess}/v1/chat/completions", body)[0] == 403
             status, text = self.ask(llm, "/chat/completions", b"[]")
             assert (status, "not a JSON object" in text) == (400, True)
+            env.step(Click(1))
+            env.step(Click(2))
+
+    class Paths(Server):
+        """What clients of Azure, Bedrock, OpenRouter, Ollama and vLLM send."""
+        name = "paths"
+        def solve(self, env, llm, note):
+            env.reset()
+            azure = {"api_key": "of-framework", "api_version": "2024-10-21", "max_retries": 0}
+            ask = {"model": llm.model, "messages": [{"role": "user", "content": "say"}]}
+            for where in (
+                {"base_url": llm.base_url}, {"azure_endpoint": llm.base_url},
+                {"azure_endpoint": llm.base_url, "azure_deployment": "d/e"},
+            ):
+                client = openai.AzureOpenAI(**where, **azure)
+                assert client.chat.completions.create(**ask).choices[0].message.content == "said"
+                chunks = list(client.chat.completions.create(**ask, stream=True))
+                assert chunks[0].choices[0].delta.content == "said"
+                if "azure_deployment" not in where:
+                    assert client.responses.create(model=llm.model, input="say").output_text
+                    assert [model.id for model in client.models.list()] == [llm.model]
+            for client in (openai.OpenAI(base_url=llm.base_url, api_key="any"), llm.client):
+                assert [model.id for model in client.models.list()] == [llm.model]
+                assert client.models.retrieve(llm.model).id == llm.model
+                with pytest.raises(openai.NotFoundError, match=f"the item's is {llm.model}"):
+                    client.models.retrieve("another/model")
+            body = json.dumps(ask).encode()
+            deflated = zlib.compressobj(wbits=-15)
+            raw = deflated.compress(body) + deflated.flush()
+            root, chat = llm.base_url.removesuffix("/v1"), "/v1/chat/completions"
+            nameless = json.dumps({"messages": ask["messages"]}).encode()
+            for path, data, *encoding in [
+                ("/v1/openai/v1/chat/completions", body), ("/v1/api/v1/chat/completions/", body),
+                ("/openai/deployments/m/chat/completions?api-version=1", nameless),
+                ("/chat/completions", body), ("/v1/models/chat/completions", body),
+                ("/v1beta/openai/chat/completions", body), (chat, body, "identity"),
+                (chat, gzip.compress(body), "gzip"), (chat, gzip.compress(body), "X-GZIP"),
+                (chat, zlib.compress(body), "deflate"), (chat, raw, "deflate"),
+                (chat, zlib.compress(gzip.compress(body)), "gzip, deflate"),
+                (chat, iter([body[:9], body[9:]])),
+            ]:
+                headers = {"Content-Encoding": encoding[0]} if encoding else {}
+                headers["Content-Type"] = "Application/JSON; charset=utf-8"
+                answer = httpx.post(root + path, content=data, headers=headers)
+                assert (answer.status_code, "said" in answer.text) == (200, True), answer.text
+            for encoding, data, status, reason in [
+                ("compress", body, 415, "can't be read as compress"), ("?", body, 415, "send gzip"),
+                ("gzip", body, 400, "not gzip"),
+                ("gzip", gzip.compress(body)[:-20], 400, "not a JSON"),
+            ]:
+                headers = {"Content-Encoding": encoding, "Content-Type": "application/json"}
+                answer = httpx.post(root + chat, content=data, headers=headers)
+                assert (answer.status_code, reason in answer.text) == (status, True), answer.text
+            for method in ("HEAD", "OPTIONS"):
+                answer = httpx.request(method, llm.base_url + "/models")
+                assert (answer.status_code, answer.content) == (200, b"")
+                assert "POST" in answer.headers["allow"]
+            assert httpx.head(llm.base_url + "/chat/completions").status_code == 405
+            assert httpx.options(llm.base_url + "/chat/completions").status_code == 200
+            assert httpx.head(llm.base_url + "/files").status_code == 404
             env.step(Click(1))
             env.step(Click(2))
 '''
@@ -326,6 +394,22 @@ def test_a_server_of_the_item_takes_calls_of_models_with_any_key_and_nothing_els
     monkeypatch.delenv("OPENAI_API_KEY")
     agents.run("Server", record="none").assert_outcomes(passed=1)
     assert len(server.paths) == 4
+
+
+def test_clients_of_all_providers_find_what_they_ask_for(agents, monkeypatch):
+    """Calls are asked for at the run's own server, as plain JSON."""
+    agents.run("Paths").assert_outcomes(passed=1)
+    server = agents.server
+    assert len(server.requests) == 21
+    assert {request["model"] for request in server.requests} == {"m"}
+    assert {path.partition("?")[0] for path in server.paths} == {
+        "/v1/chat/completions", "/v1/responses",
+    }  # fmt: skip
+    assert not any("content-encoding" in headers for headers in server.headers)
+    assert "of-framework" not in str(server.headers) + agents.file("paths").read_text()
+    monkeypatch.delenv("OPENAI_API_KEY")
+    agents.run("Paths", record="none").assert_outcomes(passed=1)
+    assert len(server.requests) == 21
 
 
 def test_with_a_limit_of_money_a_worker_makes_one_call_at_a_time(agents):
