@@ -87,6 +87,10 @@ SETTINGS: tuple[Command, ...] = (
 )  # fmt: skip
 """Settings of the window, which a program that a page is handed over to may change."""
 
+WATCHING: tuple[Command, ...] = (("Runtime.disable", {}), ("Runtime.enable", {}))
+"""Have the browser make the own world of every document at once, so that our scripts run in it. The
+last client that leaves ends that for all, so it is begun again."""
+
 Step = list[Command]
 """A part of native input: commands that are sent at once."""
 
@@ -220,7 +224,7 @@ class Browser:
                 with self.guard("being taken back from a program"):
                     self.close_other_windows()
                     self.call("(() => window.miniwobAgent?.watch?.(null))")
-                    self.devtools.send(*SETTINGS, ("Browser.resetPermissions", {}))
+                    self.devtools.send(*SETTINGS, *WATCHING, ("Browser.resetPermissions", {}))
                     if self._headed:
                         self.ignore_input(True)
 

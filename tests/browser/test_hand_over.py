@@ -500,6 +500,27 @@ def test_what_a_program_changed_of_the_browser_is_undone(drive, browser):
     assert len(browser.driver.window_handles) == 1
 
 
+def test_frames_without_scripts_are_read_after_a_program_has_left(drive, own_page):
+    page = own_page(
+        page="""<iframe srcdoc="<button>In</button>"></iframe><script>
+            const task = { goal: "g", reward: () => 0 };</script>"""
+    )
+    seen = []
+
+    def work(program, page, llm):
+        program.call("Runtime.enable")
+
+    class Reading:
+        name = "reading"
+
+        def solve(self, env, llm, note):
+            seen.append([element.text for element in env.reset().elements])
+
+    for agent in (Reading(), work, Reading(), work, work, Reading()):
+        drive(agent, page=page)
+    assert seen == [["In"]] * 3
+
+
 def test_only_the_program_reaches_the_page_and_only_in_the_block(drive):
     urls = []
 

@@ -10,7 +10,7 @@ from pytest_miniwob_agent import Acted, Case, Limits, run_episode
 from pytest_miniwob_agent.testing import ScriptedLLM
 
 pytest.importorskip("playwright")  # an environment from before it was among the development tools
-from playwright.sync_api import TimeoutError, expect, sync_playwright
+from playwright.sync_api import Error, TimeoutError, expect, sync_playwright
 
 pytestmark = pytest.mark.integration
 
@@ -250,3 +250,29 @@ def test_an_honest_program_may_be_handed_the_page_again_and_again(drive, playwri
                     found.contexts[0].pages[0].click(button)
 
     assert drive(late(5000), Agent()).solved
+
+
+def test_history_and_drags_are_actions_and_a_closed_page_says_so(drive):
+    def work(page, handed, llm):
+        page.click("button")
+        page.go_back()
+        assert page.url.endswith("/page.html")
+        page.go_forward()
+        assert page.url.endswith("?two")
+        page.locator("#a").drag_to(page.locator("#b"))
+        assert page.inner_text("#b") == "there"
+        page.close()
+        with pytest.raises(Error, match="closed"):
+            page.click("button")
+
+    episode = drive(
+        """<button onclick="history.pushState({}, '', '?two')">Push</button>
+        <p id="a" draggable="true">from</p>
+        <p id="b" ondragover="event.preventDefault()" ondrop="this.textContent = 'there'">to</p>
+        <script>const task = { goal: "g", reward: () => 0 };</script>""",
+        work,
+    )
+    assert actions(episode) == [
+        'click <button> "Push"', "go back", "go forward", 'drag <p> "from" to <p> "to"',
+    ]  # fmt: skip
+    assert "program: the program has closed the page" in episode.explain()
