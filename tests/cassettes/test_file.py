@@ -11,6 +11,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from pytest_miniwob_agent import CassetteError
+from pytest_miniwob_agent.cassettes.folder.stems import Used
+from pytest_miniwob_agent.cassettes.folder.steps import lint_folder
 from pytest_miniwob_agent.cassettes.format.call import Call, Request
 from pytest_miniwob_agent.cassettes.format.file import (
     Serializer,
@@ -189,6 +191,117 @@ STREAMS = {
         {"candidates": [{"content": {"parts": [{"text": HALVES[1]}]}, "finishReason": "STOP"}]},
     ],
 }  # fmt: skip
+
+
+RESPONSES_END = {"type": "response.completed", "response": {"output": [], "status": "completed"}}
+CHAT_END = {"choices": [{"index": 0, "delta": {"content": "A"}, "finish_reason": "stop"}]}
+MESSAGES_BEGIN = {"type": "message_start", "message": {"role": "assistant", "content": []}}
+MESSAGES_END = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}}
+GEMINI_END = {"candidates": [{"content": {"parts": [{"text": "A"}]}, "finishReason": "STOP"}]}
+
+
+def of_responses(kind):
+    """Pieces of two texts that come in turns."""
+    kind, name = {"type": f"response.{kind}.delta"}, "summary_index" if "y" in kind else "index"
+    for number, half in enumerate(PIECES):
+        for index, piece in enumerate(("other ", half)):
+            yield {
+                **kind,
+                "output_index": index,
+                name: 0,
+                "sequence_number": number,
+                "delta": piece,
+            }
+
+
+PIECES = [KEY[at : at + 3] for at in range(0, len(KEY), 3)]
+IN_EVENTS = {
+    **{
+        f"/v1/responses {kind}": [*of_responses(kind), RESPONSES_END]
+        for kind in (
+            "reasoning_summary_text", "reasoning_text", "function_call_arguments", "refusal",
+            "output_text", "mcp_call_arguments", "code_interpreter_call_code", "of_tomorrow",
+        )
+    },
+    **{
+        f"/v1/chat/completions {name}": [
+            *({"choices": [{"index": 0, "delta": {name: half}}]} for half in PIECES), CHAT_END,
+        ]
+        for name in ("reasoning_content", "reasoning", "refusal", "of_tomorrow")
+    },
+    "/v1/chat/completions reasoning_details": [
+        *(
+            {"choices": [{"index": 0, "delta": {"reasoning_details": [{"text": half}]}}]}
+            for half in PIECES
+        ),
+        CHAT_END,
+    ],
+    "/v1/chat/completions two choices in turns": [
+        *(
+            {"choices": [{"index": n, "delta": {"thoughts": text}}]}
+            for half in PIECES for n, text in enumerate((half, "other "))
+        ),
+        CHAT_END,
+    ],
+    **{
+        f"/v1/messages {name}": [
+            MESSAGES_BEGIN,
+            *(
+                {"type": "content_block_delta", "index": 0, "delta": {"type": "a", name: half}}
+                for half in PIECES
+            ),
+            MESSAGES_END,
+        ]
+        for name in ("thinking", "partial_json", "text", "of_tomorrow")
+    },
+    "/v1/messages each piece with an index of its own": [
+        MESSAGES_BEGIN,
+        *({"type": "of_tomorrow", "index": n, "text": half} for n, half in enumerate(PIECES)),
+        MESSAGES_END,
+    ],
+    **{
+        f"/v1beta/models/m:streamGenerateContent {len(part)}": [
+            *(
+                {"candidates": [{"content": {"parts": [{**part, "text": half}]}}]}
+                for half in PIECES
+            ),
+            GEMINI_END,
+        ]
+        for part in ({}, {"thought": True})
+    },
+    "/v1beta/models/m:streamGenerateContent partialArgs": [
+        *(
+            {"candidates": [{"content": {"parts": [
+                {"functionCall": {"partialArgs": [{"jsonPath": "$.a", "stringValue": half}]}}
+            ]}}]}
+            for half in PIECES
+        ),
+        GEMINI_END,
+    ],
+    "/v1/of/tomorrow texts": PIECES,
+    "/v1/of/tomorrow objects": [{"a": [{"b": half}]} for half in PIECES],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", IN_EVENTS)
+@pytest.mark.parametrize("form", ["stream", "list"])
+def test_a_key_in_pieces_of_events_is_not_written_and_found(kind, form, tmp_path):
+    """Whatever of it the whole answer repeats, if anything."""
+    path, events = kind.partition(" ")[0], IN_EVENTS[kind]
+    if form == "list":
+        path, answer = "/v1/other", events
+    else:
+        answer = "".join(f"data: {json.dumps(event)}\n\n" for event in events)
+    asked = {"stream": True, "messages": [{"role": "user", "content": "A"}]}
+    call = Call(Request(path, asked), answer, ORIGIN)
+    with pytest.raises(CassetteError, match=r"looks like a secret \(OpenAI key\)"):
+        write_cassette(tmp_path / "1.yaml", [call])
+    stored = tmp_path / "agent/m/click/1.yaml"
+    stored.parent.mkdir(parents=True)
+    stored.write_text(dump_cassette([call]), encoding="utf-8")
+    assert KEY not in stored.read_text(encoding="utf-8")
+    [finding] = lint_folder(Used(tmp_path, {"agent/m/click/1"}, unused=tmp_path / "unused"))
+    assert (finding.kind, finding.what.partition(":")[0]) == ("leak", "OpenAI key in call 1")
 
 
 @pytest.mark.parametrize("path", STREAMS)

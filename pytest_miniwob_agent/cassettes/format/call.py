@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 from pytest_miniwob_agent.core.chat import Message, Usage
@@ -130,8 +131,10 @@ class Call:
     @cached_property
     def secrets(self) -> list[Secret]:
         """What looks like a secret in it; of a stream also where its events add up to one."""
-        events = read_events(self.answer) if isinstance(self.answer, str) else []
-        return find([self.body, self.recorded, *events, self.completion, self.origin])
+        events = read_events(self.answer) if isinstance(self.answer, str) else self.answer
+        events = events if isinstance(events, list) else []
+        parts = (self.body, self.recorded, self.completion, self.origin)
+        return find([*parts, *events, *_joined_pieces(events)])
 
     @cached_property
     def completion(self) -> Completion:
@@ -151,6 +154,31 @@ class Call:
         pictures = TOKENS_OF_PICTURE * len(self.request.pictures)
         asked = len(self.request.text) // CHARACTERS_PER_TOKEN + pictures
         return asked, answered // CHARACTERS_PER_TOKEN
+
+
+def _joined_pieces(events: Sequence[Any]) -> set[str]:
+    """Return what the texts of a stream's events add up to, whatever its API is.
+
+    Pieces of a text have the same names above them, and mostly the same types and indices: those
+    tell texts apart that come in turns. A server may leave them out, or count each piece.
+    """
+    pieces: dict[Any, list[str]] = defaultdict(list)
+
+    def add(value: Any, names: str = "", types: str = "", indices: str = "") -> None:
+        if isinstance(value, str):
+            for place in product((types, None), (indices, None)):
+                pieces[names, place].append(value)
+        elif isinstance(value, Mapping):
+            types += f" {value.get('type')}"
+            indices += "".join(f" {n}" for name, n in value.items() if name.endswith("index"))
+            for name, part in value.items():
+                add(part, f"{names}.{name}", types, indices)
+        elif isinstance(value, list):
+            for part in value:
+                add(part, names, types, indices)
+
+    add(events)
+    return set(map("".join, pieces.values()))
 
 
 def usage_of(calls: Iterable[Call], *, estimate: bool = False) -> Usage:
