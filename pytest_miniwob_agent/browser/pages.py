@@ -104,7 +104,10 @@ class PageServer:
         path = font or (self.own_file(asked) if own else _file_in(pages_folder(), asked))
         status, body = "200 OK", b""
         headers = {"Cache-Control": "no-cache"}  # your own pages may change
-        if own and (said := environ.get("HTTP_X_MINIWOB_ANSWER")):
+        if environ.get("HTTP_SERVICE_WORKER") == "script":  # it would outlast the page
+            status = "403 Forbidden"
+            self.missed.add(f"a service worker was refused: {asked}")
+        elif own and (said := environ.get("HTTP_X_MINIWOB_ANSWER")):
             answer = json.loads(said)
             status, body = f"{answer['status']} -", base64.b64decode(answer["body"])
             headers |= {name.title(): value for name, value in answer["headers"]}

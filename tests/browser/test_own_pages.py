@@ -320,7 +320,7 @@ ASKING = {
     "<script>Promise.reject(new Error('x'))</script>":
         "a promise was rejected: Error: x (line 1 of page.html)",
     "<script>navigator.serviceWorker.register('sw.js').catch(() => 0)</script>":
-        "a service worker was refused: sw.js",
+        "a service worker was refused: /sw.js",
 }  # fmt: skip
 """Parts of a page that ask for something, and what its author gets to know."""
 
@@ -359,6 +359,38 @@ def test_what_leads_nowhere_is_remarked_and_leaves_the_page_as_it_is(pages):
         assert click(env, seen, str(number)).observation == seen
         assert env.remarks() == [remark] * (remark is not None)
     assert len(pages.browser.driver.window_handles) == 1
+
+
+def test_a_service_worker_is_refused_from_any_frame_and_file(pages):
+    pages.write(
+        sw_js="",
+        frame_html="<script>parent.register(window, 'sw.js')</script>",
+    )
+    body = """
+        <script>
+          window.register = async ({ navigator }, script) => {
+            await navigator.serviceWorker.register(script).then(
+              () => { shown.textContent += " registered"; }, () => { shown.textContent += " no"; });
+          };
+        </script>
+        <p id="shown"></p><button onclick="ask()">Go</button><iframe src="frame.html"></iframe>
+        <iframe srcdoc="<script>parent.register(window, '/sw.js')</script>"></iframe>
+        <iframe></iframe>
+        <script>
+          window.task = { goal: "Look.", reward: () => 0 };
+          register(frames[2], "http://pages.localhost/sw.js");
+          register(window, "/.miniwob-agent/echo?type=text/javascript");
+          const ask = async () => {
+            const found = await navigator.serviceWorker.getRegistrations();
+            shown.textContent = `${found.length} registered`;
+          };
+        </script>
+    """
+    env, seen = pages.show(body)
+    assert texts(seen)[0] == "no no no no"
+    assert texts(click(env, seen, "Go").observation)[0] == "0 registered"
+    echo = "/.miniwob-agent/echo"
+    assert env.remarks() == [f"a service worker was refused: {path}" for path in (echo, "/sw.js")]
 
 
 def test_nothing_of_a_page_reaches_the_next_item(pages, page):

@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 
 from pytest_miniwob_agent.browser import page as page_module
-from pytest_miniwob_agent.browser.pages import PageServer, Serving, page_url
+from pytest_miniwob_agent.browser.pages import (
+    ECHO,
+    HOST,
+    OWN_HOST,
+    PageServer,
+    Serving,
+    page_url,
+)
 from pytest_miniwob_agent.core.actions import Click
 from pytest_miniwob_agent.tasks.catalogue import pages_folder
 
@@ -20,10 +27,10 @@ def server():
         yield server
 
 
-def ask(server, path):
+def ask(server, path, **headers):
     connection = http.client.HTTPConnection(server.address, timeout=30)
     with closing(connection):
-        connection.request("GET", path)
+        connection.request("GET", path, headers=headers)
         answer = connection.getresponse()
         return answer.status, dict(answer.getheaders()), answer.read()
 
@@ -45,6 +52,13 @@ def test_files_of_the_package_are_served_and_may_be_kept(server):
 )  # fmt: skip
 def test_nothing_else_is_served(server, path):
     assert ask(server, path)[::2] == (404, b"")
+
+
+@pytest.mark.parametrize("path", ["/core/core.js", ECHO, f"{ECHO}?type=text/javascript"])
+@pytest.mark.parametrize("host", [HOST, OWN_HOST])
+def test_the_script_of_a_service_worker_is_never_served(server, host, path):
+    headers = {"Host": host, "Service-Worker": "script"}
+    assert ask(server, path, **headers)[::2] == (403, b"")
 
 
 def test_the_icon_that_only_some_browsers_ask_for_is_no_error_of_the_page(server):

@@ -18,9 +18,10 @@
   navigator.geolocation.getCurrentPosition = navigator.geolocation.watchPosition = (_, failed) =>
     add(() => failed?.({ code: 1, message: "User denied Geolocation" }), 1, false, []);
 
-  if (location.host === OWN_HOST && navigator.serviceWorker) { // in frames, too
+  // The server refuses what a frame asks for before this runs in it.
+  if (location.host === OWN_HOST && navigator.serviceWorker) {
     ServiceWorkerContainer.prototype.register = (script) => {
-      remark(`a service worker was refused: ${script}`);
+      remark(`a service worker was refused: ${new URL(script, location.href).pathname}`);
       return Promise.reject(new DOMException("service workers are refused", "SecurityError"));
     };
   }

@@ -76,7 +76,7 @@
     __proto__: null,
     value: {
       // What documents in frames of your own pages have in common with this one.
-      inside: own || outer ? { Clock, random: window.Math.random, Backend, Requests } : null,
+      inside: own || outer ? { Clock, random: window.Math.random, Backend, Requests, remark } : null,
       watch,
       traverse,
       // Let time pass while a program that the page is handed over to waits for it.

@@ -23,7 +23,8 @@ const Visit = (() => {
 
   // What the author of the page should know, for the next reading.
   const remarks = handed?.remarks ?? [];
-  const remark = (text) => void (Arrays.includes(remarks, text) || Arrays.push(remarks, text));
+  const remark = outer?.remark
+    ?? ((text) => void (Arrays.includes(remarks, text) || Arrays.push(remarks, text)));
 
   // The error that a script of the page has thrown, with its place.
   const shownError = (error) => {
