@@ -64,10 +64,11 @@ def add(commands: Commands) -> None:
 
 def lint(options: Namespace) -> int:
     """Print the problems of cassettes; return 1 if one must be fixed."""
-    from pytest_miniwob_agent.cassettes.folder.steps import lint_folder
+    from pytest_miniwob_agent.cassettes.folder.steps import Checked, check_files, lint_folder
 
-    used = _used_cassettes(options)
-    findings = lint_folder(used)
+    checked: list[Checked] = []  # while pytest collects the items
+    used = _used_cassettes(options, lambda *folders: checked.append(check_files(*folders)))
+    findings = lint_folder(used, *checked)
     for finding in findings:
         note = " (note)" if finding.note else ""
         print(f"{display_path(finding.path)}: {finding.kind}{note}: {finding.what}")
@@ -102,10 +103,12 @@ def prune(options: Namespace) -> int:
     return 0
 
 
-def _used_cassettes(options: Namespace) -> Used:
+def _used_cassettes(
+    options: Namespace, begin: Callable[[Path, Path], None] = lambda folder, unused: None
+) -> Used:
     from pytest_miniwob_agent.plugin.inner import used_cassettes
 
-    used = used_cassettes(options.pytest_args)
+    used = used_cassettes(options.pytest_args, begin)
     if used.deselected:
         count = counted(len(used.deselected), "item")
         print(f"{count} deselected, or in miniwob_suites alone, counted as using a cassette")

@@ -64,7 +64,7 @@ _MARKS = ("=", ":", " =", " :", '"', "'", "`", "\\")
 """The ends of such names, and what `_IS` begins with."""
 
 _FORMS = [
-    (kind, marks.split("|"), re.compile(pattern, re.ASCII))
+    (kind, marks.split("|") if marks else [], re.compile(pattern, re.ASCII))
     for kind, marks, pattern in (
         ("private key", "-----begin",
          r"-----BEGIN (?:[A-Z\d]+ )*PRIVATE KEY(?: BLOCK)?-----(?:[^-]|-(?!----)){0,20000}"
@@ -100,7 +100,7 @@ _FORMS = [
          r"://([^\s/@:]*:[^\s/@]+)@|://((?=[\w.~-]{0,200}?\d)[\w.~-]{20,})@"),
         ("key in a URL", "key=|token=|sig=|signature=",
          r"[?&](?i:key|token|auth|sig|signature)=((?=[\w%+/.~-]{0,200}?\d)[\w%+/.~-]{16,}=*)"),
-        ("API key", "|".join(name + mark for name in _ENDS for mark in _MARKS),
+        ("API key", "",
          _NAME + _IS + "(?:[A-Za-z]+ )?" + _VALUE),
     )
 ]  # fmt: skip
@@ -220,9 +220,11 @@ def _spans(text: str, name: str, known: Sequence[tuple[str, str]]) -> list[tuple
 def _in_form(text: str) -> tuple[tuple[int, int, int, str], ...]:
     """Return start, end, place in the table and kind of what has a form of it, usually none."""
     lowered = text.lower()
+    named = [name + mark for name in _ENDS if name in lowered for mark in _MARKS]
     found = []
     for rank, (kind, marks, pattern) in enumerate(_FORMS):
-        for match in pattern.finditer(text) if any(map(lowered.__contains__, marks)) else ():
+        possible = any(map(lowered.__contains__, marks or named))
+        for match in pattern.finditer(text) if possible else ():
             start, end = match.span(match.lastindex or 0)
             if kind != "Basic credentials" or _is_name_and_password(text[start:end]):
                 found.append((start, end, rank, kind))

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import sys
 import tempfile
@@ -35,6 +36,9 @@ NO_ITEMS = (
     "no item here uses a cassette: run this where your tests are, or name them after --; and name "
     "a model, in the ini file (miniwob_model) or with -- --miniwob-model=ID"
 )
+
+Begin = Callable[[Path, Path], None]
+"""Is told the folders of cassettes and of unused calls."""
 
 _LEFT_OUT = ("results", "baseline", "gate", "report", "trace", "answers")
 """Our options that write, judge, or belong to recording."""
@@ -238,13 +242,17 @@ def trace(args: Sequence[str]) -> int:
 class Collector:
     """Plugin of a run that only collects.
 
+    Args:
+        begin: is told the folders of cassettes and of unused calls before the items are collected.
+
     Attributes:
         used: the cassettes of the run's items; those of `miniwob_suites` count as deselected.
         settings: the settings of the run, also if it can't collect its items; None if it has none.
         problem: why the items can't be collected, with pytest's output; empty if they can.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, begin: Begin) -> None:
+        self._begin = begin
         self.used = Used(Path(), ())
         self.settings: Settings | None = None
         self.problem = "pytest can't collect the items:\n"
@@ -256,6 +264,7 @@ class Collector:
         config.option.lf = False  # which leaves out files without an item that failed
         with contextlib.suppress(UsageError):  # pytest reports it later
             self.settings = read_settings(config)
+            self._begin(self.settings.cassettes, self.settings.pending.with_name(ASIDE))
 
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self, config: pytest.Config) -> None:
@@ -284,22 +293,26 @@ class Collector:
         self.problem = ""
 
 
-def collect(args: Sequence[str]) -> Collector:
-    """Return what `pytest ARGS` would use."""
-    collector = Collector()
-    output = _run(collector, ["--collect-only", "-qq", "--assert=plain", *args])
+def collect(args: Sequence[str], begin: Begin = lambda folder, unused: None) -> Collector:
+    """Return what `pytest ARGS` would use; `begin` is that of `Collector`."""
+    collector = Collector(begin)
+    gc.disable()  # many objects are made, and few go
+    try:
+        output = _run(collector, ["--collect-only", "-qq", "--assert=plain", *args])
+    finally:
+        gc.enable()
     if collector.problem:
         collector.problem += output
     return collector
 
 
-def used_cassettes(args: Sequence[str]) -> Used:
-    """Return the cassettes that the items of `pytest ARGS` use.
+def used_cassettes(args: Sequence[str], begin: Begin = lambda folder, unused: None) -> Used:
+    """Return the cassettes that the items of `pytest ARGS` use; `begin` is that of `Collector`.
 
     Raises:
         UsageError: pytest can't collect the items, or none of them uses a cassette.
     """
-    collected = collect(args)
+    collected = collect(args, begin)
     if collected.problem:
         raise UsageError(collected.problem)
     if not collected.used.stems:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -48,20 +48,36 @@ class Finding:
     note: bool = False
 
 
-def lint_folder(used: Used) -> list[Finding]:
+Checked = Iterable[tuple[CassetteFile, list[Finding]]]
+"""The files of a folder with what was found in each."""
+
+
+def check_files(folder: Path, unused: Path) -> Checked:
+    """Check the files of a cassette folder.
+
+    Many are checked by several processes, which begin at once, without the collection of garbage,
+    as they leave none behind that counts.
+    """
+    files = cassette_files(folder, unused)
+    check = partial(_check_file, folder)
+    if len(files) <= _MANY:
+        return zip(files, map(check, files), strict=True)
+    pool = ProcessPoolExecutor(initializer=gc.disable)
+    found = pool.map(check, files, chunksize=32)
+    pool.shutdown(wait=False)  # ends its processes when all is done
+    return zip(files, found, strict=True)
+
+
+def lint_folder(used: Used, checked: Checked | None = None) -> list[Finding]:
     """Return the problems and notes of a cassette folder, file by file.
 
-    Many files are checked by several processes, without the collection of garbage, as they leave
-    none behind that counts.
+    `checked` is the result of `check_files`, if that has been called already.
     """
     findings: list[Finding] = []
-    files = used.files
-    with ProcessPoolExecutor(initializer=gc.disable) as pool:
-        check = partial(pool.map, chunksize=32) if len(files) > _MANY else map
-        for file, found in zip(files, check(partial(_check_file, used.folder), files), strict=True):
-            findings += found
-            if used.lacks(file.stem) and all(each.kind != "damaged" for each in found):
-                findings.append(Finding("orphan", file.path, "no item uses it"))
+    for file, found in checked or check_files(used.folder, used.unused):
+        findings += found
+        if used.lacks(file.stem) and all(each.kind != "damaged" for each in found):
+            findings.append(Finding("orphan", file.path, "no item uses it"))
     for path in unused_pictures(used.folder, used.unused):
         findings.append(Finding("orphan", path, "no cassette refers to it"))
     for path in stray_files(used.folder):
