@@ -56,7 +56,7 @@ PAGE: Commands = _commands(
     Profiler="",
     Runtime="addBinding awaitPromise callFunctionOn compileScript disable discardConsoleEntries "
     "enable evaluate getExceptionDetails getHeapUsage getIsolateId getProperties "
-    "globalLexicalScopeNames queryObjects releaseObject releaseObjectGroup removeBinding "
+    "globalLexicalScopeNames releaseObject releaseObjectGroup removeBinding "
     "runIfWaitingForDebugger runScript",
     Security="disable enable setIgnoreCertificateErrors",
     Storage="clearCookies getCookies setCookies",

@@ -49,6 +49,7 @@ class DevTools:
         """Real seconds that the answers to commands may take."""
         self.dragged: dict[str, Any] | None = None
         """What the browser is about to drag, where drags are intercepted."""
+        self._parsed: list[dict[str, Any]] = []
         self.excused: Callable[[], Any] = lambda: False
         """True while the browser can't answer, as it waits for a program."""
         self._socket = socket
@@ -101,6 +102,8 @@ class DevTools:
                     answers[answer["id"]] = answer
                 elif answer.get("method") == "Input.dragIntercepted":
                     self.dragged = answer["params"]["data"]
+                elif answer.get("method") == "Debugger.scriptParsed":
+                    self._parsed.append(answer["params"])
                 elif lost := LOST.get(answer.get("method", "")):
                     raise WebDriverException(lost)
         except WebSocketTimeoutException:
@@ -151,6 +154,20 @@ class DevTools:
             thrown = failure.get("exception", {}).get("description") or failure["text"]
             raise JavascriptException(thrown)
         return answer["result"].get("value")
+
+    def digests(self, saying: str) -> tuple[list[str], list[str]]:
+        """The digests of the documents' own scripts: of all, and of those that say something."""
+        self._parsed.clear()
+        self.call("Debugger.enable")
+        # One that comes by the protocol has no name but what it gives itself.
+        scripts = [one for one in self._parsed if one.get("embedderName")]
+        ask = [
+            ("Debugger.searchInContent", {"scriptId": script["scriptId"], "query": saying})
+            for script in scripts
+        ]
+        *found, _ = self.send(*ask, ("Debugger.disable", {}))
+        said = [one for one, lines in zip(scripts, found, strict=True) if lines["result"]]
+        return [one["hash"] for one in scripts], [one["hash"] for one in said]
 
     def _enter_world(self) -> int:
         if self.world is None:

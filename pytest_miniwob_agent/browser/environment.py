@@ -98,7 +98,15 @@ class MiniwobEnvironment:
 
     def _read(self, function: str, *values: Any) -> Any:
         """Have the page read, by one of the functions of page/api.js."""
-        return self._browser.call(f"miniwobAgent.{function}", *values)
+        read = self._browser.call(f"miniwobAgent.{function}", *values)
+        if read and read.get("foul"):
+            raise ProgramError(f"the program has cheated on {self._name}: {read['foul']}")
+        return read
+
+    def _recognize(self) -> None:
+        """Tell the page which scripts are its own, as far as no script of a program has run."""
+        digests = self._browser.devtools.digests("endEpisode")
+        self._browser.call("miniwobAgent.recognize", *digests)
 
     def step(self, action: Action) -> Transition:
         """Carry out an action with native input, let the page settle, and read it."""
@@ -194,7 +202,8 @@ class MiniwobEnvironment:
 
         browser, self._next = self._browser, None
         with browser.guard(f"handing {self._name} over") as driver:
-            browser.call("miniwobAgent.watch", log.left)
+            if browser.call("miniwobAgent.watch", log.left):
+                self._recognize()
             target = driver.current_window_handle
         with browser.handed_over():
             handed = HandedPage(self, log, target, browser.timeout, PAGE)
@@ -231,8 +240,9 @@ class MiniwobEnvironment:
             return None
         if "acts" not in read:
             raise ProgramError(f"the program has left {self._name}, which can't be left")
-        if read["foul"]:
-            raise ProgramError(f"the program has cheated on {self._name}: {read['foul']}")
+        if read["strange"]:
+            with self._browser.guard(f"reading {self._name}"):
+                self._recognize()
         return self._transition(read), read
 
     def _time_left(self, action: Wait | Follow) -> int:

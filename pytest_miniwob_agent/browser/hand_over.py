@@ -60,6 +60,9 @@ REPEATED, MOST_REPEATED = 1000, 30_000
 """Milliseconds of the page's clock that pass where a program asks the same a third time: first the
 least, then as much again as has passed so. After the most nothing passes until it acts."""
 
+SCRIPTS_RUN = "scripts of the program in the page's own world, which can change how it judges"
+"""Begins the remark on a program that has run some."""
+
 PAUSE = 2
 """Whole real seconds of silence after which the page goes on: the program sleeps, or waits for an
 event."""
@@ -166,6 +169,8 @@ class HandedPage:
             connection.close()
         self._server.shutdown()
         self._clock.submit(int).result()  # after what is under way
+        if scripts := sum(connection.scripts for connection in self._connections):
+            self._log.remark(f"{SCRIPTS_RUN}: {scripts}")
         if self._error is not None:
             raise self._error
 
@@ -212,7 +217,7 @@ class HandedPage:
         try:
             if found := self._page.witnessed(acted):
                 self._done = found[0].done
-                self._passed += found[1]["passed"]
+                self._passed += found[1].get("passed", 2 * SETTLE_MS)  # none of a next page
                 self._log.acted(*found)
         except MiniwobError as error:
             self._error = error
@@ -334,6 +339,8 @@ class HandedPage:
         elif method.startswith(ASKING) and not self._calls:
             self._take_question(command)
         error = self._refused(command)
+        if connection.is_foreign(command):
+            error = "Cannot find context with specified id"
         if method == HISTORY and not self._refusal() and self._traverse(connection, command):
             self._acted = self._touched = True
             connection.reply(command)

@@ -14,6 +14,8 @@ from websocket import WebSocket, WebSocketException
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.server import ServerConnection
 
+from pytest_miniwob_agent.browser.page import WORLD
+
 Message = dict[str, Any]
 """A message of the browser's protocol: a command, the answer to one, or an event."""
 
@@ -29,8 +31,20 @@ ANSWERS = (
 )  # fmt: skip
 """Commands that the page itself may wait for: a request or a dialog has stopped it."""
 
+AWAITING = "Runtime.awaitPromise"
+"""The command that waits for a promise of before; others do with `awaitPromise`."""
+
 DIALOG = "dialog"
 """Stands for the page's dialog among the ids of what it waits for."""
+
+SCRIPTS = (
+    "Page.addScriptToEvaluateOnNewDocument", "Runtime.callFunctionOn", "Runtime.evaluate",
+    "Runtime.runScript",
+)  # fmt: skip
+"""Commands that run scripts: in the page's own world where they name no other."""
+
+SCOPES = "[[Scopes]]"
+"""What a function can reach, such as what our scripts keep from the page."""
 
 CLOSING = 5.0
 """Real seconds to wait until the browser has closed a connection."""
@@ -107,7 +121,11 @@ class Connection:
         self._changed = threading.Condition()
         self._count = 0  # of commands to the browser; programs may use any ids
         self._waiting: dict[int, Sent] = {}
-        self._worlds: set[tuple[str, str]] = set()  # sessions, and ids of a program's contexts
+        # Of sessions and ids of contexts that the program was told of: True where it is not the
+        # page's own world.
+        self._contexts: dict[tuple[str, str], bool] = {}
+        self.scripts = 0
+        """Scripts that the program has run in the page's own world."""
         self._sessions: set[str] = set()  # with the page itself
         self._workers: set[str] = set()  # sessions with workers of the page
         self.held: set[str] = set()
@@ -121,6 +139,13 @@ class Connection:
         """True if the page may wait for a command, while it is awaited before another is sent."""
         return command["method"] in ANSWERS or command.get("sessionId") in self._workers
 
+    def is_foreign(self, command: Message) -> bool:
+        """True if a command names a context that the program was not told of, such as ours."""
+        named = self._named(command)
+        return command["params"].get("worldName") == WORLD or any(
+            context not in self._contexts for context in named
+        )
+
     @property
     def waits(self) -> bool:
         """True while the program waits for an answer."""
@@ -132,6 +157,8 @@ class Connection:
             self.held.discard(str(command["params"].get("requestId", DIALOG)))
         elif command["method"] == "Fetch.disable":
             self.held &= {DIALOG}
+        if command["method"] in SCRIPTS and not self._in_own_world(command):
+            self.scripts += 1
         self._send(command, Sent(command["id"], self._promise_of(command)))
 
     def _send(self, command: Message, sent: Sent) -> None:
@@ -210,8 +237,8 @@ class Connection:
                 text = self._names.to_program(str(text))
                 message = json.loads(text)
                 if (number := message.get("id")) is None:
-                    self._take_notice(message)
-                    self._client.send(text)
+                    if self._take_notice(message):
+                        self._client.send(text)
                 else:
                     self._take_answer(number, message, text)
         with self._changed:
@@ -227,17 +254,28 @@ class Connection:
             self._changed.notify_all()
         if sent.id is not None:
             self._answered()
+            result = message.get("result", {})
+            if world := result.get("executionContextId"):
+                self._contexts[str(message.get("sessionId")), str(world)] = True
+            if SCOPES in text and "internalProperties" in result:
+                found = [one for one in result["internalProperties"] if one["name"] != SCOPES]
+                result["internalProperties"] = found
+                text = json.dumps(message, separators=(",", ":"))
             self._client.send(text.replace(f'"id":{number}', f'"id":{sent.id}', 1))
 
-    def _take_notice(self, message: Message) -> None:
-        """Take notice of an event."""
+    def _take_notice(self, message: Message) -> bool:
+        """Take notice of an event; False if it is not for the program."""
         params = message.get("params", {})
         with self._changed:
             match message.get("method"):
                 case "Runtime.executionContextCreated":
                     context, session = params["context"], str(message.get("sessionId"))
-                    if not context.get("auxData", {}).get("isDefault", True):
-                        self._worlds |= {(session, str(context[k])) for k in ("id", "uniqueId")}
+                    if context["name"] == WORLD:
+                        return False
+                    other = not context.get("auxData", {}).get("isDefault", True)
+                    self._contexts |= {
+                        (session, str(context[key])): other for key in ("id", "uniqueId")
+                    }
                 case "Target.attachedToTarget" if params["targetInfo"]["targetId"] == PAGE_ID:
                     self._sessions.add(params["sessionId"])
                 case "Target.attachedToTarget" if "worker" in params["targetInfo"]["type"]:
@@ -251,14 +289,26 @@ class Connection:
                 case "Target.detachedFromTarget":
                     self._sessions.discard(params["sessionId"])
             self._changed.notify_all()
+        return True
 
     def _promise_of(self, command: Message) -> Promise | None:
         """The promise that a command waits for, if it does."""
-        params, session = command["params"], str(command.get("sessionId"))
-        if not params.get("awaitPromise") and command["method"] != "Runtime.awaitPromise":
+        if not command["params"].get("awaitPromise") and command["method"] != AWAITING:
             return None
-        names = [params.get(key) for key in ("contextId", "executionContextId", "uniqueContextId")]
+        return Promise(str(command.get("sessionId")), self._in_own_world(command))
+
+    def _named(self, command: Message) -> list[tuple[str, str]]:
+        """The contexts that a command names."""
+        params, session = command["params"], str(command.get("sessionId"))
+        keys = ("contextId", "executionContextId", "uniqueContextId")
+        return [(session, str(params[key])) for key in keys if key in params]
+
+    def _in_own_world(self, command: Message) -> bool:
+        """True if a command is for a world of the program's, or for a worker."""
+        params, session = command["params"], str(command.get("sessionId"))
+        if "worldName" in params or session in self._workers:
+            return True
         # The middle of an object's id is that of its context.
-        for key in ("objectId", "promiseObjectId"):
-            names += str(params.get(key, "")).split(".")[1:2]
-        return Promise(session, any((session, str(name)) in self._worlds for name in names))
+        ids = [str(params.get(key, "")).split(".") for key in ("objectId", "promiseObjectId")]
+        objects = [(session, parts[1]) for parts in ids if len(parts) > 1]
+        return any(self._contexts.get(one) for one in [*self._named(command), *objects])

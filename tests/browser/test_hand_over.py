@@ -346,11 +346,48 @@ def test_a_page_that_another_has_led_to_may_be_handed_over_again(drive, own_page
     assert drive(Agent(), page=page).solved
 
 
+WRONG = """[...document.querySelectorAll('button')].find((one) =>
+    !document.querySelector('#query').innerText.includes(one.innerText)).click()"""
+REWARDS = {
+    "evaluated": "core.endEpisode(1, true)",
+    "named as core.js": "core.endEpisode(1)\n//# sourceURL=http://miniwob.localhost/core/core.js",
+    "in a script element": "document.body.append(Object.assign("
+    "document.createElement('script'), { text: 'core.endEpisode(1, true)' }))",
+    "from a data URL": "new Promise((onload) => document.body.append(Object.assign("
+    "document.createElement('script'),"
+    "{ src: 'data:text/javascript,core.endEpisode(1)', onload })))",
+    "in an attribute": "document.querySelector('#query').setAttribute("
+    "'onclick', 'core.endEpisode(1, true)')",
+    "in an attribute of HTML": "document.querySelector('#query').innerHTML ="
+    "'<img src=x onerror=core.endEpisode(1)>'",
+    "without the witness": "miniwobAgent.watch(null); miniwobAgent.watch = () => 1;"
+    "miniwobAgent = null; core.endEpisode(1)",
+    "in a timer": "setTimeout('core.endEpisode(1)', 10)",
+    "as a timer": "setTimeout(core.endEpisode, 10, 1)",
+    "as a listener": "document.querySelector('#query').addEventListener("
+    "'click', core.endEpisode.bind(core, 1))",
+    "in a link": "void (location.href = 'javascript:core.endEpisode(1)')",
+    "in a function": "new Function('core.endEpisode(1)')()",
+    "in eval": "eval('core.endEpisode(1)')",
+    "in another realm": "document.body.append(Object.assign(document.createElement('iframe'),"
+    "{ id: 'realm' })), realm.contentWindow.eval('parent.core.endEpisode(1)')",
+    "by a library of the page": "d3.selectAll('button').each(core.endEpisode.bind(core, 1))",
+    "by the page's own handler": f"core.clearTimer = core.endEpisode.bind(core, 1);{WRONG}",
+    "with another stack": "Error.stackTraceLimit = 0; core.endEpisode(1)",
+    "with a stack of its own": "Error.prepareStackTrace = () => 'at http://miniwob.localhost/x';"
+    "core.endEpisode(1)",
+    "with other built-ins": "Error.prepareStackTrace = (_, calls) => calls;"
+    "Object.getPrototypeOf(new Error().stack[0]).getScriptHash = () => 'any';"
+    "Set.prototype.has = Array.prototype.some = RegExp.prototype.test = () => true;"
+    "core.endEpisode(1)",
+    "as an object": "core.endEpisode({ n: 0, valueOf() { return this.n++; } })",
+}
+
+
 @pytest.mark.parametrize(
     ("script", "reason"),
     [
-        ("core.endEpisode(1)", "gave itself a reward"),
-        ("setTimeout('core.endEpisode(1)', 10)", "gave itself a reward"),
+        *((script, "gave itself a reward") for script in REWARDS.values()),
         ("WOB_RAW_REWARD_GLOBAL = 1, WOB_DONE_GLOBAL = true", "changed the page's verdict"),
         ("core.startEpisodeReal()", "began another episode"),
         ("genProblem()", "began another episode"),
@@ -367,6 +404,113 @@ def test_a_program_that_judges_itself_or_leaves_ends_the_item_with_an_error(scri
     with pytest.raises(ProgramError, match=reason):
         drive(work)
     assert actions(drive(lambda program, page, llm: program.click("#query"))) != []
+
+
+def test_a_verdict_stays_as_the_page_gives_it_whatever_is_replaced(drive):
+    def work(program, page, llm):
+        program.run(
+            "core.updateDisplay = core.clearTimer = console.log ="
+            f"() => {{ WOB_RAW_REWARD_GLOBAL = 1; }}; core = {{ endEpisode: 1 }}; {WRONG}"
+        )
+        assert page.done
+
+    assert drive(work).rewards == (-1,)
+
+
+@pytest.mark.parametrize(
+    "left",
+    ["addEventListener('mousemove', () => core.endEpisode(1))",
+     "setTimeout(() => { WOB_RAW_REWARD_GLOBAL = 1; WOB_DONE_GLOBAL = true; }, 6000)"],
+)  # fmt: skip
+@pytest.mark.parametrize("again", [False, True])
+def test_what_a_program_has_left_cheats_neither_between_blocks_nor_in_the_next(left, again, drive):
+    class Agent:
+        name = "leaving"
+
+        def solve(self, env, llm, note):
+            env.reset()
+            with (
+                suppress(ZeroDivisionError),
+                env.hand_over() as page,
+                Program(page.cdp_url) as program,
+            ):
+                program.run(left)
+                raise ZeroDivisionError
+            if again:
+                with env.hand_over() as page, Program(page.cdp_url) as program:
+                    for _ in range(2):
+                        program.click("#query")
+                        assert not page.done
+            for x in (5, 15):
+                env.step(HoverAt((x, 5)))
+
+    with pytest.raises(ProgramError, match="has cheated"):
+        drive(Agent())
+
+
+CORE = """<script src="/core/core.js"></script><div id="wrap"><div id="query"></div>
+    <div id="area">{}</div></div><script>genProblem = () => {{}}; core.getUtterance = () => "go";
+    onload = () => core.startEpisode();</script>"""
+JUDGING = CORE.format(
+    """<button onclick="core.endEpisode(1)">Yes</button><p>Yes</p>
+    <script>document.querySelector("p").onclick = () => core.endEpisode(1);</script>"""
+)
+
+
+@pytest.mark.parametrize("first", ["<a href='second'>Go on</a>", ""])
+@pytest.mark.parametrize("what", ["button", "p", None])
+def test_each_page_of_your_own_has_scripts_that_may_judge(first, what, drive, own_page):
+    files = {"page": CORE.format(first), "second": JUDGING} if first else {"page": JUDGING}
+
+    def work(program, page, llm):
+        if first:
+            program.click("a")
+            assert not page.done
+        if what:
+            program.click(what)
+            assert page.done
+        else:
+            program.run(REWARDS["in a script element"])
+
+    if what:
+        assert drive(work, page=own_page(**files)).solved
+    else:
+        with pytest.raises(ProgramError, match="gave itself a reward"):
+            drive(work, page=own_page(**files))
+
+
+def test_a_program_reaches_nothing_that_the_witness_goes_by(drive):
+    def work(program, page, llm):
+        def found(expression):
+            return program.call("Runtime.evaluate", expression=expression)["result"]["objectId"]
+
+        program.call("Runtime.enable")
+        shown = program.call("Runtime.getProperties", objectId=found("miniwobAgent.watch"))
+        assert "[[Scopes]]" not in str(shown)
+        for number in range(100):
+            with suppress(Refused):
+                expression = "typeof miniwobAgent.recognize"
+                found = program.call("Runtime.evaluate", expression=expression, contextId=number)
+                assert found["result"]["value"] == "undefined"
+        params = {"frameId": program.target, "worldName": "miniwob-agent"}
+        with pytest.raises(Refused, match="Cannot find context"):
+            program.call("Page.createIsolatedWorld", **params)
+        with pytest.raises(Refused, match="was refused"):
+            program.call("Runtime.queryObjects", prototypeObjectId="1")
+
+    drive(work)
+
+
+def test_scripts_in_the_pages_own_world_are_counted_in_a_remark(drive):
+    def work(program, page, llm):
+        for _ in range(3):
+            program.run("1")
+        world = program.call("Page.createIsolatedWorld", frameId=program.target)
+        program.call("Runtime.evaluate", expression="1", contextId=world["executionContextId"])
+
+    assert "scripts of the program in the page's own world, which can change how it judges: 3" in (
+        drive(work).explain()
+    )
 
 
 REFUSED = [

@@ -78,7 +78,7 @@ def page_scripts(*, with_fonts: bool = True) -> tuple[str, str]:
     constants = {
         "EPOCH": EPOCH_MS, "SETTLE": SETTLE_MS, "FINE_FRAME": FINE_FRAME_MS,
         "OWN_HOST": OWN_HOST, "ECHO": ECHO, "ANSWERED": ANSWERED,
-        "CALL": secrets.token_hex(), "ANSWER": secrets.token_hex(),
+        "CALL": secrets.token_hex(), "ANSWER": secrets.token_hex(), "KEY": secrets.token_hex(),
     }  # fmt: skip
     families = ", ".join(f'"{family}"' for family in FAMILIES)
     fonts = [(family, *sent_font(family)) for family in FONTS] if with_fonts else []

@@ -152,6 +152,7 @@
     }),
     // Hand the page over to a program, or take it back.
     watch: (left) => Main.watch(left),
+    recognize: (...digests) => Main.recognize(...digests),
     witnessed: visited(async (acted) => {
       if (Visit.seed === null) return null; // another page, which the program has opened
       if (!acted && !Main.stirred()) return { still: true };

@@ -13,7 +13,9 @@ const Judgement = (() => {
     core.setDataMode?.("train");
     window.Math.seedrandom(Visit.seed);
     if (Visit.full) Clock.frame = FINE_FRAME;
+    Visit.beginning = true;
     core.startEpisodeReal();
+    Visit.beginning = false;
     while (!WOB_TASK_READY) await nextFrame(); // a flight task's frame loads
   };
 
@@ -155,7 +157,7 @@ const Judgement = (() => {
       now: Clock.now, random: Random.state, nextId: Visit.nextId, clipboard: Visit.clipboard,
       seed: Visit.seed, full: Visit.full, goal: Visit.goal, verdict: Visit.verdict,
       state: Backend.state, made: Backend.made, remarks, fault: Visit.fault,
-      count: Visit.count + 1, witness: Visit.witness,
+      count: Visit.count + 1, witness: Visit.witness && { ...Visit.witness, known: null },
     })));
   };
   if (own) {

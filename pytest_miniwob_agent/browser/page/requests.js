@@ -25,7 +25,7 @@ const Requests = (() => {
     const { url, method, signal } = request;
     const bytes = new Uint8Array(await said.clone().arrayBuffer());
     const near = new URL(url).origin === location.origin && Math.trunc(said.status / 100) !== 3;
-    if (!Visit.witness || !near || bytes.length > MOST_CARRIED) return null;
+    if (!Visit.witness?.on || !near || bytes.length > MOST_CARRIED) return null;
     const body = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
     const headers = new Headers(request.headers);
     headers.set(ANSWERED, JSON.stringify({ status: said.status, headers: [...said.headers], body }));

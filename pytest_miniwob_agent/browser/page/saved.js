@@ -22,12 +22,12 @@ const methods = (prototype, names) => Object.fromEntries(names.split(" ").map((n
   const { value, get } = Object.getOwnPropertyDescriptor(prototype, name);
   return [name, (self, ...values) => apply(value ?? get, self, values)];
 }));
-const Arrays = methods(window.Array.prototype, "concat filter forEach includes push splice");
+const Arrays = methods(window.Array.prototype, "concat filter forEach includes map push splice");
 const Strings = methods(String.prototype, "trim");
 const Patterns = methods(RegExp.prototype, "exec");
-const Events = methods(Event.prototype, "preventDefault");
+const Events = methods(Event.prototype, "preventDefault stopImmediatePropagation target type");
 const Targets = methods(EventTarget.prototype, "addEventListener dispatchEvent");
-const Elements = methods(Element.prototype, "matches shadowRoot");
+const Elements = methods(Element.prototype, "getAttributeNames matches shadowRoot");
 const Documents = methods(Document.prototype, "querySelector querySelectorAll");
 const Fragments = methods(DocumentFragment.prototype, "querySelectorAll");
 const Channels = methods(MessageChannel.prototype, "port1 port2");

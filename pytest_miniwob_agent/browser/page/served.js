@@ -2,13 +2,13 @@
 // they come to an end. Frames of own pages and programs find what they need as `miniwobAgent`.
 
 (() => {
-  const { CALL, ANSWER } = Constants;
+  const { CALL, ANSWER, KEY } = Constants;
   const { own, outer, remark, remarks, shownError } = Visit;
   const { Fault, inCore } = Task;
   const { nextFrame, pass, queued, rest, restless } = Clock;
   const { quiet } = Requests;
   const { begin, settingUp, goOn, words, judged, isOver, handOver } = Judgement;
-  const { watch, stirred, taken, traverse } = Witness;
+  const { watch, recognize, stirred, taken, traverse } = Witness;
 
   const now = {
     __proto__: null,
@@ -34,7 +34,7 @@
     },
     dress: Style.dress,
     routed: (method, url) => Boolean(Backend.routed(method, url)),
-    handOver, restless, settingUp, inCore, words, judged, isOver, watch, stirred, taken,
+    handOver, restless, settingUp, inCore, words, judged, isOver, watch, recognize, stirred, taken,
   };
   // Have the task answer a form; returns the address to which its answer leads, if any.
   const { fetch } = window;
@@ -47,7 +47,7 @@
   const later = { __proto__: null, pass, queued, rest, quiet, begin, goOn, post };
 
   const answer = (detail) =>
-    Targets.dispatchEvent(performance, new CustomEvent(ANSWER, { __proto__: null, detail }));
+    Targets.dispatchEvent(performance, new CustomEvent(ANSWER, { __proto__: null, detail: { key: KEY, ...detail } }));
   const failed = (number, error) => answer({
     number,
     fault: error instanceof Fault,
@@ -62,27 +62,29 @@
     }
   };
   Targets.addEventListener(performance, CALL, (event) => {
+    const { key, number, name, values } = detailOf(event);
+    if (key !== KEY) return; // a program may find out the names of events
     Events.preventDefault(event);
-    const { number, name, values } = detailOf(event);
+    Events.stopImmediatePropagation(event);
     if (name in later) return void answerLater(number, later[name], values);
     try {
       answer({ number, value: apply(now[name], null, values) });
     } catch (error) {
       failed(number, error);
     }
-  });
+  }, true);
 
   Object.defineProperty(window, "miniwobAgent", {
     __proto__: null,
     value: {
       // What documents in frames of your own pages have in common with this one.
-      inside: own || outer ? { Clock, random: window.Math.random, Backend, Requests, remark } : null,
-      watch,
+      inside: (secret) => secret === KEY && (own || outer) ? { Clock, random: window.Math.random, Backend, Requests, remark } : null,
+      watch: (left, state, secret) => secret === KEY && watch(left, state),
       traverse,
       // Let time pass while a program that the page is handed over to waits for it.
       linger: async (ms, count) => {
         for (; count > 0; count--) await nextFrame();
-        if (Visit.witness && ms) await pass(ms);
+        if (Visit.witness?.on && ms) await pass(ms);
         await queued();
       },
     },

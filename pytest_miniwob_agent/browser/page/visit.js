@@ -2,13 +2,13 @@
 // Pages of the package stay for the whole trial.
 
 const Visit = (() => {
-  const { OWN_HOST } = Constants;
+  const { KEY, OWN_HOST } = Constants;
   const own = window === top && location.host === OWN_HOST;
 
   // What the page around this one shares with it, where this is in a frame of your own page.
   let outer = null;
   try {
-    outer = window === top ? null : parent.miniwobAgent?.inside ?? null;
+    outer = window === top ? null : parent.miniwobAgent?.inside(KEY) ?? null;
   } catch {
     // it is of another origin
   }
@@ -63,6 +63,7 @@ const Visit = (() => {
     fault: handed?.fault ?? null, // the reason why a page of this trial can't be a task
     count: handed?.count ?? 0, // of pages that followed one another since the last reading
     witness: handed?.witness ?? null, // what a program does that the page is handed over to
+    beginning: false, // true while an episode of core.js is begun for the trial
     leaving: false, // true once another page is to be loaded: no time passes any more
     nextId: handed?.nextId ?? 1, // of elements
     clipboard: handed?.clipboard ?? "",

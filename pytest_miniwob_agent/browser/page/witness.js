@@ -21,10 +21,35 @@ const Witness = (() => {
     return `<${element.localName}> "${text.slice(0, LONGEST)}${text.length > LONGEST ? "..." : ""}"`;
   };
 
-  // True if one of these frames of the stack is a script of the page: those of a program have no
-  // address. The first is the caller of the function that asks.
-  const byPage = (frames) => (new Error().stack ?? "").split("\n").slice(3, 3 + frames)
-    .some((line) => line.includes(`${location.origin}/`));
+  // The stack as V8 has it, with the digests of its scripts: names and texts of stacks can be forged,
+  // by a `sourceURL` for one. It has none of scripts that come by the browser's protocol.
+  let asked = false;
+  let shown; // what the page has set
+  Object.defineProperty(Error, "prepareStackTrace", {
+    __proto__: null,
+    get: () => (asked ? (_, frames) => frames : shown),
+    set: (show) => { shown = show; },
+  });
+  const stack = () => {
+    asked = true;
+    const frames = new Error().stack;
+    asked = false;
+    return typeof frames === "object" ? frames : []; // with `Error.stackTraceLimit` set to 0
+  };
+  const { getScriptHash } = methods(Object.getPrototypeOf(stack()[0]), "getScriptHash");
+
+  // True if one of so many frames of the stack is a script that the page has of its own: all of
+  // those, or with `judging` those that may end an episode. The first frame is the caller of the
+  // function that asks.
+  const byPage = (count, judging = false) => {
+    const { known } = Visit.witness;
+    const frames = stack();
+    for (let place = 3; place < 3 + count && place < frames.length; place++) {
+      const digest = getScriptHash(frames[place]);
+      if (digest && (!known || known[judging ? "judging" : "all"].has(digest))) return true;
+    }
+    return false;
+  };
 
   const decided = () => {
     judge();
@@ -40,7 +65,7 @@ const Witness = (() => {
     const state = Visit.witness;
     if (decided()) return null;
     const alike = touched === element && last?.kind === kind && last.key === more.key;
-    if (alike && kind !== "click" && state.acts.includes(last)) {
+    if (alike && kind !== "click" && Arrays.includes(state.acts, last)) {
       last.times++;
       return last;
     }
@@ -51,7 +76,7 @@ const Witness = (() => {
     state.left--;
     touched = element;
     last = { kind, where: described(element), times: 1, ...more };
-    state.acts.push(last);
+    Arrays.push(state.acts, last);
     return last;
   };
 
@@ -90,10 +115,12 @@ const Witness = (() => {
       if (press?.act) Object.assign(press.act, { kind: "drag", to: over.to ?? "the page" });
     },
     dblclick: () => {
-      const [first, second] = Visit.witness.acts.slice(-2);
-      if (!second || second !== press?.act || first.kind !== "click") return;
+      const { acts } = Visit.witness;
+      const first = acts[acts.length - 2];
+      if (first?.kind !== "click" || acts[acts.length - 1] !== press?.act) return;
       first.kind = "double click";
-      last = Visit.witness.acts.pop() && first;
+      acts.length--;
+      last = first;
       Visit.witness.left++;
     },
     keydown: ({ target, key: name, ctrlKey, altKey, metaKey }) => {
@@ -126,14 +153,16 @@ const Witness = (() => {
   };
 
   const onEvent = (event) => {
-    if (!Visit.witness) return;
-    const { type, isTrusted, target } = event;
+    if (!Visit.witness?.on) return;
+    const { isTrusted } = event;
+    const type = Events.type(event);
+    const target = Events.target(event);
     if (!isTrusted && byPage(9)) return;
     const wasDecided = decided();
     const allowed = (isTrusted ? native : scripted)[type]?.(event) !== false && !wasDecided;
     if (!allowed) {
-      event.stopImmediatePropagation();
-      event.preventDefault();
+      Events.stopImmediatePropagation(event);
+      Events.preventDefault(event);
     } else if (touched === target && /^(enter|choose)$/.test(last.kind)) {
       last.text = textOf(target);
     }
@@ -143,21 +172,28 @@ const Witness = (() => {
   let reward = null;
   let latched = false; // a page may be handed over again
   const latch = () => {
-    reward = declared()?.reward;
-    if (latched || !inCore()) return;
+    if (latched) return;
     latched = true;
+    reward = declared()?.reward;
+    if (!inCore()) return;
     const { endEpisode } = core;
-    core.endEpisode = (raw, ...values) => {
-      if (!Visit.witness) return endEpisode(raw, ...values);
-      if (raw > 0 && !byPage(1)) Visit.witness.foul ??= "it gave itself a reward";
+    const judge = (raw, ...values) => {
       if (Visit.witness.foul || decided()) return;
       endEpisode(raw, ...values);
-      if (WOB_DONE_GLOBAL) Visit.verdict = WOB_RAW_REWARD_GLOBAL;
+      if (WOB_DONE_GLOBAL) Visit.verdict = raw;
     };
+    const doubt = (raw, ...values) => {
+      if (typeof raw !== "number" || raw > 0) Visit.witness.foul ??= "it gave itself a reward";
+      judge(raw, ...values);
+    };
+    // A script of the page may be made to call what another has given it, but not to read it here.
+    const get = () => (byPage(1, true) ? judge : doubt);
+    Object.defineProperty(core, "endEpisode", { __proto__: null, get, configurable: false });
+    Object.defineProperty(window, "core", { __proto__: null, writable: false });
     for (const [owner, name] of [[core, "startEpisodeReal"], [window, "genProblem"]]) {
       const original = owner[name];
       owner[name] = (...values) => {
-        if (!Visit.witness || byPage(1)) return original.apply(owner, values);
+        if (Visit.beginning || byPage(1)) return original.apply(owner, values);
         Visit.witness.foul ??= "it began another episode";
       };
     }
@@ -168,14 +204,31 @@ const Witness = (() => {
     for (const name of EVENTS) window.addEventListener(name, onEvent, { capture: true, passive: false });
   };
 
-  // Watch a program that has so many actions left; null ends that. `state` is that of the outer page.
-  const watch = (left, state = null) => {
-    Visit.witness = left === null ? null : state
-      ?? { left, acts: [], over: false, foul: null, decided: false, told: false };
-    if (left === null) return;
+  // Watch a program that has so many actions left; null ends that, though what it has left in the
+  // page may still cheat. `state` is that of the outer page.
+  const watch = (left, state = Visit.witness ?? { foul: null, known: null }) => {
+    const begun = { on: true, left, acts: [], over: false, decided: false, told: false };
+    Visit.witness = Object.assign(state, left === null ? { on: false } : begun);
+    compile();
     listen();
     if (window === top) latch();
-    for (const frame of Array.from(window)) frame.miniwobAgent?.watch(left, Visit.witness);
+    for (let place = 0; place < window.length; place++) {
+      window[place].miniwobAgent?.watch(left, state, Constants.KEY);
+    }
+    return !state.known;
+  };
+
+  // Have what attributes such as `onclick` hold be scripts, as they are now, in place of at an event.
+  const compile = () => {
+    const elements = Documents.querySelectorAll(document, "*");
+    for (let place = 0; place < Lists.length(elements); place++) {
+      Arrays.forEach(Elements.getAttributeNames(elements[place]), (name) => void elements[place][name]);
+    }
+  };
+
+  // Take the digests of the scripts that are in the page before those of a program.
+  const recognize = (all, judging) => {
+    Visit.witness.known = { all: new Set(all), judging: new Set(judging) };
   };
   if (Visit.witness) { // the page before was handed over, too
     listen();
@@ -211,14 +264,16 @@ const Witness = (() => {
     if (!state) return {};
     const unseen = !own && WOB_DONE_GLOBAL && Visit.verdict === null;
     if (unseen || declared()?.reward !== reward) state.foul ??= "it changed the page's verdict";
+    if (!state.on) return { foul: state.foul };
+    if (!state.known) compile();
     const pending = down && !decided() ? 1 : 0;
-    const acts = state.acts.splice(0, state.acts.length - pending).map(written);
+    const acts = Arrays.map(Arrays.splice(state.acts, 0, state.acts.length - pending), written);
     if (decided() && !state.told && !acts.length) {
-      acts.push({ what: hovered ? `hover ${described(hovered)}` : "wait", text: null, point: null });
+      Arrays.push(acts, { what: hovered ? `hover ${described(hovered)}` : "wait", text: null, point: null });
     }
     state.told = state.decided;
-    return { acts, over: state.over, foul: state.foul };
+    return { acts, over: state.over, foul: state.foul, strange: !state.known };
   };
 
-  return { watch, stirred, taken, traverse };
+  return { watch, recognize, stirred, taken, traverse };
 })();

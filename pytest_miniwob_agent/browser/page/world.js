@@ -5,7 +5,7 @@
 class Fault extends Error {} // an own page can't be a task; the message says why
 
 const Main = (() => {
-  const { CALL, ANSWER } = Constants;
+  const { CALL, ANSWER, KEY } = Constants;
 
   let count = 0;
   const answers = new Map(); // number of a call -> what settles its promise, or its answer
@@ -14,16 +14,19 @@ const Main = (() => {
     if (error !== undefined) throw new Error(error);
     return value;
   };
-  performance.addEventListener(ANSWER, ({ detail }) => {
+  performance.addEventListener(ANSWER, (event) => {
+    const { detail } = event;
+    if (detail.key !== KEY) return;
+    event.stopImmediatePropagation();
     const settle = answers.get(detail.number);
     if (settle) settle(() => opened(detail));
     else answers.set(detail.number, detail);
-  });
+  }, true);
 
   // Call a function: what it returns, or a promise of that where it takes time.
   const call = (name, values) => {
     const number = ++count;
-    const detail = { number, name, values };
+    const detail = { key: KEY, number, name, values };
     if (performance.dispatchEvent(new CustomEvent(CALL, { detail, cancelable: true }))) {
       throw new Error("the scripts of this document's own world have not run");
     }
