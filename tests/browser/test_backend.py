@@ -162,6 +162,90 @@ class TestApi:
         assert fault in str(error.value)
 
 
+WAITING = """
+    <p id="said"></p><button onclick="ask('/slow')">Slow</button>
+    <button onclick="ask('/total')">Total</button><button onclick="ask('/never')">Never</button>
+    <button onclick="ask('/stream')">Stream</button><button onclick="askXhr()">Request</button>
+    <button onclick="giveUp()">Patient</button>
+    <script>
+      const at = (text) => { said.textContent += ` ${text} ${performance.now() - begun}`; };
+      let begun;
+      const ask = async (path, signal) => {
+        begun = performance.now();
+        fetch("/quick").then((answer) => answer.text()).then(at);
+        const answer = fetch(path, { signal }).then((answer) => answer.text());
+        answer.then(at, ({ name }) => at(name));
+      };
+      const giveUp = () => {
+        const controller = new AbortController();
+        setTimeout(() => controller.abort(), 3000);
+        ask("/never", controller.signal);
+      };
+      const askXhr = () => {
+        begun = performance.now();
+        const request = new XMLHttpRequest();
+        request.open("GET", "/slow");
+        request.onload = () => at(request.response);
+        request.send();
+      };
+      const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+      window.task = {
+        goal: "Ask.",
+        api: {
+          "GET /quick": () => "quick",
+          "GET /slow": async () => { await wait(800); return "slow"; },
+          "GET /total": async () => {
+            await wait(100);
+            return `total ${await (await fetch("/slow")).json()}`;
+          },
+          "GET /never": () => new Promise(() => {}),
+          "GET /stream": () => new Response(new ReadableStream({ async start(stream) {
+            for (const text of "abc") {
+              await wait(2500);
+              stream.enqueue(new TextEncoder().encode(text));
+            }
+            stream.close();
+          } })),
+        },
+        reward: () => 0,
+      };
+    </script>
+"""
+
+
+class TestHandlersThatWait:
+    @pytest.mark.parametrize("full", [False, True])
+    @pytest.mark.parametrize(
+        ("button", "said"),
+        [
+            ("Slow", '"quick" 0 "slow" 800'),
+            ("Total", '"quick" 0 "total slow" 900'),
+            ("Stream", '"quick" 0 abc 7500'),
+            ("Request", '"slow" 800'),
+        ],
+    )
+    def test_time_passes_until_they_answer(self, pages, full, button, said):
+        pages.write(page_html=f"<!DOCTYPE html><body>{dedent(WAITING)}</body>")
+        env = pages.open("page")
+        seen = env.reset(full=full)
+        assert said in texts(click(env, seen, button).observation)
+        assert list(env.remarks()) == []
+
+    @pytest.mark.parametrize("full", [False, True])
+    def test_one_that_never_answers_is_named(self, pages, full):
+        pages.write(page_html=f"<!DOCTYPE html><body>{dedent(WAITING)}</body>")
+        env = pages.open("page")
+        with pytest.raises(PageError) as error:
+            click(env, env.reset(full=full), "Never")
+        why = 'task.api["GET /never"] did not answer within 10 seconds of the page\'s clock'
+        assert str(error.value).endswith(f"page.html: {why}")
+
+    def test_a_page_may_give_a_request_up_before_that(self, pages):
+        env, seen = pages.show(WAITING)
+        seen = click(env, seen, "Patient")
+        assert '"quick" 0 AbortError 3000' in texts(seen.observation)
+
+
 ASKING = """
     <p id="said"></p><button onclick="ask()">Ask</button>
     <script>

@@ -3,6 +3,7 @@
 const Backend = (() => {
   const { own, outer, handed, shownError } = Visit;
   const { Fault, declared } = Task;
+  const { add, common, remove, work } = Clock;
   if (outer) return outer.Backend;
 
   const state = handed?.state ?? {}; // of the backend, for the length of a trial
@@ -55,6 +56,30 @@ const Backend = (() => {
     }
   };
 
+  // What a handler returns, once all of it is there. Time passes meanwhile.
+  const MOST_ANSWER = 10; // seconds of the page's clock
+  const handled = async (handler, request, signal) => {
+    const whole = async () => {
+      const said = await handler(request);
+      if (said instanceof Response) await Bodies.arrayBuffer(said.clone());
+      return said;
+    };
+    let late; // recurs, as the page does not move by it
+    common.due++;
+    try {
+      return await new Promise((resolve, reject) => {
+        signal.throwIfAborted();
+        signal.addEventListener("abort", () => reject(signal.reason));
+        late = add(() => reject(new Fault(`did not answer within ${MOST_ANSWER} seconds of the page's `
+          + "clock")), MOST_ANSWER * 1000, true, []);
+        whole().then(resolve, reject);
+      });
+    } finally {
+      common.due--;
+      remove(late);
+    }
+  };
+
   // Note a request, and return the task's answer to it; null if it has none.
   const answer = async (request) => {
     const url = new URL(request.url);
@@ -62,18 +87,20 @@ const Backend = (() => {
     const path = url.origin === location.origin ? url.pathname : url.origin + url.pathname;
     const { method } = request;
     const headers = Object.fromEntries(request.headers);
-    const body = await sent(request);
+    const body = await work(path, sent(request));
     made.push({ method, path, body });
     const route = routed(method, url);
     if (!route) return null;
     const query = Object.fromEntries(url.searchParams);
     try {
-      const said = await route.handler(
-        { method, path, params: route.params, query, body, headers, state, seed: Visit.seed });
+      const said = await handled(route.handler, { method, path, params: route.params, query, body,
+        headers, state, seed: Visit.seed }, request.signal);
       if (said instanceof Response) return said;
       return said === undefined ? new Response(null, { status: 204 }) : Response.json(said);
     } catch (error) {
-      Visit.fault ??= `task.api["${route.name}"] threw ${shownError(error)}`;
+      if (request.signal.aborted) throw error;
+      const what = error instanceof Fault ? error.message : `threw ${shownError(error)}`;
+      Visit.fault ??= `task.api["${route.name}"] ${what}`;
       return Response.json(null, { status: 500 });
     }
   };

@@ -7,11 +7,14 @@ const Clock = (() => {
 
   const RealDate = Date;
   const realFrame = window.requestAnimationFrame.bind(window);
+  const [realTimeout, stopTimeout] = [window.setTimeout, window.clearTimeout].map((one) => one.bind(window));
   const began = outer?.Clock.began ?? handed?.now ?? EPOCH;
   // Of this document and those in its frames; timers: id -> { at, id, run, every };
-  // `fired` counts those that do not recur.
-  const common = outer?.Clock.common ?? { now: began, nextTimer: 1, timers: new Map(), frame: 100, fired: 0 };
-  const { timers } = common;
+  // `fired` counts those that do not recur; `tasks` are the work that is under way,
+  // and `due` counts answers of the task itself for which time is to pass.
+  const common = outer?.Clock.common ?? { now: began, nextTimer: 1, timers: new Map(), frame: 100,
+    fired: 0, due: 0, tasks: new Set(), waiting: [], last: new Map() };
+  const { timers, tasks } = common;
 
   const add = (callback, delay, every, args) => {
     const run = typeof callback === "function" ? () => apply(callback, window, args) : new Function(callback);
@@ -37,13 +40,56 @@ const Clock = (() => {
     get: (target, name) => (name === "now" ? () => common.now : target[name]),
   });
 
-  // Let `duration` ms pass: run the timers that fall due, in order, each with its promises.
+  // Work of the browser, such as a file to be read, takes real time, and none of the page's: it is
+  // waited for before any passes. A task is any object, from `start` to `end`.
+  const start = (task) => void tasks.add(task);
+  const end = (task) => {
+    if (!tasks.delete(task)) return;
+    task.over?.();
+    if (!tasks.size) Arrays.forEach(Arrays.splice(common.waiting, 0), (resolve) => resolve());
+  };
+  // A promise of such work; those of one name settle in the order in which the work began.
+  const work = async (name, promise) => {
+    const task = { name };
+    const before = common.last.get(name);
+    common.last.set(name, new Promise((resolve) => { task.over = resolve; }));
+    start(task);
+    try {
+      return await promise;
+    } finally {
+      await before;
+      end(task);
+    }
+  };
+
+  // Wait for the work under way and what follows from it. None takes so long; what does waits for
+  // the page itself.
+  const MOST_WORK = 5000; // real ms
+  const giveUp = () => tasks.forEach((task) => {
+    remark(`${task.name ?? task} did not end within ${MOST_WORK} ms: it goes by real time`);
+    end(task);
+  });
+  const draw = () => { if (tasks.size) realFrame(draw); }; // some work begins after a frame
+  const idle = async (times = 2) => {
+    do {
+      if (tasks.size) {
+        const late = realTimeout(giveUp, MOST_WORK);
+        draw();
+        await new Promise((resolve) => { Arrays.push(common.waiting, resolve); });
+        stopTimeout(late);
+      }
+      await queued(times);
+    } while (tasks.size && !Visit.leaving);
+  };
+
+  // Let `duration` ms pass: run the timers that fall due, in order, each with its promises and work.
   const pass = async (duration) => {
-    const end = common.now + duration;
+    if (tasks.size) await idle();
+    const until = common.now + duration;
     while (!Visit.leaving) {
       let next = null;
       timers.forEach((timer) => {
-        if (timer.at <= end && (!next || timer.at < next.at)) next = timer;
+        if (timer.at <= until && (!next || timer.at < next.at)) next = timer;
       });
       if (!next) break;
       common.now = Math.max(common.now, next.at);
@@ -55,9 +101,9 @@ const Clock = (() => {
         console.error?.(error); // as the browser does with an error in a timer
         remark(`a script failed: ${shownError(error)}`);
       }
-      await (own ? queued(1) : null);
+      await (own ? idle() : null);
     }
-    if (!Visit.leaving) common.now = end;
+    if (!Visit.leaving) common.now = until;
   };
 
   // True if the page moves or is about to: a timer is due within `SETTLE` ms. What recurs only
@@ -71,7 +117,7 @@ const Clock = (() => {
   // Let time pass until the page rests, for twice `SETTLE` ms at most.
   const rest = async () => {
     const end = common.now + 2 * SETTLE;
-    while (common.now < end && restless() && !Visit.leaving) await pass(Clock.frame);
+    while (common.now < end && (restless() || common.due) && !Visit.leaving) await pass(Clock.frame);
   };
 
   // Wait in real time for the tasks that scripts have queued, and those that these queue, so many
@@ -97,11 +143,16 @@ const Clock = (() => {
   return {
     add,
     began,
+    end,
+    idle,
     nextFrame,
     pass,
     queued,
+    remove,
     rest,
     restless,
+    start,
+    work,
     common,
     // ms; nobody watches an animation, so ten frames a second are enough
     get frame() { return common.frame; },

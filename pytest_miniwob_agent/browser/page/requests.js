@@ -3,17 +3,12 @@
 const Requests = (() => {
   const { ANSWERED, ECHO } = Constants;
   const { own, outer, remark } = Visit;
-  const { nextFrame, queued } = Clock;
+  const { end, idle, nextFrame, queued, start, work } = Clock;
   const { begun, routed, waits, answer } = Backend;
 
   const { send: plainSend } = XMLHttpRequest.prototype; // for our own requests
-  // `count` is the number of requests, `open` of those that are under way, for which `answered`
-  // waits.
-  const line = outer?.Requests.line ?? { count: 0, open: 0, waiting: [], last: Promise.resolve() };
-  const over = () => {
-    if (--line.open === 0) line.waiting.splice(0).forEach((resolve) => resolve());
-  };
-  const answered = () => line.open ? new Promise((resolve) => line.waiting.push(resolve)) : null;
+  // `count` is the number of requests; the next one is answered after `last`.
+  const line = outer?.Requests.line ?? { count: 0, last: Promise.resolve() };
   const plainFetch = window.fetch;
   const { open: plainOpen, setRequestHeader: plainHeader, abort: plainAbort } =
     XMLHttpRequest.prototype;
@@ -23,7 +18,7 @@ const Requests = (() => {
   const MOST_CARRIED = 100_000; // bytes
   const carried = async (request, said) => {
     const { url, method, signal } = request;
-    const bytes = new Uint8Array(await said.clone().arrayBuffer());
+    const bytes = new Uint8Array(await Bodies.arrayBuffer(said.clone()));
     const near = new URL(url).origin === location.origin && Math.trunc(said.status / 100) !== 3;
     if (!Visit.witness?.on || !near || bytes.length > MOST_CARRIED) return null;
     const body = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
@@ -35,19 +30,18 @@ const Requests = (() => {
 
   // A response as the page expects it, of which all has arrived.
   const arrived = async (found, url) => {
-    const body = [101, 204, 205, 304].includes(found.status) ? null : await found.arrayBuffer();
+    const body = [101, 204, 205, 304].includes(found.status) ? null : await Bodies.arrayBuffer(found);
     const { status, statusText, headers, redirected } = found;
     return Object.defineProperties(new Response(body, { status, statusText, headers }),
       { url: { value: url }, redirected: { value: redirected } });
   };
 
   if (own || outer) {
-    // Have a request answered after those before it.
+    // Have a request answered after those before it, but for answers that timers have to pass for.
     const inTurn = (reply) => {
       line.count++;
-      line.open++;
       const response = line.last.then(reply);
-      line.last = response.then(over, over);
+      line.last = line.last.then(() => idle());
       return response;
     };
     const asking = (method, address, reply) =>
@@ -56,12 +50,12 @@ const Requests = (() => {
     window.fetch = async (input, init) => {
       const request = new Request(input instanceof Request ? input.clone() : input, init);
       const { url, method } = request;
-      return asking(method, url, async () => {
-        const said = await answer(request.clone());
+      const deliver = async (said) => {
         const sent = said && await carried(request, said);
         if (sent) return arrived(await plainFetch(url, sent), url);
         return arrived(said ?? await plainFetch(request), url);
-      });
+      };
+      return asking(method, url, async () => work(url, deliver(await answer(request.clone()))));
     };
     navigator.sendBeacon = (url, body) => {
       window.fetch(url, { method: "POST", body }).catch(() => {});
@@ -69,12 +63,15 @@ const Requests = (() => {
     };
 
     const sent = new Set(); // requests that are under way
-    const end = (request) => sent.delete(request) && over();
+    const over = (request) => {
+      sent.delete(request);
+      end(request);
+    };
     const asked = new WeakMap(); // what a request was opened with, and its headers
     XMLHttpRequest.prototype.open = function (method, address, ...rest) {
       asked.set(this, { method, url: new URL(address, document.baseURI).href, headers: [], rest });
       plainOpen.call(this, method, address, ...rest);
-      end(this); // what was under way is given up, without an event
+      over(this); // what was under way is given up, without an event
     };
     XMLHttpRequest.prototype.setRequestHeader = function (...header) {
       plainHeader.apply(this, header);
@@ -82,16 +79,18 @@ const Requests = (() => {
     };
     XMLHttpRequest.prototype.abort = function () {
       plainAbort.call(this);
-      end(this);
+      over(this);
     };
     // Have the task answer, through the server, which sends back what it gets: nobody else can make
     // an XMLHttpRequest have an answer.
     const sendAnswer = async (xhr, request) => {
       const said = await answer(request.clone());
-      const shown = await carried(request, said);
-      const body = await said.blob();
-      const type = said.headers.get("content-type") ?? "";
       if (!sent.has(xhr)) return; // given up meanwhile
+      start(xhr);
+      const shown = await carried(request, said);
+      const body = await Bodies.blob(said);
+      const type = said.headers.get("content-type") ?? "";
+      if (!sent.has(xhr)) return;
       if (shown) {
         plainOpen.call(xhr, request.method, request.url);
         shown.headers.forEach((value, name) => plainHeader.call(xhr, name, value));
@@ -110,24 +109,23 @@ const Requests = (() => {
       const bodyless = /^(GET|HEAD)$/i.test(method);
       const request = new Request(url, { method, headers, body: bodyless ? null : body });
       if (first) {
-        line.open++;
         sent.add(this);
-        this.addEventListener("loadend", () => end(this), { once: true });
+        this.addEventListener("loadend", () => over(this), { once: true });
       }
       if (routed(method, url) && inBackground) {
         if (!waits(method, url)) return void sendAnswer(this, request);
-        over(); // until the trial begins
-        return void begun.then(() => line.open++).then(() => sendAnswer(this, request));
+        return void begun.then(() => sendAnswer(this, request));
       }
       if (routed(method, url)) {
         remark(`the task can't answer a synchronous request: ${method} ${url}`);
       } else answer(request); // to note it
       let going = false;
+      start(this);
       try {
         plainSend.call(this, body);
         going = this.readyState !== XMLHttpRequest.DONE;
       } finally { // one that is waited for may fail without an event
-        if (first && !going) end(this);
+        if (first && !going) over(this);
       }
     };
   }
@@ -142,13 +140,13 @@ const Requests = (() => {
     let known;
     do {
       known = files();
-      await answered();
+      await idle();
       for (let times = known ? 2 : 1; times > 0; times--) {
         await queued();
         await nextFrame();
       }
-      await queued();
-    } while ((line.open || files() > known) && !Visit.leaving);
+      await idle(5);
+    } while (files() > known && !Visit.leaving);
   };
 
   return { line, plainSend, quiet };

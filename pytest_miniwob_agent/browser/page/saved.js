@@ -32,6 +32,7 @@ const Documents = methods(Document.prototype, "querySelector querySelectorAll");
 const Fragments = methods(DocumentFragment.prototype, "querySelectorAll");
 const Channels = methods(MessageChannel.prototype, "port1 port2");
 const Ports = methods(MessagePort.prototype, "close postMessage start");
+const Bodies = methods(Response.prototype, "arrayBuffer blob");
 const Lists = methods(NodeList.prototype, "length");
 const Stores = methods(Storage.prototype, "removeItem setItem");
 const { detail: detailOf } = methods(CustomEvent.prototype, "detail");

@@ -24,6 +24,7 @@
     frame: () => Clock.frame,
     setFrame: (ms) => { Clock.frame = ms; },
     requested: () => Requests.line.count,
+    due: () => Clock.common.due,
     over: () => Boolean(top.WOB_DONE_GLOBAL),
     slider: (index) => {
       const options = window.jQuery?.(Documents.querySelectorAll(document, ".ui-slider")[index])

@@ -72,12 +72,13 @@ const Settle = (() => {
     await loaded();
   });
 
-  // Settle; again where the page has asked for something meanwhile, as it may show that only now.
+  // Settle; again where the page has asked for something meanwhile, as it may show that only now,
+  // or has no answer yet.
   const whileAsking = async (settling) => {
     for (let count = 0; count < 3; count++) {
       const before = Main.requested();
       await settling();
-      if (Main.requested() === before || Visit.leaving) break;
+      if ((Main.requested() === before && !Main.due()) || Visit.leaving) break;
     }
   };
 
