@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from pytest_miniwob_agent.cli.arguments import Commands, add_format, add_prices, add_pytest_args
+from pytest_miniwob_agent.cli.arguments import Commands, add_prices, add_pytest_args
 from pytest_miniwob_agent.core.text import counted
 
 
@@ -27,15 +27,10 @@ def add(commands: Commands) -> None:
         "export",
         help="write results as a table for other tools",
         description="Write a table with a row for each item: task, seed, outcome, reward, steps, "
-        "calls, tokens, cost, agent and model, as CSV or Parquet; or the row of a run of the suite "
-        "browsergym in AgentLab's reproducibility journal; or a record of each agent and model for "
-        "Every Eval Ever. docs/output.md has the columns.",
+        "calls, tokens, cost, agent and model, as CSV. docs/output.md has the columns.",
     )
     export.add_argument("results", metavar="RESULTS", help="a results file, or git:REF:PATH")
-    add_format(export, ["csv", "parquet", "browsergym", "every-eval-ever"])
-    export.add_argument(
-        "-o", "--output", type=Path, metavar="PATH", help="the file to write; Parquet needs one"
-    )
+    export.add_argument("-o", "--output", type=Path, metavar="PATH", help="the file to write")
     add_prices(export)
     export.set_defaults(run=export_results)
     otel = steps.add_parser(
@@ -73,24 +68,13 @@ def _add_merge(steps: Commands, noun: str, description: str) -> ArgumentParser:
 
 def export_results(options: Namespace) -> int:
     """Write the table, or print it."""
-    from pytest_miniwob_agent.core.errors import UsageError
     from pytest_miniwob_agent.core.files import write_atomically
     from pytest_miniwob_agent.models.budget import parse_prices
     from pytest_miniwob_agent.results import export
     from pytest_miniwob_agent.results.file import read_results
 
     results, prices = read_results(options.results), parse_prices(options.prices)
-    if options.format == "parquet" and options.output is None:
-        raise UsageError("a Parquet file is not for a terminal: name one with --output")
-    content: str | bytes
-    if options.format == "parquet":
-        content = export.parquet_bytes(results, prices)
-    elif options.format == "browsergym":
-        content = export.journal_text(results)
-    elif options.format == "every-eval-ever":
-        content = export.every_eval_ever_text(results)
-    else:
-        content = export.csv_text(results, prices)
+    content = export.csv_text(results, prices)
     if options.output is None:
         print(content, end="")
     else:
