@@ -12,12 +12,15 @@ from pytest_miniwob_agent.agents.prompts import Prompt, Prompts
 from pytest_miniwob_agent.core.actions import (
     KEYS,
     MODIFIERS,
+    Accept,
     Action,
     ByProgram,
     Choose,
     Click,
     ClickAt,
     Copy,
+    DialogAction,
+    Dismiss,
     DoubleClick,
     Drag,
     DragFrom,
@@ -72,7 +75,7 @@ from pytest_miniwob_agent.core.events import (
     TrialStarted,
 )
 from pytest_miniwob_agent.core.masks import ADDRESS, DATE, ID, PATH, VERSION, Mask, masked
-from pytest_miniwob_agent.core.observations import Element, Observation, Shot, Transition
+from pytest_miniwob_agent.core.observations import Dialog, Element, Observation, Shot, Transition
 from pytest_miniwob_agent.core.outcome import (
     Change,
     DriftDetails,
@@ -106,20 +109,20 @@ if TYPE_CHECKING:
     from pytest_miniwob_agent.screen import render
 
 __all__ = [
-    "ADDRESS", "DATE", "ID", "KEYS", "LLM", "MODIFIERS", "PATH", "VERSION", "Acted", "Action",
-    "ActionCounter", "Agent", "BadCall", "BrowserError", "BrowserLost", "BudgetReached",
+    "ADDRESS", "DATE", "ID", "KEYS", "LLM", "MODIFIERS", "PATH", "VERSION", "Accept", "Acted",
+    "Action", "ActionCounter", "Agent", "BadCall", "BrowserError", "BrowserLost", "BudgetReached",
     "ByProgram", "CallLimit", "Called", "Case", "CassetteError", "Cause", "Change", "ChatModel",
-    "Choose", "Click", "ClickAt", "Command", "Completion", "Copy", "DoubleClick", "Drag",
-    "DragFrom", "Drift", "DriftDetails", "Drivable", "Earlier", "Element", "Ending", "Enter",
-    "Environment", "Episode", "Event", "Follow", "HTTPModel", "HandedOver", "Hold", "Hover",
-    "HoverAt", "LimitReached", "Limits", "Mask", "Message", "MiniwobError", "Model", "ModelError",
-    "ModelRequest", "ModelResponse", "Normalizer", "NotRecorded", "Note", "Observation", "Observer",
-    "Origin", "Outcome", "Page", "PageError", "Paste", "Pending", "Picture", "Place", "Point",
-    "Press", "ProgramError", "Prompt", "Prompts", "Reflected", "Release", "Remark", "Remarking",
-    "RunObserver", "Scroll", "Select", "Shot", "Status", "StepLimit", "ToolCall", "Transition",
-    "TrialEnded", "TrialLimit", "TrialStarted", "Type", "Unreadable", "Usage", "UsageError",
-    "Visible", "Wait", "action_of_call", "masked", "parse_action", "render", "run_episode",
-    "tools_of",
+    "Choose", "Click", "ClickAt", "Command", "Completion", "Copy", "Dialog", "DialogAction",
+    "Dismiss", "DoubleClick", "Drag", "DragFrom", "Drift", "DriftDetails", "Drivable", "Earlier",
+    "Element", "Ending", "Enter", "Environment", "Episode", "Event", "Follow", "HTTPModel",
+    "HandedOver", "Hold", "Hover", "HoverAt", "LimitReached", "Limits", "Mask", "Message",
+    "MiniwobError", "Model", "ModelError", "ModelRequest", "ModelResponse", "Normalizer",
+    "NotRecorded", "Note", "Observation", "Observer", "Origin", "Outcome", "Page", "PageError",
+    "Paste", "Pending", "Picture", "Place", "Point", "Press", "ProgramError", "Prompt", "Prompts",
+    "Reflected", "Release", "Remark", "Remarking", "RunObserver", "Scroll", "Select", "Shot",
+    "Status", "StepLimit", "ToolCall", "Transition", "TrialEnded", "TrialLimit", "TrialStarted",
+    "Type", "Unreadable", "Usage", "UsageError", "Visible", "Wait", "action_of_call", "masked",
+    "parse_action", "render", "run_episode", "tools_of",
 ]  # fmt: skip
 
 

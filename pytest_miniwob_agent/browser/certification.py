@@ -82,7 +82,7 @@ def explore(env: Page, *, pause: float = 0, full: bool = False, pixels: bool = F
     chance = random.Random(0)
 
     def see(action: str, transition: Transition) -> None:
-        look = pixels and not transition.done
+        look = pixels and not (transition.done or transition.observation.dialog)
         picture = env.look().png if look else b""  # type: ignore[attr-defined]
         seen.append(Seen(action, transition, picture))
 
@@ -92,7 +92,7 @@ def explore(env: Page, *, pause: float = 0, full: bool = False, pixels: bool = F
         for step in range(steps):
             if chance.random() < PAUSED:
                 time.sleep(chance.uniform(0, pause))
-            action = choose(observation, step)
+            action = actions.Accept() if observation.dialog else choose(observation, step)
             if action is None:
                 break
             transition = env.step(action)

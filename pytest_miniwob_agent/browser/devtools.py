@@ -9,7 +9,7 @@ import contextlib
 import json
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from selenium.common.exceptions import JavascriptException, TimeoutException, WebDriverException
@@ -41,6 +41,17 @@ REPLACED = "Cannot find context"
 """Begins the browser's error where a document is gone; nothing was evaluated then."""
 
 
+CLOSED: Command = ("Page.handleJavaScriptDialog", {"accept": False})
+"""Dismisses a dialog. Its id is 0, as nobody waits for the result."""
+
+MOST_DIALOGS = 100
+"""Dialogs in a row after which a page opens them without end."""
+
+
+class DialogOpened(Exception):
+    """The page has opened a dialog: what is under way ends once that is answered (`answer`)."""
+
+
 class DevTools:
     """The page of a window, by a WebSocket to its browser; `attach` comes first."""
 
@@ -52,6 +63,17 @@ class DevTools:
         self._parsed: list[dict[str, Any]] = []
         self.excused: Callable[[], Any] = lambda: False
         """True while the browser can't answer, as it waits for a program."""
+        self.dialog: dict[str, Any] | None = None
+        """The dialog that is open, as the browser has described it."""
+        self.raises = False
+        """True to raise `DialogOpened`; dialogs are dismissed otherwise, unless a program has the
+        page."""
+        self.handed = False
+        """True while the page is handed over to a program, which answers dialogs itself."""
+        self._dialogs = 0  # in a row
+        # The first of the commands that were sent last, and their answers.
+        self._first = 0
+        self._answers: dict[int, dict[str, Any]] = {}
         self._socket = socket
         self._is_gone = is_gone  # True where no answer will come; asked while one is awaited
         self._mutex = threading.Lock()  # a page that is handed over is read in several threads
@@ -86,20 +108,34 @@ class DevTools:
             return self._send(commands)
 
     def _send(self, commands: Sequence[Command]) -> list[dict[str, Any]]:
+        self._first, self._dialogs = self._last + 1, 0
+        self._last += len(commands)
+        self._answers.clear()
+        return self._exchange(enumerate(commands, self._first))
+
+    def _exchange(self, messages: Iterable[tuple[int, Command]]) -> list[dict[str, Any]]:
+        """Send commands with their ids; return the results of those that `_send` sent last."""
         end = time.monotonic() + self.timeout
-        first = self._last + 1
+        answers = self._answers
         try:
-            for method, params in commands:
-                self._last += 1
-                message = {"id": self._last, "method": method, "params": params}
-                if self._session is not None:
-                    message["sessionId"] = self._session
-                self._socket.send(json.dumps(message))
-            answers: dict[int, dict[str, Any]] = {}
-            while len(answers) < len(commands):
+            for message in messages:
+                self._write(*message)
+            while len(answers) <= self._last - self._first:
                 answer = self._receive(end)
-                if answer.get("id", 0) >= first:  # not one of commands that were given up
+                if answer.get("id", 0) >= self._first:  # not one of commands that were given up
                     answers[answer["id"]] = answer
+                elif answer.get("method") == "Page.javascriptDialogOpening":
+                    self.dialog = answer["params"]
+                    self._dialogs += 1
+                    if self._dialogs > MOST_DIALOGS:
+                        raise WebDriverException("the page opens dialogs without end")
+                    if self.raises:
+                        raise DialogOpened
+                    if not self.handed:
+                        self.dialog = None
+                        self._write(0, CLOSED)
+                elif answer.get("method") == "Page.javascriptDialogClosed":
+                    self.dialog = None
                 elif answer.get("method") == "Input.dragIntercepted":
                     self.dragged = answer["params"]["data"]
                 elif answer.get("method") == "Debugger.scriptParsed":
@@ -116,6 +152,25 @@ class DevTools:
                 raise WebDriverException(answer["error"]["message"])
         return [answer["result"] for answer in ordered]
 
+    def _write(self, number: int, command: Command) -> None:
+        message = {"id": number, "method": command[0], "params": command[1]}
+        if self._session is not None:
+            message["sessionId"] = self._session
+        self._socket.send(json.dumps(message))
+
+    def answer(self, accept: bool, text: str | None = None) -> Any:
+        """Answer the dialog that is open, and wait for what was under way when it opened.
+
+        Returns what that evaluated; None where it was something else. Raises as `evaluate`.
+        """
+        assert self.dialog is not None
+        given = self.dialog.get("defaultPrompt", "") if text is None else text
+        command = CLOSED[0], {"accept": accept, "promptText": given}
+        with self._mutex:
+            self.dialog = None
+            last = self._exchange([(0, command)])[-1]
+        return self._value(last) if "result" in last else None
+
     def _receive(self, end: float) -> dict[str, Any]:
         """Return the next message, which may come until `end`."""
         while True:
@@ -125,7 +180,10 @@ class DevTools:
                 text = self._socket.recv()
                 message: dict[str, Any] = json.loads(text)
             except WebSocketTimeoutException:
-                if self.excused():
+                if self.dialog and self.handed and not self.excused():
+                    self.dialog = None
+                    self._write(0, CLOSED)  # the program is gone
+                elif self.excused():
                     end = time.monotonic() + self.timeout
                 elif left <= PATIENCE:
                     raise
@@ -150,6 +208,10 @@ class DevTools:
                 raise
             self.world = None
             answer = self.call("Runtime.evaluate", **params, contextId=self._enter_world())
+        return self._value(answer)
+
+    def _value(self, answer: dict[str, Any]) -> Any:
+        """Return the value of an evaluation."""
         if failure := answer.get("exceptionDetails"):
             thrown = failure.get("exception", {}).get("description") or failure["text"]
             raise JavascriptException(thrown)

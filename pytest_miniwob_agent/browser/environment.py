@@ -19,14 +19,24 @@ from selenium.common.exceptions import JavascriptException, WebDriverException
 from websocket import WebSocket
 
 from pytest_miniwob_agent.browser.commands import PAGE
+from pytest_miniwob_agent.browser.devtools import DialogOpened
 from pytest_miniwob_agent.browser.input import Gesture, NativeInput
 from pytest_miniwob_agent.browser.pages import own_page_url, page_url
 from pytest_miniwob_agent.browser.process import VIEWPORT, Browser
-from pytest_miniwob_agent.core.actions import Action, Drag, DragFrom, Follow, Scroll, Wait
+from pytest_miniwob_agent.core.actions import (
+    Accept,
+    Action,
+    Drag,
+    DragFrom,
+    Follow,
+    Scroll,
+    Wait,
+    dialog_error,
+)
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import BrowserLost, PageError, ProgramError
 from pytest_miniwob_agent.core.files import display_path
-from pytest_miniwob_agent.core.observations import Element, Observation, Shot, Transition
+from pytest_miniwob_agent.core.observations import Dialog, Element, Observation, Shot, Transition
 from pytest_miniwob_agent.core.protocols import ProgramLog
 from pytest_miniwob_agent.core.text import sanitize_line
 from pytest_miniwob_agent.tasks.pages import TaskPage
@@ -39,6 +49,9 @@ FONT = "Roboto"
 
 MAX_SIDE = 1500
 """The longest side of an enlarged picture, in pixels; models shrink what is larger."""
+
+ANSWER = "answer"
+"""In place of a function that reads the page: answer the dialog that has stopped one."""
 
 POLL = 0.002
 """Real seconds between two questions whether the next page is there."""
@@ -70,6 +83,9 @@ class MiniwobEnvironment:
         self._next: NativeInput | None = None
         """The input of an action that `look` has aimed and `step` has not carried out yet."""
         self._full = False
+        self._goal = ""
+        self._reading = False
+        """True while what is under way reads the page."""
         self._name = case.task
         """The page's name in messages."""
 
@@ -80,6 +96,8 @@ class MiniwobEnvironment:
         is read at once: its clock stands still but for `Wait` and `Follow`.
         """
         with self._browser.guard(f"loading {self._name}") as driver:
+            if self._browser.devtools.dialog:
+                self._browser.devtools.answer(False)
             self._next = None
             self._full = full
             if self._browser.held:
@@ -97,8 +115,15 @@ class MiniwobEnvironment:
         driver.get(page_url(self._case.task))
 
     def _read(self, function: str, *values: Any) -> Any:
-        """Have the page read, by one of the functions of page/api.js."""
-        read = self._browser.call(f"miniwobAgent.{function}", *values)
+        """Have the page read, by one of the functions of page/api.js, or by what is under way."""
+        if function == ANSWER:
+            read = self._browser.devtools.answer(*values)
+            if not (self._reading and read):
+                function, values = "read", (False,)
+        if function != ANSWER:
+            self._reading = True
+            read = self._browser.call(f"miniwobAgent.{function}", *values)
+        self._reading = False
         if read and read.get("foul"):
             raise ProgramError(f"the program has cheated on {self._name}: {read['foul']}")
         return read
@@ -109,21 +134,50 @@ class MiniwobEnvironment:
         self._browser.call("miniwobAgent.recognize", *digests)
 
     def step(self, action: Action) -> Transition:
-        """Carry out an action with native input, let the page settle, and read it."""
+        """Carry out an action with native input, let the page settle, and read it.
+
+        A dialog that opens meanwhile stops all that until it is answered.
+        """
+        devtools = self._browser.devtools
+        if devtools.dialog and (error := dialog_error(action, devtools.dialog["type"])):
+            return self._stopped(error)
         with self._browser.guard(f"doing {action}"):
-            planned, self._next = self._aim(action), None
-            if planned.error is None:
-                self._browser.show_pointer(planned.pointed[:1], linger=True)
-                for number, part in enumerate(planned.parts):
-                    if number:
-                        self._browser.call("miniwobAgent.ask", "frame")
-                    self._browser.perform(part.steps)
-            if isinstance(action, Wait | Follow):
-                wait = None if planned.error else self._time_left(action)
-                read = self._read("readAfter", wait, self._full)
-            else:
-                read = self._read("read", isinstance(action, Scroll))
-            self._browser.show_pointer(planned.pointed[1:], linger=True)
+            devtools.raises = True
+            try:
+                return self._answer(action) if devtools.dialog else self._do(action)
+            except DialogOpened:
+                self._next = None
+                return self._stopped()
+            finally:
+                devtools.raises = False
+
+    def _stopped(self, error: str | None = None) -> Transition:
+        """The dialog that is open, which is all that can be seen."""
+        opened = self._browser.devtools.dialog
+        assert opened is not None
+        dialog = Dialog(opened["type"], opened["message"], opened.get("defaultPrompt", ""))
+        seen = Observation(self._goal, (dialog.element,), dialog=dialog)
+        return Transition(seen, error=error)
+
+    def _answer(self, action: Action) -> Transition:
+        """Answer the dialog, and go on with what it has stopped."""
+        text = action.text if isinstance(action, Accept) else None
+        return self._transition(self._read(ANSWER, isinstance(action, Accept), text))
+
+    def _do(self, action: Action) -> Transition:
+        planned, self._next = self._aim(action), None
+        if planned.error is None:
+            self._browser.show_pointer(planned.pointed[:1], linger=True)
+            for number, part in enumerate(planned.parts):
+                if number:
+                    self._browser.call("miniwobAgent.ask", "frame")
+                self._browser.perform(part.steps)
+        if isinstance(action, Wait | Follow):
+            wait = None if planned.error else self._time_left(action)
+            read = self._read("readAfter", wait, self._full)
+        else:
+            read = self._read("read", isinstance(action, Scroll))
+        self._browser.show_pointer(planned.pointed[1:], linger=True)
         return self._transition(read, planned.error)
 
     def remarks(self) -> Sequence[str]:
@@ -138,6 +192,8 @@ class MiniwobEnvironment:
 
     def html(self) -> str:
         """The visible page as HTML; actions may name every element in it by its `data-ref`."""
+        if self._browser.devtools.dialog:
+            return ""
         with self._browser.guard(f"reading {self._name}"):
             html, ids = self._browser.call("miniwobAgent.html")
         self._points = dict.fromkeys(ids) | self._points
@@ -227,6 +283,11 @@ class MiniwobEnvironment:
                     raise
                 return ms
 
+    def hear(self) -> None:
+        """Let dialogs wait for a program."""
+        with self._browser.guard(f"handing {self._name} over"):
+            self._browser.call("miniwobAgent.hear")
+
     def witnessed(self, acted: bool) -> tuple[Transition, Mapping[str, Any]] | None:
         """The page after what a program has done, and that; None if it has done nothing."""
         with self._browser.guard(f"reading {self._name}"):
@@ -268,6 +329,7 @@ class MiniwobEnvironment:
 
     def _transition(self, read: Any, error: str | None = None) -> Transition:
         """The page as it was read; keeps the points of its elements."""
+        self._goal = read["goal"]
         points = {element["id"]: element.pop("point") for element in read["elements"]}
         self._points = {id_: point for id_, point in points.items() if id_ is not None}
         elements = (

@@ -85,6 +85,9 @@ class Driven(Protocol):
         `acted` is True if the program has sent input. Without that, and if it did nothing: None.
         """
 
+    def hear(self) -> None:
+        """Let dialogs wait for the program; without that each gets a default answer."""
+
     def elapse(self, ms: int, repeated: bool) -> int:
         """Let so many ms pass on the page's clock, and return how many have.
 
@@ -353,6 +356,8 @@ class HandedPage:
             connection.detach()
             connection.reply(command, success=True)
         else:
+            if method == "Page.enable":
+                self._run(self._page.hear)  # the program hears of dialogs
             connection.send(command)  # before the page may be read, in another thread
             self._acted |= is_input
             self._touched |= method.startswith(TOUCHING)

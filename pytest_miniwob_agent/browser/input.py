@@ -250,6 +250,8 @@ class NativeInput:
                 _require(fits, f"a wheel can't be turned by {pixels} pixels")
                 self.gesture.move(self._point(element))
                 self.gesture.scroll(round(pixels))
+            case actions.Accept() | actions.Dismiss():
+                raise _Impossible(actions.dialog_error(self.action, None))
             case _:
                 self._add_keys()
 

@@ -177,7 +177,7 @@ class Browser:
             self.server = PageServer(self._launcher.serving())
         here = self.server.address
         options = webdriver.ChromeOptions()
-        options.unhandled_prompt_behavior = "dismiss"
+        options.unhandled_prompt_behavior = "ignore"
         milliseconds = round(1000 * self.timeout)
         options.timeouts = {"pageLoad": milliseconds, "script": milliseconds}
         for switch in SWITCHES:
@@ -217,6 +217,7 @@ class Browser:
         self._used = True
         if self._headed:
             self.ignore_input(False)
+        self.devtools.handed = True
         try:
             yield
         finally:
@@ -224,6 +225,7 @@ class Browser:
                 with self.guard("being taken back from a program"):
                     self.close_other_windows()
                     self.call("(() => window.miniwobAgent?.watch?.(null))")
+                    self.devtools.handed = False
                     self.devtools.send(*SETTINGS, *WATCHING, ("Browser.resetPermissions", {}))
                     if self._headed:
                         self.ignore_input(True)

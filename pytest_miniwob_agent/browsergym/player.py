@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pytest_miniwob_agent.browsergym.actions import PASS, BadAction, Hand
 from pytest_miniwob_agent.browsergym.observations import observe
-from pytest_miniwob_agent.core.actions import Action, Release
+from pytest_miniwob_agent.core.actions import Action, Dismiss, Release
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.observations import Observation, Transition
 from pytest_miniwob_agent.core.protocols import Page, Visible
@@ -61,6 +61,8 @@ class Player:
             if error and not isinstance(action, Release) and action is not PASS:
                 continue
             transition = self._page.step(action)
+            while transition.observation.dialog:
+                transition = self._page.step(Dismiss())
             error = error or transition.error or ""
             if transition.done:
                 break

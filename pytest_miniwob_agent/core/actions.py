@@ -300,6 +300,26 @@ class Follow:
 
 
 @dataclass(frozen=True, slots=True)
+class Accept:
+    """Answer the page's dialog with OK."""
+
+    text: Annotated[
+        str | None, _TEXT, "the text to answer a prompt with; its default text if left out"
+    ] = None
+
+    def __str__(self) -> str:
+        return "accept" if self.text is None else f'accept with "{self.text}"'
+
+
+@dataclass(frozen=True, slots=True)
+class Dismiss:
+    """Answer the page's dialog with Cancel, or close it."""
+
+    def __str__(self) -> str:
+        return "dismiss"
+
+
+@dataclass(frozen=True, slots=True)
 class ByProgram:
     """What a program did on a page that was handed over to it.
 
@@ -318,15 +338,29 @@ Action = (
     Click | Enter | Press | Hold | Release | Type
     | DoubleClick | Hover | Drag | Select | Scroll | Choose | Copy | Paste
     | ClickAt | HoverAt | DragFrom | Wait | Follow
+    | Accept | Dismiss
 )  # fmt: skip
 """An action. The first five are those of the reflective agent's paper; agents may opt into the
-others."""
+others. The last two are possible while a dialog is open, and nothing else is then."""
+
+DialogAction = Accept | Dismiss
+"""An answer to a dialog."""
 
 AnyAction = Action | ByProgram
 """An action of a trial: of an agent, or of a program."""
 
 NoVisibleEffect = Hold | Release | Hover | Select | Scroll | Copy | HoverAt | Wait | Follow
 """Actions that may work without changing the visible page."""
+
+
+def dialog_error(action: Action, dialog: str | None) -> str | None:
+    """The reason why an action is impossible while a dialog of a type is open, or none (None)."""
+    if not isinstance(action, DialogAction):
+        return dialog and f"the page's {dialog} is open: accept or dismiss it first"
+    if dialog is None:
+        return "the page has no dialog open"
+    takes_text = dialog == "prompt" or getattr(action, "text", None) is None
+    return None if takes_text else f"the page's {dialog} takes no text"
 
 
 def elements_of(action: Action) -> tuple[int, ...]:

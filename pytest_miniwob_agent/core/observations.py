@@ -33,15 +33,32 @@ class Element:
 
 
 @dataclass(frozen=True, slots=True)
+class Dialog:
+    """A dialog that the page has opened: `alert`, `confirm` or `prompt`, with its default text."""
+
+    type: str
+    message: str
+    default: str = ""
+
+    @property
+    def element(self) -> Element:
+        """The dialog as a line of the screen, in the middle of a task's area."""
+        value = self.default if self.type == "prompt" else None
+        return Element(None, self.type, self.message, value=value, x=80, y=105)
+
+
+@dataclass(frozen=True, slots=True)
 class Observation:
     """The page as a person would see it: the goal in the page's words, and the visible elements.
 
-    `focus` is the id of the field that keys go to, None where there is none.
+    `focus` is the id of the field that keys go to, None where there is none. While a `dialog` is
+    open nothing else can be seen: its own line is the only element.
     """
 
     goal: str
     elements: tuple[Element, ...] = ()
     focus: int | None = None
+    dialog: Dialog | None = field(default=None, metadata={"optional": True})
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,6 +71,7 @@ _PATH = re.compile(rf"\s++(?:from\s++)?{_PAIR}\s*+\)?(?:\s*+\bto\s++{_PAIR}\s*+\
 _DRAG = re.compile(r"(.*?)(?:\b(?:in|on)?to\b(.*))?", re.I)
 _SCROLL = re.compile(rf"(.*?)(?:\bby\s+)?{_NUMBER}(.*)", re.I)
 _SELECTION = re.compile(r"(?:\s+(?:it|the\s+(?:\w+\s+)?(?:text|selection)))?", re.I)
+_ACCEPT = re.compile(r"(?:\s+the\s+dialog)?(?:\s+with\s+([\"'])(.*)\1)?", re.I)
 _TIME = r"(\d{1,9}+(?:\.\d{1,9}+)?|\.\d{1,9}+)\s*+(ms|milliseconds?|s|secs?|seconds?)?\s*+"
 _WAIT = re.compile(rf"\s*+(?:for\s++)?(?:about\s++)?{_TIME}", re.I)
 _FOLLOW = re.compile(rf".*?(?:\bfor\s++)?{_TIME}", re.I)
@@ -164,6 +165,10 @@ def _parse_further(verb: str, rest: str) -> _Parsed:
             pixels = round(_decimal(match[2]))
             up = re.search(r"\bup\b", match[1] + match[3], re.I)
             return partial(actions.Scroll, pixels=-abs(pixels) if up else pixels), where
+        case "accept" if match := _ACCEPT.fullmatch(rest):
+            return actions.Accept(match[2]), None
+        case "dismiss" if re.fullmatch(r"(?:\s+the\s+dialog)?", rest, re.I):
+            return actions.Dismiss(), None
         case "copy" | "paste" if _SELECTION.fullmatch(rest):
             return (actions.Copy() if verb == "copy" else actions.Paste()), None
         case "wait" if match := _WAIT.fullmatch(rest):

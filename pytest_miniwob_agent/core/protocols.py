@@ -28,10 +28,14 @@ class Page(Protocol):
         """
 
     def step(self, action: Action) -> Transition:
-        """Carry out one action; an impossible one is a `Transition` with an `error`."""
+        """Carry out one action; an impossible one is a `Transition` with an `error`.
+
+        While a dialog of the page is open, it is all that is observed, and only `Accept` and
+        `Dismiss` are possible.
+        """
 
     def html(self) -> str:
-        """Return the visible page as HTML; empty once the page has judged.
+        """Return the visible page as HTML; empty once the page has judged, and behind a dialog.
 
         Attributes such as `value` are as they are now; `data-ref` is the id that actions take.
         """
@@ -217,7 +221,8 @@ class LLM(ChatModel, Protocol):
 class Agent(Protocol):
     """Something that works on a page through a model. `name` is the folder of its cassettes.
 
-    An agent may also be a `RunObserver`, an `ActionCounter` or a `Normalizer`.
+    An agent may also be a `RunObserver`, an `ActionCounter` or a `Normalizer`. With
+    `answers_dialogs = False` every dialog of the page is dismissed.
     """
 
     name: str

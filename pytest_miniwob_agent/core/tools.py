@@ -14,7 +14,7 @@ from copy import deepcopy
 from dataclasses import MISSING, fields, replace
 from typing import Any, get_args, get_type_hints
 
-from pytest_miniwob_agent.core.actions import Action, Schema
+from pytest_miniwob_agent.core.actions import Action, DialogAction, Schema
 from pytest_miniwob_agent.core.observations import Transition
 
 
@@ -26,6 +26,9 @@ _BY_NAME: Mapping[str, type[Action]] = {
     re.sub(r"(?<!^)(?=[A-Z])", "_", action_type.__name__).lower(): action_type
     for action_type in get_args(Action)
 }
+
+_USUAL = [one for one in get_args(Action) if one not in get_args(DialogAction)]
+"""The actions on a page that has no dialog open."""
 
 _SCHEMAS: Mapping[type[Action], Mapping[str, Schema]] = {
     action_type: {
@@ -42,14 +45,16 @@ def tools_of(actions: Iterable[type[Action]] | Any) -> list[dict[str, Any]]:
     """Return the tool definitions of actions, in the form of the Chat Completions API.
 
     Args:
-        actions: types of actions, as `[Click, Enter]`, or a union of them: `Action` for all.
+        actions: types of actions, as `[Click, Enter]`, or a union of them: `Action` for all but
+            answers to dialogs, `DialogAction` for those.
 
     Raises:
         TypeError: one of them is not a type of action.
     """
     names = {action_type: name for name, action_type in _BY_NAME.items()}
     tools = []
-    for action_type in dict.fromkeys(get_args(actions) or actions):
+    wanted = _USUAL if actions == Action else get_args(actions) or actions
+    for action_type in dict.fromkeys(wanted):
         if action_type not in names:
             raise TypeError(f"tools_of() takes types of actions such as Click, not {action_type!r}")
         parameters = {
@@ -62,6 +67,10 @@ def tools_of(actions: Iterable[type[Action]] | Any) -> list[dict[str, Any]]:
         function = {"name": names[action_type], "description": description}
         tools.append({"type": "function", "function": function | {"parameters": parameters}})
     return tools
+
+
+def _names(action_types: Iterable[type[Action]]) -> str:
+    return ", ".join(name for name, one in _BY_NAME.items() if one in action_types)
 
 
 def _required(action_type: type[Action]) -> list[str]:
@@ -79,7 +88,7 @@ def action_of_call(name: str, arguments: str | Mapping[str, Any]) -> Action:
     """
     action_type = _BY_NAME.get(name) if isinstance(name, str) else None
     if action_type is None:
-        raise BadCall(f"there is no tool {_shown(name)}; the tools are {', '.join(_BY_NAME)}")
+        raise BadCall(f"there is no tool {_shown(name)}; the tools are {_names(_USUAL)}")
     given = parse_arguments(arguments)
     schemas = _SCHEMAS[action_type]
     for key in given:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from pytest_miniwob_agent.core.actions import Action
+from pytest_miniwob_agent.core.actions import Action, Dismiss
 from pytest_miniwob_agent.core.case import Limits
 from pytest_miniwob_agent.core.errors import StepLimit, TrialLimit, UsageError
 from pytest_miniwob_agent.core.observations import Observation, Shot, Transition
@@ -35,6 +35,7 @@ class AgentEnv:
         self._page, self._limits, self._trace = page, limits, trace
         self._counter = agent if isinstance(agent, ActionCounter) else None
         self._counted = 0
+        self._answers = getattr(agent, "answers_dialogs", True)
         self._turn = threading.Condition()
         self._thread = threading.get_ident()
 
@@ -89,14 +90,18 @@ class AgentEnv:
             raise RuntimeError("the agent must reset() the environment before its first step()")
         if trace.last.done:
             raise RuntimeError("the page has judged this trial: reset() begins another")
-        if self._counter is None or self._counter.counts(action):
+        helps = isinstance(action, Dismiss) and not self._answers
+        if not helps and (self._counter is None or self._counter.counts(action)):
             if self._counted == self._limits.steps:
                 trace.refuse(StepLimit(f"{self._limits.steps} actions are used up"))
             self._counted += 1
         with trace.keeping_errors():
             trace.take_picture(action)
             transition = self._page.step(action)
-        return trace.act(action, transition)
+        transition = trace.act(action, transition)
+        if transition.observation.dialog and not self._answers:
+            return self._act(Dismiss())
+        return transition
 
     def html(self) -> str:
         """Return the visible page as HTML."""
@@ -109,8 +114,11 @@ class AgentEnv:
 
     def look(self, action: Action | None = None, **options: Any) -> Shot:
         """Take a picture of the page."""
-        if self._trace.last is None or self._trace.last.done:
-            raise RuntimeError("there is a page to look() at from reset() until it has judged")
+        last = self._trace.last
+        if last is None or last.done or last.observation.dialog:
+            raise RuntimeError(
+                "there is a page to look() at from reset() until it has judged, but for its dialogs"
+            )
         with self._alone(), self._trace.keeping_errors():
             if not isinstance(self._page, Visible):
                 raise UsageError(f"{type(self._page).__name__} gives no pictures: it has no look()")
@@ -122,6 +130,8 @@ class AgentEnv:
         trace, steps = self._trace, self._limits.steps
         if trace.last is None or trace.last.done:
             raise RuntimeError("there is a page to hand over from reset() until it has judged")
+        if trace.last.observation.dialog:
+            raise RuntimeError("answer the page's dialog before the page is handed over")
         with self._alone(), trace.keeping_errors():
             if not isinstance(self._page, Drivable):
                 page = type(self._page).__name__

@@ -182,7 +182,8 @@ class Trace:
 
     def picture(self, action: Action | None = None) -> Shot | None:
         """Return a picture, if an observer wants it and there is something to see."""
-        shown = self.last is not None and not self.last.done
+        last = self.last
+        shown = last is not None and not (last.done or last.observation.dialog)
         if shown and self._cameras and isinstance(self._page, Visible):
             return self._page.look(action)
         return None

@@ -10,11 +10,11 @@ from html import escape
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from pytest_miniwob_agent.core.actions import Action, Click, Enter, elements_of
+from pytest_miniwob_agent.core.actions import Action, Click, Enter, dialog_error, elements_of
 from pytest_miniwob_agent.core.chat import ModelRequest, ModelResponse
 from pytest_miniwob_agent.core.data import well_formed
 from pytest_miniwob_agent.core.events import OF_TEST, Completion, Origin
-from pytest_miniwob_agent.core.observations import Element, Observation, Shot, Transition
+from pytest_miniwob_agent.core.observations import Dialog, Element, Observation, Shot, Transition
 from pytest_miniwob_agent.core.tools import carry_out_call
 from pytest_miniwob_agent.models.apis import api_of
 from pytest_miniwob_agent.models.apis.api import EVENT_STREAM
@@ -33,9 +33,11 @@ class FakeEnvironment:
 
     Args:
         goal: the goal of the page.
-        screens: the elements of each screen, by the screen's name; the first one is the start.
+        screens: the elements of each screen, or its dialog, by the screen's name; the first one is
+            the start.
         moves: the screen after an action, by screen and action in its text form
-            (`("start", "click id=1"): "menu"`). An action that is not listed changes nothing.
+            (`("start", "click id=1"): "menu"`). An action that is not listed changes nothing, and
+            an answer to a dialog leads back to the screen before it.
         rewards: the raw reward of the actions that end a trial, by screen and action.
 
     A click gives the focus to a field (`input_...`, `textarea`, `select`), or takes it away.
@@ -44,7 +46,7 @@ class FakeEnvironment:
     def __init__(
         self,
         goal: str,
-        screens: Mapping[str, Sequence[Element]],
+        screens: Mapping[str, Sequence[Element] | Dialog],
         moves: Mapping[tuple[str, str], str] | None = None,
         rewards: Mapping[tuple[str, str], float] | None = None,
     ) -> None:
@@ -54,7 +56,7 @@ class FakeEnvironment:
         self.rewards = rewards or {}
         self.actions: list[list[Action]] = []
         """The actions of each trial so far."""
-        self._screen = ""
+        self._screen = self._before = ""
         self._focus: int | None = None
         self._done = False
         self._last: Transition | None = None
@@ -63,7 +65,7 @@ class FakeEnvironment:
     def reset(self, *, full: bool = False) -> Observation:
         """Begin at the first screen; only with `full` its elements show their details."""
         self._full = full
-        self._screen = next(iter(self.screens))
+        self._screen = self._before = next(iter(self.screens))
         self._focus = None
         self._done = False
         self.actions.append([])
@@ -82,35 +84,48 @@ class FakeEnvironment:
     def _take(self, action: Action) -> Transition:
         self.actions[-1].append(action)
         here = self._screen, str(action)
-        shown = {element.id for element in self.screens[self._screen]}
+        if error := dialog_error(action, self._dialog.type if self._dialog else None):
+            return Transition(self._observation(), error=error)
+        shown = {element.id for element in self._elements}
         for id_ in elements_of(action):
             if id_ not in shown:
                 error = f"there is no element with id={id_} on the screen"
                 return Transition(self._observation(), error=error)
         if isinstance(action, Click | Enter):
-            tag = next(e.tag for e in self.screens[self._screen] if e.id == action.element)
+            tag = next(e.tag for e in self._elements if e.id == action.element)
             kind = tag.removeprefix("input_")
             is_field = kind not in _NO_FIELDS if kind != tag else tag in ("textarea", "select")
             self._focus = action.element if is_field else None
         if here in self.rewards:
             self._done = True
             return Transition(Observation(self.goal), self.rewards[here], done=True)
-        self._screen = self.moves.get(here, self._screen)
+        before, self._before = self._before, self._screen
+        self._screen = self.moves.get(here, before if self._dialog else self._screen)
         return Transition(self._observation())
 
     def html(self) -> str:
         """Return the screen as HTML, one element per line; empty once the page has judged."""
-        if self._done:
+        if self._done or self._dialog:
             return ""
-        lines = "".join(f"{_markup(element)}\n" for element in self.screens[self._screen])
+        lines = "".join(f"{_markup(element)}\n" for element in self._elements)
         return f"<body>\n{lines}</body>"
 
+    @property
+    def _dialog(self) -> Dialog | None:
+        screen = self.screens[self._screen]
+        return screen if isinstance(screen, Dialog) else None
+
+    @property
+    def _elements(self) -> Sequence[Element]:
+        screen = self.screens[self._screen]
+        return (screen.element,) if isinstance(screen, Dialog) else screen
+
     def _observation(self) -> Observation:
-        elements = tuple(self.screens[self._screen])
+        elements = tuple(self._elements)
         if not self._full:
             elements = tuple(replace(element, details=()) for element in elements)
         focus = self._focus if any(e.id == self._focus for e in elements) else None
-        return Observation(self.goal, elements, focus)
+        return Observation(self.goal, elements, focus, self._dialog)
 
 
 class VisibleFakeEnvironment(FakeEnvironment):
@@ -137,7 +152,7 @@ class VisibleFakeEnvironment(FakeEnvironment):
 
         image = Image.new("RGB", AREA, (255, 255, 255))
         boxes = {}
-        for row, element in enumerate(self.screens[self._screen]):
+        for row, element in enumerate(self._elements):
             boxes[element.id] = box = (20, 30 + 18 * row, 120, 14)
             shade = hashlib.sha256(f"{element.text} {element.value}".encode()).digest()[:3]
             image.paste((shade[0], shade[1], shade[2]), (20, box[1], 140, box[1] + 14))

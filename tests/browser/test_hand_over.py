@@ -448,6 +448,29 @@ def test_what_a_program_has_left_cheats_neither_between_blocks_nor_in_the_next(l
         drive(Agent())
 
 
+def test_dialogs_that_a_program_does_not_hear_of_get_the_default_answer(drive, own_page):
+    def work(program, page, llm):
+        assert program.run("[alert('a'), confirm('b'), prompt('c')]") == [None, False, None]
+        program.click("div, p")
+
+    drive(work)
+    page = own_page(page="<p>x</p><script>const task = { goal: 'g', reward: () => 0 };</script>")
+    assert 'page: nobody was there to answer: confirm("b")' in drive(work, page=page).explain()
+
+
+def test_a_dialog_that_a_program_leaves_open_is_dismissed(drive, own_page):
+    page = own_page(
+        page="""<button onclick="setTimeout(() => confirm('Sure?'), 3000)">Go</button>
+            <script>const task = { goal: "g", reward: () => 0 };</script>"""
+    )
+
+    def work(program, page, llm):
+        program.call("Page.enable")
+        program.click("button")
+
+    assert actions(drive(work, page=page)) == ['click <button> "Go"', 'dismiss "Sure?"']
+
+
 CORE = """<script src="/core/core.js"></script><div id="wrap"><div id="query"></div>
     <div id="area">{}</div></div><script>genProblem = () => {{}}; core.getUtterance = () => "go";
     onload = () => core.startEpisode();</script>"""

@@ -276,3 +276,41 @@ def test_history_and_drags_are_actions_and_a_closed_page_says_so(drive):
         'click <button> "Push"', "go back", "go forward", 'drag <p> "from" to <p> "to"',
     ]  # fmt: skip
     assert "program: the program has closed the page" in episode.explain()
+
+
+ANSWERS = """
+    <button id="ask" onclick="say(confirm('Sure?'))">Ask</button>
+    <button id="name" onclick="say(prompt('Name?', 'Bob'))">Name</button>
+    <button id="later" onclick="setTimeout(() => say(confirm('Still?')), 3000)">Later</button>
+    <p id="said">nothing</p>
+    <script>
+      const say = (what) => { said.textContent = String(what); };
+      const task = { goal: "Answer.", reward: () => Number(said.textContent === "true") };
+    </script>"""
+
+
+def test_a_program_answers_dialogs(drive):
+    heard = []
+
+    def answer(dialog, *text):
+        heard.append((dialog.type, dialog.message, dialog.default_value))
+        dialog.accept(*text)
+
+    def work(page, handed, llm):
+        page.once("dialog", lambda dialog: answer(dialog, "Ann"))
+        page.click("#name")
+        assert page.inner_text("#said") == "Ann"
+        page.click("#ask")  # Playwright dismisses it
+        assert page.inner_text("#said") == "false"
+        page.once("dialog", answer)
+        page.click("#later")
+        expect(page.locator("#said")).to_have_text("true")
+        assert handed.done
+
+    episode = drive(ANSWERS, work)
+    assert episode.solved
+    assert heard == [("prompt", "Name?", "Bob"), ("confirm", "Still?", "")]
+    assert actions(episode) == [
+        'click <button> "Name"', 'accept "Name?" with "Ann"', 'click <button> "Ask"',
+        'dismiss "Sure?"', 'click <button> "Later"', 'accept "Still?"',
+    ]  # fmt: skip

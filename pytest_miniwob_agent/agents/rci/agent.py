@@ -55,6 +55,8 @@ class RCIAgent:
         task: the name of the task, for its exemplars; the plugin gives it.
     """
 
+    answers_dialogs = False  # the paper's pages have none
+
     def __init__(
         self,
         prompts: str | Path | None = None,

@@ -39,6 +39,8 @@ class ReflectiveAgent:
             ids drawn on it; `both` for full text and picture.
     """
 
+    answers_dialogs = False  # the paper's pages have none
+
     def __init__(
         self,
         prompts: str | Path | None = None,

@@ -19,7 +19,7 @@ from typing import Any
 
 from pytest_miniwob_agent.agents.prompts import Prompt, Prompts
 from pytest_miniwob_agent.agents.registry import check_choice, variant_name
-from pytest_miniwob_agent.core.actions import Action
+from pytest_miniwob_agent.core.actions import Action, DialogAction
 from pytest_miniwob_agent.core.data import well_formed
 from pytest_miniwob_agent.core.errors import StepLimit
 from pytest_miniwob_agent.core.events import Completion, Ending, Note, TrialEnded
@@ -74,6 +74,7 @@ class ToolsAgent:
     ) -> None:
         self.prompts = Prompts(Path(__file__).with_name("prompts"), prompts)
         all_actions = check_choice("actions", actions, ("paper", "all")) == "all"
+        self.answers = {tool["function"]["name"]: tool for tool in tools_of(DialogAction)}
         self.full_screen = check_choice("screen", screen, ("compact", "full")) == "full"
         without = () if self.full_screen else FULL_SCREEN_TOOLS
         self.tools = {
@@ -102,7 +103,7 @@ class _Trial:
 
     def __init__(self, agent: ToolsAgent, env: Environment, llm: LLM, before: list[Prompt]) -> None:
         self._prompts = agent.prompts
-        self._tools = agent.tools
+        self._agent = agent
         self._env = env
         self._llm = llm
         start = env.reset(full=agent.full_screen)
@@ -138,6 +139,11 @@ class _Trial:
                 self._add(completion, [self._prompts.fill("reminder")])
                 reminded = True
         return TrialEnded.judged(self._last)
+
+    @property
+    def _tools(self) -> dict[str, dict[str, Any]]:
+        """The tools that the page takes now."""
+        return self._agent.answers if self._last.observation.dialog else self._agent.tools
 
     def report(self, ending: Ending) -> Prompt:
         """Describe the trial, which has failed, to the model of the next one."""

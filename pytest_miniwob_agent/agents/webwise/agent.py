@@ -78,6 +78,8 @@ class WebWISEAgent:
         task: the name of the task, for its examples; the plugin gives it.
     """
 
+    answers_dialogs = False  # the paper's pages have none
+
     def __init__(
         self,
         prompts: str | Path | None = None,

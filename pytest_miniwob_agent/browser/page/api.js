@@ -123,6 +123,7 @@
     Settle.moving = Visit.full && restless();
     if (!Settle.moving) await settled();
     await loaded();
+    Visit.asked = true;
     const found = Visit.leaving ? null : read();
     if (own && found?.done) {
       throw new Fault(`the task is over before the first action, with the reward ${found.reward}; `
@@ -152,6 +153,7 @@
     }),
     // Hand the page over to a program, or take it back.
     watch: (left) => Main.watch(left),
+    hear: () => { Visit.asked = true; },
     recognize: (...digests) => Main.recognize(...digests),
     witnessed: visited(async (acted) => {
       if (Visit.seed === null) return null; // another page, which the program has opened

@@ -1,14 +1,28 @@
-// Dialogs, other windows, the position of the machine and workers of a site: nobody is there to answer
-// or to look, and the page stays.
+// Dialogs wait for their answer where somebody is there to give it. Other windows, the position of the
+// machine and workers of a site: nobody is there to look, and the page stays.
 
 (() => {
   const { OWN_HOST } = Constants;
-  const { remark } = Visit;
+  const { asks, remark } = Visit;
   const { add } = Clock;
 
-  window.alert = window.print = () => undefined;
-  window.confirm = () => false;
-  window.prompt = () => null;
+  const asking = (name, otherwise) => {
+    const ask = window[name];
+    window[name] = (...texts) => {
+      const message = `${texts[0] ?? ""}`;
+      if (!asks()) {
+        remark(`nobody was there to answer: ${name}(${JSON.stringify(message)})`);
+        return otherwise;
+      }
+      const answer = apply(ask, window, texts);
+      Visit.answered?.(message, answer);
+      return answer;
+    };
+  };
+  asking("alert", undefined);
+  asking("confirm", false);
+  asking("prompt", null);
+  window.print = () => undefined;
   window.open = (url) => {
     remark(`a window was not opened: ${url}`);
     return null;

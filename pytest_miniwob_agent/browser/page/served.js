@@ -79,7 +79,7 @@
     __proto__: null,
     value: {
       // What documents in frames of your own pages have in common with this one.
-      inside: (secret) => secret === KEY && (own || outer) ? { Clock, random: window.Math.random, Backend, Requests, remark } : null,
+      inside: (secret) => secret === KEY && (own || outer) ? { Clock, random: window.Math.random, Backend, Requests, remark, asks: Visit.asks } : null,
       watch: (left, state, secret) => secret === KEY && watch(left, state),
       traverse,
       // Let time pass while a program that the page is handed over to waits for it.

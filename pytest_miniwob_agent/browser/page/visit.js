@@ -63,6 +63,10 @@ const Visit = (() => {
     fault: handed?.fault ?? null, // the reason why a page of this trial can't be a task
     count: handed?.count ?? 0, // of pages that followed one another since the last reading
     witness: handed?.witness ?? null, // what a program does that the page is handed over to
+    // True where dialogs are answered: since the trial has begun, and by programs that hear of them.
+    asked: handed?.asked ?? false,
+    asks: outer?.asks ?? (() => Visit.asked),
+    answered: null, // takes note of an answer
     beginning: false, // true while an episode of core.js is begun for the trial
     leaving: false, // true once another page is to be loaded: no time passes any more
     nextId: handed?.nextId ?? 1, // of elements

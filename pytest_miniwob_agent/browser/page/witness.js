@@ -209,6 +209,7 @@ const Witness = (() => {
   const watch = (left, state = Visit.witness ?? { foul: null, known: null }) => {
     const begun = { on: true, left, acts: [], over: false, decided: false, told: false };
     Visit.witness = Object.assign(state, left === null ? { on: false } : begun);
+    Visit.asked = left === null; // a program may not hear of dialogs
     compile();
     listen();
     if (window === top) latch();
@@ -245,11 +246,18 @@ const Witness = (() => {
     return true;
   };
 
-  const written = ({ kind, where, to, key: name, times, text = "", point = null }) => {
-    const whats = { "go back": kind, "go forward": kind, drag: `drag ${where} to ${to}`, enter: `enter "${text}" to ${where}`,
+  // Take note of the answer to a dialog, and of the text that a prompt got.
+  Visit.answered = (message, answer) => {
+    const what = `${answer === false || answer === null ? "dismiss" : "accept"} "${squeeze(message)}"`;
+    const text = typeof answer === "string" ? answer : null;
+    if (Visit.witness?.on) begin("answer", null, { what: text === null ? what : `${what} with "${text}"`, text, key: {} });
+  };
+
+  const written = ({ kind, where, to, key: name, times, what, text = "", point = null }) => {
+    const whats = { answer: what, "go back": kind, "go forward": kind, drag: `drag ${where} to ${to}`, enter: `enter "${text}" to ${where}`,
       choose: `choose "${text}" in ${where}`, press: `press ${name}${times > 1 ? ` x ${times}` : ""}`,
     };
-    return { what: whats[kind] ?? `${kind} ${where}`, text: kind === "enter" ? text : null, point };
+    return { what: whats[kind] ?? `${kind} ${where}`, text: /^(enter|answer)$/.test(kind) ? text : null, point };
   };
 
   // True if the program has done something since the last reading.
