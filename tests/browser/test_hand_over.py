@@ -471,6 +471,14 @@ def test_a_dialog_that_a_program_leaves_open_is_dismissed(drive, own_page):
     assert actions(drive(work, page=page)) == ['click <button> "Go"', 'dismiss "Sure?"']
 
 
+def test_a_page_with_frames_of_other_origins_may_be_handed_over(drive, own_page):
+    page = own_page(
+        page="""<iframe sandbox srcdoc="x"></iframe><button onclick="clicked = 1">Go</button><script>
+            let clicked = 0; const task = { goal: "g", reward: () => clicked };</script>"""
+    )
+    assert drive(lambda program, page, llm: program.click("button"), page=page).solved
+
+
 CORE = """<script src="/core/core.js"></script><div id="wrap"><div id="query"></div>
     <div id="area">{}</div></div><script>genProblem = () => {{}}; core.getUtterance = () => "go";
     onload = () => core.startEpisode();</script>"""

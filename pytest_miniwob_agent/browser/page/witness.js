@@ -214,7 +214,11 @@ const Witness = (() => {
     listen();
     if (window === top) latch();
     for (let place = 0; place < window.length; place++) {
-      window[place].miniwobAgent?.watch(left, state, Constants.KEY);
+      try {
+        window[place].miniwobAgent?.watch(left, state, Constants.KEY);
+      } catch {
+        // it is of another origin
+      }
     }
     return !state.known;
   };
