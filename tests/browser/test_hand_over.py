@@ -473,7 +473,8 @@ def test_a_dialog_that_a_program_leaves_open_is_dismissed(drive, own_page):
 
 def test_a_page_with_frames_of_other_origins_may_be_handed_over(drive, own_page):
     page = own_page(
-        page="""<iframe sandbox srcdoc="x"></iframe><button onclick="clicked = 1">Go</button><script>
+        page="""<iframe sandbox srcdoc="x"></iframe>
+            <button onclick="clicked = 1">Go</button><script>
             let clicked = 0; const task = { goal: "g", reward: () => clicked };</script>"""
     )
     assert drive(lambda program, page, llm: program.click("button"), page=page).solved
