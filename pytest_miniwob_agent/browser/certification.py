@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import random
 import threading
 import time
 from collections import defaultdict
@@ -13,7 +12,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from difflib import unified_diff
 
-from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
+from pytest_miniwob_agent.browser.environment import MiniwobEnvironment, OwnPageEnvironment
 from pytest_miniwob_agent.browser.pages import UNANSWERED
 from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.core import actions
@@ -30,14 +29,14 @@ those at points and by the clock."""
 KEYS = ("TAB", "ARROWDOWN", "ENTER", "SPACE")
 """Keys to press in turn, one after every third action."""
 
-PAUSE = 0.3
-"""The longest pause between two actions in the last pass, in seconds."""
+PAUSED = (1, 5)
+"""The steps before which there is a pause in the last pass, as a model makes."""
 
-FIRST = "first pass"
-"""The pass with which the others are compared."""
+PAUSE, OWN_PAUSE = 0.3, 1.5
+"""Real seconds of a pause: on the package's pages, which do nothing meanwhile, and on others."""
 
-PAUSED = 0.25
-"""The share of the actions in the last pass before which there is a pause."""
+FIRST, SLOWLY = "first pass", "pauses between the actions"
+"""The pass with which the others are compared, and the one that goes slowly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +75,12 @@ def explore(env: Page, *, pause: float = 0, full: bool = False, pixels: bool = F
     the trial, the next one continues with the remaining actions.
 
     With `full`, screens show everything, and the actions that go with them come last; with
-    `pixels`, there is a picture of each screen. Before some actions up to `pause` seconds pass.
+    `pixels`, there is a picture of each screen. Before some actions `pause` real seconds pass, or
+    `OWN_PAUSE` where there is a pause on a page of your own.
     """
     seen: list[Seen] = []
-    chance = random.Random(0)
+    if pause and isinstance(env, OwnPageEnvironment):
+        pause = OWN_PAUSE
 
     def see(action: str, transition: Transition) -> None:
         look = pixels and not (transition.done or transition.observation.dialog)
@@ -90,8 +91,8 @@ def explore(env: Page, *, pause: float = 0, full: bool = False, pixels: bool = F
         observation = env.reset(full=full)
         see("loading", Transition(observation))
         for step in range(steps):
-            if chance.random() < PAUSED:
-                time.sleep(chance.uniform(0, pause))
+            if step in PAUSED:
+                time.sleep(pause)
             action = actions.Accept() if observation.dialog else choose(observation, step)
             if action is None:
                 break
@@ -175,8 +176,8 @@ def certify(
 ) -> list[CaseVerdict]:
     """Explore every case in several passes and compare their observations with those of the first.
 
-    The second pass goes in the opposite order, there is one in each of the other browsers, and the
-    last makes pauses. They go on at the same time, each with a browser process of its own.
+    The second goes in the opposite order, there is one in each of the other browsers, and the last
+    makes pauses. They go on at the same time, each with a browser process of its own.
 
     Args:
         cases: the cases to certify.
@@ -184,26 +185,27 @@ def certify(
         start_browser: makes the browser of a pass, which is closed after it.
         others: makes other browsers to compare with, by the names that differences give them.
         progress: called with a line of text after each case of each pass, in any thread.
-        pause: the longest pause between two actions in the last pass, in seconds.
+        pause: real seconds of a pause in the last pass, on pages of the package.
         full: screens of everything that shows.
         pixels: compare pictures of the screens, too.
         start_elsewhere: makes the browser of the second pass, as on another machine.
     """
     passes = [
-        (FIRST, start_browser, cases, 0.0),
-        ("another browser and order", start_elsewhere or start_browser, cases[::-1], 0.0),
-        *((name, start, cases, 0.0) for name, start in others.items()),
-        ("pauses between the actions", start_browser, cases, pause),
+        (FIRST, start_browser, cases),
+        ("another browser and order", start_elsewhere or start_browser, cases[::-1]),
+        *((name, start, cases) for name, start in others.items()),
+        (SLOWLY, start_browser, cases),
     ]
     seen: dict[str, dict[Case, list[Seen]]] = {name: {} for name, *_ in passes}
     errors: dict[Case, str] = {}
     remarks: dict[Case, dict[str, None]] = defaultdict(dict)
     count = itertools.count(1)
 
-    def play(name: str, browser: Browser, case: Case, pause: float) -> None:
+    def play(name: str, browser: Browser, case: Case) -> None:
         page = open_page(browser, case)
+        paused = pause if name == SLOWLY else 0
         try:
-            seen[name][case] = explore(page, pause=pause, full=full, pixels=pixels)
+            seen[name][case] = explore(page, pause=paused, full=full, pixels=pixels)
         except (BrowserError, PageError) as error:
             errors.setdefault(case, str(error))
         remarks[case].update(dict.fromkeys(page.remarks()))
@@ -223,20 +225,18 @@ def certify(
 
 
 def _play_together(
-    passes: Sequence[tuple[str, Callable[[], Browser], Sequence[Case], float]],
-    play: Callable[[str, Browser, Case, float], None],
+    passes: Sequence[tuple[str, Callable[[], Browser], Sequence[Case]]],
+    play: Callable[[str, Browser, Case], None],
 ) -> None:
     """Play all cases of all passes, each pass in a thread; an error ends all."""
     over = threading.Event()
 
-    def play_all(
-        name: str, start: Callable[[], Browser], order: Sequence[Case], pause: float
-    ) -> None:
+    def play_all(name: str, start: Callable[[], Browser], order: Sequence[Case]) -> None:
         with closing(start()) as browser:
             for case in order:
                 if over.is_set():
                     break
-                play(name, browser, case, pause)
+                play(name, browser, case)
 
     with ThreadPoolExecutor(len(passes)) as pool:
         try:

@@ -168,6 +168,26 @@ def test_the_command_prints_and_writes_the_verdicts_of_real_pages(tmp_path, caps
     assert json.loads(output.read_text())["pages/good/1"]["difference"] == ""
 
 
+@pytest.mark.integration
+def test_certify_sees_what_a_slow_model_sees(tmp_path, capsys):
+    (tmp_path / "drifts.html").write_text("""<!DOCTYPE html>
+        <button onclick="start()">Start</button><p id="out">-</p>
+        <script>
+          const code = "setTimeout(() => postMessage(1), 1000)";
+          const start = () => {
+            new Worker(URL.createObjectURL(new Blob([code]))).onmessage = () => {
+              out.textContent = "ready";
+            };
+          };
+          window.task = { goal: "Start.", reward: () => 0 };
+        </script>
+    """)
+    assert main(["certify", "drifts", "--pages", str(tmp_path), "--seeds=1"]) == 1
+    shown = capsys.readouterr().out
+    assert "+++ pauses between the actions" in shown
+    assert "ready" in shown
+
+
 def test_the_command_suggests_a_name_for_a_misspelt_task(capsys):
     assert main(["certify", "clik-pie"]) == 2
     assert "did you mean click-pie" in capsys.readouterr().err
