@@ -8,8 +8,8 @@ replaces functions of the page, or calls its scripts, is in the page's own world
 - `saved`: the language and the browser as they were before any script of the page ran
 - the page and its trial: `visit` (a page of your own, and what goes on from page to page), `task`
   (how a page declares its task), `judgement` (begin, judge, hand over)
-- determinism: `storage`, `clock`, `random`, `backend`, `requests` and `times` (on your own pages),
-  `dialogs`, `flights` (the frame of flight tasks), `style`
+- determinism: `storage`, `clock`, `random`, `backend`, `requests`, `work` and `times` (on your own
+  pages), `dialogs`, `flights` (the frame of flight tasks), `style`
 - a page that is handed over to a program: `witness`
 - `served`: the functions that the other world calls
 
@@ -48,7 +48,7 @@ FINE_FRAME_MS = 20
 """Milliseconds between two frames of the page's clock where everything that shows is read."""
 
 PAGE_FILES = (
-    "saved", "visit", "task", "storage", "clock", "random", "backend", "requests", "times",
+    "saved", "visit", "task", "storage", "clock", "random", "backend", "requests", "work", "times",
     "dialogs", "flights", "style", "judgement", "witness", "served",
 )  # fmt: skip
 """The files of the page's own world in the order in which they run, before the page's scripts."""

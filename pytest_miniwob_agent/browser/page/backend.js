@@ -87,7 +87,7 @@ const Backend = (() => {
     const path = url.origin === location.origin ? url.pathname : url.origin + url.pathname;
     const { method } = request;
     const headers = Object.fromEntries(request.headers);
-    const body = await work(path, sent(request));
+    const body = await work(null, sent(request));
     made.push({ method, path, body });
     const route = routed(method, url);
     if (!route) return null;

@@ -7,13 +7,14 @@ const Clock = (() => {
 
   const RealDate = Date;
   const realFrame = window.requestAnimationFrame.bind(window);
-  const [realTimeout, stopTimeout] = [window.setTimeout, window.clearTimeout].map((one) => one.bind(window));
+  const realTimeout = window.setTimeout.bind(window);
+  const stopTimeout = window.clearTimeout.bind(window);
   const began = outer?.Clock.began ?? handed?.now ?? EPOCH;
   // Of this document and those in its frames; timers: id -> { at, id, run, every };
   // `fired` counts those that do not recur; `tasks` are the work that is under way,
   // and `due` counts answers of the task itself for which time is to pass.
   const common = outer?.Clock.common ?? { now: began, nextTimer: 1, timers: new Map(), frame: 100,
-    fired: 0, due: 0, tasks: new Set(), waiting: [], last: new Map() };
+    fired: 0, due: 0, tasks: new Map(), waiting: [], last: new Map() };
   const { timers, tasks } = common;
 
   const add = (callback, delay, every, args) => {
@@ -41,8 +42,9 @@ const Clock = (() => {
   });
 
   // Work of the browser, such as a file to be read, takes real time, and none of the page's: it is
-  // waited for before any passes. A task is any object, from `start` to `end`.
-  const start = (task) => void tasks.add(task);
+  // waited for before any passes. A task is any object, from `start` to `end`; one without a name
+  // always ends.
+  const start = (task, name = null) => void tasks.set(task, name);
   const end = (task) => {
     if (!tasks.delete(task)) return;
     task.over?.();
@@ -50,10 +52,10 @@ const Clock = (() => {
   };
   // A promise of such work; those of one name settle in the order in which the work began.
   const work = async (name, promise) => {
-    const task = { name };
+    const task = {};
     const before = common.last.get(name);
     common.last.set(name, new Promise((resolve) => { task.over = resolve; }));
-    start(task);
+    start(task, name);
     try {
       return await promise;
     } finally {
@@ -62,18 +64,19 @@ const Clock = (() => {
     }
   };
 
-  // Wait for the work under way and what follows from it. None takes so long; what does waits for
-  // the page itself.
-  const MOST_WORK = 5000; // real ms
-  const giveUp = () => tasks.forEach((task) => {
-    remark(`${task.name ?? task} did not end within ${MOST_WORK} ms: it goes by real time`);
+  // Wait for the work under way and what follows from it. What takes so long waits for the page.
+  const MOST_WORK = 5; // real seconds
+  const giveUp = () => tasks.forEach((name, task) => {
+    if (!name) return;
+    remark(`${name} did not end within ${MOST_WORK} seconds of real time, and is not waited for`);
+    task.lost?.();
     end(task);
   });
   const draw = () => { if (tasks.size) realFrame(draw); }; // some work begins after a frame
   const idle = async (times = 2) => {
     do {
       if (tasks.size) {
-        const late = realTimeout(giveUp, MOST_WORK);
+        const late = realTimeout(giveUp, MOST_WORK * 1000);
         draw();
         await new Promise((resolve) => { Arrays.push(common.waiting, resolve); });
         stopTimeout(late);

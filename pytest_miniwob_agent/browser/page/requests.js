@@ -55,7 +55,7 @@ const Requests = (() => {
         if (sent) return arrived(await plainFetch(url, sent), url);
         return arrived(said ?? await plainFetch(request), url);
       };
-      return asking(method, url, async () => work(url, deliver(await answer(request.clone()))));
+      return asking(method, url, async () => work(null, deliver(await answer(request.clone()))));
     };
     navigator.sendBeacon = (url, body) => {
       window.fetch(url, { method: "POST", body }).catch(() => {});

@@ -28,7 +28,18 @@ const Settle = (() => {
     await Promise.allSettled(loading.map((face) => face.loaded));
     if (loading.length) await lettered();
   };
+  // Animations in SVG go by the page's clock, from when they are first there.
+  const begun = new WeakMap();
+  const animated = () => shown().forEach((one) => {
+    for (const svg of one.querySelectorAll("svg:has(animate, animateTransform, animateMotion, set)")) {
+      if (svg.ownerSVGElement) continue; // it goes by the outer one
+      if (!begun.has(svg)) begun.set(svg, Main.time());
+      svg.pauseAnimations();
+      svg.setCurrentTime((Main.time() - begun.get(svg)) / 1000);
+    }
+  });
   const loaded = async () => {
+    if (own) animated();
     if (own) await quiet();
     await arrived();
     await drawn();

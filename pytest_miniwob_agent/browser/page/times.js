@@ -1,8 +1,7 @@
-// Your own pages: the browser's other clocks go by the page's clock too, and their author gets to
-// know what goes by real time.
+// Your own pages: the browser's other clocks go by the page's clock too.
 
 (() => {
-  const { own, outer, remark } = Visit;
+  const { own, outer } = Visit;
 
   if (own || outer) {
     Object.defineProperty(performance, "timeOrigin", { value: Clock.began });
@@ -36,13 +35,5 @@
       else animation.finish();
       return animation;
     };
-
-    window.Worker = new Proxy(Worker, {
-      construct: (target, values, newTarget) => {
-        remark(`a worker was started, which runs in real time: ${
-        String(values[0]).replace(/^blob:.*/, "a blob")}`);
-        return Reflect.construct(target, values, newTarget);
-      },
-    });
   }
 })();

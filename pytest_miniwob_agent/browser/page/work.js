@@ -1,0 +1,217 @@
+// Your own pages: what comes to an end later without a timer. What has a delay goes by the page's
+// clock; what the browser has to work for is waited for, and no time passes meanwhile.
+
+(() => {
+  const { own, outer, remark } = Visit;
+  const { add, common, end, remove, start, work } = Clock;
+  if (!own && !outer) return;
+  const { AbortController, Atomics, BroadcastChannel, HTMLImageElement, ReadableStream } = window;
+
+  const each = (names, run) => Arrays.forEach(names.split(" "), run);
+  // Have a function of the browser called by `run` of it, `this` and the values.
+  const replace = (owner, name, run) => {
+    owner[name] = new Proxy(owner[name], { __proto__: null, apply: run });
+  };
+  // Have a class of the browser's tell `made` of each object, and of the values that it is made of.
+  const replaceClass = (name, made) => {
+    window[name] = new Proxy(window[name], { __proto__: null, construct: (...given) => {
+      const object = apply(construct, null, given);
+      made(object, given[1]);
+      return object;
+    } });
+  };
+
+  // Functions that return promises of work.
+  const streamed = new WeakMap(); // responses that come from a stream of the page, at any time
+  const counted = (run, self, values) => {
+    const found = apply(run, self, values);
+    if (typeof found?.next === "function") replace(found, "next", counted);
+    return found instanceof Promise && !streamed.has(self) ? work(run.name, found) : found;
+  };
+  const watch = (owner, names = window.Reflect.ownKeys(owner)) => Arrays.forEach(names, (name) => {
+    const { value } = Object.getOwnPropertyDescriptor(owner, name);
+    if (typeof value === "function" && name !== "constructor") replace(owner, name, counted);
+  });
+  FileSystemWritableFileStream.prototype.close = WritableStream.prototype.close;
+  each("BaseAudioContext Blob Cache CacheStorage Clipboard CookieStore FileSystemDirectoryHandle "
+    + "FileSystemFileHandle FileSystemHandle FileSystemWritableFileStream FontFace FontFaceSet "
+    + "HTMLImageElement IDBFactory MediaCapabilities MediaDevices NavigatorUAData OffscreenCanvas "
+    + "OfflineAudioContext Permissions Response StorageManager SubtleCrypto",
+  (name) => watch(window[name].prototype));
+  watch(Element.prototype, ["requestFullscreen", "requestPointerLock"]);
+  watch(Navigator.prototype, ["getBattery"]);
+  watch(Notification, ["requestPermission"]);
+  watch(Scheduler.prototype, ["yield"]);
+  watch(WebAssembly, ["compile", "compileStreaming", "instantiate", "instantiateStreaming"]);
+  watch(window, ["createImageBitmap"]);
+  replaceClass("Response", (response, { 0: body }) => {
+    if (body instanceof ReadableStream) streamed.set(response, true);
+  });
+  replace(Blob.prototype, "stream", (run, self, values) => {
+    const reader = apply(run, self, values).getReader();
+    return new ReadableStream({
+      __proto__: null,
+      type: "bytes",
+      pull: async (stream) => {
+        const { done, value } = await work("stream", reader.read());
+        if (!done) return stream.enqueue(value);
+        stream.close();
+        stream.byobRequest?.respond(0);
+      },
+      cancel: (reason) => reader.cancel(reason),
+    });
+  });
+
+  // What ends with an event: of what a function returns, or of what it is called on.
+  const until = (task, name, events) => {
+    start(task, name);
+    each(events, (event) => Targets.addEventListener(task, event, () => end(task)));
+  };
+  const expect = (owner, events, names) => each(names, (name) => {
+    replace(owner, name, (run, self, values) => {
+      const found = apply(run, self, values);
+      until(found ?? self, name, events);
+      return found;
+    });
+  });
+  expect(IDBFactory.prototype, "success error blocked", "open deleteDatabase");
+  expect(IDBDatabase.prototype, "complete abort", "transaction");
+  expect(FileReader.prototype, "loadend",
+    "readAsArrayBuffer readAsBinaryString readAsDataURL readAsText");
+  each("EventSource WebSocket", (name) => {
+    replaceClass(name, (found) => until(found, name, "open error"));
+  });
+  const traverse = (name, steps) => replace(History.prototype, name, (run, self, values) => {
+    const entry = navigation.entries()[navigation.currentEntry.index + steps(values)];
+    if (entry) until(navigation, name, "currententrychange navigateerror");
+    apply(run, self, values);
+  });
+  traverse("back", () => -1);
+  traverse("forward", () => 1);
+  traverse("go", ({ 0: steps = 0 }) => steps || NaN);
+
+  // What is loaded because a script asks for it; images in the document are waited for anyway.
+  const load = async (element) => {
+    await null; // it is inserted
+    const { complete, isConnected, loading, rel = "" } = element;
+    const loads = element instanceof HTMLImageElement ? !complete && loading !== "lazy"
+      : isConnected && Patterns.exec(/^$|stylesheet|preload/, rel);
+    if (loads) until(element, "loading a file", "load error");
+  };
+  replace(Element.prototype, "setAttribute", (run, self, values) => {
+    apply(run, self, values);
+    if (self instanceof HTMLImageElement || self instanceof HTMLScriptElement) load(self);
+  });
+  const ADDRESSES = [[HTMLImageElement, "src"], [HTMLImageElement, "srcset"],
+    [HTMLLinkElement, "href"], [HTMLScriptElement, "src"]];
+  ADDRESSES.forEach(([{ prototype }, name]) => {
+    const { set, ...rest } = Object.getOwnPropertyDescriptor(prototype, name);
+    Object.defineProperty(prototype, name, { ...rest, set(value) {
+      apply(set, this, [value]);
+      load(this);
+    } });
+  });
+
+  // What ends with the call of a function.
+  const call = (run, self, values) => {
+    const task = {};
+    const { 0: callback } = values;
+    if (typeof callback === "function") {
+      values[0] = function (...given) {
+        end(task);
+        return apply(callback, this, given);
+      };
+    }
+    const found = apply(run, self, values);
+    start(task, run.name);
+    values[1]?.signal?.addEventListener("abort", () => end(task));
+    return found;
+  };
+  replace(HTMLCanvasElement.prototype, "toBlob", call);
+  replace(Scheduler.prototype, "postTask", (run, self, values) => {
+    const { 0: callback, 1: options } = values;
+    const { delay, signal } = options ?? {};
+    if (!(delay > 0) || signal?.aborted) return call(run, self, values);
+    return new Promise((resolve, reject) => {
+      const timer = add(() => resolve(self.postTask(callback, { __proto__: options, delay: 0 })),
+        delay, false, []);
+      signal?.addEventListener("abort", () => {
+        remove(timer);
+        reject(signal.reason);
+      });
+    });
+  });
+
+  // Workers run in real time. One that answers each message once is waited for.
+  each("SharedWorker Worker", (name) => replaceClass(name, (worker, { 0: address }) => {
+    remark(`a worker was started, which runs in real time: ${
+      `${address}`.replace(/^blob:.*/, "a blob")}`);
+    const port = worker.port ?? worker;
+    const questions = [];
+    let patient = true;
+    const answered = (count) => Arrays.forEach(Arrays.splice(questions, 0, count), end);
+    Targets.addEventListener(port, "message", () => answered(1));
+    Targets.addEventListener(worker, "error", () => answered(1));
+    replace(port, "postMessage", (run, self, values) => {
+      apply(run, self, values);
+      if (!patient) return;
+      const question = { lost: () => { patient = false; } };
+      Arrays.push(questions, question);
+      start(question, "a worker");
+    });
+    if (port === worker) replace(port, "terminate", (run, self, values) => {
+      apply(run, self, values);
+      answered(Infinity);
+    });
+  }));
+
+  // What another part of the browser decides in order, so that an answer of its comes later.
+  const { query } = LockManager.prototype;
+  replace(LockManager.prototype, "request", async (run, self, values) => {
+    const ask = () => work("request", apply(query, self, []));
+    const held = apply(run, self, values);
+    ask();
+    try {
+      return await held;
+    } finally {
+      ask(); // who waits for the lock has it then
+    }
+  });
+  let channels = null;
+  const messages = [];
+  replace(BroadcastChannel.prototype, "postMessage", (run, self, values) => {
+    apply(run, self, values);
+    if (!channels) {
+      const name = `${Constants.CALL} ${common.nextTimer++}`;
+      channels = [new BroadcastChannel(name), new BroadcastChannel(name)];
+      channels[0].onmessage = () => end(Arrays.splice(messages, 0, 1)[0]);
+    }
+    const message = {};
+    Arrays.push(messages, message);
+    start(message, run.name);
+    apply(run, channels[1], [null]);
+  });
+
+  // Delays.
+  replace(AbortSignal, "timeout", (run, self, values) => {
+    apply(run, self, values); // for its errors
+    const controller = new AbortController();
+    const late = new DOMException("signal timed out", "TimeoutError");
+    add(() => controller.abort(late), values[0], false, []);
+    return controller.signal;
+  });
+  replace(Atomics, "waitAsync", (run, self, values) => {
+    const { 3: delay } = values;
+    if (!(delay > 0 && delay < Infinity)) return apply(run, self, values);
+    values[3] = Infinity;
+    const found = apply(run, self, values);
+    const { value } = found;
+    if (found.async) {
+      found.value = new Promise((resolve) => {
+        add(() => resolve("timed-out"), delay, false, []);
+        value.then(resolve);
+      });
+    }
+    return found;
+  });
+})();

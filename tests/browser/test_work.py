@@ -1,0 +1,346 @@
+"""Your own pages: what comes to an end later without a timer, as if a model took no time."""
+
+import io
+import shutil
+from textwrap import dedent
+
+import pytest
+from own_pages import Pages, click, texts
+from PIL import Image
+
+from pytest_miniwob_agent.browser.fonts import FONTS, font_file
+
+pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("work")]
+
+PAGE = """
+    <p id="out">-</p><iframe src="/inner.html"></iframe>
+    <script>
+      let begun;
+      const tell = (text) => { out.textContent += ` ${text}@${performance.now() - begun}`; };
+      const bytes = (count) => new Uint8Array(count);
+      const worker = (code) => URL.createObjectURL(new Blob([code]));
+      const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+      const kinds = { KINDS };
+      for (const name in kinds) {
+        const button = document.createElement("button");
+        button.textContent = name;
+        button.onclick = () => {
+          begun = performance.now();
+          out.textContent = "-";
+          kinds[name]();
+        };
+        document.body.append(button);
+      }
+      window.task = { goal: "Wait.", reward: () => 0 };
+    </script>
+"""
+
+DELAYS = {
+    "AbortSignal.timeout": (
+        "AbortSignal.timeout(500).onabort = ({ target }) => tell(target.reason.name)",
+        "TimeoutError@500",
+    ),
+    "postTask with a delay": (
+        "scheduler.postTask(() => 'ran', { delay: 300 }).then(tell)",
+        "ran@300",
+    ),
+    "postTask that is aborted": (
+        """const controller = new TaskController();
+        scheduler.postTask(() => tell('ran'), { delay: 300, signal: controller.signal })
+          .catch(({ name }) => tell(name));
+        setTimeout(() => controller.abort(), 200)""",
+        "AbortError@200",
+    ),
+    "requestIdleCallback": ("requestIdleCallback(() => tell('idle'), { timeout: 900 })", "idle@1"),
+    "Atomics.waitAsync": (
+        """const { buffer } = new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true });
+        Atomics.waitAsync(new Int32Array(buffer), 0, 0, 600).value.then(tell)""",
+        "timed-out@600",
+    ),
+    "animation in SVG": (
+        """out.insertAdjacentHTML("afterend", `<svg><circle><animate id=moving to=90 dur=0.7s
+          attributeName=cx begin=indefinite></animate></circle></svg>`);
+        moving.addEventListener("endEvent", () => tell("ended"));
+        moving.beginElement()""",
+        "ended@4000",
+    ),
+    "locks": (
+        """navigator.locks.request("one", () => wait(500));
+        navigator.locks.request("one", () => tell("second"))""",
+        "second@500",
+    ),
+    "work after a timer": (
+        """setTimeout(async () => {
+          await crypto.subtle.digest("SHA-256", bytes(3e7));
+          tell("timer");
+        }, 300);
+        setTimeout(() => tell("later"), 301)""",
+        "timer@300 later@301",
+    ),
+}
+"""By name: a script, and what it tells at how many ms of the page's clock."""
+
+WORK = {
+    "IndexedDB": (
+        """const request = indexedDB.open("db" + begun);
+        request.onupgradeneeded = () => request.result.createObjectStore("all");
+        request.onsuccess = () => {
+          const transaction = request.result.transaction("all", "readwrite");
+          const store = transaction.objectStore("all");
+          for (let key = 0; key < 3000; key++) store.put({ text: "x".repeat(100) }, key);
+          transaction.oncomplete = () => tell("put");
+        }""",
+        "put",
+    ),
+    "IndexedDB that is blocked": (
+        """indexedDB.open("blocked", 1).onsuccess = () => {
+          indexedDB.open("blocked", 2).onblocked = () => tell("blocked");
+        }""",
+        "blocked",
+    ),
+    "Cache": (
+        """const cache = await caches.open("a");
+        for (let count = 0; count < 30; count++) await cache.put("/" + count, new Response("a"));
+        tell((await cache.keys()).length)""",
+        "30",
+    ),
+    "files": (
+        """const folder = await navigator.storage.getDirectory();
+        for (const name of "abc") {
+          const file = await (await folder.getFileHandle(name, { create: true })).createWritable();
+          await file.write("text");
+          await file.close();
+        }
+        let count = 0;
+        for await (const [name, file] of folder) count += (await file.getFile()).size;
+        tell(count)""",
+        "12",
+    ),
+    "a key": (
+        """const modulus = { modulusLength: 2048, publicExponent: new Uint8Array([1, 0, 1]) };
+        await crypto.subtle.generateKey({ name: "RSA-OAEP", hash: "SHA-256", ...modulus }, true,
+          ["decrypt", "encrypt"]);
+        tell("key")""",
+        "key",
+    ),
+    "bits": (
+        """const { subtle } = crypto;
+        const key = await subtle.importKey("raw", bytes(8), "PBKDF2", false, ["deriveBits"]);
+        const way = { name: "PBKDF2", salt: bytes(8), iterations: 400_000, hash: "SHA-256" };
+        tell((await subtle.deriveBits(way, key, 128)).byteLength)""",
+        "16",
+    ),
+    "digests in a frame": (
+        "tell((await frames[0].crypto.subtle.digest('SHA-512', bytes(3e7))).byteLength)",
+        "64",
+    ),
+    "pictures": (
+        """const canvas = new OffscreenCanvas(1500, 1500);
+        canvas.getContext("2d").fillRect(0, 0, 9, 9);
+        tell((await createImageBitmap(await canvas.convertToBlob())).width)""",
+        "1500",
+    ),
+    "toBlob": (
+        """const canvas = document.createElement("canvas");
+        canvas.width = canvas.height = 2000;
+        canvas.toBlob(({ type }) => tell(type))""",
+        "image/png",
+    ),
+    "FileReader": (
+        """const reader = new FileReader();
+        reader.onload = () => tell(reader.result.length);
+        reader.readAsText(new Blob([bytes(1e7)]))""",
+        "10000000",
+    ),
+    "Blob": ("tell((await new Blob([bytes(2e7)]).arrayBuffer()).byteLength)", "20000000"),
+    "Response": ("tell((await new Response(new Blob([bytes(2e7)])).blob()).size)", "20000000"),
+    "streams": (
+        """const whole = new Blob([bytes(1e7)]).stream().pipeThrough(new CompressionStream("gzip"))
+          .pipeThrough(new DecompressionStream("gzip"));
+        tell((await new Response(whole).arrayBuffer()).byteLength)""",
+        "10000000",
+    ),
+    "bytes of a stream": (
+        """const reader = new Blob([bytes(5)]).stream().getReader({ mode: "byob" });
+        let count = 0;
+        for (let part; !(part = await reader.read(bytes(3))).done;) count += part.value.length;
+        tell(count)""",
+        "5",
+    ),
+    "a file": ("tell((await (await fetch('/picture.png')).blob()).type)", "image/png"),
+    "XMLHttpRequest": (
+        """const request = new XMLHttpRequest();
+        request.open("GET", "/picture.png");
+        request.onload = () => tell(request.status);
+        request.send()""",
+        "200",
+    ),
+    "an image": (
+        """const image = new Image();
+        image.onload = () => tell(image.width);
+        image.src = "/picture.png?" + begun""",
+        "1200",
+    ),
+    "an image by an attribute": (
+        """const image = document.createElement("img");
+        image.addEventListener("load", () => tell(image.width));
+        image.setAttribute("src", "/picture.png?attribute")""",
+        "1200",
+    ),
+    "decode": (
+        """const image = new Image();
+        image.src = "/picture.png";
+        await image.decode();
+        tell(image.width)""",
+        "1200",
+    ),
+    "a script": (
+        """const script = document.createElement("script");
+        script.src = "/more.js";
+        script.onload = () => tell(window.more);
+        document.head.append(script)""",
+        "5",
+    ),
+    "a style sheet": (
+        """const link = document.createElement("link");
+        link.rel = "stylesheet";
+        link.href = "/more.css";
+        link.onload = () => tell(getComputedStyle(out).orphans);
+        document.head.append(link)""",
+        "7",
+    ),
+    "a font": ("tell((await new FontFace('Own', 'url(/font.ttf)').load()).status)", "loaded"),
+    "WebAssembly": (
+        "tell(await WebAssembly.compile(new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0])))",
+        "[object WebAssembly.Module]",
+    ),
+    "sound that is computed": (
+        "tell((await new OfflineAudioContext(1, 2e6, 44100).startRendering()).length)",
+        "2000000",
+    ),
+    "tasks": (
+        """for (let count = 0; count < 20; count++) await scheduler.yield();
+        await scheduler.postTask(() => {}, { priority: "background" });
+        tell("run")""",
+        "run",
+    ),
+    "BroadcastChannel": (
+        """const [one, other] = "ab".split("").map(() => new BroadcastChannel("a"));
+        let count = 0;
+        other.onmessage = () => (++count < 40 ? one.postMessage(count) : tell(count));
+        one.postMessage(count)""",
+        "40",
+    ),
+    "going back": (
+        """history.pushState(null, "", "#one");
+        history.pushState(null, "", "#two");
+        addEventListener("popstate", () => tell(location.hash), { once: true });
+        history.back()""",
+        "#one",
+    ),
+    "questions": (
+        "tell((await navigator.permissions.query({ name: 'geolocation' })).name)",
+        "geolocation",
+    ),
+    "EventSource": ("new EventSource('/none').onerror = () => tell('error')", "error"),
+    "WebSocket": ("new WebSocket('wss://shop.test').onerror = () => tell('error')", "error"),
+    "a worker": (
+        """const asked = new Worker(worker(`onmessage = ({ data }) => {
+          for (let count = 0; count < 1e7 * data; count++);
+          postMessage(data);
+        }`));
+        asked.onmessage = ({ data }) => tell(data);
+        for (const number of [1, 2, 3]) asked.postMessage(number)""",
+        "1@0 2@0 3",
+    ),
+    "a shared worker": (
+        """const { port } = new SharedWorker(worker(`onconnect = ({ ports: [port] }) => {
+          port.onmessage = () => setTimeout(() => port.postMessage("shared"), 200);
+        }`));
+        port.onmessage = ({ data }) => tell(data);
+        port.postMessage(1)""",
+        "shared",
+    ),
+    "work of one kind in order": (
+        """for (const size of [6e7, 1e5]) {
+          crypto.subtle.digest("SHA-256", bytes(size)).then(() => tell(size));
+        }""",
+        "60000000@0 100000",
+    ),
+}
+"""By name: a script, and what it tells when no time has passed."""
+
+KINDS = DELAYS | {name: (script, f"{said}@0") for name, (script, said) in WORK.items()}
+
+
+@pytest.fixture(scope="module")
+def pages(browser, tmp_path_factory):
+    pages = Pages(tmp_path_factory.mktemp("work"), browser)
+    kinds = ", ".join(
+        f'"{name}": async () => {{ {script} }}' for name, (script, _) in KINDS.items()
+    )
+    pages.write(
+        page_html=f"<!DOCTYPE html><body>{dedent(PAGE.replace('KINDS', kinds))}</body>",
+        inner_html="<!DOCTYPE html><p>Inside</p>",
+        more_js="var more = 5;",
+        more_css="p { orphans: 7 }",
+    )
+    picture = io.BytesIO()
+    Image.effect_noise((1200, 1200), 100).save(picture, "png")
+    (pages.folder / "picture.png").write_bytes(picture.getvalue())
+    shutil.copy(font_file(next(iter(FONTS))), pages.folder / "font.ttf")
+    return pages
+
+
+@pytest.fixture(scope="module")
+def told(pages):
+    """What is on the screen after each kind has begun."""
+    env = pages.open("page")
+    seen = env.reset()
+    return {name: texts(click(env, seen, name).observation) for name in KINDS}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_the_end_is_on_the_next_screen_at_a_time_of_the_pages_clock(told, name):
+    assert f"- {KINDS[name][1]}" in told[name]
+
+
+def test_functions_look_and_fail_as_those_of_the_browser(pages):
+    env, seen = pages.show("""
+        <p id="out"></p><p id="worker"></p><button onclick="ask()">Ask</button>
+        <script>
+          const silent = new Worker(URL.createObjectURL(new Blob(["onmessage = () => {}"])));
+          const ask = () => {
+            const { digest } = crypto.subtle;
+            out.textContent = `${digest.name} ${digest.length} ${digest}`;
+            crypto.subtle.digest("none", new Uint8Array(1));
+            try {
+              AbortSignal.timeout();
+            } catch ({ name }) {
+              out.textContent += ` ${name}`;
+            }
+            digest.call(null).catch(({ name }) => { out.textContent += ` ${name}`; });
+          };
+          window.task = { goal: "Ask.", reward: () => 0 };
+        </script>
+    """)
+    seen = click(env, seen, "Ask").observation
+    native = "digest 2 function () { [native code] }"
+    assert f"{native} TypeError TypeError" in texts(seen)
+    assert any("a promise was rejected: NotSupportedError" in text for text in env.remarks())
+
+
+def test_what_never_ends_is_waited_for_once_and_remarked(pages):
+    env, seen = pages.show("""
+        <button onclick="silent.postMessage(1)">Ask</button>
+        <script>
+          const silent = new Worker(URL.createObjectURL(new Blob(["onmessage = () => {}"])));
+          window.task = { goal: "Ask.", reward: () => 0 };
+        </script>
+    """)
+    for _ in range(9):
+        seen = click(env, seen, "Ask").observation
+    assert list(env.remarks()) == [
+        "a worker was started, which runs in real time: a blob",
+        "a worker did not end within 5 seconds of real time, and is not waited for",
+    ]
