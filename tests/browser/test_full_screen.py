@@ -74,6 +74,37 @@ def test_what_is_covered_or_out_of_sight_is_marked_and_text_has_an_id(shown):
     assert shown["some"]["id"] is not None
 
 
+@pytest.mark.parametrize(
+    ("drawn", "shown"),
+    [
+        ("<svg><a><text y=20>GO</text></a></svg>", [("a", "GO")]),
+        (
+            "<svg><a><g><text y=20>GO <tspan>ON</tspan></text><path d='M0 0 L9 9'/></g></a></svg>",
+            [("a", "GO ON")],
+        ),
+        ("<button><svg><text y=20>GO</text></svg></button>", [("button", "GO")]),
+        (
+            "<svg><g><switch><text y=20>GO</text><text>no</text></switch></g></svg>",
+            [("text", "GO")],
+        ),
+        ("<svg><defs><text id=go y=20>GO</text></defs><use href='#go'/></svg>", [("use", "GO")]),
+        (
+            "<svg><symbol id=icon><title>no</title><text y=20>GO</text></symbol><a><use id=copy "
+            "href='#icon'/></a><use href='#copy' y=20 /><use href='#none'/></svg>",
+            [("a", "GO"), ("use", "GO")],
+        ),
+    ],
+)
+def test_text_in_a_drawing_is_shown(page, browser, drawn, shown):
+    env = page("click-test-2", 1)
+    env.reset(full=True)
+    script = "document.body.innerHTML = `<div id=query>q</div>${arguments[0]}`"
+    browser.driver.execute_script(script, drawn)
+    elements = env.step(Press("HOME")).observation.elements
+    assert [(element.tag, element.text) for element in elements] == shown
+    assert env.html().count("GO") == len(shown)
+
+
 def test_the_goal_has_its_icons(open_page):
     _, observation = open_page("click-menu-2", 1001)
     assert '<span class="ui-icon ui-icon-' in observation.goal

@@ -6,6 +6,7 @@ at once where nothing needs it. `page_scripts` joins them into two functions, fo
 replaces functions of the page, or calls its scripts, is in the page's own world:
 
 - `saved`: the language and the browser as they were before any script of the page ran
+- `listeners` (also in our world)
 - the page and its trial: `visit` (a page of your own, and what goes on from page to page), `task`
   (how a page declares its task), `judgement` (begin, judge, hand over)
 - determinism: `storage`, `clock`, `random`, `backend`, `requests`, `work` and `times` (on your own
@@ -48,15 +49,15 @@ FINE_FRAME_MS = 20
 """Milliseconds between two frames of the page's clock where everything that shows is read."""
 
 PAGE_FILES = (
-    "saved", "visit", "task", "storage", "clock", "random", "backend", "requests", "work", "times",
-    "dialogs", "flights", "style", "judgement", "witness", "served",
+    "saved", "listeners", "visit", "task", "storage", "clock", "random", "backend", "requests",
+    "work", "times", "dialogs", "flights", "style", "judgement", "witness", "served",
 )  # fmt: skip
 """The files of the page's own world in the order in which they run, before the page's scripts."""
 
 WORLD_FILES = (
-    "world", "leaving", "frames", "clipboard", "settle", "sight", "leaves", "colours", "drawing",
-    "states", "facts", "looks", "everything", "changes", "waiting", "html", "goal", "aim", "drags",
-    "select", "choose", "pointer", "picture", "api",
+    "world", "listeners", "leaving", "frames", "clipboard", "settle", "sight", "leaves", "colours",
+    "drawing", "states", "facts", "looks", "everything", "changes", "waiting", "html", "goal",
+    "aim", "drags", "select", "choose", "pointer", "picture", "api",
 )  # fmt: skip
 """The files of our own world, which run after those."""
 

@@ -5,6 +5,8 @@ const Aim = (() => {
   const { byId } = Leaves;
   const { frames } = Settle;
 
+  const CENTRE = { block: "center", inline: "center", behavior: "instant" };
+
   // The whole pixel at a place in an element, or its middle without a place.
   const spot = (element, at) => {
     if (!at) {
@@ -34,7 +36,7 @@ const Aim = (() => {
       const error = fault(id, at);
       if (error) return error;
       if (inViewport(spot(byId.get(id), at))) continue;
-      owner(byId.get(id)).scrollIntoView({ block: "center", inline: "center", behavior: "instant" });
+      owner(byId.get(id)).scrollIntoView(CENTRE);
       await frames();
     }
     const points = places.map(([id, at]) => spot(byId.get(id), at));
@@ -50,7 +52,7 @@ const Aim = (() => {
     if (!element?.isConnected || !visible(element)) return null;
     let point = null;
     for (let tries = 0; tries < 5 && !point; tries++) {
-      owner(element).scrollIntoView({ block: "center", inline: "center", behavior: "instant" });
+      owner(element).scrollIntoView(CENTRE);
       await frames();
       point = target(element);
     }

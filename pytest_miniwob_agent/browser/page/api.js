@@ -18,6 +18,7 @@
   const { range } = Selecting;
   const { option } = Choosing;
   const { marked } = PageClipboard;
+  const { body } = Sight;
   const { point } = Pointer;
   const { boxes, sights } = Picture;
 
@@ -53,8 +54,7 @@
 
   const read = () => ({
     ...judged(),
-    elements: isOver() || !document.body ? []
-      : numbered(page()[Visit.full ? "shown" : "leaves"]),
+    elements: isOver() ? [] : numbered(page()[Visit.full ? "shown" : "leaves"]),
     focus: isOver() ? null : page().focused(),
     ...Main.taken(),
   });
@@ -94,6 +94,7 @@
     try {
       await arrive();
       const found = await reading(...values);
+      window.miniwobAgent.listenAgain();
       if (Visit.fault) throw new Fault(Visit.fault);
       if (Visit.leaving && !found?.done) return { leaving: true };
       Visit.count = 0;
@@ -177,6 +178,12 @@
     },
     // True if the trial has begun, false if not; null where another page is about to come.
     begun: () => Visit.leaving ? null : Visit.seed !== null,
+    // Hear of everything again where a script has written a document anew.
+    listenAgain: () => {
+      Main.listenAgain();
+      Listeners.listenAgain();
+      for (const agent of agents()) agent.listenAgain();
+    },
     // Hand nothing over to the next page.
     forget: () => { Visit.forgotten = true; },
     // The visible page as HTML, and the ids in it.
@@ -200,12 +207,9 @@
     frame: () => pass(FINE_FRAME),
     follow,
     shown: () => [...everything(), ...takeChanges()],
-    leaves: () => leaves(document.body),
+    leaves: () => leaves(body()),
     focused,
-    markup: () => {
-      const shown = [];
-      return [markup(document.body, shown), shown];
-    },
+    markup,
     boxes,
     sights,
     reach,

@@ -2,25 +2,27 @@
 // outlasts the trial. As in any browser, a password can't be copied, nor read-only text cut.
 
 const PageClipboard = (() => {
+  const { listen } = Listeners;
+
   const marked = () => {
     const { selectionStart, selectionEnd, value, type } = document.activeElement ?? {};
     if (type === "password") return "";
     return (typeof selectionStart === "number" && value.slice(selectionStart, selectionEnd))
       || getSelection().toString();
   };
-  window.addEventListener("copy", (event) => {
+  listen("copy", (event) => {
     Visit.clipboard = marked() || Visit.clipboard;
     event.preventDefault();
-  }, true);
-  window.addEventListener("cut", (event) => {
+  });
+  listen("cut", (event) => {
     const cut = marked();
     if (cut && document.execCommand("delete")) Visit.clipboard = cut;
     event.preventDefault();
-  }, true);
-  window.addEventListener("paste", (event) => {
+  });
+  listen("paste", (event) => {
     event.preventDefault();
     document.execCommand("insertText", false, Visit.clipboard);
-  }, true);
+  });
 
   return { marked };
 })();

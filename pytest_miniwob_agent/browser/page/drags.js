@@ -1,12 +1,13 @@
 // Drags of the mouse: whether the browser drags something itself, and the end of its scrolling.
 
 const Drags = (() => {
+  const { listen } = Listeners;
   const { nextFrame } = Settle;
 
   // True if the browser has begun to drag something itself since the mouse was pressed.
   let begun = null;
-  window.addEventListener("mousedown", () => { begun = null; }, true);
-  window.addEventListener("dragstart", (event) => { begun = event; }, true);
+  listen("mousedown", () => { begun = null; });
+  listen("dragstart", (event) => { begun = event; });
   const dragged = () => Boolean(begun && !begun.defaultPrevented);
 
   const scrolled = () => [...document.querySelectorAll("*")]

@@ -4,8 +4,8 @@
 const Everything = (() => {
   const { outer } = Visit;
   const { agentOf } = Frames;
-  const { childrenOf, parentOf, owner, extent, visible, place, target } = Sight;
-  const { idOf, ignored, squeeze, described } = Leaves;
+  const { body, childrenOf, parentOf, folding, owner, extent, visible, place, target } = Sight;
+  const { idOf, ignored, squeeze, copied, described } = Leaves;
   const { channels } = Colours;
   const { scrolls, FORMATS, beginning, facts } = Facts;
   const { look, telling } = Looks;
@@ -43,40 +43,46 @@ const Everything = (() => {
   };
 
   // What shows in an element, or the element itself if nothing in it does.
-  const gather = (element) => {
-    if (ignored(element)) return [];
+  const gather = folding(function* (element) {
+    if (!element || ignored(element)) return [];
     const inner = agentOf(element);
     if (inner) return entry(element, "").map((one) => ({ ...one, inner }));
     const closed = element instanceof HTMLSelectElement && !element.multiple && element.size < 2;
     if (closed || element instanceof HTMLTextAreaElement) return entry(element, "");
     if (element instanceof HTMLOptionElement) return entry(element, squeeze(element.text));
-    const found = childrenOf(element).flatMap((node) => {
-      if (node instanceof Element) return gather(node);
-      return node instanceof Text && node.data.trim() ? entry(node, squeeze(node.data)) : [];
-    });
-    if (element === document.body) return found;
+    const within = [];
+    for (const node of childrenOf(element)) {
+      if (node instanceof Element) within.push(yield node);
+      else if (node instanceof Text && node.data.trim()) within.push(entry(node, squeeze(node.data)));
+    }
+    const found = within.flat();
+    if (element === body()) return found;
     if (found.every(({ node }) => node instanceof Text)) {
-      const leaf = found.length || (!element.childElementCount && !WHOLE_PAGE.has(element.id))
+      const { childElementCount, id } = element;
+      const leaf = found.length || (!childElementCount && !WHOLE_PAGE.has(id))
         || element.matches("a, button, label") || framed(element, found) || painted(element);
       const parts = found.map(({ node }) =>
         (node.previousSibling instanceof Text ? "" : " ") + node.data);
-      return leaf ? entry(element, squeeze(parts.join(""))) : [];
+      return leaf ? entry(element, squeeze(parts.join("")) || copied(element)) : [];
     }
-    const drawing = found.every(({ node }) => node instanceof SVGElement);
-    if (drawing && element.matches("a, button")) return entry(element, "");
+    const drawing = found.every(({ node }) => owner(node) instanceof SVGElement);
+    if (drawing && element.matches("a, button")) {
+      return entry(element, squeeze(found.map(({ content }) => content).join(" ")));
+    }
     if (!framed(element, found)) return found;
     return [...entry(element, "").map((one) => ({ ...one, box: true })), ...found];
-  };
+  });
 
   // A node's element and those around it that hold nothing else: a state or a colour may belong to
   // any.
   const shells = (node) => {
     const element = owner(node);
-    if (node !== element && squeeze(node.data) !== squeeze(element.textContent)) return [];
+    const text = squeeze(element.textContent);
+    if (node !== element && squeeze(node.data) !== text) return [];
     const around = [element];
     for (let up = parentOf(element); up && up !== document.body; up = parentOf(up)) {
-      if (squeeze(up.textContent) !== squeeze(element.textContent)) break;
-      if (up.childElementCount > 1 || WHOLE_PAGE.has(up.id)) break;
+      const { textContent, childElementCount, id } = up;
+      if (squeeze(textContent) !== text || childElementCount > 1 || WHOLE_PAGE.has(id)) break;
       around.push(up);
     }
     return around;
@@ -84,7 +90,7 @@ const Everything = (() => {
 
   // The page as a whole, if there is anything to say about it.
   const wholePage = () => {
-    const { scrollTop, scrollHeight, clientHeight } = document.scrollingElement;
+    const { scrollTop, scrollHeight, clientHeight } = document.scrollingElement ?? {};
     const below = scrollHeight - clientHeight;
     const details = [
       ["state", Settle.moving ? "moving" : ""],
@@ -96,7 +102,7 @@ const Everything = (() => {
   };
 
   const everything = () => {
-    const shown = gather(document.body).map((one) => ({ ...one, around: shells(one.node) }));
+    const shown = gather(body()).map((one) => ({ ...one, around: shells(one.node) }));
     const looks = telling(shown.map(look));
     return (outer ? [] : wholePage()).concat(shown.flatMap(({ node, content, around, inner }, at) => {
       if (inner) return inner.shown();

@@ -10,8 +10,9 @@ const Facts = (() => {
   const scrolls = (element) => {
     if (element instanceof HTMLSelectElement) return element.scrollHeight > element.clientHeight + 1;
     const { overflowX, overflowY } = getComputedStyle(element);
-    return (element.scrollHeight > element.clientHeight + 1 && /auto|scroll/.test(overflowY))
-      || (element.scrollWidth > element.clientWidth + 1 && /auto|scroll/.test(overflowX));
+    const { scrollHeight, clientHeight, scrollWidth, clientWidth } = element;
+    return (scrollHeight > clientHeight + 1 && /auto|scroll/.test(overflowY))
+      || (scrollWidth > clientWidth + 1 && /auto|scroll/.test(overflowX));
   };
 
   // The name by which assistive technology calls an element without text.
@@ -19,7 +20,8 @@ const Facts = (() => {
     const labels = attribute(around, "aria-labelledby").split(" ")
       .map((id) => squeeze(document.getElementById(id)?.textContent ?? "")).join(" ").trim();
     return labels || attribute(around, "aria-label") || attribute(around, "alt")
-      || attribute(around, "title") || squeeze(element.querySelector("title")?.textContent ?? "");
+      || attribute(around, "title")
+      || squeeze(element.querySelector("title")?.textContent ?? "");
   };
 
   // The last part of the address of an image.
@@ -65,7 +67,8 @@ const Facts = (() => {
       return [["value", options.values?.[handle] ?? options.value],
         ["minimum", options.min], ["maximum", options.max], ["step", options.step]];
     }
-    const own = (...names) => names.map((name) => element.getAttribute(name)).find(Boolean) ?? "";
+    const own = (...names) =>
+      names.map((name) => element.getAttribute(name)).find(Boolean) ?? "";
     return [["minimum", own("min", "aria-valuemin")], ["maximum", own("max", "aria-valuemax")],
       ["step", own("step")]];
   };
@@ -91,10 +94,11 @@ const Facts = (() => {
 
   const scrolled = (element) => {
     if (!scrolls(element)) return [];
-    const [down, right] = [element.scrollHeight - element.clientHeight,
-      element.scrollWidth - element.clientWidth];
-    return [["scroll", down > 1 ? `${Math.round(element.scrollTop)} of ${down}` : ""],
-      ["scroll-right", right > 1 ? `${Math.round(element.scrollLeft)} of ${right}` : ""]];
+    const { scrollHeight, clientHeight, scrollWidth, clientWidth, scrollTop, scrollLeft } =
+      element;
+    const [down, right] = [scrollHeight - clientHeight, scrollWidth - clientWidth];
+    return [["scroll", down > 1 ? `${Math.round(scrollTop)} of ${down}` : ""],
+      ["scroll-right", right > 1 ? `${Math.round(scrollLeft)} of ${right}` : ""]];
   };
 
   const boxed = (node) => {
@@ -105,19 +109,20 @@ const Facts = (() => {
   // All details of a node but its look, in the order in which they are shown.
   const facts = (node, around, content) => {
     if (node instanceof Text) return [["state", states(node, around)], ["box", boxed(node)]];
+    const { id, type, tagName } = node;
     const name = content ? "" : accessibleName(node, around);
     const points = corners(node);
     const few = points.length <= MOST_CORNERS ? points.map(String).join(" ") : "";
     return [
-      ["dom-id", node.id],
+      ["dom-id", id],
       ["name", name],
       ["image", pictured(node)],
-      ["format", FORMATS[node.type] ?? ""],
+      ["format", FORMATS[type] ?? ""],
       ["options", choices(node)],
       ...limits(node),
       ["state", states(node, around)],
       ...scrolled(node),
-      ["corners", node.tagName === "polygon" ? points.length : ""],
+      ["corners", tagName === "polygon" ? points.length : ""],
       ["points", few],
       ["drawing", name ? "" : drawing(node)],
       ["box", boxed(node)],

@@ -2,8 +2,8 @@
 
 const Html = (() => {
   const { agentOf } = Frames;
-  const { childrenOf, visible } = Sight;
-  const { idOf, ignored, squeeze, text } = Leaves;
+  const { body, childrenOf, folding, visible } = Sight;
+  const { copied, idOf, ignored, squeeze, text } = Leaves;
 
   const VOID_TAGS = new Set(["input", "img"]);
   // Attributes whose current state is shown, not that of the page's source.
@@ -13,14 +13,23 @@ const Html = (() => {
   const ENTITIES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
   const escape = (string) => string.replace(/[&<>"]/g, (character) => ENTITIES[character]);
 
-  const shows = (element) =>
-    !ignored(element) && (visible(element)
-      || childrenOf(element).some((node) => node instanceof Element && shows(node)));
+  const MOST_LEVELS = 200; // of elements in each other: many parsers end at 256
 
-  // A visible element as HTML, with its visible content. The ids in it are added to `shown`.
-  const markup = (element, shown) => {
-    const id = idOf(element);
-    shown.push(id);
+  // A function that tells whether an element shows, or one in it.
+  const showing = () => {
+    const known = new Map();
+    return folding(function* (element) {
+      if (known.has(element)) return known.get(element);
+      let shows = !ignored(element) && visible(element);
+      for (const node of shows || ignored(element) ? [] : childrenOf(element)) {
+        shows ||= node instanceof Element && (yield node);
+      }
+      known.set(element, shows);
+      return shows;
+    });
+  };
+
+  const attributesOf = (element, id) => {
     const field = element instanceof HTMLInputElement || element instanceof HTMLOptionElement;
     const attributes = [["data-ref", id], ...[...element.attributes]
       .map(({ name, value }) => [name, value])
@@ -28,29 +37,50 @@ const Html = (() => {
     if (field) attributes.push(["value", element.value]);
     if (element.checked) attributes.push(["checked", ""]);
     if (element.selected) attributes.push(["selected", ""]);
-    const tag = element.tagName.toLowerCase();
-    const inner = agentOf(element);
-    const [within, below] = inner?.markup() ?? ["", []];
-    shown.push(...below);
-    const start = attributes.map(([name, value]) => ` ${name}="${escape(String(value))}"`).join("");
-    if (VOID_TAGS.has(tag)) return `<${tag}${start}>`;
-    return `<${tag}${start}>${inner ? within : content(element, shown)}</${tag}>`;
+    return attributes.map(([name, value]) => ` ${name}="${escape(String(value))}"`).join("");
   };
 
-  const content = (element, shown) => {
-    if (element instanceof HTMLTextAreaElement) return escape(element.value);
-    if (element instanceof HTMLOptionElement) return escape(squeeze(element.text));
-    const parts = childrenOf(element).map((node) => {
-      if (node instanceof Element) { // a closed list has no boxes for its options
-        return node instanceof HTMLOptionElement || shows(node) ? markup(node, shown) : "";
-      }
-      if (!(node instanceof Text)) return "";
-      return text(node, element).length ? escape(node.data.replace(/\s+/g, " ")) : " ";
-    });
+  const joined = (parts) => {
     const mixed = parts.some((part) => part.trim() && !part.startsWith("<"));
     if (mixed) return parts.join("").trim();
     const found = parts.filter((part) => part.trim());
     return found.length ? `\n${found.join("\n")}\n` : "";
+  };
+
+  // The visible page as HTML, and the ids in it. Beyond `MOST_LEVELS`, some of which may be `around`
+  // this document, elements follow the one that they are in.
+  const markup = (around = 0) => {
+    const [shown, shows] = [[], showing()];
+    const written = folding(function* ([element, level]) {
+      const id = idOf(element);
+      shown.push(id);
+      const tag = element.tagName.toLowerCase();
+      const start = `<${tag}${attributesOf(element, id)}>`;
+      if (VOID_TAGS.has(tag)) return start;
+      const inner = agentOf(element);
+      let content = "";
+      if (inner) {
+        const [within, below] = inner.markup(level + 1);
+        content = within;
+        shown.push(...below);
+      } else if (element instanceof HTMLTextAreaElement) content = escape(element.value);
+      else if (element instanceof HTMLOptionElement) content = escape(squeeze(element.text));
+      else {
+        const parts = [];
+        for (const node of childrenOf(element)) {
+          if (node instanceof Element) { // a closed list has no boxes for its options
+            if (node instanceof HTMLOptionElement || shows(node)) parts.push(yield [node, level + 1]);
+          } else if (node instanceof Text) {
+            parts.push(text(node, element).length ? escape(node.data.replace(/\s+/g, " ")) : " ");
+          }
+        }
+        content = joined(parts) || escape(copied(element));
+      }
+      const apart = level >= MOST_LEVELS && content.includes("<")
+        && !element.matches("a, button, label, select");
+      return apart ? `${start}</${tag}>${content}` : `${start}${content}</${tag}>`;
+    });
+    return [body() ? written([body(), around]) : "", shown];
   };
 
   return { escape, markup };

@@ -3,6 +3,7 @@
 
 const Judgement = (() => {
   const { FINE_FRAME } = Constants;
+  const { listen } = Listeners;
   const { own, HANDED, remarks, shownError } = Visit;
   const { Fault, UNDECLARED, declared, inCore } = Task;
   const { nextFrame, pass, queued } = Clock;
@@ -161,7 +162,7 @@ const Judgement = (() => {
     })));
   };
   if (own) {
-    window.addEventListener("pagehide", handOver, true);
+    listen("pagehide", handOver);
     const { intercept } = NavigateEvent.prototype;
     NavigateEvent.prototype.intercept = function (...options) { // the page shows the next one itself
       apply(intercept, this, options);

@@ -4,7 +4,8 @@ const Leaves = (() => {
   const { outer } = Visit;
   const { agentOf } = Frames;
   const { inCore } = Main;
-  const { childrenOf, parentOf, extent, visible, reachable, place, target, focusedElement } = Sight;
+  const { body, childrenOf, parentOf, folding, extent, visible, reachable, place, target,
+    focusedElement } = Sight;
 
   // What core.js adds to a page, and its goal, which is read elsewhere.
   const IGNORED_IDS = new Set(["reward-display", "sync-task-cover", "click-canvas", "query"]);
@@ -22,9 +23,23 @@ const Leaves = (() => {
   };
 
   const ignored = (element) =>
-    (IGNORED_IDS.has(element.id) && inCore()) || IGNORED_TAGS.has(element.tagName.toLowerCase());
+    (IGNORED_IDS.has(element.id) && inCore())
+    || IGNORED_TAGS.has(element.tagName.toLowerCase());
 
   const squeeze = (text) => text.replace(/\s+/g, " ").trim();
+
+  // The text of what an SVG element shows a copy of; empty for any other element.
+  const copied = (element) => {
+    if (!(element instanceof SVGUseElement)) return "";
+    const found = new Set([element]);
+    for (const one of found) {
+      const sources = !(one instanceof SVGUseElement) ? one.querySelectorAll("text, use")
+        : [one.getRootNode().getElementById?.(one.href.baseVal.slice(1)) ?? one];
+      for (const source of sources) found.add(source);
+    }
+    return squeeze([...found].filter((one) => one.matches("text"))
+      .map(({ textContent }) => textContent).join(" "));
+  };
 
   const text = (node, parent) => {
     const rect = extent(node);
@@ -35,7 +50,8 @@ const Leaves = (() => {
 
   const described = (element, content) => {
     const id = idOf(element);
-    let tag = element.tagName.toLowerCase();
+    const known = element;
+    let tag = known.tagName.toLowerCase();
     let value = null;
     if (element instanceof HTMLInputElement) {
       tag = `input_${element.type}`;
@@ -50,17 +66,17 @@ const Leaves = (() => {
     const [x, y] = place(extent(element), parentOf(element));
     return {
       id, tag, text: content, value, x, y, point: target(element),
-      classes: squeeze(element.getAttribute("class") ?? ""),
-      dom_id: element.id,
-      placeholder: element.placeholder ?? "",
+      classes: squeeze(known.getAttribute("class") ?? ""),
+      dom_id: known.id,
+      placeholder: known.placeholder ?? "",
     };
   };
   const leaf = (element, content) => visible(element) ? [described(element, content)] : [];
 
   // The visible leaves below an element, or the element itself if no element below it shows. A box
   // with hidden elements only is not a leaf, unless it can be used.
-  const leaves = (element) => {
-    if (ignored(element)) return [];
+  const leaves = folding(function* (element) {
+    if (!element || ignored(element)) return [];
     const inner = agentOf(element);
     if (inner) return visible(element) ? inner.leaves() : [];
     if (element instanceof HTMLTextAreaElement) return leaf(element, "");
@@ -68,16 +84,19 @@ const Leaves = (() => {
       return leaf(element, "");
     }
     if (element instanceof HTMLOptionElement) return leaf(element, squeeze(element.text));
-    const found = childrenOf(element).flatMap((node) => {
-      if (node instanceof Element) return leaves(node);
-      return node instanceof Text && node.data.trim() ? text(node, element) : [];
-    });
-    if (element === document.body || found.some((leaf) => leaf.id !== null)) return found;
-    if (!found.length && element.childElementCount && !element.matches("a, button, label")) {
+    const parts = [];
+    for (const node of childrenOf(element)) {
+      if (node instanceof Element) parts.push(yield node);
+      else if (node instanceof Text && node.data.trim()) parts.push(text(node, element));
+    }
+    const found = parts.flat();
+    if (element === body() || found.some((leaf) => leaf.id !== null)) return found;
+    if (!found.length && element.childElementCount
+      && !element.matches("a, button, label")) {
       return [];
     }
-    return leaf(element, found.map((leaf) => leaf.text).join(" "));
-  };
+    return leaf(element, found.map((leaf) => leaf.text).join(" ") || copied(element));
+  });
 
   // The id of the field that keys go to, null if there is none. Buttons and boxes to tick are no
   // fields: a click gives them the focus as well, whatever else it does.
@@ -97,6 +116,7 @@ const Leaves = (() => {
     idOf,
     ignored,
     squeeze,
+    copied,
     text,
     described,
     leaves,

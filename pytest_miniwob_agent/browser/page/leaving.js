@@ -2,6 +2,7 @@
 // know what they ask for and do not get. Nothing here is done on the package's pages.
 
 (() => {
+  const { listen } = Listeners;
   const { own } = Visit;
   const { handOver, remark, routed } = Main;
 
@@ -65,23 +66,23 @@
         || document.querySelector(`iframe[name="${CSS.escape(name)}"]`);
       if (element && !known) element.setAttribute(attribute, "_self");
     };
-    window.addEventListener("click", (event) => {
+    listen("click", (event) => {
       const link = event.target.closest?.("a[href], area[href]");
       stayHere(link, "target");
       if (link && (event.ctrlKey || event.metaKey || event.shiftKey) && event.isTrusted) {
         event.preventDefault();
         remark(`a link was to open in another window, and was not followed: ${link.href}`);
       }
-    }, true);
-    window.addEventListener("submit", ({ target, submitter }) => {
+    });
+    listen("submit", ({ target, submitter }) => {
       stayHere(target, "target");
       if (submitter?.hasAttribute("formtarget")) stayHere(submitter, "formtarget");
-    }, true);
+    });
     // Nobody is there to be asked before the page is left.
-    window.addEventListener("beforeunload", (event) => event.stopImmediatePropagation(), true);
-    window.addEventListener("securitypolicyviolation", ({ blockedURI, effectiveDirective }) => {
+    listen("beforeunload", (event) => event.stopImmediatePropagation());
+    listen("securitypolicyviolation", ({ blockedURI, effectiveDirective }) => {
       remark(effectiveDirective === "connect-src" ? `nothing answers ${blockedURI}`
         : `asked for what is not in the folder: ${blockedURI} (${effectiveDirective})`);
-    }, true);
+    });
   }
 })();

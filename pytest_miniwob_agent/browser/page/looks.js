@@ -19,7 +19,8 @@ const Looks = (() => {
     if (!content && !control) return { [box ? "background" : "face"]: background };
     const { fontWeight, fontStyle, textDecorationLine, fontSize } = style;
     const drawnLines = ["underline", "line-through"].filter((name) =>
-      textDecorationLine.includes(name) && !(name === "underline" && owner(node).closest("a")));
+      textDecorationLine.includes(name)
+      && !(name === "underline" && owner(node).closest("a")));
     return {
       background,
       color: node instanceof SVGElement ? colour(style.fill) : colour(style.color),

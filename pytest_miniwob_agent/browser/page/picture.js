@@ -3,7 +3,7 @@
 const Picture = (() => {
   const { nextFrame } = Settle;
   const { agentOf, agents } = Frames;
-  const { parentOf, hitAt, extent, visible, target } = Sight;
+  const { body, parentOf, hitAt, extent, visible, target } = Sight;
   const { ids, byId, squeeze } = Leaves;
   const { channels } = Colours;
   const { sighted, inSight, covered } = States;
@@ -20,7 +20,8 @@ const Picture = (() => {
     };
     const seen = [...byId.values()].filter((element) => element instanceof Element
       && element.isConnected && visible(element)
-      && target(element) && ![...element.querySelectorAll("*")].some((inner) => ids.has(inner)));
+      && target(element)
+      && ![...element.querySelectorAll("*")].some((inner) => ids.has(inner)));
     const at = points.flatMap(([x, y]) => {
       let hit = hitAt(x, y);
       const inner = agentOf(hit);
@@ -35,8 +36,9 @@ const Picture = (() => {
   const blank = (element) => {
     const used = "a, button, label, input, select, textarea, img, canvas, svg, video, "
       + "[contenteditable]";
-    if (!(element instanceof HTMLElement) || element.matches(used) || element.querySelector(used)
-      || squeeze(element.textContent)) return false;
+    const known = element;
+    if (!(element instanceof HTMLElement) || known.matches(used) || known.querySelector(used)
+      || squeeze(known.textContent)) return false;
     const style = getComputedStyle(element);
     const [, , , alpha] = channels(style.backgroundColor) ?? [0, 0, 0, 0];
     return !alpha && style.backgroundImage === "none" && style.content === "normal"
@@ -57,12 +59,13 @@ const Picture = (() => {
         && (line(node) || seen(node)))
       .map(([id, node]) => [id, whole(sighted(node))]);
     const texts = ({ node, content }) => {
-      if (!(node instanceof HTMLElement) || !content || node.matches("option")) return [node];
+      const whole = !content || node instanceof HTMLOptionElement || !(node instanceof HTMLElement);
+      if (whole) return [node];
       const words = document.createTreeWalker(node, NodeFilter.SHOW_TEXT);
       return Array.from({ length: 20 }, () => words.nextNode())
         .filter((word) => word?.data.trim());
     };
-    const shown = gather(document.body).filter(({ box, inner }) => !box && !inner).flatMap(texts)
+    const shown = gather(body()).filter(({ box, inner }) => !box && !inner).flatMap(texts)
       .filter(inSight).map(sighted).map(whole);
     const below = agents().map((inner) => inner.sights(wanted));
     return {

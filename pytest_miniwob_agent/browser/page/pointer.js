@@ -12,7 +12,7 @@ style="display: block" fill="#e11" stroke="#fff" stroke-width="1.5" stroke-linej
     }
     arrow.style = "all: initial; position: fixed; z-index: 2147483647; pointer-events: none; "
       + `left: ${x - 1}px; top: ${y - 1}px`;
-    document.documentElement.append(arrow);
+    document.documentElement?.append(arrow);
   };
 
   // It does not belong to the page, nor to a picture of it.

@@ -17,6 +17,7 @@
       Visit[name] = value;
       return true;
     },
+    listenAgain: Listeners.listenAgain,
     remark,
     takeRemarks: () => Arrays.splice(remarks, 0),
     time: () => Clock.now,

@@ -3,6 +3,7 @@
 
 const Settle = (() => {
   const { SETTLE, FINE_FRAME } = Constants;
+  const { listen } = Listeners;
   const { own } = Visit;
   const { pass, quiet, rest, restless } = Main;
   const { agents, arrived, offset } = Frames;
@@ -64,10 +65,10 @@ const Settle = (() => {
 
   // Wait for the next frame, a matter of real time, where the layout has changed under a pointer at
   // rest: the browser notifies the page with that frame.
-  window.addEventListener("mousemove", (event) => {
+  listen("mousemove", (event) => {
     const [x, y] = offset();
     Settle.pointer = [event.clientX + x, event.clientY + y];
-  }, true);
+  });
   const hover = async () => {
     if (!Settle.pointer) return;
     const under = document.elementFromPoint(...Settle.pointer);

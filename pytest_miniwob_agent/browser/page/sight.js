@@ -4,12 +4,32 @@ const Sight = (() => {
   const { outer } = Visit;
   const { offset, scrolled, moved, viewport } = Frames;
 
+  // What is read of a document: only one of HTML has a body, if no script has removed it.
+  const body = () => document.body ?? document.documentElement;
+
   // The tree as it shows: open shadow trees are in their hosts, and contents in their slots.
-  const parentOf = (node) => node.assignedSlot ?? node.parentElement ?? node.parentNode?.host ?? null;
+  const parentOf = (node) => {
+    const known = node;
+    return known.assignedSlot ?? known.parentElement ?? known.parentNode?.host ?? null;
+  };
   const childrenOf = (element) => {
-    if (element.shadowRoot) return [...element.shadowRoot.childNodes];
+    const { shadowRoot, childNodes } = element;
+    if (shadowRoot) return [...shadowRoot.childNodes];
     const given = element instanceof HTMLSlotElement ? element.assignedNodes() : [];
-    return [...(given.length ? given : element.childNodes)];
+    return [...(given.length ? given : childNodes)];
+  };
+  // A function of a node, written as a generator that yields each node within for which it needs the
+  // result. Pages may be nested deeper than calls can be.
+  const folding = (work) => (root) => {
+    const open = [work(root)];
+    let result;
+    while (open.length) {
+      const { value, done } = open.at(-1).next(result);
+      result = done ? value : undefined;
+      if (done) open.pop();
+      else open.push(work(value));
+    }
+    return result;
   };
   const within = (element, node) => {
     for (let up = node; up; up = parentOf(up)) if (up === element) return true;
@@ -41,11 +61,27 @@ const Sight = (() => {
   };
   const extent = (node) => moved(ranged(node).getBoundingClientRect());
 
+  // The innermost of an element and those around it that scrolls or cuts off what overflows. The
+  // page does not change within a task of the browser, so each is looked for once.
+  const clippers = new Map();
+  const clipperOf = (element) => {
+    if (!clippers.size) queueMicrotask(() => clippers.clear());
+    clippers.set(document.body, null);
+    const passed = [];
+    let up = element;
+    for (; up && !clippers.has(up) && getComputedStyle(up).overflow === "visible"; up = parentOf(up)) {
+      passed.push(up);
+    }
+    const found = clippers.has(up) ? clippers.get(up) : up;
+    for (const one of passed) clippers.set(one, found);
+    return found;
+  };
+
   // True if a person could bring a box inside `parent` into sight by scrolling alone: in whole
   // pixels it has more than one each way, and no ancestor cuts it off by hiding what overflows.
   const reachable = (rect, parent) => {
     let { left, top, right, bottom } = rect;
-    for (let up = parent; up && up !== document.body; up = parentOf(up)) {
+    for (let up = clipperOf(parent); up; up = clipperOf(parentOf(up))) {
       const { overflowX, overflowY } = getComputedStyle(up);
       const box = extent(up);
       if (overflowX === "hidden" || overflowX === "clip") {
@@ -96,7 +132,7 @@ const Sight = (() => {
     let [x, y] = scrolled();
     x += rect.left + rect.width / 2;
     y += rect.top + rect.height / 2;
-    for (let up = parent; up && up !== document.body; up = parentOf(up)) {
+    for (let up = clipperOf(parent); up; up = clipperOf(parentOf(up))) {
       x += up.scrollLeft;
       y += up.scrollTop;
     }
@@ -127,8 +163,11 @@ const Sight = (() => {
   };
 
   return {
+    body,
     parentOf,
     childrenOf,
+    clipperOf,
+    folding,
     within,
     hitAt,
     owner,

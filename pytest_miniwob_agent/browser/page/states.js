@@ -1,7 +1,7 @@
 // What a person sees of an element's state: disabled, selected, covered, out of sight.
 
 const States = (() => {
-  const { parentOf, within, hitAt, owner, extent, samples, focusedElement } = Sight;
+  const { parentOf, clipperOf, within, hitAt, owner, extent, samples, focusedElement } = Sight;
   const { squeeze } = Leaves;
 
   const attribute = (around, name) => {
@@ -20,10 +20,7 @@ const States = (() => {
       [top, bottom] = [Math.max(top, box.top), Math.min(bottom, box.bottom)];
     };
     cut(Frames.viewport());
-    for (let up = parentOf(node); up && up !== document.body; up = parentOf(up)) {
-      const { overflowX, overflowY } = getComputedStyle(up);
-      if (overflowX !== "visible" || overflowY !== "visible") cut(extent(up));
-    }
+    for (let up = clipperOf(parentOf(node)); up; up = clipperOf(parentOf(up))) cut(extent(up));
     return { left, top, right, bottom };
   };
 

@@ -3,6 +3,7 @@
 
 const Visit = (() => {
   const { KEY, OWN_HOST } = Constants;
+  const { listen } = Listeners;
   const own = window === top && location.host === OWN_HOST;
 
   // What the page around this one shares with it, where this is in a frame of your own page.
@@ -35,14 +36,14 @@ const Visit = (() => {
   };
 
   if (own) {
-    window.addEventListener("error", (event) => {
+    listen("error", (event) => {
       if (!(event instanceof ErrorEvent)) return; // a file that is missing
       const error = errorOf(event) || messageOf(event);
       if (error) remark(`a script failed: ${shownError(error)}`);
-    }, true);
-    window.addEventListener("unhandledrejection", (event) => {
+    });
+    listen("unhandledrejection", (event) => {
       remark(`a promise was rejected: ${shownError(reasonOf(event))}`);
-    }, true);
+    });
   }
 
   const squeeze = (text) => text.replace(/\s+/g, " ").trim();

@@ -201,7 +201,7 @@ const Witness = (() => {
 
   const EVENTS = [...Object.keys(native), "input", "change", "pointerup", "submit", "contextmenu"];
   const listen = () => {
-    for (const name of EVENTS) window.addEventListener(name, onEvent, { capture: true, passive: false });
+    for (const name of EVENTS) Listeners.listen(name, onEvent);
   };
 
   // Watch a program that has so many actions left; null ends that, though what it has left in the

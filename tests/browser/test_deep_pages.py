@@ -1,0 +1,81 @@
+"""Pages whose elements are nested far deeper than calls of functions can be."""
+
+import pytest
+from own_pages import Pages, click, texts
+
+from pytest_miniwob_agent import Copy, Enter, Hover, Paste, Select, Wait
+from pytest_miniwob_agent.agents.rci.instructions import find
+from pytest_miniwob_agent.agents.webwise.page import read_objects
+from pytest_miniwob_agent.browsergym import Player
+
+pytestmark = pytest.mark.integration
+
+# Chromium's parser nests 512 elements, its layout some 2,700 blocks.
+PAGE = """<style>.open {{ display: contents }}</style>{root}<button>Last</button><script>
+  let at = document.getElementById("root"), chosen = 0;
+  for (let level = 0; level < {levels}; level++) {{
+    const inner = document.createElementNS(at.namespaceURI ?? at.host.namespaceURI, "{tag}");
+    inner.setAttribute("class", "{look}");
+    if (level % 100 === 0) inner.append(`level ${{level}}`);
+    at.append(inner);
+    at = {shadow} ? inner.attachShadow({{ mode: "open" }}) : inner;
+  }}
+  at.append(...document.getElementById("inner").content.children);
+  at.querySelector(".deepest").addEventListener("click", () => {{ chosen = 1; }});
+  var task = {{ goal: "Click deepest.", reward: () => chosen }};
+</script>"""
+HTML = """<div id=root></div><template id=inner><input placeholder=type>
+  <button class=deepest>deepest</button></template>"""
+SVG = """<svg><g id=root></g></svg><template id=inner><svg>
+  <text class=deepest y=20>deepest</text></svg></template>"""
+
+
+@pytest.fixture
+def show(browser, tmp_path):
+    pages = Pages(tmp_path, browser)
+
+    def play(root, levels, full=False, tag="div", look="", shadow="false"):
+        page = PAGE.format(root=root, levels=levels, tag=tag, look=look, shadow=shadow)
+        pages.write(page_html=f"<!DOCTYPE html><body>{page}")
+        env = pages.open("page")
+        return env, env.reset(full=full)
+
+    return play
+
+
+@pytest.mark.parametrize("full", [False, True], ids=["compact", "full"])
+def test_two_thousand_elements_in_each_other_are_read_and_used(show, full):
+    env, seen = show(HTML, 2000, full)
+    assert {"level 0", "level 1900", "deepest", "Last"} <= set(texts(seen))
+    [field] = [one.id for one in seen.elements if one.placeholder]
+    actions = [Enter("Ann", field), Select(field), Copy(), Paste(), Hover(field)]
+    for action in [*actions, Wait(0.1)] if full else actions:
+        assert env.step(action).error is None
+    assert env.look(marks=[field]).marked == (field,)
+    assert click(env, seen, "deepest").solved
+
+
+@pytest.mark.parametrize(
+    ("root", "levels", "more"),
+    [
+        (HTML, 10_000, {"look": "open"}),
+        (HTML, 500, {"shadow": "true"}),
+        (SVG, 2000, {"tag": "g"}),
+    ],
+    ids=["contents", "shadow", "svg"],
+)
+def test_other_trees_may_be_as_deep(show, root, levels, more):
+    env, seen = show(root, levels, **more)
+    assert {"deepest", "Last"} <= set(texts(seen))
+    assert click(env, seen, "deepest").solved
+
+
+def test_all_of_a_deep_page_is_in_what_parsers_make_of_its_html(show):
+    env, _ = show(HTML, 2000)
+    html = env.html()
+    assert [text for _, text in find(html, "//button")] == ["deepest", "Last"]
+    assert len(find(html, "//div")) == 2001
+    assert {"deepest", "Last"} <= {one.text for one in read_objects(html)}
+    shown = Player(env, screenshot=False).reset()["axtree_txt"]
+    assert "button 'deepest'" in shown
+    assert "button 'Last'" in shown

@@ -1,0 +1,116 @@
+"""What a page does to its own window and document."""
+
+import pytest
+from own_pages import Pages, click, texts
+
+from pytest_miniwob_agent import Copy, Enter, Paste, Press, Select
+
+pytestmark = pytest.mark.integration
+
+PAGE = """<p>Here</p><button onclick="act()">Act</button><button onclick="chosen = 1">Done</button>
+<script>
+  let chosen = 0;
+  const act = () => {{ {script} }};
+  var task = {{ goal: "Click Done.", reward: () => chosen }};
+  {more}
+</script>"""
+
+HARMLESS = {
+    "close": ("window.close(); top.close()", ["the page's window was not closed"]),
+    "open": ("open('/page.html')", ["a window was not opened: /page.html"]),
+    "stop": ("window.stop()", []),
+    "print": ("print()", []),
+    "size": ("moveTo(9, 9); resizeTo(9, 9); blur(); focus()", []),
+    "back": ("history.back(); history.go(-2)", []),
+    "fullscreen": ("document.body.requestFullscreen().catch(() => {})", []),
+    "pointer lock": (
+        "document.body.requestPointerLock().catch(() => {})",
+        ["the pointer was not locked"],
+    ),
+    "debugger": ("debugger", []),
+}
+"""Scripts that do nothing to the page, and what its author gets to know of them."""
+
+EMPTYING = [
+    "document.body.remove()",
+    "document.documentElement.remove()",
+    "document.documentElement.replaceWith(document.createElement('html'))",
+    "document.replaceChildren(document.createComment('empty'))",
+    "document.open()",
+    "document.body.replaceWith(document.createElement('frameset'))",
+]
+
+BUTTON = "<button onclick='chosen = 1'>Done</button>"
+
+REPLACING = [
+    f'document.open(); document.write("{BUTTON}"); document.close()',
+    f'document.write("{BUTTON}")',
+    f'document.documentElement.replaceWith(document.createElement("div"));'
+    f'document.documentElement.innerHTML = "{BUTTON}"',
+    f'document.body = document.createElement("body"); document.body.innerHTML = "{BUTTON}"',
+]
+
+
+@pytest.fixture
+def show(browser, tmp_path):
+    """Open and reset a page with a script for its first button, and another that runs at once."""
+    pages = Pages(tmp_path, browser)
+
+    def play(script, more="", full=False):
+        pages.write(page_html="<!DOCTYPE html><body>" + PAGE.format(script=script, more=more))
+        env = pages.open("page")
+        return env, env.reset(full=full)
+
+    return play
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+@pytest.mark.parametrize("more", ["", "act()"], ids=["later", "at once"])
+def test_what_a_page_does_to_its_window_does_not_end_the_item(show, name, more):
+    script, remarks = HARMLESS[name]
+    env, seen = show(script, more)
+    seen = click(env, seen, "Act").observation
+    assert click(env, seen, "Done").solved
+    assert env.remarks() == remarks
+
+
+@pytest.mark.parametrize("script", EMPTYING)
+@pytest.mark.parametrize("full", [False, True], ids=["compact", "full"])
+def test_a_document_may_lose_its_elements(show, script, full):
+    env, seen = show(script, full=full)
+    assert texts(click(env, seen, "Act").observation) == []
+    assert "button" not in env.html()
+    assert env.look(marks=[1]).marked == ()
+    assert not env.step(Press("HOME")).done
+
+
+@pytest.mark.parametrize("script", REPLACING)
+def test_a_document_may_get_others(show, script):
+    env, seen = show(script)
+    seen = click(env, seen, "Act").observation
+    assert texts(seen) == ["Done"]
+    assert click(env, seen, "Done").solved
+
+
+def test_a_document_that_is_written_anew_is_heard_as_before(show):
+    new = (
+        "<input><a href='/page.html' target='_blank'>Away</a><button onclick='throw 5'>Bad</button>"
+    )
+    env, seen = show(f'document.write("{new}")')
+    seen = click(env, seen, "Act").observation
+    [field] = [one.id for one in seen.elements if one.tag == "input_text"]
+    for action in (Enter("Ann", field), Select(field), Copy(), Press("END"), Paste()):
+        transition = env.step(action)
+    [value] = [one.value for one in transition.observation.elements if one.id == field]
+    assert value == "AnnAnn"
+    click(env, seen, "Bad")
+    assert env.remarks() == ["a script failed: 5"]
+    assert "Here" in texts(click(env, seen, "Away").observation)
+
+
+def test_a_frame_that_shows_a_drawing_is_read(show, tmp_path):
+    (tmp_path / "drawing.svg").write_text(
+        '<svg xmlns="http://www.w3.org/2000/svg"><text y="20">drawn</text></svg>'
+    )
+    env, seen = show("document.body.innerHTML += '<iframe src=/drawing.svg></iframe>'")
+    assert "drawn" in texts(click(env, seen, "Act").observation)
