@@ -1,7 +1,7 @@
 """Pages whose scripts replace what the language and the browser have."""
 
 import pytest
-from own_pages import Pages, click
+from own_pages import Pages, click, texts
 
 from pytest_miniwob_agent.core.actions import Choose, Enter, Wait
 
@@ -95,18 +95,35 @@ SABOTAGE = {
 
 FIELDS = [
     "tagName", "localName", "id", "attributes", "children", "childNodes", "parentNode",
-    "parentElement", "getAttribute", "matches", "contains", "closest", "style", "value", "elements",
-    "submit", "ownerDocument", "querySelector", "querySelectorAll", "getBoundingClientRect",
-    "checkVisibility", "textContent", "childElementCount", "shadowRoot", "assignedSlot",
-    "scrollTop", "scrollHeight", "clientHeight", "isConnected", "placeholder", "nodeType",
-    "previousSibling", "scrollIntoView", "type", "checked", "selected",
+    "parentElement", "getAttribute", "setAttribute", "matches", "contains", "closest", "style",
+    "value", "elements", "submit", "ownerDocument", "querySelector", "querySelectorAll",
+    "getBoundingClientRect", "getClientRects", "checkVisibility", "textContent", "shadowRoot",
+    "childElementCount", "assignedSlot", "scrollTop", "scrollHeight", "clientHeight", "isConnected",
+    "placeholder", "nodeType", "previousSibling", "scrollIntoView", "type", "checked", "selected",
+    "disabled", "addEventListener", "focus", "method", "action",
 ]  # fmt: skip
+"""Properties of a form that its fields hide by their names."""
 
 DOCUMENTS = [
     "body", "images", "activeElement", "createElement", "createRange", "createTreeWalker",
     "documentElement", "elementFromPoint", "getElementById", "querySelector", "querySelectorAll",
     "scrollingElement", "styleSheets", "readyState", "baseURI", "execCommand", "fonts",
 ]  # fmt: skip
+"""Properties of a document that elements hide by their names."""
+
+WINDOWS = [
+    "document", "performance", "parent", "top", "location", "core", "miniwobAgent", "Promise",
+    "getComputedStyle", "jQuery", "WOB_DONE_GLOBAL", "navigation",
+]  # fmt: skip
+"""Properties of a window that elements have as their ids."""
+
+
+def named(before=""):
+    """Elements with these names and ids, each of which begins with a text."""
+    fields = "".join(f'<input name="{before}{name}" size="1">' for name in FIELDS)
+    images = "".join(f'<img name="{before}{name}" src="data:,">' for name in DOCUMENTS)
+    links = "".join(f'<a id="{before}{name}">link</a>' for name in WINDOWS)
+    return f"<form>In a form {fields}</form>{images}{links}"
 
 
 @pytest.fixture(scope="module")
@@ -146,3 +163,31 @@ def expected(show):
 def test_what_a_page_replaces_changes_nothing_of_what_is_read(show, expected, name):
     script = "(function () {" + BREAK + SABOTAGE[name] + "})();"
     assert list(show(script)) == expected
+
+
+def test_names_of_elements_change_nothing_of_what_is_read(show):
+    expected = [text.replace("plain-", "") for text in show(more=named("plain-"))]
+    assert list(show(more=named())) == expected
+
+
+def test_names_of_elements_change_nothing_of_what_is_sent(browser, tmp_path):
+    pages = Pages(tmp_path, browser)
+    pages.write(second_html="<!DOCTYPE html><body><p>Second</p></body>")
+    form = named().replace("<form>", '<form action="/sent" method="post" target="_blank">')
+    env, seen = pages.show(
+        form.replace("</form>", "<input type=submit value=Send></form>")
+        + """<button onclick="ask()">Ask</button><p>Nothing</p>
+        <script>
+          const ask = async () => {
+            const said = await (await fetch("/api")).json();
+            document.getElementsByTagName("p")[0].textContent = said;
+          };
+          window.task = { goal: "Send it.", reward: () => 0, api: {
+            "GET /api": () => "answered",
+            "POST /sent": () => Response.redirect("/second.html", 303),
+          } };
+        </script>"""
+    )
+    assert "answered" in texts(click(env, seen, "Ask").observation)
+    assert texts(click(env, seen, "Send").observation) == ["Second"]
+    assert env.remarks() == []

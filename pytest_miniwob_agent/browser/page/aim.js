@@ -21,7 +21,7 @@ const Aim = (() => {
   // The error of an element, or of a place in it; empty if there is none.
   const fault = (id, at) => {
     const element = byId.get(id);
-    if (!element?.isConnected || !visible(element)) {
+    if (!plain(element)?.isConnected || !visible(element)) {
       return `the element with id=${id} can't be brought into sight`;
     }
     const { width, height } = extent(element);
@@ -36,7 +36,7 @@ const Aim = (() => {
       const error = fault(id, at);
       if (error) return error;
       if (inViewport(spot(byId.get(id), at))) continue;
-      owner(byId.get(id)).scrollIntoView(CENTRE);
+      plain(owner(byId.get(id))).scrollIntoView(CENTRE);
       await frames();
     }
     const points = places.map(([id, at]) => spot(byId.get(id), at));
@@ -49,10 +49,10 @@ const Aim = (() => {
   // The point to click of an element, scrolled into sight; null where that is impossible.
   const reach = async (id) => {
     const element = byId.get(id);
-    if (!element?.isConnected || !visible(element)) return null;
+    if (!plain(element)?.isConnected || !visible(element)) return null;
     let point = null;
     for (let tries = 0; tries < 5 && !point; tries++) {
-      owner(element).scrollIntoView(CENTRE);
+      plain(owner(element)).scrollIntoView(CENTRE);
       await frames();
       point = target(element);
     }

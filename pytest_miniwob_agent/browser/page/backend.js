@@ -34,7 +34,7 @@ const Backend = (() => {
     });
   };
   const routed = (method, address) => {
-    const url = new URL(address, document.baseURI);
+    const url = new URL(address, Nodes.baseURI(document));
     return routes().map(([name, handler]) => {
       const [verb, path] = name.split(" ");
       return { name, handler, params: verb === method.toUpperCase() ? params(path, url) : null };

@@ -25,11 +25,11 @@ const Everything = (() => {
 
   // True for a box that is of interest beside what shows in it: one that scrolls or can be used, a
   // button without text, or one that holds several things together.
-  const framed = (element, found) => element.matches(FRAMED) || scrolls(element)
-    || (element.matches("a, button") && !found.some(({ content }) => content))
+  const framed = (element, found) => plain(element).matches(FRAMED) || scrolls(element)
+    || (plain(element).matches("a, button") && !found.some(({ content }) => content))
     || (element instanceof SVGSVGElement && painted(element))
-    || (found.length > 1 && !WHOLE_PAGE.has(element.id)
-      && !element.matches("table, tbody, thead, tr") && painted(element));
+    || (found.length > 1 && !WHOLE_PAGE.has(plain(element).id)
+      && !plain(element).matches("table, tbody, thead, tr") && painted(element));
 
   // An SVG line has no height, or no width.
   const line = (node) => node instanceof SVGGeometryElement
@@ -58,15 +58,15 @@ const Everything = (() => {
     const found = within.flat();
     if (element === body()) return found;
     if (found.every(({ node }) => node instanceof Text)) {
-      const { childElementCount, id } = element;
+      const { childElementCount, id } = plain(element);
       const leaf = found.length || (!childElementCount && !WHOLE_PAGE.has(id))
-        || element.matches("a, button, label") || framed(element, found) || painted(element);
+        || plain(element).matches("a, button, label") || framed(element, found) || painted(element);
       const parts = found.map(({ node }) =>
         (node.previousSibling instanceof Text ? "" : " ") + node.data);
       return leaf ? entry(element, squeeze(parts.join("")) || copied(element)) : [];
     }
     const drawing = found.every(({ node }) => owner(node) instanceof SVGElement);
-    if (drawing && element.matches("a, button")) {
+    if (drawing && plain(element).matches("a, button")) {
       return entry(element, squeeze(found.map(({ content }) => content).join(" ")));
     }
     if (!framed(element, found)) return found;
@@ -77,11 +77,11 @@ const Everything = (() => {
   // any.
   const shells = (node) => {
     const element = owner(node);
-    const text = squeeze(element.textContent);
+    const text = squeeze(plain(element).textContent);
     if (node !== element && squeeze(node.data) !== text) return [];
     const around = [element];
     for (let up = parentOf(element); up && up !== document.body; up = parentOf(up)) {
-      const { textContent, childElementCount, id } = up;
+      const { textContent, childElementCount, id } = plain(up);
       if (squeeze(textContent) !== text || childElementCount > 1 || WHOLE_PAGE.has(id)) break;
       around.push(up);
     }
@@ -109,7 +109,7 @@ const Everything = (() => {
       const basis = node instanceof Text
         ? { id: idOf(node), tag: "text", text: content, point: target(node) }
         : described(node, content);
-      if (node.type in FORMATS) basis.point = beginning(node);
+      if (plain(node).type in FORMATS) basis.point = beginning(node);
       const [x, y] = place(extent(node), parentOf(node));
       const rest = facts(node, around, content).map(([name, value]) => [name, String(value ?? "")])
         .filter(([, value]) => value);

@@ -10,7 +10,7 @@ const Facts = (() => {
   const scrolls = (element) => {
     if (element instanceof HTMLSelectElement) return element.scrollHeight > element.clientHeight + 1;
     const { overflowX, overflowY } = getComputedStyle(element);
-    const { scrollHeight, clientHeight, scrollWidth, clientWidth } = element;
+    const { scrollHeight, clientHeight, scrollWidth, clientWidth } = plain(element);
     return (scrollHeight > clientHeight + 1 && /auto|scroll/.test(overflowY))
       || (scrollWidth > clientWidth + 1 && /auto|scroll/.test(overflowX));
   };
@@ -21,7 +21,7 @@ const Facts = (() => {
       .map((id) => squeeze(document.getElementById(id)?.textContent ?? "")).join(" ").trim();
     return labels || attribute(around, "aria-label") || attribute(around, "alt")
       || attribute(around, "title")
-      || squeeze(element.querySelector("title")?.textContent ?? "");
+      || squeeze(plain(element).querySelector("title")?.textContent ?? "");
   };
 
   // The last part of the address of an image.
@@ -48,7 +48,7 @@ const Facts = (() => {
           at % 2 ? [] : [[Number(x), Number(numbers[at + 1])]]);
       },
     };
-    const matrix = element.getScreenCTM?.();
+    const matrix = plain(element).getScreenCTM?.();
     const found = matrix ? lists[element.tagName.toLowerCase()]?.() ?? [] : [];
     return found.map(([x, y]) => {
       const point = new DOMPoint(x, y).matrixTransform(matrix);
@@ -59,7 +59,7 @@ const Facts = (() => {
   // Least, greatest and step of a slider or a field for numbers, and the value of jQuery UI's
   // slider.
   const limits = (element) => {
-    const slider = element.closest(".ui-slider");
+    const slider = plain(element).closest(".ui-slider");
     const handle = slider ? [...slider.querySelectorAll(".ui-slider-handle")].indexOf(element) : -1;
     const sliders = [...document.querySelectorAll(".ui-slider")];
     const options = handle < 0 ? null : Main.slider(sliders.indexOf(slider));
@@ -68,7 +68,7 @@ const Facts = (() => {
         ["minimum", options.min], ["maximum", options.max], ["step", options.step]];
     }
     const own = (...names) =>
-      names.map((name) => element.getAttribute(name)).find(Boolean) ?? "";
+      names.map((name) => plain(element).getAttribute(name)).find(Boolean) ?? "";
     return [["minimum", own("min", "aria-valuemin")], ["maximum", own("max", "aria-valuemax")],
       ["step", own("step")]];
   };
@@ -95,7 +95,7 @@ const Facts = (() => {
   const scrolled = (element) => {
     if (!scrolls(element)) return [];
     const { scrollHeight, clientHeight, scrollWidth, clientWidth, scrollTop, scrollLeft } =
-      element;
+      plain(element);
     const [down, right] = [scrollHeight - clientHeight, scrollWidth - clientWidth];
     return [["scroll", down > 1 ? `${Math.round(scrollTop)} of ${down}` : ""],
       ["scroll-right", right > 1 ? `${Math.round(scrollLeft)} of ${right}` : ""]];
@@ -109,7 +109,7 @@ const Facts = (() => {
   // All details of a node but its look, in the order in which they are shown.
   const facts = (node, around, content) => {
     if (node instanceof Text) return [["state", states(node, around)], ["box", boxed(node)]];
-    const { id, type, tagName } = node;
+    const { id, type, tagName } = plain(node);
     const name = content ? "" : accessibleName(node, around);
     const points = corners(node);
     const few = points.length <= MOST_CORNERS ? points.map(String).join(" ") : "";

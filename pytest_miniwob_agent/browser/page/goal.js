@@ -11,7 +11,7 @@ const Goal = (() => {
   // A picture in the goal, as a line of the screen.
   const pictureInGoal = (element) => {
     const detailed = Visit.full;
-    const known = element;
+    const known = plain(element);
     const attributes = [["class", squeeze(known.getAttribute("class") ?? "")
       || (detailed ? "" : known.id)]];
     if (detailed) {
@@ -28,7 +28,7 @@ const Goal = (() => {
   const worded = folding(function* (node) {
     if (node instanceof Text) return node.data;
     if (!(node instanceof Element)) return "";
-    const { childNodes, tagName } = node;
+    const { childNodes, tagName } = plain(node);
     if (childNodes.length) {
       let words = "";
       for (const inner of childNodes) words += yield inner;

@@ -31,12 +31,12 @@ const Html = (() => {
 
   const attributesOf = (element, id) => {
     const field = element instanceof HTMLInputElement || element instanceof HTMLOptionElement;
-    const attributes = [["data-ref", id], ...[...element.attributes]
+    const attributes = [["data-ref", id], ...[...plain(element).attributes]
       .map(({ name, value }) => [name, value])
       .filter(([name]) => !IGNORED_ATTRIBUTES.test(name) && !(field && STATE.has(name)))];
     if (field) attributes.push(["value", element.value]);
-    if (element.checked) attributes.push(["checked", ""]);
-    if (element.selected) attributes.push(["selected", ""]);
+    if (plain(element).checked) attributes.push(["checked", ""]);
+    if (plain(element).selected) attributes.push(["selected", ""]);
     return attributes.map(([name, value]) => ` ${name}="${escape(String(value))}"`).join("");
   };
 
@@ -54,7 +54,7 @@ const Html = (() => {
     const written = folding(function* ([element, level]) {
       const id = idOf(element);
       shown.push(id);
-      const tag = element.tagName.toLowerCase();
+      const tag = plain(element).tagName.toLowerCase();
       const start = `<${tag}${attributesOf(element, id)}>`;
       if (VOID_TAGS.has(tag)) return start;
       const inner = agentOf(element);
@@ -77,7 +77,7 @@ const Html = (() => {
         content = joined(parts) || escape(copied(element));
       }
       const apart = level >= MOST_LEVELS && content.includes("<")
-        && !element.matches("a, button, label, select");
+        && !plain(element).matches("a, button, label, select");
       return apart ? `${start}</${tag}>${content}` : `${start}${content}</${tag}>`;
     });
     return [body() ? written([body(), around]) : "", shown];

@@ -23,8 +23,8 @@ const Leaves = (() => {
   };
 
   const ignored = (element) =>
-    (IGNORED_IDS.has(element.id) && inCore())
-    || IGNORED_TAGS.has(element.tagName.toLowerCase());
+    (IGNORED_IDS.has(plain(element).id) && inCore())
+    || IGNORED_TAGS.has(plain(element).tagName.toLowerCase());
 
   const squeeze = (text) => text.replace(/\s+/g, " ").trim();
 
@@ -50,7 +50,7 @@ const Leaves = (() => {
 
   const described = (element, content) => {
     const id = idOf(element);
-    const known = element;
+    const known = plain(element);
     let tag = known.tagName.toLowerCase();
     let value = null;
     if (element instanceof HTMLInputElement) {
@@ -91,8 +91,8 @@ const Leaves = (() => {
     }
     const found = parts.flat();
     if (element === body() || found.some((leaf) => leaf.id !== null)) return found;
-    if (!found.length && element.childElementCount
-      && !element.matches("a, button, label")) {
+    if (!found.length && plain(element).childElementCount
+      && !plain(element).matches("a, button, label")) {
       return [];
     }
     return leaf(element, found.map((leaf) => leaf.text).join(" ") || copied(element));
@@ -106,7 +106,7 @@ const Leaves = (() => {
     const element = focusedElement();
     const inner = agentOf(element);
     if (inner) return inner.focused();
-    return element?.matches(field) ? ids.get(element) ?? null : null;
+    return plain(element)?.matches(field) ? ids.get(element) ?? null : null;
   };
 
   return {

@@ -60,14 +60,14 @@
     });
     // There is one window: links and forms that name another one open in it.
     const stayHere = (element, attribute) => {
-      const name = element?.getAttribute(attribute)
+      const name = plain(element)?.getAttribute(attribute)
         ?? document.querySelector("base[target]")?.target;
       const known = !name || /^_(self|parent|top)$/i.test(name)
         || document.querySelector(`iframe[name="${CSS.escape(name)}"]`);
-      if (element && !known) element.setAttribute(attribute, "_self");
+      if (element && !known) plain(element).setAttribute(attribute, "_self");
     };
     listen("click", (event) => {
-      const link = event.target.closest?.("a[href], area[href]");
+      const link = plain(event.target).closest?.("a[href], area[href]");
       stayHere(link, "target");
       if (link && (event.ctrlKey || event.metaKey || event.shiftKey) && event.isTrusted) {
         event.preventDefault();

@@ -15,12 +15,12 @@ const Looks = (() => {
     const drawn = node instanceof Text ? [] : around;
     const background = drawn.map((one) => colour(getComputedStyle(one).backgroundColor))
       .find(Boolean) ?? "";
-    const control = node.matches?.("input, select, textarea, button");
+    const control = plain(node).matches?.("input, select, textarea, button");
     if (!content && !control) return { [box ? "background" : "face"]: background };
     const { fontWeight, fontStyle, textDecorationLine, fontSize } = style;
     const drawnLines = ["underline", "line-through"].filter((name) =>
       textDecorationLine.includes(name)
-      && !(name === "underline" && owner(node).closest("a")));
+      && !(name === "underline" && plain(owner(node)).closest("a")));
     return {
       background,
       color: node instanceof SVGElement ? colour(style.fill) : colour(style.color),

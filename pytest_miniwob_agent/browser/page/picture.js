@@ -19,9 +19,9 @@ const Picture = (() => {
       return [x, y, Math.ceil(right) - x, Math.ceil(bottom) - y];
     };
     const seen = [...byId.values()].filter((element) => element instanceof Element
-      && element.isConnected && visible(element)
+      && plain(element).isConnected && visible(element)
       && target(element)
-      && ![...element.querySelectorAll("*")].some((inner) => ids.has(inner)));
+      && ![...plain(element).querySelectorAll("*")].some((inner) => ids.has(inner)));
     const at = points.flatMap(([x, y]) => {
       let hit = hitAt(x, y);
       const inner = agentOf(hit);
@@ -36,7 +36,7 @@ const Picture = (() => {
   const blank = (element) => {
     const used = "a, button, label, input, select, textarea, img, canvas, svg, video, "
       + "[contenteditable]";
-    const known = element;
+    const known = plain(element);
     if (!(element instanceof HTMLElement) || known.matches(used) || known.querySelector(used)
       || squeeze(known.textContent)) return false;
     const style = getComputedStyle(element);
@@ -55,7 +55,7 @@ const Picture = (() => {
     };
     const seen = (node) => visible(node) && !covered(node) && !blank(node);
     const marks = wanted.map((id) => [id, byId.get(id)])
-      .filter(([, node]) => node instanceof Element && node.isConnected && inSight(node)
+      .filter(([, node]) => node instanceof Element && plain(node).isConnected && inSight(node)
         && (line(node) || seen(node)))
       .map(([id, node]) => [id, whole(sighted(node))]);
     const texts = ({ node, content }) => {

@@ -69,7 +69,7 @@ const Requests = (() => {
     };
     const asked = new WeakMap(); // what a request was opened with, and its headers
     XMLHttpRequest.prototype.open = function (method, address, ...rest) {
-      asked.set(this, { method, url: new URL(address, document.baseURI).href, headers: [], rest });
+      asked.set(this, { method, url: new URL(address, Nodes.baseURI(document)).href, headers: [], rest });
       plainOpen.call(this, method, address, ...rest);
       over(this); // what was under way is given up, without an event
     };

@@ -6,8 +6,9 @@
 const { apply, construct } = window.Reflect;
 const {
   console, performance, navigation, CustomEvent, DOMException, Element, Error, ErrorEvent, FormData,
-  Function, HTMLInputElement, HTMLSelectElement, HTMLTextAreaElement, MessageChannel, Node, Number,
-  Promise, Request, Response, String, URL, URLPattern, URLSearchParams, XMLHttpRequest,
+  Function, HTMLFormElement, HTMLInputElement, HTMLSelectElement, HTMLTextAreaElement,
+  MessageChannel, Node, Number, Promise, Request, Response, String, URL, URLPattern,
+  URLSearchParams, XMLHttpRequest,
 } = window;
 const [Object, Array, JSON, Math] = [window.Object, window.Array, window.JSON, window.Math].map(
   (owner) => window.Object.create(null, window.Object.getOwnPropertyDescriptors(owner)));
@@ -27,7 +28,8 @@ const Strings = methods(String.prototype, "trim");
 const Patterns = methods(RegExp.prototype, "exec");
 const Events = methods(Event.prototype, "preventDefault stopImmediatePropagation target type");
 const Targets = methods(EventTarget.prototype, "addEventListener dispatchEvent");
-const Elements = methods(Element.prototype, "getAttributeNames matches shadowRoot");
+const Elements = methods(Element.prototype, "getAttributeNames id matches shadowRoot");
+const Nodes = methods(Node.prototype, "baseURI textContent");
 const Documents = methods(Document.prototype, "querySelector querySelectorAll");
 const Fragments = methods(DocumentFragment.prototype, "querySelectorAll");
 const Channels = methods(MessageChannel.prototype, "port1 port2");

@@ -46,7 +46,7 @@ const Selecting = (() => {
     const element = owner(byId.get(id));
     const text = wanted === null ? "text" : `text ${quote(wanted)}`;
     const missing = `the element with id=${id} has no ${text} that can be selected`;
-    if (element.disabled) return missing;
+    if (plain(element).disabled) return missing;
     if (isField(element)) {
       if (wanted === null) return { point: aimed[0] };
       const before = element.value.indexOf(wanted);
@@ -59,7 +59,7 @@ const Selecting = (() => {
     const sought = [...part];
     const first = found.findIndex((_, index) =>
       sought.every((letter, at) => found[index + at]?.letter === letter));
-    const pressable = element.closest("a, button, summary"); // the mouse would use or drag it
+    const pressable = plain(element).closest("a, button, summary"); // the mouse would use or drag it
     if (!part || first < 0 || pressable || getComputedStyle(element).userSelect === "none") {
       return missing;
     }

@@ -9,11 +9,11 @@ const Sight = (() => {
 
   // The tree as it shows: open shadow trees are in their hosts, and contents in their slots.
   const parentOf = (node) => {
-    const known = node;
+    const known = plain(node);
     return known.assignedSlot ?? known.parentElement ?? known.parentNode?.host ?? null;
   };
   const childrenOf = (element) => {
-    const { shadowRoot, childNodes } = element;
+    const { shadowRoot, childNodes } = plain(element);
     if (shadowRoot) return [...shadowRoot.childNodes];
     const given = element instanceof HTMLSlotElement ? element.assignedNodes() : [];
     return [...(given.length ? given : childNodes)];
@@ -43,7 +43,7 @@ const Sight = (() => {
     const point = [x - left, y - top];
     let hit = document.elementFromPoint(...point);
     for (;;) {
-      const inner = hit?.shadowRoot?.elementFromPoint(...point);
+      const inner = plain(hit)?.shadowRoot?.elementFromPoint(...point);
       if (!inner || inner === hit) return hit;
       hit = inner;
     }
@@ -59,7 +59,7 @@ const Sight = (() => {
     range.selectNodeContents(node);
     return range;
   };
-  const extent = (node) => moved(ranged(node).getBoundingClientRect());
+  const extent = (node) => moved(plain(ranged(node)).getBoundingClientRect());
 
   // The innermost of an element and those around it that scrolls or cuts off what overflows. The
   // page does not change within a task of the browser, so each is looked for once.
@@ -104,13 +104,13 @@ const Sight = (() => {
 
   // True for a speck without text or use.
   const negligible = (element, rect) => speck(rect)
-    && !element.matches("a, button, label, input, textarea, select, option")
-    && ![...element.childNodes].some((node) =>
+    && !plain(element).matches("a, button, label, input, textarea, select, option")
+    && ![...plain(element).childNodes].some((node) =>
       node instanceof Text && node.data.trim() && !speck(extent(node)));
 
   const visible = (node) => {
     const checked = { opacityProperty: true, visibilityProperty: true };
-    if (!owner(node).checkVisibility(checked)) return false;
+    if (!plain(owner(node)).checkVisibility(checked)) return false;
     const rect = extent(node);
     return reachable(rect, parentOf(node))
       && !(node instanceof Element && negligible(node, rect));
@@ -121,9 +121,9 @@ const Sight = (() => {
   // page; here it has lost it at once.
   const focusedElement = () => {
     let element = document.activeElement;
-    while (element?.shadowRoot?.activeElement) element = element.shadowRoot.activeElement;
-    const kept = element && element !== document.body && !element.matches(":disabled")
-      && element.checkVisibility({ visibilityProperty: true });
+    while (plain(element)?.shadowRoot?.activeElement) element = element.shadowRoot.activeElement;
+    const kept = element && element !== document.body && !plain(element).matches(":disabled")
+      && plain(element).checkVisibility({ visibilityProperty: true });
     return kept ? element : null;
   };
 
@@ -133,15 +133,15 @@ const Sight = (() => {
     x += rect.left + rect.width / 2;
     y += rect.top + rect.height / 2;
     for (let up = clipperOf(parent); up; up = clipperOf(parentOf(up))) {
-      x += up.scrollLeft;
-      y += up.scrollTop;
+      x += plain(up).scrollLeft;
+      y += plain(up).scrollTop;
     }
     return [Math.round(x), Math.round(y)];
   };
 
   // Points in a node: its middle, then others.
   const samples = (node) => {
-    const [line] = ranged(node).getClientRects();
+    const [line] = plain(ranged(node)).getClientRects();
     const rect = line ? moved(line) : extent(node);
     return [[0.5, 0.5], [0.5, 0.25], [0.5, 0.75], [0.25, 0.5], [0.75, 0.5],
       [0.25, 0.25], [0.75, 0.25], [0.25, 0.75], [0.75, 0.75]].map(([fx, fy]) =>

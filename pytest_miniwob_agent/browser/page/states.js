@@ -6,7 +6,7 @@ const States = (() => {
 
   const attribute = (around, name) => {
     for (const element of around) {
-      const value = element.getAttribute(name);
+      const value = plain(element).getAttribute(name);
       if (value) return squeeze(value);
     }
     return "";
@@ -45,7 +45,7 @@ const States = (() => {
     const readOnly = (node instanceof HTMLInputElement || node instanceof HTMLTextAreaElement)
       && node.readOnly;
     return [
-      element.matches(":disabled") || aria("disabled", "disabled") ? "disabled" : "",
+      plain(element).matches(":disabled") || aria("disabled", "disabled") ? "disabled" : "",
       readOnly ? "readonly" : "",
       focusedElement() === node ? "focused" : "",
       aria("expanded", "expanded", "collapsed"),

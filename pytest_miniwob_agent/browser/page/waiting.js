@@ -25,7 +25,7 @@ const Waiting = (() => {
   const follow = async (id, left) => {
     const element = byId.get(id);
     while (left > 0 && !Visit.leaving && !Main.over()) {
-      const aimed = element.isConnected ? target(element) : null;
+      const aimed = plain(element).isConnected ? target(element) : null;
       if (!aimed) break;
       const { width, height } = extent(element);
       const [x, y] = Settle.pointer ?? [Infinity, Infinity];

@@ -10,8 +10,10 @@ const Witness = (() => {
   const DRAG = 5; // pixels between the press and the release of the mouse
 
   // An element as people see it, such as `<button> "ONE"`.
-  const described = (element) => {
-    if (!(element instanceof Element)) return "the page";
+  const described = (target) => {
+    if (!(target instanceof Element)) return "the page";
+    const element = !(target instanceof HTMLFormElement) ? target // names of fields hide its own
+      : { localName: "form", id: Elements.id(target), textContent: Nodes.textContent(target) };
     const button = /^(button|submit|reset)$/.test(element.type);
     const silent = /^(input|textarea|select|body|html)$/.test(element.localName);
     const texts = [element.labels?.[0]?.textContent, element.ariaLabel, element.placeholder,

@@ -42,6 +42,14 @@ const Main = (() => {
   return new Proxy({}, { get: (_, name) => (...values) => call(name, values) });
 })();
 
+// An element as its class has it: the names of a form's fields hide properties of the form.
+const plain = (element) => !(element instanceof HTMLFormElement) ? element : new Proxy({}, {
+  get: (_, name) => {
+    const found = Reflect.get(HTMLFormElement.prototype, name, element);
+    return typeof found === "function" ? found.bind(element) : found;
+  },
+});
+
 // The visit of this document (page/visit.js). Whether it is a page of your own and what the page
 // around it shares with it is known here; the rest changes there.
 const Visit = (() => {
